@@ -79,9 +79,11 @@ class World {
 }
 
 const seeds = integer({ min: 1, max: 2 ** 31 });
-const lossy = (pair: number, lossRatio: number, usual = 0) => (at: number) => ({
-  lossRatio: at === pair ? lossRatio : usual,
-});
+const lossy =
+  (pair: number, lossRatio: number, usual = 0) =>
+  (at: number) => ({
+    lossRatio: at === pair ? lossRatio : usual,
+  });
 
 test("an hour at an even loss ratio has no departure", () =>
   assert(

@@ -51,7 +51,9 @@ export class PairBaselines {
       const common = baselines.common();
       const departures = baselines.departures().flatMap((departure) => {
         const names: PairNames | null = this.#readings.names(departure.series);
-        return names === null || isDown(names.source) || isDown(names.target) ? [] : [{ ...departure, names }];
+        return names === null || isDown(names.source) || isDown(names.target)
+          ? []
+          : [{ ...departure, names }];
       });
       report.counts[kind] = common?.series ?? departures.length;
       if (common !== null)

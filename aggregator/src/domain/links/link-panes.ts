@@ -188,12 +188,15 @@ export class LinkPanes {
     // Round trips that stay longer than the timeout are a cut.
     if (facts.slice(-LATE_PANES).every(({ rtt }) => rtt === null)) return facts;
     let late = 0;
-    return facts.toReversed().map((fact) => {
-      late += this.#memory.rows.get(this.#columns[LATE]!, fact.pane);
-      const taken = Math.min(late, fact.failures);
-      late -= taken;
-      return taken === 0 ? fact : { ...fact, failures: fact.failures - taken };
-    }).toReversed();
+    return facts
+      .toReversed()
+      .map((fact) => {
+        late += this.#memory.rows.get(this.#columns[LATE]!, fact.pane);
+        const taken = Math.min(late, fact.failures);
+        late -= taken;
+        return taken === 0 ? fact : { ...fact, failures: fact.failures - taken };
+      })
+      .toReversed();
   }
 
   /**
