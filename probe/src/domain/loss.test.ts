@@ -13,7 +13,7 @@ test("late answers take their losses back, and never more than there are", () =>
       const ratio = ratioOf({ received, lost, late, send_error: unsent })!;
       expect(ratio).toBeGreaterThanOrEqual(0);
       expect(ratio).toBeLessThanOrEqual(ratioOf({ received, lost, send_error: unsent })!);
-      if (late >= lost && unsent === 0) expect(ratio).toBe(0);
+      expect(ratio === 0 || late < lost || unsent > 0).toBe(true);
     }),
   ));
 

@@ -193,7 +193,7 @@ export class LossBaselines {
     this.#failed[pair] = Math.max(0, this.#failed[pair]! + lost);
     this.#all[pair]! += Math.max(0, lost + answered);
     while (this.#all[pair]! > MEMORY_PACKETS) {
-      this.#failed[pair]! /= 2;
+      this.#failed[pair] /= 2;
       this.#all[pair]! /= 2;
     }
   }

@@ -180,18 +180,20 @@ export class LinkPanes {
       if (this.#memory.rows.get(this.#rtts, pane) === NO_PANE) continue;
       facts.push({ pane, failures: this.#failures(pane), rtt: this.#rttOf(pane)?.quartiles() ?? null });
     }
-    return this.#columns[LATE]! === NO_ROW ? facts : this.#withoutLate(facts);
+    return this.#withoutLate(facts);
   }
 
   /** Takes back the losses that were answered late: in the pane of the answer, or in the nearest before it. */
   #withoutLate(facts: PaneFacts[]): PaneFacts[] {
+    const row = this.#columns[LATE] ?? NO_ROW;
+    if (row === NO_ROW) return facts;
     // Round trips that stay longer than the timeout are a cut.
     if (facts.slice(-LATE_PANES).every(({ rtt }) => rtt === null)) return facts;
     let late = 0;
     return facts
       .toReversed()
       .map((fact) => {
-        late += this.#memory.rows.get(this.#columns[LATE]!, fact.pane);
+        late += this.#memory.rows.get(row, fact.pane);
         const taken = Math.min(late, fact.failures);
         late -= taken;
         return taken === 0 ? fact : { ...fact, failures: fact.failures - taken };
