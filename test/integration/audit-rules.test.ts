@@ -291,6 +291,10 @@ describe("requests", () => {
     expect(figureIsTrue("p50Ms", 20, points, T0 + 5_000)).toMatch(/30 to 55 ms/);
     expect(figureIsTrue("p50Ms", 90, points, T0 + 5_000)).not.toBeNull();
     expect(figureIsTrue("p50Ms", 45, points, T0 + 999_000)).toMatch(/no request/);
+    // Ten seconds with too few requests for a p95 bound the p95 of the whole time by their median only.
+    const slowOnly = points.map((point, index) => ({ ...point, p95Ms: index === 0 ? 5_000 : null }));
+    expect(figureIsTrue("p95Ms", 1_400, slowOnly, T0 + 5_000)).toBeNull();
+    expect(figureIsTrue("p95Ms", 9, slowOnly, T0 + 5_000)).not.toBeNull();
   });
   test("of a move took what is said of before and after", () => {
     const said = (text: string) => readStatement(text) as Parameters<typeof moveMeasuredIsTrue>[0];
