@@ -33,8 +33,8 @@ const DEPART_SCORE = 9;
 const HOLD_MS = 3_000;
 /** Losses of one burst count once in this time, ms: a starved machine loses several at once. */
 const BURST_MS = 2_000;
-/** Log-likelihood ratio at which a departure ends: 1,000 to 1. */
-const END_SCORE = Math.log(1_000);
+/** Log-likelihood ratio at which a departure ends: 300 to 1. */
+const END_SCORE = Math.log(300);
 /** Log-likelihood ratio at which a baseline is lowered. An unreported wrong step costs false departures later. */
 const LOWER_SCORE = 16;
 /** A departed ratio becomes the baseline after this time, ms. */
