@@ -23,7 +23,9 @@ export function figureIsTrue(
   atMs: number,
 ): Verdict {
   if (stated === null) return null;
-  const about = points.filter(({ at, requests }) => requests > 0 && Math.abs(atMs - Date.parse(at)) <= ABOUT_MS);
+  const about = points.filter(
+    ({ at, requests }) => requests > 0 && Math.abs(atMs - Date.parse(at)) <= ABOUT_MS,
+  );
   if (about.length === 0) return `the load recorded no request, ${figure} ${stated} ms is stated`;
   // A part with too few requests for a p95 has one all the same: above its median, with no upper bound.
   const low = Math.min(...about.map((point) => point[figure] ?? point.p50Ms ?? 0));

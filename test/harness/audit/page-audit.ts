@@ -8,8 +8,8 @@ import { concernIsKnown, happenedIsKnown, millisecondsOf, planTileIsTrue } from 
 const EVERY_MS = 8_000;
 /** Placement and graphs follow a change so late. */
 const SETTLED_MS = 45_000;
-/** Points of the load that the page may show: it asks every few seconds. */
-const NEWEST_POINTS = 12;
+/** Points of the load, one each second or two, that the page may show: a busy machine draws it late. */
+const NEWEST_POINTS = 40;
 
 export class PageAudit {
   readonly checked: Record<string, number> = {};
