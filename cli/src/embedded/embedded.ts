@@ -216,16 +216,19 @@ export class Embedded {
     await optIn({ store: this.store, namespace: this.#namespace }, true);
   }
 
-  /** Requests and probes come so many times as rarely as at first. */
+  /** Requests come so many times as rarely as at first, and probes at most half as often. */
   setPace(factor: number): void {
     this.cluster.setPace(factor);
-    this.#thread.setPace(factor);
+    this.#thread.setPace(Math.min(factor, MAX_PROBE_PACE));
   }
 
   async stop(): Promise<void> {
     await this.#services.stop();
   }
 }
+
+/** Fewer probes would tell a lossy link only after minutes, and cost little less. */
+const MAX_PROBE_PACE = 2;
 
 /** Told of what starts, in order. */
 type StartProgress = Pick<Reporter, "startingPart" | "serving">;

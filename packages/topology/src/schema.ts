@@ -73,7 +73,7 @@ export const LinkSchema = Type.Object(
       count: Type.Integer({ description: "samples in the window, or since `since`" }),
     }),
     lossRatio: NullableNumber(
-      "(lost + not sendable) / (received + lost + not sendable) packets of the window, or since `since`, 0 to 1; 1: the link is cut; null when none was tried",
+      "(lost + not sendable) / (received + late + lost + not sendable) packets of the window, or since `since`, 0 to 1; late: answered after the timeout, not lost; 1: the link is cut; null when none was tried",
     ),
     jitterMs: Milliseconds("mean |RTT_i - RTT_(i-1)|"),
     bandwidthBitsPerSecond: Type.Object({
