@@ -64,7 +64,7 @@ export class ClientCertificates implements RequestGate {
     });
   }
 
-  check({ socket }: { readonly socket: Socket }): Refusal | null {
+  check({ socket }: { readonly socket: Socket | null }): Refusal | null {
     // A request that is made inside of this process comes over no socket.
     if (!(socket instanceof TLSSocket)) return null;
     const certificate = socket.getPeerX509Certificate();

@@ -3,11 +3,12 @@
 // there the Host says by which name the browser came.
 import type { FastifyInstance } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
-import { Socket, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { list } from "../settings/texts.ts";
 import { isLoopback } from "./addresses.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
 import { problem, sendProblem, type Problem } from "./problem.ts";
+import { socketOf } from "./request-socket.ts";
 
 /** Names by which a server may be reached beside its own. */
 export interface AllowedHosts {
@@ -60,7 +61,7 @@ export function installCrossSiteGuard(
   app.addHook("onRequest", (request, reply, done) => {
     void reply.header("x-content-type-options", "nosniff");
     // A request that is made inside of this process comes over no socket.
-    if (!(request.raw.socket instanceof Socket)) return done();
+    if (socketOf(request.raw) === null) return done();
     const refusal = guard.check(request, () => placeOf(app.server.address()));
     if (refusal === null) return done();
     metrics.refused(refusal.code === "foreign_host" ? "foreign_host" : "foreign_origin");
