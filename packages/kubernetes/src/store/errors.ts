@@ -33,6 +33,9 @@ export class StoreError extends CodedError {
   }
 }
 
+/** A kubeconfig, or the program that it names, gives nothing to log in with. */
+export class CredentialsError extends StoreError {}
+
 /**
  * Whether `error` is a StoreError of this code: for callers to whom, say, an absent object is as good as a
  * deleted one.
