@@ -1,8 +1,8 @@
 // A collector on real servers and the memory bus, and what it publishes.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { BusRecord } from "@isochrone/bus";
-import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
+import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
+import { configWith, MemoryLogger } from "@isochrone/runtime/testing";
 import { TOPICS } from "@isochrone/telemetry";
 import type { RequestListener } from "node:http";
 import { createCollector } from "../collector.ts";
@@ -97,6 +97,5 @@ export function testConfig(settings: Partial<CollectorConfig>): CollectorConfig 
     maxSamplesPerPage: 1000,
     maxBackoffRounds: 1,
   };
-  return loadSettings([collectorSettings], { env: {}, file: { collector: { ...defaults, ...settings } } })
-    .collector;
+  return configWith(collectorSettings, { ...defaults, ...settings });
 }

@@ -17,6 +17,8 @@ export interface Section<N extends string = string, T extends SettingsTable = Se
   readonly table: T;
   /** A sentence or two above the table in the documentation. */
   readonly description: string | null;
+  /** Names that were settings once: the service ignores them and logs that it does. */
+  readonly retired: readonly string[];
   // A method, so that sections with narrower values still are sections.
   check(values: ValuesOfTable<T>): readonly string[];
 }
@@ -35,6 +37,7 @@ export function section<const N extends string, T extends SettingsTable>(
   table: T,
   options: {
     readonly description?: string;
+    readonly retired?: readonly string[];
     readonly rules?: readonly SectionRule<ValuesOfTable<NoInfer<T>>>[];
   } = {},
 ): Section<N, T> {
@@ -49,6 +52,7 @@ export function section<const N extends string, T extends SettingsTable>(
     name,
     table: Object.freeze({ ...table }),
     description: options.description ?? null,
+    retired: options.retired ?? [],
     check: (values: ValuesOfTable<T>) =>
       rules.map((rule) => rule(values)).filter((mistake) => mistake !== null),
   });

@@ -39,6 +39,7 @@ interface Inherited {
 /** A section that settings inherit from. */
 type SharedSection = {
   readonly name: string;
+  readonly retired: readonly string[];
   readonly table: Readonly<Record<string, Setting<unknown>>>;
 };
 
