@@ -80,7 +80,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
     "serviceName",
     "replicaFilesDirectory",
   ],
-  webhook: ["host", "port", "serviceName", "servicePort", "ownerClusterRole"],
+  webhook: ["host", "port", "serviceName", "ownerClusterRole"],
   access: ["mode", "openMetrics"],
   certificates: ["secret", "hosts"],
   extenderCertificates: ["secret", "hosts"],

@@ -41,6 +41,8 @@ interface ClusterModelOptions {
 const HOSTNAME = "kubernetes.io/hostname";
 /** Nodes that are looked at for a pod beyond those that were named for it. */
 const LOOKED_AT = 64;
+/** One takes the pod if the planned one no longer does; more make it slower. */
+const LANDING_NODES = 3;
 /** A model of so many nodes and pods is made in some milliseconds. */
 const QUICKLY_MADE = 1_000;
 
@@ -189,10 +191,10 @@ export class ClusterModel {
   }
 
   /**
-   * So many nodes that would take the pod, which is being released: the planned one, those that were named,
-   * and others. Empty where that few aren't found.
+   * Returns {@link LANDING_NODES} nodes that accept the pod, which is being released: the planned one, then
+   * named ones, then others. Empty if there are fewer.
    */
-  landingNodes(podKey: string, named: readonly string[], count: number): LandingNode[] {
+  landingNodes(podKey: string, named: readonly string[]): LandingNode[] {
     const pod = this.#assumed.get(podKey)?.pod;
     if (pod === undefined) return [];
     const { model } = this;
@@ -203,7 +205,7 @@ export class ClusterModel {
         const node = model.node(name);
         if (node === undefined || node.noTarget !== null || model.verdict(pod, name) !== null) continue;
         found.push({ name, hostname: node.labels[HOSTNAME] ?? null });
-        if (found.length === count) return found;
+        if (found.length === LANDING_NODES) return found;
       }
       return [];
     } finally {

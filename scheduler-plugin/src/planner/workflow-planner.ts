@@ -47,6 +47,8 @@ const HURRY_MS = 10;
 const STUCK_MS = 8_000;
 /** Before a pod is tried again that could not be released. */
 const RETRY_MS = 2_000;
+/** Bounds the requests to the API server at a time. */
+const CONCURRENT_WORKFLOWS = 8;
 /** Before it is looked again whether a workflow can be planned that has to wait for something. */
 const WAIT_MS = 200;
 
@@ -126,13 +128,13 @@ export class WorkflowPlanner {
   }
 
   async #run(): Promise<void> {
-    const { clock, config, logger } = this.#options;
+    const { clock, logger } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const nowMs = clock.monotonic();
       this.#roundMs = nowMs;
       this.#look(nowMs);
-      const isFree = this.#landing.size < config.concurrentWorkflows;
+      const isFree = this.#landing.size < CONCURRENT_WORKFLOWS;
       const workflow = isFree && this.#isReady() ? this.#options.gated.take(nowMs) : null;
       if (workflow === null) {
         if (isFree && this.#isReady()) this.#searchEarly(nowMs);
@@ -250,7 +252,7 @@ export class WorkflowPlanner {
   #among({ pod, node, others }: PlacedByPlan): readonly LandingNode[] {
     const { config, model, stranded } = this.#options;
     if (config.landing !== "required-affinity" || !stranded.mayBind(pod.object)) return [];
-    return model.landingNodes(pod.key, [node, ...others], config.landingNodes);
+    return model.landingNodes(pod.key, [node, ...others]);
   }
 
   #release(pods: readonly GatedPod[], reason: ReleaseReason, text: string): void {

@@ -35,6 +35,8 @@ export interface ProposalsConfig {
 
 /** Gated pods wait for so long at most because a proposal is being searched. */
 const MOST_MS = 250;
+/** Proposals of a round; the others follow in the next one. */
+const PER_ROUND = 50;
 
 /** As the planner would plan and the descheduler would move; null: the planner is off. */
 export function proposalsOf(
@@ -46,7 +48,7 @@ export function proposalsOf(
     intervalMs: planner.proposalsIntervalMs,
     planMs: Math.min(MOST_MS, planner.planMs),
     maxPods: planner.maxPods,
-    perRound: planner.proposalsPerRound,
+    perRound: PER_ROUND,
     spread: spreadLimits(planner),
     maxCpuUse: planner.maxCpuUse,
     objective: costOf(planner),
