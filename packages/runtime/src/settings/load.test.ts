@@ -375,29 +375,6 @@ describe("what is no setting any more", () => {
     expect(mistakesOf([sender], { env: {}, overrides: { sender: { retries } } })).toEqual([mistake]);
   });
 
-  test("a retired name is ignored and named where an operator gives it, and a mistake of a program", () => {
-    const retiring = section("retiring", {}, { retired: ["pauseMs"] });
-    const folder = mkdtempSync(join(tmpdir(), "isochrone-retired-"));
-    const removed: string[] = [];
-    const onRemoved = (sentence: string): void => void removed.push(sentence);
-    try {
-      const file = join(folder, "settings.yaml");
-      writeFileSync(file, "retiring: { pauseMs: 7 }");
-      const env = { ISOCHRONE_RETIRING_PAUSE_MS: "9" };
-      expect(loadSettings([retiring], { env: {}, file, onRemoved }).retiring).toEqual({});
-      expect(loadSettings([retiring], { env, onRemoved }).retiring).toEqual({});
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-    const sentence = "retiring.pauseMs (ISOCHRONE_RETIRING_PAUSE_MS) is no setting any more and is ignored";
-    expect(removed).toEqual([sentence, sentence]);
-    const given = { retiring: { pauseMs: 7 } };
-    for (const sources of [{ file: given }, { overrides: given }])
-      expect(mistakesOf([retiring], { env: {}, ...sources })[0]).toContain(
-        "retiring.pauseMs is not a setting",
-      );
-  });
-
   test("an unknown name stays a mistake", () => {
     expect(mistakesOf([sender], { env: { ISOCHRONE_SENDER_RETRY: "9" } })[0]).toContain("is not a setting");
   });
