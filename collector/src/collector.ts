@@ -46,6 +46,12 @@ const TOPIC_OF: Readonly<Record<TargetKind, string>> = {
   agent: TOPICS.traffic,
 };
 const CLOSE_DEADLINE_MS = 2_000;
+const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+const MAX_SAMPLES_PER_PAGE = 50_000;
+/** Bounds what one pod can cause. */
+const MAX_SERIES_PER_POD = 5_000;
+/** Bytes that the last values of all pages take. */
+const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 
 /** Scrapes the node's pages at a fixed interval and publishes OTLP. No page delays others. */
 export function createCollector(
@@ -72,7 +78,7 @@ class Collector {
     const { clock, random, logger } = deps;
     this.#config = config;
     this.#deps = deps;
-    const { maxKeptBytes: maxBytes, reduce } = config;
+    const { maxKeptBytes: maxBytes = MAX_KEPT_BYTES, reduce } = config;
     const seed = (): number => Math.floor(random.next() * 2 ** 32);
     this.#memories = new TargetMemories({ maxBytes, reduce, seed });
     this.#metrics = deps.metrics ?? createCollectorMetrics(deps.registry);
@@ -157,7 +163,7 @@ class Collector {
   async #scrapePage(target: Target, timeoutMs: number, signal: AbortSignal): Promise<ScrapeEnd> {
     const { kind, instance, pod } = target;
     const { clock } = this.#deps;
-    const { maxPageBytes, maxSamplesPerPage, maxSeriesPerPod, node } = this.#config;
+    const { maxPageBytes = MAX_PAGE_BYTES, maxSamplesPerPage = MAX_SAMPLES_PER_PAGE, node } = this.#config;
     const begunMs = clock.monotonic();
     const page = new MeasuredReader(this.#reader);
     const resource = {
@@ -175,7 +181,7 @@ class Collector {
       const result = await scrape(
         page,
         request,
-        { timeoutMs, maxPageBytes, maxSamplesPerPage, maxSeriesPerPod },
+        { timeoutMs, maxPageBytes, maxSamplesPerPage, maxSeriesPerPod: MAX_SERIES_PER_POD },
         signal,
       );
       this.#publish(target, result);

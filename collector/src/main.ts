@@ -12,6 +12,9 @@ import { createPrometheusCollector } from "./prometheus/prometheus-collector.ts"
 import { collectorSettings } from "./settings.ts";
 import { collectorSpeaker } from "./speaker.ts";
 
+/** The chart writes its value `outside` there. Without it, no address counts as outside of the cluster. */
+const OUTSIDE_FILE = "/etc/isochrone/config/outside.yaml";
+
 await serviceMain({
   name: "collector",
   section: collectorSettings,
@@ -39,7 +42,7 @@ await serviceMain({
       const collector = createConnectionCollector(config, {
         ...surroundings,
         bus,
-        outside: checkedFileIfAny(config.outsideFile, "outside", readOutside),
+        outside: checkedFileIfAny(OUTSIDE_FILE, "outside", readOutside),
       });
       return [...carrying, { name: "collector", service: collector }];
     }

@@ -3,7 +3,7 @@ import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import { ClusterTargets, type DiscoveryOptions } from "./adapters/cluster-targets.ts";
 import { KubeletAccess } from "./adapters/kubelet-access.ts";
 import { joinTargets, staticTargets } from "./adapters/static-targets.ts";
-import { kubeletTargets, type KubeletOptions } from "./discovery/kubelet.ts";
+import { kubeletTargets, type KubeletOptions, type KubeletPage } from "./discovery/kubelet.ts";
 import { podTargetRule } from "./discovery/pod-targets.ts";
 import type { TargetSource } from "./ports/ports.ts";
 import type { CollectorConfig } from "./settings.ts";
@@ -16,13 +16,18 @@ interface NodeTargetsDependencies {
   readonly logger: Logger;
 }
 
-/** Configured and discovered targets. Throws RangeError naming the invalid entry. */
+/** The second page is only read while the first fails. */
+const KUBELET_PAGES: readonly KubeletPage[] = ["cadvisor", "resource"];
+
+/**
+ * The targets that the settings name and let discover. Throws RangeError naming the entry that can't be read.
+ */
 export function nodeTargets(
   config: CollectorConfig,
   { store, ...surroundings }: NodeTargetsDependencies,
 ): { readonly targets: TargetSource; readonly parts: readonly Part[] } {
   const { node, nodeAddress, kubeletPort } = config;
-  const kubelet = { pages: config.kubeletPages };
+  const kubelet = { pages: config.kubeletPages ?? KUBELET_PAGES };
   const sources: TargetSource[] = [staticTargets(config.staticTargets)];
   if (nodeAddress !== "") {
     const known = kubeletTargets(node, nodeAddress, kubeletPort, kubelet);

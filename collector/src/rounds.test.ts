@@ -1,5 +1,5 @@
-import { createRegistry, loadSettings } from "@isochrone/runtime";
-import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
+import { createRegistry } from "@isochrone/runtime";
+import { configWith, ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { createCollectorMetrics } from "./metrics.ts";
 import type { Target } from "./ports/ports.ts";
@@ -7,7 +7,7 @@ import { Rounds } from "./rounds.ts";
 import { collectorSettings, type CollectorConfig } from "./settings.ts";
 
 const configOf = (collector: Partial<CollectorConfig>): CollectorConfig =>
-  loadSettings([collectorSettings], { env: {}, file: { collector: { node: "n1", ...collector } } }).collector;
+  configWith(collectorSettings, { node: "n1", ...collector });
 
 interface Page {
   readonly takesMs?: number;

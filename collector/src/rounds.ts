@@ -5,7 +5,16 @@ import type { Target, TargetKind, TargetRole, TargetSource } from "./ports/ports
 import { ScrapePlan, type ScrapeOutcome } from "./scrape-plan.ts";
 import type { CollectorConfig } from "./settings.ts";
 
-/** Null: aborted because the collector stops. */
+/** Pages that a round reads. */
+const MAX_TARGETS = 1_000;
+/** A failing page is tried at least once in so many rounds. */
+const MAX_BACKOFF_ROUNDS = 8;
+/** Bytes that all pages of a round have together. */
+const MAX_ROUND_BYTES = 128 * 1024 * 1024;
+/** Pages that are read at a time. */
+const CONCURRENCY = 16;
+
+/** How a scrape ended; null: it was broken off because the collector stops. */
 export type ScrapeEnd = { readonly outcome: ScrapeOutcome; readonly bytes: number } | null;
 
 interface RoundsOptions {
@@ -29,9 +38,10 @@ export class Rounds {
   readonly #seen = new Map<string, { readonly kind: TargetKind; readonly role: TargetRole }>();
 
   constructor(options: RoundsOptions) {
-    const { intervalMs, maxBackoffRounds, maxTargets } = options.config;
+    const { intervalMs, maxBackoffRounds = MAX_BACKOFF_ROUNDS } = options.config;
     this.#options = options;
-    this.#plan = new ScrapePlan({ intervalMs, maxBackoffRounds, maxTargets, random: options.random });
+    const { random } = options;
+    this.#plan = new ScrapePlan({ intervalMs, maxBackoffRounds, maxTargets: MAX_TARGETS, random });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -41,7 +51,7 @@ export class Rounds {
     const { due, skipped } = this.#plan.round(targets, begunMs);
     for (const { target, reason } of skipped) this.#skip(target, reason);
     const spent = { begunMs, bytes: 0 };
-    const queue = new FairQueue(due, this.#options.config.maxRoundBytes);
+    const queue = new FairQueue(due, this.#maxBytes);
     const workers = this.#lanes(due.length).map(async (prefers) => {
       for (let target = queue.next(prefers); target !== undefined; target = queue.next(prefers)) {
         if (signal.aborted) return;
@@ -53,6 +63,11 @@ export class Rounds {
     this.#count(targets);
   }
 
+  get #maxBytes(): number {
+    return this.#options.config.maxRoundBytes ?? MAX_ROUND_BYTES;
+  }
+
+  /** Takes its share out of the gauges. */
   close(): void {
     this.#gauges.clear();
   }
@@ -62,7 +77,7 @@ export class Rounds {
    * neither group starves.
    */
   #lanes(due: number): ((target: Target) => boolean)[] {
-    const { concurrency } = this.#options.config;
+    const { concurrency = CONCURRENCY } = this.#options.config;
     const isProven = (target: Target): boolean => this.#plan.isUp(target) === true;
     if (concurrency === 1) return [() => true];
     return Array.from({ length: Math.min(concurrency, due) }, (_, index) =>
@@ -78,7 +93,7 @@ export class Rounds {
     const { clock, config, scrape } = this.#options;
     const nowMs = clock.monotonic();
     const timeoutMs = config.timeoutMs;
-    if (spent.bytes >= config.maxRoundBytes) return this.#skip(target, "round_bytes");
+    if (spent.bytes >= this.#maxBytes) return this.#skip(target, "round_bytes");
     if (nowMs - spent.begunMs + timeoutMs > config.intervalMs) return this.#skip(target, "round_time");
     const end = await scrape(target, timeoutMs, signal);
     if (end === null) return 0;

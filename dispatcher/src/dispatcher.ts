@@ -47,6 +47,14 @@ const SERVICES_SHARE = 1.5;
 /** Bound over all requests in flight. They take several times as much memory. */
 const MAX_HEADER_BYTES = 16 * 1024 * 1024;
 const DRAIN_LOOK_MS = 50;
+/** Graphs are built about so often; an answer without news is small. */
+const REFRESH_MS = 10_000;
+const MAX_CONNECTIONS = 4_096;
+const MAX_IN_FLIGHT = 8_192;
+/** A site that is cut off must not cost a request its deadline. */
+const CONNECT_TIMEOUT_MS = 1_000;
+/** Below the deadline of a part's stop. */
+const DRAIN_MS = 8_000;
 
 class Dispatcher implements DispatcherService {
   readonly #config: DispatcherConfig;
@@ -68,10 +76,11 @@ class Dispatcher implements DispatcherService {
     const { clock, registry } = deps;
     this.#config = config;
     this.#deps = deps;
-    this.#byClient = new Shares(config.maxInFlight);
+    const { maxInFlight = MAX_IN_FLIGHT, maxConnections = MAX_CONNECTIONS } = config;
+    this.#byClient = new Shares(maxInFlight);
     const draw = (): number => deps.random.next();
-    const trips = new GraphRoundTrips({ ...config, ...deps });
-    this.#upstreams = new Upstreams(config.connectTimeoutMs);
+    const trips = new GraphRoundTrips({ refreshMs: REFRESH_MS, ...config, ...deps });
+    this.#upstreams = new Upstreams(config.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
     this.#table = new ServiceTable({ ...deps, onGone: (endpoint) => this.#upstreams.retire(endpoint) });
     this.#metrics = new DispatcherMetrics(registry, {
       inFlight: () => this.#byClient.total,
@@ -83,6 +92,7 @@ class Dispatcher implements DispatcherService {
     this.#log = new DecisionLog(clock);
     this.#server = new ProxyServer({
       ...config,
+      maxConnections,
       onRequest: (arrival, clientKey) => this.#serve(arrival, clientKey),
       onClosedConnection: (reason) => this.#metrics.refused(reason),
     });
@@ -93,7 +103,7 @@ class Dispatcher implements DispatcherService {
       prober: new LoadProber({ upstreams: this.#upstreams, metrics: this.#metrics, clock, draw }),
       metrics: this.#metrics,
       log: this.#log,
-      byService: new Shares(SERVICES_SHARE * config.maxInFlight),
+      byService: new Shares(SERVICES_SHARE * maxInFlight),
       policy: createPolicy(config.policy, { metrics: this.#metrics, logger: deps.logger }),
       clock,
       draw,
@@ -159,7 +169,7 @@ class Dispatcher implements DispatcherService {
     const { clock } = this.#deps;
     this.#isDraining = true;
     this.#server.drain();
-    const untilMs = clock.monotonic() + this.#config.drainMs;
+    const untilMs = clock.monotonic() + (this.#config.drainMs ?? DRAIN_MS);
     while (this.#byClient.total > 0 && clock.monotonic() < untilMs) await clock.sleep(DRAIN_LOOK_MS);
     this.#server.destroy();
     this.#port = null;

@@ -11,6 +11,9 @@ import { cleanUp } from "./clean-up.ts";
 import { createNetworkManager } from "./network-manager.ts";
 import { flowsSettings } from "./settings.ts";
 
+/** One manager to a node's network. */
+const LOCK_NAME = "isochrone-network-manager";
+
 const kernel = createIprouteKernel(toolRunner());
 
 if (process.argv.includes("--cleanup")) {
@@ -38,7 +41,7 @@ if (process.argv.includes("--cleanup")) {
         recordKey: { aggregatorUrl, speaker: { kind: "node", node }, fetch },
       });
       const plans = createPlanSource({ aggregatorUrl, node, fetch });
-      const lock = createSocketLock(config.lockName);
+      const lock = createSocketLock(LOCK_NAME);
       return [
         { name: "bus", service },
         {

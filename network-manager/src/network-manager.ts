@@ -39,6 +39,14 @@ interface ManagerDeps {
 const CLOSE_DEADLINE_MS = 2_000;
 /** Records are of ten seconds each; older ones than a window are worth nothing. */
 const MAX_BUFFERED_RECORDS = 60;
+/** Rates change within two seconds; an answer without news is small. */
+const PLAN_REFRESH_MS = 1_000;
+/** Puts right what others changed in the kernel. */
+const CHECK_MS = 10_000;
+/** A part of the kernel that was missing may have been loaded. */
+const RETRY_MS = 300_000;
+/** A pod has one address. */
+const BIND_ADDRESS = "0.0.0.0";
 
 /**
  * The network manager of one node. Its rules stay when it stops, and whoever starts next finds them; unless
@@ -91,7 +99,7 @@ class ManagerService implements NetworkManager {
       onRefused: (reason) => this.#metrics.planRefused(reason),
       onUnreachable: () => this.#metrics.planUnreachable(),
     });
-    this.#reconciler = new Reconciler({ ...config, kernel, lock, clock, logger });
+    this.#reconciler = new Reconciler({ mode: config.mode, retryMs: RETRY_MS, kernel, lock, clock, logger });
     this.#publisher = new BufferedPublisher({
       publisher: deps.bus,
       source: `network-manager/${config.node}`,
@@ -101,14 +109,14 @@ class ManagerService implements NetworkManager {
     });
     this.#refresh = periodic({
       clock,
-      intervalMs: config.planRefreshMs,
+      intervalMs: PLAN_REFRESH_MS,
       immediate: true,
       run: (signal) => this.#refreshOnce(signal),
       onError: (error) => logger.warnOnce("plan-refresh", "plan refresh failed", { error }),
     });
     this.#check = periodic({
       clock,
-      intervalMs: config.checkMs,
+      intervalMs: config.checkMs ?? CHECK_MS,
       immediate: true,
       run: () => this.#reconcile(),
       onError: (error) => logger.error("kernel not brought to the plan", { error }),
@@ -209,7 +217,7 @@ class ManagerService implements NetworkManager {
 
   async #listen(): Promise<void> {
     const { logger, registry } = this.#deps;
-    const { node, bindAddress, httpPort } = this.#config;
+    const { node, httpPort } = this.#config;
     this.#app = await createPages({
       node,
       logger,
@@ -221,6 +229,6 @@ class ManagerService implements NetworkManager {
         planAgeSeconds: this.#keeper.ageSeconds,
       }),
     });
-    await listen(this.#app, { host: bindAddress, port: httpPort, setting: "flows.httpPort" });
+    await listen(this.#app, { host: BIND_ADDRESS, port: httpPort, setting: "flows.httpPort" });
   }
 }

@@ -14,6 +14,8 @@ export interface Report {
   readonly mode: Mode;
   /** Why that isn't the mode of the settings; null: it is. */
   readonly reason: string | null;
+  /** Whether the reason is another manager on the node, which somebody must stop. */
+  readonly isSecond: boolean;
   readonly flows: readonly FlowPlacement[];
   /** Changes that are missing: refused by the kernel, or in observe those that guarantee would make. */
   readonly pending: number;
@@ -56,7 +58,7 @@ export class Reconciler {
   async run(plan: FlowPlan | null | "wait"): Promise<Report> {
     const { lock, mode } = this.#deps;
     try {
-      if (!(await lock.hold())) return handsOff("another network manager runs on this node");
+      if (!(await lock.hold())) return handsOff("another network manager runs on this node", true);
       const kernel = await this.#read(plan);
       // Whoever observes has nothing in the kernel, whatever an earlier run has left there.
       if (plan === "wait" && mode === "observe") return await this.#observe(null, kernel, null, null);
@@ -125,7 +127,17 @@ export class Reconciler {
     const steps = difference(kernel, target);
     const flows = wanted?.flows ?? [];
     const isLeaving = this.#leaving.isAny;
-    const none = { mode, reason, flows, kernel, pending: 0, complaints: [], changes: 0, isLeaving };
+    const none = {
+      mode,
+      reason,
+      isSecond: false,
+      flows,
+      kernel,
+      pending: 0,
+      complaints: [],
+      changes: 0,
+      isLeaving,
+    };
     if (steps.length === 0) return none;
     const complaints = await this.#deps.kernel.apply(steps);
     const after = await this.#read(plan);
@@ -154,10 +166,11 @@ export class Reconciler {
   }
 }
 
-function handsOff(reason: string): Report {
+function handsOff(reason: string, isSecond = false): Report {
   return {
     mode: "observe",
     reason,
+    isSecond,
     flows: [],
     pending: 0,
     complaints: [],

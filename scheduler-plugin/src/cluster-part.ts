@@ -17,6 +17,9 @@ import type { SchedulerMetrics } from "./adapters/metrics.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
+/** The extender is configured for the default scheduler's profile. */
+const CANARY_SCHEDULER = "default-scheduler";
+
 interface ClusterPartDeps {
   readonly store: ClusterStore;
   readonly pods: ClusterPods;
@@ -87,7 +90,7 @@ function guardOf(config: SchedulerPluginConfig, deps: ClusterPartDeps): ManagedR
     resource,
     namespace: config.canaryNamespace,
     image: config.canaryImage,
-    schedulerName: config.canarySchedulerName,
+    schedulerName: CANARY_SCHEDULER,
     periodMs: config.canaryPeriodMs,
     deadlineMs: config.canaryDeadlineMs,
     required: config.canaryRequired,

@@ -12,7 +12,7 @@ import {
 } from "@isochrone/runtime";
 import { encodeMetrics, RESOURCE_ATTRIBUTES } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
-import { bufferLimits } from "../domain/buffer-limits.ts";
+import { bufferLimits, type BufferBounds } from "../domain/buffer-limits.ts";
 import { batchesOf } from "../domain/records.ts";
 import type { RawSeries } from "./answer.ts";
 import { PrometheusApi, type Credentials } from "./api.ts";
@@ -23,7 +23,7 @@ import { queriesOf, resourceQuery, scrapesSelector, type Query } from "./queries
 import { ScrapedPages } from "./scraped-pages.ts";
 import { SeriesMemory } from "./series-memory.ts";
 import { SeriesTrust, type TrustSettings } from "./series-trust.ts";
-import type { prometheusFields } from "./settings.ts";
+import type { PrometheusBounds, prometheusFields } from "./settings.ts";
 import { freshMetrics, seriesNode } from "./to-metrics.ts";
 
 /** Settings of Prometheus mode: its own, and the collector's that apply to every mode. */
@@ -32,12 +32,15 @@ export type PrometheusCollectorConfig = {
 } & Pick<
   TrustSettings,
   "waypointServes" | "ztunnelDaemonSets" | "hubbleDaemonSets" | "nodeExporterDaemonSets"
-> & {
-    readonly intervalMs: number;
-    readonly bufferBytes: number;
-    readonly bufferMaxAgeMs: number;
-    readonly catchUpRecordsPerSecond: number;
-  };
+> &
+  PrometheusBounds &
+  BufferBounds & { readonly intervalMs: number };
+
+const MAX_TIMEOUT_MS = 8_000;
+const MIN_CATCH_UP_MS = 300_000;
+/** Narrower matchers make answers smaller. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const MAX_SERIES = 200_000;
 
 interface PrometheusCollectorDependencies {
   readonly bus: Publisher;
@@ -95,6 +98,8 @@ class PrometheusCollector {
   /** End of the pause requested by the server, monotonic ms. */
   #pauseUntilMs = Number.NEGATIVE_INFINITY;
   #roundMs = Number.NEGATIVE_INFINITY;
+  /** The longest range that a query asks for after an outage. */
+  readonly #catchUpMs: number;
 
   constructor(config: PrometheusCollectorConfig, deps: PrometheusCollectorDependencies) {
     this.#config = config;
@@ -102,15 +107,16 @@ class PrometheusCollector {
     this.#metrics = deps.metrics ?? createPrometheusMetrics(deps.registry);
     this.#api = new PrometheusApi({
       url: config.prometheusUrl,
-      timeoutMs: config.prometheusTimeoutMs,
-      maxResponseBytes: config.prometheusMaxResponseBytes,
+      timeoutMs: config.prometheusTimeoutMs ?? Math.min(MAX_TIMEOUT_MS, config.intervalMs * 0.8),
+      maxResponseBytes: config.prometheusMaxResponseBytes ?? MAX_RESPONSE_BYTES,
       tenant: config.prometheusTenant,
       insecureSkipVerify: config.prometheusInsecureSkipVerify,
     });
     this.#queries = queriesOf(config);
     this.#resource = resourceQuery(config);
     this.#trust = new SeriesTrust(config);
-    this.#memory = new SeriesMemory(this.#pages, config.prometheusMaxSeries);
+    this.#memory = new SeriesMemory(this.#pages, config.prometheusMaxSeries ?? MAX_SERIES);
+    this.#catchUpMs = config.prometheusCatchUpMs ?? Math.max(MIN_CATCH_UP_MS, config.prometheusWindowMs);
     this.#publisher = new BufferedPublisher({
       publisher: deps.bus,
       source: `collector/${config.prometheusName}`,
@@ -164,7 +170,7 @@ class PrometheusCollector {
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, worker));
     await this.#askResource(nodes.get("pods"), nodes.get("nodes"), round);
-    this.#memory.forget(timeMs - FORGET_AFTER_SPANS * this.#config.prometheusCatchUpMs);
+    this.#memory.forget(timeMs - FORGET_AFTER_SPANS * this.#catchUpMs);
     this.#metrics.series.set(this.#memory.size);
   }
 
@@ -240,9 +246,9 @@ class PrometheusCollector {
 
   /** Null on failure. Ranges back to the last answer, so that a server's outage loses nothing. */
   async #ask(name: string, selector: string, { timeMs, credentials, signal }: Round): Promise<Answer | null> {
-    const { prometheusWindowMs, prometheusCatchUpMs } = this.#config;
+    const { prometheusWindowMs } = this.#config;
     const missedMs = timeMs - (this.#answeredMs.get(name) ?? timeMs) - this.#config.intervalMs;
-    const rangeMs = Math.min(prometheusCatchUpMs, prometheusWindowMs + Math.max(0, Math.ceil(missedMs)));
+    const rangeMs = Math.min(this.#catchUpMs, prometheusWindowMs + Math.max(0, Math.ceil(missedMs)));
     const startedMs = this.#deps.clock.monotonic();
     try {
       const answer = await this.#api.query(selector, rangeMs, timeMs, credentials, signal);
@@ -282,7 +288,7 @@ class PrometheusCollector {
       error,
     });
     if (error instanceof PrometheusError && error.retryAfterMs > 0) {
-      const waitMs = Math.min(error.retryAfterMs, this.#config.prometheusCatchUpMs);
+      const waitMs = Math.min(error.retryAfterMs, this.#catchUpMs);
       this.#pauseUntilMs = Math.max(this.#pauseUntilMs, this.#deps.clock.monotonic() + waitMs);
     }
   }

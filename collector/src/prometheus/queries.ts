@@ -25,8 +25,6 @@ export interface Query {
 interface QuerySettings {
   readonly prometheusPreset: PresetName;
   readonly prometheusMatchers: readonly string[];
-  readonly prometheusUsageMatchers: readonly string[] | null;
-  readonly prometheusServiceGraphs: boolean;
   readonly prometheusTrustedPods: readonly string[];
   readonly prometheusTrustUnlabelled: boolean;
   readonly nodeExporterDaemonSets: readonly string[];
@@ -49,7 +47,7 @@ export function isGauge(metric: string): boolean {
 /** The number of queries depends on settings only, not on the cluster. */
 export function queriesOf(settings: QuerySettings): Query[] {
   const preset = PRESETS[settings.prometheusPreset];
-  const usage = settings.prometheusUsageMatchers ?? preset.usageMatchers;
+  const usage = preset.usageMatchers;
   const select = selectorOf(settings);
   const usageQuery = { topic: TOPICS.usage, preset };
   const trafficQuery = { topic: TOPICS.traffic, preset: null, startIsTold: true };
@@ -106,28 +104,24 @@ export function queriesOf(settings: QuerySettings): Query[] {
           },
         ]
       : []),
-    ...(settings.prometheusServiceGraphs
-      ? [
-          {
-            ...trafficQuery,
-            name: "service_graph" as const,
-            selector: select([
-              "traces_service_graph_request_total",
-              "traces_service_graph_request_failed_total",
-              "hubble_http_requests_total",
-              "hubble_http_responses_total",
-              "hubble_flows_processed_total",
-            ]),
-          },
-        ]
-      : []),
+    {
+      ...trafficQuery,
+      name: "service_graph",
+      selector: select([
+        "traces_service_graph_request_total",
+        "traces_service_graph_request_failed_total",
+        "hubble_http_requests_total",
+        "hubble_http_responses_total",
+        "hubble_flows_processed_total",
+      ]),
+    },
   ];
 }
 
 /** Used if `pods` lacks a node: the kubelet's resource page. Null if the pages can't be distinguished. */
 export function resourceQuery(settings: QuerySettings): Query | null {
   const preset = PRESETS[settings.prometheusPreset];
-  if (settings.prometheusUsageMatchers !== null || preset.resourceMatchers === null) return null;
+  if (preset.resourceMatchers === null) return null;
   const selector = selectorOf(settings)(CPU_AND_MEMORY, ...ofPods(preset), ...preset.resourceMatchers);
   return { topic: TOPICS.usage, preset, name: "resource", selector, startIsTold: true };
 }

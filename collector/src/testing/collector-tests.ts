@@ -1,7 +1,7 @@
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { BusRecord } from "@isochrone/bus";
-import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
+import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
+import { configWith, MemoryLogger } from "@isochrone/runtime/testing";
 import { TOPICS } from "@isochrone/telemetry";
 import type { RequestListener } from "node:http";
 import { createCollector } from "../collector.ts";
@@ -91,6 +91,5 @@ export function testConfig(settings: Partial<CollectorConfig>): CollectorConfig 
     maxSamplesPerPage: 1000,
     maxBackoffRounds: 1,
   };
-  return loadSettings([collectorSettings], { env: {}, file: { collector: { ...defaults, ...settings } } })
-    .collector;
+  return configWith(collectorSettings, { ...defaults, ...settings });
 }

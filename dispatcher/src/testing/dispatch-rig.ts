@@ -2,8 +2,8 @@
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { boundPort } from "@isochrone/primitives";
-import { createRegistry, loadSettings, seededRandom, systemClock, type Clock } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
+import { createRegistry, seededRandom, systemClock, type Clock } from "@isochrone/runtime";
+import { configWith, MemoryLogger } from "@isochrone/runtime/testing";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { createServer as createHttp1, type RequestListener, type Server } from "node:http";
 import type { Server as NetServer, Socket } from "node:net";
@@ -181,8 +181,7 @@ export class DispatchRig {
 
 /** Validated defaults with overrides; any loopback port, no pages. */
 export function dispatcherConfig(values: Partial<DispatcherConfig> = {}): DispatcherConfig {
-  const overrides = { dispatcher: { host: HOST, port: 0, httpPort: 0, ...values } };
-  return loadSettings([dispatcherSettings], { env: {}, overrides }).dispatcher;
+  return configWith(dispatcherSettings, { host: HOST, port: 0, httpPort: 0, ...values });
 }
 
 const NO_GRAPHS: GraphReader = {

@@ -164,12 +164,17 @@ describe("a verdict", () => {
 
 describe("the report", () => {
   const page = reportHtml({
-    scenario: { ...tiny(), title: 'A <b> & its "quotes"' },
+    scenario: { ...tiny(), title: 'A <b> & its "quotes"', threats: ["Few `nodes`.", "Loads < 10 only."] },
     results: mixed(),
     command: "isochrone experiment tiny",
     quick: true,
     machine: { cores: 2 },
     grounds: { model: { kind: "fake" } },
+  });
+
+  it("names every threat to validity of its scenario", () => {
+    expect(page).toContain("<li>Few <code>nodes</code>.</li>");
+    expect(page).toContain("<li>Loads &lt; 10 only.</li>");
   });
 
   it("is one file that needs nothing else, and runs nothing", () => {

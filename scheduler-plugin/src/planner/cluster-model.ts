@@ -32,7 +32,9 @@ interface ClusterModelOptions {
 
 const HOSTNAME = "kubernetes.io/hostname";
 const LOOKED_AT = 64;
-/** A model of this many nodes and pods is built in a few ms. */
+/** One takes the pod if the planned one no longer does; more make it slower. */
+const LANDING_NODES = 3;
+/** A model of so many nodes and pods is made in some milliseconds. */
 const QUICKLY_MADE = 1_000;
 
 export class ClusterModel {
@@ -166,8 +168,11 @@ export class ClusterModel {
     }
   }
 
-  /** `count` nodes that accept the pod in release: planned, named, then others. Empty if there are fewer. */
-  landingNodes(podKey: string, named: readonly string[], count: number): LandingNode[] {
+  /**
+   * Returns {@link LANDING_NODES} nodes that accept the pod, which is being released: the planned one, then
+   * named ones, then others. Empty if there are fewer.
+   */
+  landingNodes(podKey: string, named: readonly string[]): LandingNode[] {
     const pod = this.#assumed.get(podKey)?.pod;
     if (pod === undefined) return [];
     const { model } = this;
@@ -178,7 +183,7 @@ export class ClusterModel {
         const node = model.node(name);
         if (node === undefined || node.noTarget !== null || model.verdict(pod, name) !== null) continue;
         found.push({ name, hostname: node.labels[HOSTNAME] ?? null });
-        if (found.length === count) return found;
+        if (found.length === LANDING_NODES) return found;
       }
       return [];
     } finally {

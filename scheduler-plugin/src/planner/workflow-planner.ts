@@ -43,6 +43,9 @@ const HURRY_MS = 10;
 /** A loop idle this long beyond its searches' time is stuck. */
 const STUCK_MS = 8_000;
 const RETRY_MS = 2_000;
+/** Bounds the requests to the API server at a time. */
+const CONCURRENT_WORKFLOWS = 8;
+/** Before it is looked again whether a workflow can be planned that has to wait for something. */
 const WAIT_MS = 200;
 
 export class WorkflowPlanner {
@@ -113,13 +116,13 @@ export class WorkflowPlanner {
   }
 
   async #run(): Promise<void> {
-    const { clock, config, logger } = this.#options;
+    const { clock, logger } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const nowMs = clock.monotonic();
       this.#roundMs = nowMs;
       this.#look(nowMs);
-      const isFree = this.#landing.size < config.concurrentWorkflows;
+      const isFree = this.#landing.size < CONCURRENT_WORKFLOWS;
       const workflow = isFree && this.#isReady() ? this.#options.gated.take(nowMs) : null;
       if (workflow === null) {
         if (isFree && this.#isReady()) this.#searchEarly(nowMs);
@@ -235,7 +238,7 @@ export class WorkflowPlanner {
   #among({ pod, node, others }: PlacedByPlan): readonly LandingNode[] {
     const { config, model, stranded } = this.#options;
     if (config.landing !== "required-affinity" || !stranded.mayBind(pod.object)) return [];
-    return model.landingNodes(pod.key, [node, ...others], config.landingNodes);
+    return model.landingNodes(pod.key, [node, ...others]);
   }
 
   #release(pods: readonly GatedPod[], reason: ReleaseReason, text: string): void {

@@ -24,6 +24,8 @@ export interface ProposalsConfig {
 
 /** Longest delay that a proposal causes gated pods. */
 const MOST_MS = 250;
+/** Proposals of a round; the others follow in the next one. */
+const PER_ROUND = 50;
 
 export function proposalsOf(
   planner: PlannerConfig | undefined,
@@ -34,7 +36,7 @@ export function proposalsOf(
     intervalMs: planner.proposalsIntervalMs,
     planMs: Math.min(MOST_MS, planner.planMs),
     maxPods: planner.maxPods,
-    perRound: planner.proposalsPerRound,
+    perRound: PER_ROUND,
     spread: spreadLimits(planner),
     maxCpuUse: planner.maxCpuUse,
     objective: costOf(planner),

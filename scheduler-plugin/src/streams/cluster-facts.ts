@@ -49,7 +49,7 @@ export function streamNodes(
 export function isLost(model: SchedulingModel, node: string, pod: KubernetesObject | undefined): boolean {
   const state = model.node(node);
   if (state === undefined) return true;
-  return state.noTarget === "it is not Ready" && pod?.metadata.deletionTimestamp !== undefined;
+  return !state.isReady && pod?.metadata.deletionTimestamp !== undefined;
 }
 
 export function requestsOf(model: SchedulingModel, pod: KubernetesObject): TaskRequests {

@@ -35,6 +35,9 @@ import { WebhookServer } from "./server.ts";
 import type { WebhookConfig } from "./settings.ts";
 import { UnansweredPods } from "./unanswered-pods.ts";
 
+/** Port of the chart's Service. */
+const SERVICE_PORT = 443;
+
 export interface WebhookDeps {
   readonly store: ClusterStore;
   readonly pods: PodChanges;
@@ -264,10 +267,10 @@ class RunningWebhook implements Webhook {
   }
 
   #registration(): RegistrationOptions {
-    const { url, serviceName: name, servicePort: port, ...rest } = this.#config;
+    const { url, serviceName: name, ...rest } = this.#config;
     const { namespace } = this.#deps;
     return {
-      target: url === null ? { service: { namespace, name, port } } : { url },
+      target: url === null ? { service: { namespace, name, port: SERVICE_PORT } } : { url },
       ...rest,
       excludedNamespaces: this.#excludedNamespaces(),
       endpointSlices: this.#deps.slices !== null,

@@ -31,6 +31,13 @@ export class StoreError extends CodedError {
   }
 }
 
+/** A kubeconfig, or the program that it names, gives nothing to log in with. */
+export class CredentialsError extends StoreError {}
+
+/**
+ * Whether `error` is a StoreError of this code: for callers to whom, say, an absent object is as good as a
+ * deleted one.
+ */
 export function isStoreError(error: unknown, code: StoreErrorCode): error is StoreError {
   return error instanceof StoreError && error.code === code;
 }

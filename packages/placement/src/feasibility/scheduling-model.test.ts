@@ -89,6 +89,15 @@ describe("nodes that are no target", () => {
   ])("%j", (fields, reason) => {
     expect(aModel([aNode("n", null, fields)]).node("n")!.noTarget).toBe(reason);
   });
+
+  test.each([
+    [{}, true],
+    [{ spec: { unschedulable: true } }, true],
+    [{ conditions: [] }, false],
+    [{ spec: { unschedulable: true }, conditions: [{ type: "Ready", status: "Unknown" }] }, false],
+  ])("%j: whether it is ready is told apart", (fields, isReady) => {
+    expect(aModel([aNode("n", null, fields)]).node("n")!.isReady).toBe(isReady);
+  });
 });
 
 test("a model that has seen more than a thousand kinds of pods says the same", () => {

@@ -265,6 +265,27 @@ describe("slow and idle connections", () => {
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
+  test("clients that leave while a gate is asked about them hold no place", async () => {
+    const answer = Promise.withResolvers<null>();
+    let asked = 0;
+    const rig = await start({ gate: { check: () => (asked++, answer.promise) } });
+    const left = await Promise.all(
+      ["GET /gated", "POST /gated"].map((path) =>
+        rig.open(`${path} HTTP/1.1\r\nhost: 127.0.0.1:${rig.port}\r\n\r\n`),
+      ),
+    );
+    await until(() => asked === 2);
+    for (const { socket } of left) socket.destroy();
+    await Promise.all(left.map(({ closed }) => closed));
+    // The server reads the ends of those connections before it answers this one.
+    expect((await rig.ask("/healthz")).status).toBe(200);
+    answer.resolve(null);
+    expect((await rig.ask("/secret")).status).toBe(200);
+    const { body } = await rig.ask("/metrics");
+    expect(body).toContain('isochrone_http_requests_in_flight{server="test"} 0');
+    expect(rig.waiting).toBe(0);
+  });
+
   test("a client that has proven who it is has a share of its own, wherever its requests come from", async () => {
     const gate: RequestGate = {
       check: ({ authorization = "" }) => ({

@@ -7,6 +7,7 @@ import { clientKey } from "./addresses.ts";
 import { BodyBudget, type BodyLease } from "./body-budget.ts";
 import type { HttpRefusal } from "./http-metrics.ts";
 import { HttpError } from "./problem.ts";
+import { streamOf } from "./request-socket.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -55,7 +56,7 @@ export function installBodyLimits(app: FastifyInstance, limits: BodyLimits): voi
   });
   app.addHook("preValidation", (request, _reply, done) => {
     const { bodyLease } = request;
-    if (bodyLease === null || !isSmall(request)) return done();
+    if (bodyLease === null || !isSmall(request) || !hasOwnSocket(request)) return done();
     try {
       bodyLease.take(declaredBytes(request));
     } catch (error) {
@@ -71,10 +72,11 @@ function hasBody(request: FastifyRequest): boolean {
   return declaredBytes(request) !== 0;
 }
 
-/** NaN: chunked, size unknown. */
-function declaredBytes({ headers }: FastifyRequest): number {
+/** NaN: the client does not declare the length, as with chunks or HTTP/2. */
+function declaredBytes({ headers, raw }: FastifyRequest): number {
   if (headers["transfer-encoding"] !== undefined) return Number.NaN;
-  return Number(headers["content-length"] ?? 0);
+  const isOpen = streamOf(raw)?.endAfterHeaders === false;
+  return Number(headers["content-length"] ?? (isOpen ? Number.NaN : 0));
 }
 
 const JSON_BODY = /^application\/json(?:[\s;]|$)/i;
@@ -88,8 +90,13 @@ function isSmall(request: FastifyRequest): boolean {
   return isReadByFastify(request) && declaredBytes(request) <= SMALL_BODY_BYTES;
 }
 
+/** HTTP/2 streams share a socket, whose byte count tells nothing about one of them. */
+function hasOwnSocket({ raw }: FastifyRequest): boolean {
+  return streamOf(raw) === null;
+}
+
 function countedBody(request: FastifyRequest, payload: Readable, lease: BodyLease): [ArrivingBody, Readable] {
-  if (isSmall(request)) return [new SmallBody(request.raw), payload];
+  if (isSmall(request) && hasOwnSocket(request)) return [new SmallBody(request.raw), payload];
   if (isReadByFastify(request)) return [new WatchedBody(payload, lease), payload];
   const body = new CountedBody(payload, lease);
   return [body, body];

@@ -55,8 +55,8 @@ export class ClientCertificates implements RequestGate {
     });
   }
 
-  check({ socket }: { readonly socket: Socket }): Refusal | null {
-    // In-process requests have no socket.
+  check({ socket }: { readonly socket: Socket | null }): Refusal | null {
+    // A request that is made inside of this process comes over no socket.
     if (!(socket instanceof TLSSocket)) return null;
     const certificate = socket.getPeerX509Certificate();
     // Check both: for resumed sessions `authorized` alone isn't sufficient.

@@ -97,6 +97,10 @@ export class ConnectionGuard {
       for (const { socket } of ofClient) if (socket.bytesRead === 0) socket.destroy();
   }
 
+  closeAll(): void {
+    for (const ofClient of this.#byTurn.values()) for (const { socket } of ofClient) socket.destroy();
+  }
+
   #longestIdle(): Connection | undefined {
     let longest: Connection | undefined;
     for (const ofClient of this.#byTurn.values()) {

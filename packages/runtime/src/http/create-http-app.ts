@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { fastify } from "fastify";
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance, FastifyServerFactory, RawServerDefault } from "fastify";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 import type { Logger } from "../log.ts";
@@ -13,6 +13,7 @@ import { CLOSE_DEADLINE_MS, MAX_CONNECTIONS, SERVER_TIMES, type Readiness } from
 import { installJsonDoor } from "./json-door.ts";
 import { createHttpMetrics, type HttpMetrics } from "./http-metrics.ts";
 import { installOverloadGuard } from "./overload-guard.ts";
+import { createTlsServer, installConnectionClose } from "./tls-server.ts";
 import { ServerTls, type ServerTlsOptions } from "./server-tls.ts";
 
 declare module "fastify" {
@@ -66,19 +67,28 @@ const SMALL_BODIES_BYTES = 16 * 1024 * 1024;
 export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   const requestTimeoutMs = options.requestTimeoutMs ?? SERVER_TIMES.requestTimeout;
   const tls = options.tls === undefined ? null : await ServerTls.load(options.tls, options);
-  // Interval of Node's check for late requests; its default of 30 s would let them stay much longer.
-  const server = {
-    connectionsCheckingInterval: Math.min(
-      SERVER_TIMES.connectionsCheckingInterval,
-      Math.ceil(requestTimeoutMs / 2),
-    ),
+  const keepAliveTimeout = options.keepAliveTimeoutMs ?? SERVER_TIMES.keepAliveTimeout;
+  // Node checks for late requests this often; its own default of 30 s would let them stay much longer.
+  const halfRequestMs = Math.ceil(requestTimeoutMs / 2);
+  const connectionsCheckingInterval = Math.min(SERVER_TIMES.connectionsCheckingInterval, halfRequestMs);
+  // Above requestTimeout, Node would swap the two and let slow bodies stay for this long.
+  const headersTimeout = Math.min(requestTimeoutMs, SERVER_TIMES.headersTimeout);
+  const times = {
+    connectionsCheckingInterval,
+    headersTimeout,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout,
+  };
+  const tlsServer = ({ serverOptions }: ServerTls): FastifyServerFactory => {
+    return (handler) =>
+      createTlsServer({ tls: serverOptions, times }, handler as never) as unknown as RawServerDefault;
   };
   const app = fastify({
     logger: false,
-    ...(tls === null ? { http: server } : { https: { ...server, ...tls.serverOptions } as unknown as null }),
+    ...(tls === null ? { http: times } : { serverFactory: tlsServer(tls) }),
     bodyLimit: options.bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: options.keepAliveTimeoutMs ?? SERVER_TIMES.keepAliveTimeout,
+    keepAliveTimeout,
     exposeHeadRoutes: true,
     forceCloseConnections: "idle",
   }).withTypeProvider<TypeBoxTypeProvider>();
@@ -86,8 +96,6 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   app.addHook("onRoute", (route) => {
     if (route.config?.answersAtOnce !== true) route.handlerTimeout ??= handlerTimeout;
   });
-  // Above requestTimeout, Node would swap the two and allow slow bodies this long.
-  app.server.headersTimeout = Math.min(requestTimeoutMs, SERVER_TIMES.headersTimeout);
   const plain = app as unknown as FastifyInstance;
   if (options.hasSchemas ?? true) (await import("./validator.ts")).installValidation(plain);
   installErrorHandling(plain, options.logger);
@@ -99,7 +107,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
     [tls?.gate, options.gate].filter((gate) => gate !== undefined && gate !== null),
   );
   tls?.install(plain);
-  installClose(plain, options.closeDeadlineMs ?? CLOSE_DEADLINE_MS);
+  if (tls !== null) installConnectionClose(plain);
   if (options.openapi) await installOpenapi(plain, options.openapi);
   installOwnRoutes(plain, options);
   return app;
@@ -110,7 +118,7 @@ function installProtection(app: FastifyInstance, options: HttpAppOptions, metric
   const { allowedHosts, maxConnections, maxConcurrentRequests, bodyLimitBytes, bodyBudgetBytes } = options;
   installCrossSiteGuard(app, allowedHosts ?? NO_HOSTS, metrics);
   const connections = new ConnectionGuard(app.server, maxConnections ?? MAX_CONNECTIONS, metrics);
-  app.addHook("preClose", async () => connections.closeUnused());
+  installClose(app, connections, options.closeDeadlineMs ?? CLOSE_DEADLINE_MS);
   installOverloadGuard(app, maxConcurrentRequests ?? 512, metrics, connections);
   installBodyLimits(app, {
     totalBytes: bodyBudgetBytes ?? BODIES_AT_ONCE * bodyLimitBytes + SMALL_BODIES_BYTES,
@@ -137,10 +145,11 @@ function installOwnRoutes(app: FastifyInstance, options: HttpAppOptions): void {
   });
 }
 
-// Fastify's close ends idle connections but waits for others without limit.
-function installClose(app: FastifyInstance, deadlineMs: number): void {
+// Fastify's close ends idle connections and waits for the others without a limit.
+function installClose(app: FastifyInstance, connections: ConnectionGuard, deadlineMs: number): void {
   app.addHook("preClose", async () => {
-    const timer = setTimeout(() => app.server.closeAllConnections(), deadlineMs);
+    connections.closeUnused();
+    const timer = setTimeout(() => connections.closeAll(), deadlineMs);
     timer.unref();
     app.server.once("close", () => clearTimeout(timer));
   });

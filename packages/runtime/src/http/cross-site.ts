@@ -2,11 +2,12 @@
 // on loopback. With DNS rebinding a foreign page counts as same-origin; its Host header reveals it.
 import type { FastifyInstance } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
-import { Socket, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { list } from "../settings/texts.ts";
 import { isLoopback } from "./addresses.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
 import { problem, sendProblem, type Problem } from "./problem.ts";
+import { socketOf } from "./request-socket.ts";
 
 export interface AllowedHosts {
   /** `name`, with any port, or `name:port`. */
@@ -52,8 +53,8 @@ export function installCrossSiteGuard(
   const guard = new CrossSiteGuard(allowed);
   app.addHook("onRequest", (request, reply, done) => {
     void reply.header("x-content-type-options", "nosniff");
-    // In-process requests have no socket.
-    if (!(request.raw.socket instanceof Socket)) return done();
+    // A request that is made inside of this process comes over no socket.
+    if (socketOf(request.raw) === null) return done();
     const refusal = guard.check(request, () => placeOf(app.server.address()));
     if (refusal === null) return done();
     metrics.refused(refusal.code === "foreign_host" ? "foreign_host" : "foreign_origin");

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Socket } from "node:net";
 import { problem, sendProblem } from "./problem.ts";
+import { hasLeft, socketOf } from "./request-socket.ts";
 
 export interface GateRequest {
   readonly method: string;
@@ -8,7 +9,8 @@ export interface GateRequest {
   readonly path: string | null;
   readonly authorization: string | undefined;
   readonly remoteAddress: string;
-  readonly socket: Socket;
+  /** Null: the request was made inside this process. */
+  readonly socket: Socket | null;
 }
 
 export interface Refusal {
@@ -77,7 +79,8 @@ export function installGates(app: FastifyInstance, gates: readonly RequestGate[]
       if (isRefusal(said)) return refuse(reply, said);
       request.principal = said.principal;
     }
-    return undefined;
+    // Nothing would free the places that later hooks give to a client that left while a gate was asked.
+    return hasLeft(reply.raw) ? reply.hijack() : undefined;
   });
 }
 
@@ -105,7 +108,7 @@ function described(request: FastifyRequest): GateRequest {
     path: known ? (routeOptions.config.reviewedPath ?? pathOf(url)) : null,
     authorization: headers.authorization,
     remoteAddress: ip,
-    socket: request.raw.socket,
+    socket: socketOf(request.raw),
   };
 }
 

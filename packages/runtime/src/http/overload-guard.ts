@@ -4,6 +4,7 @@ import { clientKey } from "./addresses.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
 import { problem, sendProblem } from "./problem.ts";
+import { limitStall, socketOf } from "./request-socket.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -55,8 +56,10 @@ export function installOverloadGuard(
     const key = isExempt(request) ? null : clientKey(request);
     const reason = key === null ? null : places.whyNot(key);
     if (key !== null && reason === null) places.take(reply.raw, key);
-    const connection = connections.busy(request.raw.socket);
-    // "close" fires exactly once for sent answers and lost clients; onResponse misses some.
+    const socket = socketOf(request.raw);
+    const connection = socket === null ? null : connections.busy(socket);
+    // It comes once, for answers that were sent and for clients that went away; onResponse misses some of
+    // those.
     reply.raw.on("close", () => {
       places.leave(reply.raw);
       if (connection !== null) connections.answered(connection);
@@ -108,15 +111,9 @@ class Places {
   /** A client that stops reading would keep its answer in memory, and its place. */
   watchReaders(): void {
     for (const [response, entry] of this.#underWay) {
-      const { socket, writableEnded } = response;
-      if (entry.isWatched || !writableEnded || socket === null) continue;
+      if (entry.isWatched || !response.writableEnded) continue;
       entry.isWatched = true;
-      response.once("timeout", () => {
-        this.#metrics.refused("slow_reader");
-        socket.destroy();
-      });
-      // Node.js counts every sent byte as activity, and sets another timeout once the answer has left.
-      socket.setTimeout(READER_STALL_MS);
+      limitStall(response, READER_STALL_MS, () => this.#metrics.refused("slow_reader"));
     }
   }
 }

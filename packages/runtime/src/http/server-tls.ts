@@ -2,7 +2,7 @@ import { reasonOf } from "@isochrone/primitives";
 import type { FastifyInstance } from "fastify";
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createSecureContext, type Server } from "node:tls";
+import { createSecureContext, Server } from "node:tls";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Clock } from "../clock.ts";
 import { ListenError } from "../errors.ts";
@@ -97,7 +97,7 @@ export class ServerTls {
 
   install(app: FastifyInstance): void {
     app.addHook("onListen", async () => {
-      this.#server = app.server as unknown as Server;
+      if (app.server instanceof Server) this.#server = app.server;
       this.#loop.start();
     });
     app.addHook("onClose", async () => this.#loop.stop());

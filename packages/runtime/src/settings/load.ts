@@ -40,8 +40,8 @@ export function loadSettings<const S extends readonly Section[]>(
     (sources.fileOf ?? (typeof sources.file === "string" ? "operator" : "program")) === "operator";
   const known = withInherited(sections);
   mistakes.push(
-    ...unknownKeys("file", known, file, sources.ignoreSections ?? []),
-    ...unknownKeys("override", known, overrides, []),
+    ...unknownKeys("file", known, file, { ignored: sources.ignoreSections ?? [], isOfOperator }),
+    ...unknownKeys("override", known, overrides, { ignored: [], isOfOperator: false }),
     ...unknownVariables(known, env),
   );
   const loaded: Record<string, unknown> = {};
@@ -67,7 +67,8 @@ interface Layers {
   readonly isOfOperator: boolean;
 }
 
-type KnownSection = Pick<Section, "name" | "table">;
+/** What is looked at to tell whether somebody's setting exists. */
+type KnownSection = Pick<Section, "name" | "table" | "retired">;
 
 function withInherited(sections: readonly Section[]): KnownSection[] {
   const known = new Map<string, KnownSection>();
@@ -143,14 +144,19 @@ function addConstants(
 }
 
 function removedOnes(section: Section, { env, file, isOfOperator }: Layers): string[] {
-  return Object.entries(section.table).flatMap(([key, { removed, default: value, derive }]) => {
-    if (removed === null) return [];
+  const said = (key: string, more: string): string[] => {
     const variable = environmentName(section.name, key);
     const isGiven = (env[variable] ?? "") !== "" || (isOfOperator && own(file, key) !== undefined);
-    if (!isGiven) return [];
+    return isGiven
+      ? [`${section.name}.${key} (${variable}) is no setting any more and is ignored${more}`]
+      : [];
+  };
+  const constants = Object.entries(section.table).flatMap(([key, { removed, default: value, derive }]) => {
+    if (removed === null) return [];
     const holds = derive === null && value !== null ? `; ${JSON.stringify(value)} holds` : "";
-    return [`${section.name}.${key} (${variable}) is no setting any more and is ignored${holds}: ${removed}`];
+    return said(key, `${holds}: ${removed}`);
   });
+  return [...constants, ...section.retired.flatMap((key) => said(key, ""))];
 }
 
 /** The given value, including null; undefined if none. */
@@ -173,7 +179,7 @@ function unknownKeys(
   source: "file" | "override",
   sections: readonly KnownSection[],
   raw: RawSections,
-  ignored: readonly string[],
+  { ignored, isOfOperator }: { readonly ignored: readonly string[]; readonly isOfOperator: boolean },
 ): string[] {
   const mistakes: string[] = [];
   const names = sections.map((section) => section.name);
@@ -186,7 +192,9 @@ function unknownKeys(
       if (keys !== null && keys !== undefined)
         mistakes.push(`${name} (${source}) must be a table of settings, got ${JSON.stringify(keys)}`);
     } else {
-      for (const key of Object.keys(keys).filter((candidate) => !Object.hasOwn(section.table, candidate)))
+      const retired = isOfOperator ? section.retired : [];
+      const isKnown = (key: string): boolean => Object.hasOwn(section.table, key) || retired.includes(key);
+      for (const key of Object.keys(keys).filter((candidate) => !isKnown(candidate)))
         mistakes.push(
           `${name}.${key} is not a setting (${source})${didYouMean(key, Object.keys(section.table))}`,
         );
@@ -219,8 +227,8 @@ function withoutServiceLinks(env: SettingsSources["env"]): SettingsSources["env"
 }
 
 function unknownVariables(sections: readonly KnownSection[], env: SettingsSources["env"]): string[] {
-  const known = sections.flatMap(({ name, table }) =>
-    Object.keys(table).map((key) => environmentName(name, key)),
+  const known = sections.flatMap(({ name, table, retired }) =>
+    [...Object.keys(table), ...retired].map((key) => environmentName(name, key)),
   );
   const prefixes = sections.map((section) => environmentPrefix(section.name));
   return Object.keys(env)

@@ -14,7 +14,9 @@ export interface Section<N extends string = string, T extends SettingsTable = Se
   readonly name: N;
   readonly table: T;
   readonly description: string | null;
-  // A method (bivariant), so that sections with narrower values are sections.
+  /** Names that were settings once: the service ignores them and logs that it does. */
+  readonly retired: readonly string[];
+  // A method, so that sections with narrower values still are sections.
   check(values: ValuesOfTable<T>): readonly string[];
 }
 
@@ -29,6 +31,7 @@ export function section<const N extends string, T extends SettingsTable>(
   table: T,
   options: {
     readonly description?: string;
+    readonly retired?: readonly string[];
     readonly rules?: readonly SectionRule<ValuesOfTable<NoInfer<T>>>[];
   } = {},
 ): Section<N, T> {
@@ -43,6 +46,7 @@ export function section<const N extends string, T extends SettingsTable>(
     name,
     table: Object.freeze({ ...table }),
     description: options.description ?? null,
+    retired: options.retired ?? [],
     check: (values: ValuesOfTable<T>) =>
       rules.map((rule) => rule(values)).filter((mistake) => mistake !== null),
   });

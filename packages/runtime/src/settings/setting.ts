@@ -31,6 +31,7 @@ interface Inherited {
 
 type SharedSection = {
   readonly name: string;
+  readonly retired: readonly string[];
   readonly table: Readonly<Record<string, Setting<unknown>>>;
 };
 

@@ -1,4 +1,5 @@
 export { changeConstants } from "../settings/test-constants.ts";
+export { configWith } from "./config-with.ts";
 export { ManualClock } from "./manual-clock.ts";
 export { MemoryLogger } from "./memory-logger.ts";
 export { TestAuthority } from "./certificates.ts";

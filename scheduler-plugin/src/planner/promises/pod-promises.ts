@@ -137,7 +137,7 @@ export class PodPromises {
   }
 
   #promise({ pod, isDryRun }: AskedPod, nowMs: number): PromisedNodes | null {
-    const { graphs, model, config, newId, clock } = this.#options;
+    const { graphs, model, newId, clock } = this.#options;
     const id = newId();
     const object = unnamed(pod, id);
     const asked = { key: keyOf(object), identity: identifyPod(object), object, sinceMs: nowMs };
@@ -155,7 +155,7 @@ export class PodPromises {
     const plan = this.#plan(asked, withoutGoing(found, model));
     if (plan === null) return null;
     model.assume(object, plan.node);
-    const among = model.landingNodes(asked.key, [plan.node, ...plan.others], config.landingNodes);
+    const among = model.landingNodes(asked.key, [plan.node, ...plan.others]);
     const affinity = among[0]?.name === plan.node ? narrowedAffinity(pod, among) : null;
     if (isDryRun || affinity === null) model.withdraw(asked.key);
     else {

@@ -93,6 +93,7 @@ describe("what kubectl takes", () => {
     await expect(loginOf([join(folder, "x"), join(folder, "y")])).rejects.toThrow(
       `none of the files exists: ${join(folder, "x")}`,
     );
+    await expect(loginOf([join(folder, "x")])).rejects.toMatchObject({ name: "CredentialsError" });
   });
 
   it.each([

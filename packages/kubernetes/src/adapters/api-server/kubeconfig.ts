@@ -6,7 +6,7 @@ import type { RequestOptions } from "node:https";
 import { delimiter } from "node:path";
 
 import { codeOf, reasonOf } from "@isochrone/primitives";
-import { StoreError } from "../../store/errors.ts";
+import { CredentialsError, StoreError } from "../../store/errors.ts";
 import type { ConnectionTls, Credentials, Login } from "./credentials.ts";
 import type { ProxyEnv } from "./proxy.ts";
 
@@ -75,9 +75,13 @@ export class KubeconfigCredentials implements Credentials {
     } catch (error) {
       if (error instanceof StoreError) throw error;
       const reason = reasonOf(error);
-      throw new StoreError("unavailable", `kubeconfig ${this.#name()} gives no credentials: ${reason}`, {
-        cause: error,
-      });
+      throw new CredentialsError(
+        "unavailable",
+        `kubeconfig ${this.#name()} gives no credentials: ${reason}`,
+        {
+          cause: error,
+        },
+      );
     }
     this.#readAtMs = readAtMs;
     return this.#login;

@@ -15,7 +15,9 @@ export class NodeState {
   readonly unschedulable: boolean;
   readonly allocatable: Amounts;
   readonly maxPods: number;
-  /** Why plans must avoid the node although it may admit a pod. Null: it is a target. */
+  /** Whether its kubelet reports, whatever else speaks against the node. */
+  readonly isReady: boolean;
+  /** Why it is no target for a plan although a pod may be let in; null when it is one. */
   readonly noTarget: string | null;
   readonly pods = new Map<string, SchedulingPod>();
   readonly #nominated = new Map<string, SchedulingPod>();
@@ -33,6 +35,8 @@ export class NodeState {
     this.unschedulable = spec.unschedulable === true;
     this.allocatable = wholeUnits(exactAmounts(allocatable));
     this.maxPods = Number((exactQuantity(allocatable.pods) ?? 0n) / 1_000_000_000n);
+    const ready = records(record<NodeStatus>(node.status).conditions).find(({ type }) => type === "Ready");
+    this.isReady = ready?.status === "True";
     this.noTarget = reasonAgainst(node, this);
   }
 
@@ -106,6 +110,5 @@ function reasonAgainst(node: ApiObject, state: NodeState): string | null {
   if (state.unschedulable) return "it is cordoned";
   const leaving = state.taints.find(({ key }) => LEAVING.includes(key));
   if (leaving !== undefined) return `it is about to be removed (taint ${leaving.key})`;
-  const ready = records(record<NodeStatus>(node.status).conditions).find(({ type }) => type === "Ready");
-  return ready?.status === "True" ? null : "it is not Ready";
+  return state.isReady ? null : "it is not Ready";
 }
