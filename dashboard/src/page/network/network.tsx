@@ -42,7 +42,7 @@ export function NetworkPage(props: { readonly view: "matrix" | "map"; readonly f
       <Lead>
         How long a packet takes from one node to another and back, measured between the nodes themselves.
       </Lead>
-      <Summary view={view} summary={summary} />
+      <Summary view={view} summary={summary} slowest={worst.find(({ isDead }) => !isDead)} />
       <Down />
       <div class="columns beside">
         <Card title={which === "matrix" ? MATRIX_TITLES[measureOf(route.value.view.quantity)] : "Map"}>
@@ -77,7 +77,10 @@ const MATRIX_TITLES = {
   seconds: "Age of the figures between nodes",
 } as const;
 
-function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest, "summary">): VNode {
+function Summary(
+  props: { readonly view: ClusterView; readonly slowest: WorstPair | undefined } & Pick<Digest, "summary">,
+): VNode {
+  const { view, summary, slowest } = props;
   const { medianMs, worstMs, dead, lossy, stale, pairs, coverage } = summary;
   return (
     <dl class="tiles">
@@ -85,7 +88,15 @@ function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest
       <Tile
         label="Median round trip"
         value={milliseconds(medianMs)}
-        note={`slowest pair ${milliseconds(worstMs)}`}
+        note={
+          slowest === undefined ? (
+            "no pair answers"
+          ) : (
+            <a href={linkTo({ page: "pair", source: slowest.source, target: slowest.target })}>
+              slowest pair {milliseconds(worstMs)}
+            </a>
+          )
+        }
       />
       <Tile label="Pairs measured" value={count(pairs)} note={`${percent(coverage)} of all, by direction`} />
       <Tile

@@ -13,6 +13,7 @@ import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Tile } from "../parts/common.tsx";
 import { StreamsSummary } from "../streams/streams.tsx";
 import { cluster, digest, linkTo, moment, nowMs, workflows } from "../state/store.ts";
+import type { WorstPair } from "../model/summary.ts";
 import { MeasuredLatency, NetworkTime, type LabTimeline } from "./latency.tsx";
 import { worstOf, type Concern, type Gain } from "./worst.ts";
 
@@ -249,7 +250,13 @@ function PlanTile(props: {
     <Tile
       label="The best plan would save"
       value={milliseconds(savedMs)}
-      note={`± ${milliseconds(errorRatio * savedMs)} ${what}; ${plural(moves, "move")}${later}`}
+      note={
+        <>
+          ± {milliseconds(errorRatio * savedMs)} {what};{" "}
+          <a href={linkTo({ page: "workflows", workflow: gain.workflow })}>{plural(moves, "move")}</a>
+          {later}
+        </>
+      }
     />
   );
 }
@@ -308,8 +315,21 @@ function Concerns(props: {
 /** What somebody in front of the embedded cluster can do next. */
 function TryThis(): VNode {
   const slowest = digest.value!.worst.find(({ isDead }) => !isDead);
-  if (slowest === undefined) return <></>;
-  const { source, target } = slowest;
+  return (
+    <>
+      {slowest === undefined ? null : <TryLink {...slowest} />}
+      <p class="soft" id="own">
+        Your own application and network: <code>{OWN_COMMAND}</code>. <code>docs/try-your-app.md</code> has
+        both files.
+      </p>
+    </>
+  );
+}
+
+/** Another port: this cluster has the default one, or may have it. */
+const OWN_COMMAND = "npx isochrone up --manifest shop.yaml --matrix network.csv --port 9000";
+
+function TryLink({ source, target }: Pick<WorstPair, "source" | "target">): VNode {
   return (
     <p class="soft" id="try">
       This network is emulated. Slow, cut or heal a link of it on the page of its pair, such as{" "}

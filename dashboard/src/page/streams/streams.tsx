@@ -109,7 +109,7 @@ function Tiles({ jobs, links }: Pick<StreamsSnapshot, "jobs" | "links">): VNode 
       <Tile
         label="Slowest job"
         value={slowest === null ? UNKNOWN : `${figure(paceOf(slowest))}/s`}
-        note={slowest === null ? "no job has a known pace" : `frames, ${nameOf(slowest)}`}
+        note={slowest === null ? "no job has a known pace" : <>frames, {jobLink(slowest)}</>}
       />
       <Tile
         label="Fullest link"
@@ -143,12 +143,19 @@ function Jobs({ jobs }: { readonly jobs: readonly StreamJobView[] }): VNode {
   );
 }
 
-function cellsOf(job: StreamJobView): readonly (VNode | string)[] {
-  const { namespace, name, framesPerSecond, measuredFramesPerSecond, minThroughput, tasks } = job;
-  return [
+function jobLink(job: StreamJobView): VNode {
+  const { namespace, name } = job;
+  return (
     <a href={linkTo({ page: "streams", job: { namespace, name } })}>
       <Name>{nameOf(job)}</Name>
-    </a>,
+    </a>
+  );
+}
+
+function cellsOf(job: StreamJobView): readonly (VNode | string)[] {
+  const { framesPerSecond, measuredFramesPerSecond, minThroughput, tasks } = job;
+  return [
+    jobLink(job),
     <Phase job={job} />,
     figure(framesPerSecond),
     figure(measuredFramesPerSecond),

@@ -291,18 +291,45 @@ function Workloads({
         { title: "CPU per pod" },
         { title: "Memory per pod" },
         { title: "On", isText: true },
+        { title: "Decided by", isText: true },
       ]}
       rows={workflow.workloads
         .slice(0, MOST_WORKLOADS)
         .map(({ name, kind, cpuMillicores, memoryBytes, pods }) => ({
           key: name,
-          cells: [<Name>{name}</Name>, kind, cpu(cpuMillicores), memory(memoryBytes), <Where pods={pods} />],
+          cells: [
+            <Name>{name}</Name>,
+            kind,
+            cpu(cpuMillicores),
+            memory(memoryBytes),
+            <Where pods={pods} />,
+            <Why namespace={workflow.namespace} workload={name} pods={pods} />,
+          ],
         }))}
     />
   );
 }
 
-function Where({ pods }: { readonly pods: WorkflowGraphSnapshot["workloads"][number]["pods"] }): VNode {
+type Pods = WorkflowGraphSnapshot["workloads"][number]["pods"];
+
+/** Leads to the decisions about a workload, or about its only pod. */
+function Why(props: {
+  readonly namespace: string;
+  readonly workload: string;
+  readonly pods: Pods;
+}): VNode | null {
+  const { namespace, workload, pods } = props;
+  const [first, second] = pods;
+  if (first === undefined) return null;
+  const filter = { namespace, workload: second === undefined ? first.name : workload };
+  return (
+    <a href={linkTo({ page: "decisions", kind: "decision", id: null, filter })}>
+      Why <span class="unseen">is {workload} </span>here?
+    </a>
+  );
+}
+
+function Where({ pods }: { readonly pods: Pods }): VNode {
   if (pods.length === 0) return <span class="soft">no pod</span>;
   const [first, ...rest] = [...new Set(pods.map(({ node }) => node ?? "not placed"))];
   return (
