@@ -101,7 +101,7 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
   test("slow a link, and the emulator's record of the packets says so", async () => {
     requests.splice(0);
     await page.goto(`${testbed.url}/#/pair/${A}/${B}?emulator=${TOKEN}`);
-    await page.getByLabel("Round trip").fill("90");
+    await page.getByRole("spinbutton", { name: "Round trip" }).fill("90");
     expect(page.url()).toBe(`${testbed.url}/#/pair/${A}/${B}`);
     await page.getByRole("button", { name: "Slow" }).click();
     await expect.poll(says).toContain("The round trip is 90 ms now");
