@@ -59,6 +59,25 @@ const PLAN: Act = {
   because: null,
 };
 
+const ACTING: ActList["acting"] = {
+  planner: false,
+  descheduler: "dry-run",
+  dryRun: {
+    at: AT,
+    halt: null,
+    moves: 1,
+    pods: [
+      {
+        namespace: "shop",
+        name: POD,
+        from: "node-0006",
+        to: "node-0001",
+        detail: "its channels cost a third there",
+      },
+    ],
+  },
+};
+
 const cost = (network: number) => ({ network, pressure: 0, total: network });
 const PROPOSAL = {
   id: "better",
@@ -138,7 +157,7 @@ function answerTo({ pathname, searchParams }: URL): object {
     case "/api/v1/acts": {
       const workload = searchParams.get("workload") ?? "";
       const isFound = PLAN.pods.some(({ name }) => name.includes(workload));
-      return { acts: isFound ? [PLAN] : [], leftOut: 0, isCut: false } satisfies ActList;
+      return { acts: isFound ? [PLAN] : [], leftOut: 0, isCut: false, acting: ACTING } satisfies ActList;
     }
     case "/api/v1/decisions":
       return { decisions: [DECISION] } satisfies DecisionList;

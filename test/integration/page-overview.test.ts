@@ -253,6 +253,17 @@ describe.runIf(hasBrowser)("a stranger's five tasks", { timeout: 120_000 }, () =
     expect(await clicksUntil(steps(), words, sight)).toBeLessThanOrEqual(MOST_CLICKS);
   });
 
+  test("the page of decisions says what a dry run would move, and what the planner would bring", async () => {
+    await visit.goTo("/decisions");
+    await expect.poll(() => visit.column("#dry-run-moves", 1), PATIENCE).toEqual([`shop/${POD}`]);
+    expect(await visit.column("#dry-run-moves", 4)).toEqual(["its channels cost a third there"]);
+    const main = await page.locator("main").textContent();
+    expect(main).toContain("descheduler.mode: evict");
+    expect(main).toMatch(/The planner is off\. Switched on, it brings .*planner\.enabled/);
+    expect(main).not.toContain("The descheduler is off");
+    expect(await visit.barriers()).toEqual([]);
+  });
+
   test("put an application and a network of one's own in: one command, which the first page has", async () => {
     await visit.goTo("/");
     const command = await page.locator("#own code").first().innerText();

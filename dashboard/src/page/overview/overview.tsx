@@ -7,8 +7,9 @@ import { findingsOf, instrumentsOf } from "../health/health-model.ts";
 import { costBetween } from "../model/cluster-view.ts";
 import { age, clockTime, count, milliseconds, percent, plural } from "../model/format.ts";
 import { largestWorkflow, workflowPath } from "../model/largest.ts";
-import { movesNow, type ProposalList } from "../model/plan.ts";
+import { movesNow, whyNoProposal, type ProposalList } from "../model/plan.ts";
 import { absentWorkloads, requestTime, withMoves, type RequestTime } from "../model/request-time.ts";
+import { offLine } from "../model/off.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Tile } from "../parts/common.tsx";
 import { StreamsSummary } from "../streams/streams.tsx";
@@ -56,7 +57,7 @@ function Requests(): VNode {
       <dl class="tiles">
         {hasEmulator ? <EndToEnd timeline={timeline} /> : null}
         <TimeTile time={time} name={chosen} absent={absent} />
-        <PlanTile gain={gain} isNow={moment.value === ""} hasNone={proposals.failure !== null} />
+        <PlanTile gain={gain} isNow={moment.value === ""} proposals={proposals} />
         <FreshnessTile />
       </dl>
       <div class="columns beside">
@@ -225,15 +226,11 @@ function TimeTile(props: {
 function PlanTile(props: {
   readonly gain: Gain | null;
   readonly isNow: boolean;
-  readonly hasNone: boolean;
+  readonly proposals: { readonly data: ProposalList | null; readonly failure: object | null };
 }): VNode {
-  const { gain, isNow, hasNone } = props;
+  const { gain, isNow, proposals } = props;
   if (gain === null) {
-    const why = isNow
-      ? hasNone
-        ? "no scheduler-plugin answers"
-        : "nothing is proposed yet"
-      : "is of now only";
+    const why = isNow ? whyNoProposal(proposals) : "is of now only";
     return <Tile label="The best plan would save" value="–" note={why} />;
   }
   const { moves, blocked, errorRatio } = gain;
@@ -279,7 +276,8 @@ function NoWorkflow(): VNode {
   return (
     <Empty title="No workflow with traffic is known">
       Network time per request appears with the first counted requests of a workflow. Latency end to end isn't
-      in the graphs: nothing measures it at the workflow's entry.
+      in the graphs: nothing measures it at the workflow's entry. If nobody counts requests:{" "}
+      {offLine("traffic")}
     </Empty>
   );
 }

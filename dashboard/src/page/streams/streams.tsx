@@ -1,5 +1,6 @@
 import type { StreamJobView, StreamsSnapshot } from "@isochrone/topology";
 import type { VNode } from "preact";
+import { offLine, offState } from "../model/off.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { bitsPerSecond, count, figure, percent, UNKNOWN } from "../model/format.ts";
@@ -47,9 +48,8 @@ function NotThere({ status, text }: { readonly status: number | null; readonly t
     return <Empty title="No streams are stored for this moment">They are kept for an hour.</Empty>;
   if (status !== 503) return <Trouble title="Streams can't be shown">{text}.</Trouble>;
   return (
-    <Empty title="Nobody runs stream jobs here">
-      The scheduler-plugin runs them with streams.enabled, and this aggregator has to know where it is
-      (aggregator.decisionsUrl). It says: {text}.
+    <Empty title={offState("streams")}>
+      {offLine("streams")} The server says: {text}.
     </Empty>
   );
 }
