@@ -60,9 +60,7 @@ function givenLab(command: Command, labs: readonly RunningLab[]): RunningLab | u
     const value: unknown = command.getOptionValue(option);
     return command.getOptionValueSource(option) !== "default" && isSame(value, address);
   };
-  return labs.find(
-    ({ page, lab }) => isGiven("server", page) || (lab !== null && isGiven("lab", lab)),
-  );
+  return labs.find(({ page, lab }) => isGiven("server", page) || (lab !== null && isGiven("lab", lab)));
 }
 
 /** All names of loopback are one machine. */

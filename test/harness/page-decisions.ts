@@ -59,7 +59,7 @@ const PLAN: Act = {
   because: null,
 };
 
-const ACTING: ActList["acting"] = {
+const ACTING: NonNullable<ActList["acting"]> = {
   planner: false,
   descheduler: "dry-run",
   dryRun: {

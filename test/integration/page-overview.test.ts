@@ -187,7 +187,10 @@ describe.runIf(hasBrowser)("a stranger's five tasks", { timeout: 120_000 }, () =
     publishing = setInterval(() => void testbed.publish(), 1_000);
     visit = await PageVisit.open(`${testbed.url}/#/`);
     page = visit.page;
-    await page.getByRole("link", { name: /slowest|node-/ }).first().waitFor(PATIENCE);
+    await page
+      .getByRole("link", { name: /slowest|node-/ })
+      .first()
+      .waitFor(PATIENCE);
   }, 60_000);
 
   afterAll(async () => {

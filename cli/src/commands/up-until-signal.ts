@@ -19,11 +19,7 @@ const STOP_WITHIN_MS = 10_000;
 const FOREVER_MS = 2 ** 31 - 1;
 
 /** Runs it until a signal, and stops it in good order. */
-export async function upUntilSignal<L extends Lab>({
-  reporter,
-  start,
-  play,
-}: Run<L>): Promise<void> {
+export async function upUntilSignal<L extends Lab>({ reporter, start, play }: Run<L>): Promise<void> {
   const logger = createLogger({
     service: "isochrone",
     ...logLevelOf(process.env),

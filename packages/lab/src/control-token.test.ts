@@ -2,7 +2,13 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { listLabs, newControlToken, readControlToken, storeControlToken, storePage } from "./control-token.ts";
+import {
+  listLabs,
+  newControlToken,
+  readControlToken,
+  storeControlToken,
+  storePage,
+} from "./control-token.ts";
 
 let home: string;
 let runtime: string;

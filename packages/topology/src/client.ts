@@ -4,8 +4,8 @@ import { GraphClientError } from "./errors.ts";
 import type { Bill, PriceList } from "./bill/bill.ts";
 import type { Savings } from "./bill/savings.ts";
 import { parseDemand, type Demand } from "./demand/demand.ts";
-import { DecisionListSchema } from "./decision-schema.ts";
-import type { DecisionList } from "./decision-schema.ts";
+import { ActListSchema, DecisionListSchema } from "./decision-schema.ts";
+import type { ActList, DecisionList } from "./decision-schema.ts";
 import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
 import { parseFlowPlan, parseFlowPlans, type FlowPlan } from "./flows/flow-plan.ts";
@@ -81,6 +81,7 @@ const MAX_RESTARTS = 3;
 const MAX_CACHED = 1_000;
 
 // Compiled at first use: a command asks for one or two of them.
+const actList = compiledLate(ActListSchema);
 const decisionList = compiledLate(DecisionListSchema);
 const health = compiledLate(HealthSchema);
 const probePlan = compiledLate(ProbePlanSchema);
@@ -222,10 +223,13 @@ export class GraphClient {
     return this.#read(path, (json) => checked("decision list", decisionList, json), signal);
   }
 
-  /**
-   * How the aggregator that answers is. An earlier release's has no such page: GraphClientError of
-   * status 404.
-   */
+  /** What was done with pods and workloads whose names contain `workload`, the newest first. */
+  async acts(query: { readonly namespace: string; readonly workload: string }): Promise<Fetched<ActList>> {
+    const path = withQuery("/api/v1/acts", query);
+    return this.#read(path, (json) => checked("list of acts", actList, json), undefined);
+  }
+
+  /** The aggregator's own state. An earlier release has no such page: GraphClientError of status 404. */
   async health(signal?: AbortSignal): Promise<Fetched<Health>> {
     return this.#read("/api/v1/health", (json) => checked("health", health, json), signal);
   }

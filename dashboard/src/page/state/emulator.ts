@@ -59,7 +59,8 @@ export async function offerEmulatorToken(text: string): Promise<void> {
     await allowed(await fetch("lab/v1/token", { headers: authorization(token), redirect: "error" }));
   } catch (error) {
     if (error instanceof Refused) {
-      const why = error.status === 401 ? "it belongs to another cluster, or to an earlier run" : error.message;
+      const why =
+        error.status === 401 ? "it belongs to another cluster, or to an earlier run" : error.message;
       return refuseToken(`The emulator's token is refused: ${why}`);
     }
     // The emulator can't be reached; the first change says so, and whether the token is right.

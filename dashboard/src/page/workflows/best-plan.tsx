@@ -72,9 +72,7 @@ function ProposalTile({ proposal, pods }: { readonly proposal: Proposal; readonl
 
 function PlanTile({ plan, why }: { readonly plan: Plan | null; readonly why: string }): VNode {
   if (plan === null || plan.cost === null)
-    return (
-      <Tile label="Best plan" value="none" note={moment.value === "" ? why : "is of now only"} />
-    );
+    return <Tile label="Best plan" value="none" note={moment.value === "" ? why : "is of now only"} />;
   const old = age((nowMs.value - Date.parse(plan.at)) / 1000);
   // The traffic was another one then: its cost says nothing beside that of today.
   return <Tile label="Newest plan" value={sum(plan.cost.network)} note={`when it was made, ${old} ago`} />;
