@@ -265,7 +265,7 @@ describe("the embedded cluster", () => {
     async () => {
       const prometheus = await scrapeEmbedded(system.urls.lab);
       try {
-        await eventually("no panel is empty", 60_000, async () => {
+        await eventually("no panel is empty", 120_000, async () => {
           const empty: string[] = [];
           for (const { panel, expr, hint } of panelQueries())
             if (hint === null && (await seriesOf(prometheus, expr)) === 0) empty.push(`${panel} (${expr})`);
@@ -285,7 +285,7 @@ describe("the embedded cluster", () => {
         await prometheus.stop();
       }
     },
-    180_000,
+    240_000,
   );
 
   it("falls silent, and shows no old values, while the relay hangs; a killed one comes back", async () => {

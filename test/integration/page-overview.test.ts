@@ -106,7 +106,7 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
       .focus();
     await page.keyboard.press("Enter");
     await expect.poll(() => page.url()).toContain("/network/map/node-0001");
-    await expect.poll(() => page.locator("#map .ring").count()).toBe(3);
+    await expect.poll(() => page.locator("#map .ring").count()).toBe(4);
     expect(await page.locator("#map circle.node").count()).toBe(NODES);
     const shown = await visit.column("#ways", 2);
     const ways = await visit.column("#ways", 1);

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { milliseconds, percent, plural, UNKNOWN } from "../model/format.ts";
 import { Empty, Name, Table, When } from "../parts/common.tsx";
 import { linkTo } from "../state/store.ts";
-import { badgeOfVerdict, isFiltered, nodesOf, type ActFilter } from "./act-words.ts";
+import { badgeOfVerdict, isFiltered, nodesOf, sentenceWithout, type ActFilter } from "./act-words.ts";
 
 /** One row for each act; pods unfold. */
 export function Acts({
@@ -51,7 +51,7 @@ export function Acts({
 }
 
 function cellsOf(act: Act, sought: string): readonly (VNode | string)[] {
-  const { at, kind, expected, counted, verdict, sentence } = act;
+  const { at, kind, expected, counted, verdict } = act;
   return [
     <When at={at} />,
     <span class={`badge ${kind === "move" ? "eviction" : kind}`}>{kind}</span>,
@@ -62,9 +62,15 @@ function cellsOf(act: Act, sought: string): readonly (VNode | string)[] {
     counted === null ? UNKNOWN : changeCell(counted.beforeMs, counted.afterMs, counted.gainRatio),
     <span class="promise">
       <span class={`badge ${badgeOfVerdict(verdict)}`}>{verdict.replaceAll("_", " ")}</span>
-      {sentence.toLowerCase() === `${verdict}.` ? null : <small class="soft note">{sentence}</small>}
+      <Verdict {...act} />
     </span>,
   ];
+}
+
+/** The sentence without the word that the badge has. */
+function Verdict({ verdict, sentence }: Pick<Act, "verdict" | "sentence">): VNode | null {
+  const rest = sentenceWithout(verdict, sentence);
+  return rest === "" ? null : <small class="soft note">{rest}</small>;
 }
 
 function expectedCell(expected: Act["expected"]): VNode | string {

@@ -36,7 +36,7 @@ const OFF: Readonly<Record<Feature, Off>> = {
   },
   dryRun: {
     state: "The descheduler only says what it would move",
-    brings: "these moves made, within its budgets",
+    brings: "these moves, within its budgets",
     how: "set descheduler.mode: evict",
   },
   streams: {

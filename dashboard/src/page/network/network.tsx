@@ -3,6 +3,7 @@ import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { downWords, staleAfterSeconds, zoneOf, type ClusterView } from "../model/cluster-view.ts";
 import { age, bitsPerSecond, clockTime, count, cpu, memory, milliseconds, percent } from "../model/format.ts";
+import { shortNames } from "../model/names.ts";
 import { found } from "../model/search.ts";
 import { Card, Empty, Lead, Name, Table, Tile } from "../parts/common.tsx";
 import { cluster, digest, linkTo, nowMs, route } from "../state/store.ts";
@@ -121,7 +122,18 @@ function Summary(
   );
 }
 
+const LONGEST_NAME = 24;
+
 function Worst(props: { readonly worst: readonly WorstPair[]; readonly isSought: boolean }): VNode {
+  const { nodes } = cluster.value!;
+  const short = useMemo(
+    () =>
+      shortNames(
+        nodes.map(({ name }) => name),
+        LONGEST_NAME,
+      ),
+    [nodes],
+  );
   if (props.worst.length === 0)
     return props.isSought ? (
       <Empty title="No measured pair has a node with that name" />
@@ -145,9 +157,9 @@ function Worst(props: { readonly worst: readonly WorstPair[]; readonly isSought:
         class: isDead ? "bad" : "",
         cells: [
           <a href={linkTo({ page: "pair", source, target })}>
-            <Name>{source}</Name>
+            <Name title={source}>{short.get(source) ?? source}</Name>
           </a>,
-          <Name>{target}</Name>,
+          <Name title={target}>{short.get(target) ?? target}</Name>,
           isDead ? "no answer" : milliseconds(p50),
           isBackDead ? "no answer" : milliseconds(backP50),
           milliseconds(p99),
