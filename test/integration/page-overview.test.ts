@@ -262,7 +262,7 @@ describe.runIf(hasBrowser)("a stranger's five tasks", { timeout: 120_000 }, () =
     expect(await visit.column("#dry-run-moves", 4)).toEqual(["its channels cost a third there"]);
     const main = await page.locator("main").textContent();
     expect(main).toContain("descheduler.mode: evict");
-    expect(main).toMatch(/The planner is off\. Switched on, it brings .*planner\.enabled/);
+    expect(main).toMatch(/The planner is off\. Switched on, it places .*planner\.enabled/);
     expect(main).not.toContain("The descheduler is off");
     expect(await visit.barriers()).toEqual([]);
   });

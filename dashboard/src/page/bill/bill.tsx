@@ -45,8 +45,7 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
     return (
       <Card title="Who pays whom" id="payers">
         <Empty title="No traffic is counted">
-          Each channel of a workflow appears here with its price. If nobody counts requests:{" "}
-          {offLine("traffic")}
+          Each channel of a workflow appears here with its price. {offLine("traffic")}
         </Empty>
       </Card>
     );

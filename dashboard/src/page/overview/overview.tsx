@@ -276,8 +276,7 @@ function NoWorkflow(): VNode {
   return (
     <Empty title="No workflow with traffic is known">
       Network time per request appears with the first counted requests of a workflow. Latency end to end isn't
-      in the graphs: nothing measures it at the workflow's entry. If nobody counts requests:{" "}
-      {offLine("traffic")}
+      in the graphs: nothing measures it at the workflow's entry. {offLine("traffic")}
     </Empty>
   );
 }

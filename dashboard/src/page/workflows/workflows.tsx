@@ -36,7 +36,7 @@ export function WorkflowsPage({ chosen }: { readonly chosen: Chosen | null }): V
         <Card title="No workflow yet">
           <Empty title="No workflow is known">
             Pods that belong together carry the label isochrone.dev/workflow, or are found by their traffic.
-            They appear here with the first metrics of theirs. If nobody counts requests: {offLine("traffic")}
+            They appear here with the first metrics of theirs. {offLine("traffic")}
           </Empty>
         </Card>
       ) : (
