@@ -48,7 +48,7 @@ const udpLinks = (graph: ClusterGraphSnapshot): Link[] =>
 const linkOf = (graph: ClusterGraphSnapshot, source: string, target: string): Link | undefined =>
   udpLinks(graph).find((link) => link.source === source && link.target === target);
 
-/** Hints of panels, by their beginnings, whose features the embedded cluster has. Its webhook has certificates. */
+/** Beginnings of hints whose features the embedded cluster has. Its webhook has certificates. */
 const FEATURES_ON = [
   "Served without certificates",
   "The descheduler is off",

@@ -1,4 +1,4 @@
-// Acts as a table: from where to where, what was expected, what was measured, and whether the promise was kept.
+// Acts as a table: from where to where, what was expected and measured, and whether the promise was kept.
 import type { Act, ActList } from "@isochrone/topology";
 import { table, type Cell } from "../output/table.ts";
 

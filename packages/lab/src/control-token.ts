@@ -46,8 +46,8 @@ export async function storeControlToken(
 }
 
 /**
- * Writes the address of an embedded cluster whose emulator has no controls, so that commands of this user find
- * it. Throws CodedError `token_not_stored` where no folder can be written.
+ * Writes the address of an embedded cluster whose emulator has no controls, so that commands of this user
+ * find it. Throws CodedError `token_not_stored` where no folder can be written.
  */
 export async function storePage(page: string, env: Env): Promise<StoredToken> {
   return store(`page-${portOf(page)}.demo`, newControlToken(), env, page);

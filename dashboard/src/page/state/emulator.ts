@@ -1,6 +1,6 @@
 // The emulator of the embedded cluster, where whoever serves this page says that there is one. Changes need
-// its token: the page has it from its address, or from somebody who enters it. It is checked at once, kept for
-// this tab, and sent in a header to this page's own server alone.
+// its token: the page has it from its address, or from somebody who enters it. It is checked at once, kept
+// for this tab, and sent in a header to this page's own server alone.
 import { signal } from "@preact/signals";
 import { isToken, withoutToken } from "../model/emulator-token.ts";
 import { allowed, Refused } from "./session.ts";
