@@ -1,6 +1,7 @@
 // A command without an address finds the demo by the files of the labs that run.
-import { storeControlToken } from "@isochrone/lab";
+import { storeControlToken, storePage } from "@isochrone/lab";
 import { Command } from "commander";
+import { listLabs } from "@isochrone/lab/client";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -18,13 +19,14 @@ beforeEach(async () => {
   env = { HOME: home };
 });
 
-/** A page that listens, with a file that names it. */
-async function runningDemo(labPort: number): Promise<string> {
+/** A page that listens, with a file that names it. @param labPort null: without controls of the emulator */
+async function runningDemo(labPort: number | null): Promise<string> {
   const page = createServer();
   await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void page.close());
   const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
-  await storeControlToken(labPort, "token", env, url);
+  if (labPort === null) await storePage(url, env);
+  else await storeControlToken(labPort, "token", env, url);
   return url;
 }
 
@@ -45,6 +47,12 @@ describe("the demo that a command asks", () => {
     expect(await asked("--lab", "http://localhost:9002")).toEqual([page, "http://localhost:9002"]);
     const byName = page.replace("127.0.0.1", "localhost");
     expect(await asked("--server", byName)).toEqual([byName, "http://127.0.0.1:9002"]);
+  });
+
+  it("is one without controls of its emulator, too, but not for a command of the emulator", async () => {
+    const page = await runningDemo(null);
+    expect(await asked("--server", page)).toEqual([page, undefined]);
+    expect((await listLabs(env)).map((each) => each.page)).toEqual([page]);
   });
 
   it("is never another one than the server's", async () => {

@@ -4,6 +4,7 @@ import type { ComposedService, Part, Periodic } from "@isochrone/runtime";
 import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
 import type { HttpApp, ListenAddress, Readiness, ServerTlsOptions } from "@isochrone/runtime/http";
 import { checkAccess } from "./access.ts";
+import { actingOf } from "./acts/acting.ts";
 import { addDecisionRoutes } from "./adapters/decision-routes.ts";
 import { addExtenderRoutes } from "./adapters/extender-routes.ts";
 import { addManagedResourceRoute } from "./adapters/managed-resource-routes.ts";
@@ -344,8 +345,8 @@ class SchedulerService implements SchedulerPlugin {
     const others = this.#peers;
     if (others !== null) addPeerRoutes(app, others);
     addSavingsRoute(app, this.#savings);
-    const rules = this.#proposer && exclusionRulesOf(this.#deps);
-    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock, others, rules });
+    const acting = actingOf(this.#deps, [this.#planner, this.#proposer, this.#descheduler]);
+    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock, others, acting });
     addDeschedulerRoute(app, this.#descheduler, this.#config.replicaName);
     addStreamRoutes(app, this.#streams);
     addReplicaRoutes(app, this.#dispatch?.replicas ?? null);

@@ -17,6 +17,8 @@ interface ExplainOptions extends GraphServerOptions {
   readonly kubeconfig?: string;
   /** Of the kubeconfig; like it, asks that cluster. @default its current one */
   readonly context?: string;
+  /** All that was done with it instead of the newest decision. */
+  readonly acts?: boolean;
   /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
   readonly output: Format;
@@ -38,9 +40,17 @@ export async function explainCommand(
   options: ExplainOptions,
   print: (text: string) => void,
 ): Promise<void> {
+  if (options.acts === true) return show(() => actsView(name, options), options, print);
   const isReal = (options.kubeconfig ?? options.context) !== undefined;
   const read = (): Promise<View> => (isReal ? explainReal(name, options) : explainDecision(name, options));
   await show(read, options, print);
+}
+
+async function actsView(name: string, options: ExplainOptions): Promise<View> {
+  const { namespace } = options;
+  const { value } = await graphClientOf(options).acts({ namespace, workload: name });
+  const { actsText } = await import("../explain/acts-text.ts");
+  return viewOf(value, { text: (shown) => actsText(shown, `${namespace}/${name}`) });
 }
 
 async function explainDecision(name: string, options: ExplainOptions): Promise<View> {

@@ -23,7 +23,8 @@ interface StoredToken {
 
 export interface RunningLab {
   readonly page: string;
-  readonly lab: string;
+  /** Address of the emulator's controls; null if it has none. */
+  readonly lab: string | null;
 }
 
 /**
@@ -37,9 +38,21 @@ export async function storeControlToken(
   env: Env,
   page: string | null = null,
 ): Promise<StoredToken> {
+  return store(fileName(port), token, env, page);
+}
+
+/**
+ * Writes the address of an embedded cluster whose emulator has no controls, so that commands of this user
+ * find it. Throws CodedError `token_not_stored` where no folder can be written.
+ */
+export async function storePage(page: string, env: Env): Promise<StoredToken> {
+  return store(`page-${portOf(page)}.demo`, newControlToken(), env, page);
+}
+
+async function store(name: string, token: string, env: Env, page: string | null): Promise<StoredToken> {
   const failures: string[] = [];
   for (const folder of foldersOf(env)) {
-    const file = join(folder, fileName(port));
+    const file = join(folder, name);
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       // An earlier lab's file may be readable for others.
@@ -74,16 +87,17 @@ export async function readControlToken(url: string, env: Env): Promise<string | 
 }
 
 export async function listLabs(env: Env): Promise<RunningLab[]> {
-  const found = new Map<number, RunningLab>();
+  const found = new Map<string, RunningLab>();
   for (const folder of foldersOf(env))
     for (const name of await readdir(folder).catch(() => [])) {
-      const port = Number(/^lab-(\d{1,5})\.token$/.exec(name)?.[1]);
-      const isNew = !Number.isNaN(port) && !found.has(port);
-      const [, page] = isNew ? await linesOf(join(folder, name)) : [];
+      const match = /^(?:lab-(\d{1,5})\.token|page-\d{1,5}\.demo)$/.exec(name);
+      if (match === null || found.has(name)) continue;
+      const [, port] = match;
+      const [, page] = await linesOf(join(folder, name));
       if (page !== undefined && URL.canParse(page))
-        found.set(port, { page, lab: `http://127.0.0.1:${port}` });
+        found.set(name, { page, lab: port === undefined ? null : `http://127.0.0.1:${port}` });
     }
-  return [...found].sort(([a], [b]) => a - b).map(([, lab]) => lab);
+  return [...found.values()].sort((a, b) => portOf(a.page) - portOf(b.page));
 }
 
 function foldersOf(env: Env): string[] {
@@ -92,6 +106,10 @@ function foldersOf(env: Env): string[] {
   return folders
     .filter((folder) => folder !== undefined && isAbsolute(folder))
     .map((folder) => join(folder!, "isochrone"));
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
 }
 
 function fileName(port: number): string {

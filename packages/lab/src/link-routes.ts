@@ -62,13 +62,24 @@ interface LinkRoute {
 const OF_LAB = { config: { isOpen: true } } as const;
 
 /**
- * Routes check the token themselves, whatever the server's gate: browsers never send it by themselves, unlike
- * cookies, so no foreign page can change a link.
+ * Adds `GET` and `PUT /lab/v1/links/A/B`, `GET /lab/v1/timeline`, and `GET /lab/v1/token`, which says whether
+ * a token is the right one. The token is asked for by the routes
+ * themselves, whatever the server's gate is: no browser sends it unasked, as it would a cookie, so that no
+ * foreign page can change a link by it.
  */
 export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions): Promise<void> {
   const { network, token, timeline } = options;
   await server.register(async (app) => {
     const refusalOf = tokenCheck(token);
+    const refuseWithoutToken = async (
+      request: { readonly headers: { readonly authorization?: string | undefined } },
+      reply: Parameters<typeof sendProblem>[0],
+    ): Promise<unknown> => {
+      const refusal = refusalOf(request.headers.authorization, "changing the emulated network");
+      if (refusal === null) return undefined;
+      const { status, code, detail, headers = {} } = refusal;
+      return sendProblem(reply.headers(headers), problem(status, { code, detail }));
+    };
     app.get<LinkRoute>(
       LINK_PATH,
       { ...OF_LAB, schema: { hide: true, params: NODE_PAIR } },
@@ -86,12 +97,8 @@ export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions)
         ...OF_LAB,
         bodyLimit: BODY_LIMIT_BYTES,
         schema: { hide: true, body: LINK_REQUEST, params: NODE_PAIR },
-        onRequest: async (request, reply) => {
-          const refusal = refusalOf(request.headers.authorization, "changing the emulated network");
-          if (refusal === null) return undefined;
-          const { status, code, detail, headers = {} } = refusal;
-          return sendProblem(reply.headers(headers), problem(status, { code, detail }));
-        },
+        // Before the body is read.
+        onRequest: refuseWithoutToken,
       },
       async (request) => {
         const { a, b } = request.params;
@@ -107,6 +114,8 @@ export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions)
         return { links };
       },
     );
+    const ofToken = { ...OF_LAB, schema: { hide: true }, onRequest: refuseWithoutToken };
+    app.get("/lab/v1/token", ofToken, () => ({ isRight: true }));
     app.get("/lab/v1/timeline", { ...OF_LAB, schema: { hide: true } }, () => {
       if (timeline !== undefined) return timeline.report();
       throw new HttpError(404, "no_cluster", "this lab runs a network without a cluster");

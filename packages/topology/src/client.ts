@@ -4,8 +4,8 @@ import { GraphClientError } from "./errors.ts";
 import type { Bill, PriceList } from "./bill/bill.ts";
 import type { Savings } from "./bill/savings.ts";
 import { parseDemand, type Demand } from "./demand/demand.ts";
-import { DecisionListSchema } from "./decision-schema.ts";
-import type { DecisionList } from "./decision-schema.ts";
+import { ActListSchema, DecisionListSchema } from "./decision-schema.ts";
+import type { ActList, DecisionList } from "./decision-schema.ts";
 import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
 import { parseFlowPlan, parseFlowPlans, type FlowPlan } from "./flows/flow-plan.ts";
@@ -74,7 +74,8 @@ const MAX_RESTARTS = 3;
 /** Maximum cached answers with ETags, evicted LRU. */
 const MAX_CACHED = 1_000;
 
-// Compiled lazily: a command needs one or two.
+// Compiled at first use: a command asks for one or two of them.
+const actList = compiledLate(ActListSchema);
 const decisionList = compiledLate(DecisionListSchema);
 const health = compiledLate(HealthSchema);
 const probePlan = compiledLate(ProbePlanSchema);
@@ -210,7 +211,13 @@ export class GraphClient {
     return this.#read(path, (json) => checked("decision list", decisionList, json), signal);
   }
 
-  /** Reads a page that earlier releases answer with 404 (GraphClientError). */
+  /** What was done with pods and workloads whose names contain `workload`, the newest first. */
+  async acts(query: { readonly namespace: string; readonly workload: string }): Promise<Fetched<ActList>> {
+    const path = withQuery("/api/v1/acts", query);
+    return this.#read(path, (json) => checked("list of acts", actList, json), undefined);
+  }
+
+  /** The aggregator's own state. An earlier release has no such page: GraphClientError of status 404. */
   async health(signal?: AbortSignal): Promise<Fetched<Health>> {
     return this.#read("/api/v1/health", (json) => checked("health", health, json), signal);
   }

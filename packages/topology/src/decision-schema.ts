@@ -266,10 +266,38 @@ const ActSchema = Type.Object(
   { $id: "Act" },
 );
 
+/** What acts, and what a dry run would do. */
+const ActingSchema = Type.Object({
+  planner: Type.Boolean({ description: "whether gated pods are planned (planner.enabled)" }),
+  descheduler: Type.String({ description: "descheduler.mode: off, dry-run, evict or paper" }),
+  dryRun: Type.Union(
+    [
+      Type.Object({
+        at: NullableString("last run of this replica, RFC 3339; null: none yet, or another replica leads"),
+        halt: NullableString("why nothing would be moved at all; null: something may be"),
+        moves: Type.Integer({ minimum: 0, description: "pods that the last run would have moved" }),
+        pods: Type.Array(
+          Type.Object({
+            namespace: Type.String(),
+            name: Type.String(),
+            from: Type.String({ description: "node" }),
+            to: NullableString("node"),
+            detail: Type.String({ description: "why, in words" }),
+          }),
+          { description: "the first 100" },
+        ),
+      }),
+      Type.Null(),
+    ],
+    { description: "null: descheduler.mode is not dry-run" },
+  ),
+});
+
 export const ActListSchema = Type.Object(
   {
     acts: Type.Array(ActSchema),
     leftOut: Type.Integer({ minimum: 0, description: "acts that match and are more than `limit`" }),
+    acting: Type.Optional(ActingSchema),
     isCut: Type.Boolean({ description: "there are older decisions than those that were grouped" }),
     incomplete: Type.Optional(
       Type.Array(Type.String(), { description: "replicas that could not be asked; absent: none" }),

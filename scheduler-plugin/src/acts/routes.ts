@@ -5,6 +5,7 @@ import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
 import type { DecisionView } from "../domain/decision-view.ts";
 import type { PlanLog } from "../domain/plan-log.ts";
+import { actingView, type Acting } from "./acting.ts";
 import { actsOf, matches } from "./acts.ts";
 
 /** The cost of showing an act grows with its number of candidates. */
@@ -41,11 +42,13 @@ interface ActRouteParts {
   readonly decisions: DecisionView;
   readonly plans: PlanLog;
   readonly clock: Clock;
-  /** `refresh` returns the names of replicas that didn't answer. */
+  readonly acting: Acting;
+  /** `refresh` returns the names of replicas that could not be asked. */
   readonly others: { readonly refresh: () => Promise<string[]> } | null;
 }
 
-export function addActRoute(app: HttpApp, { decisions, plans, clock, others }: ActRouteParts): void {
+/** Adds `GET /api/v1/acts`. */
+export function addActRoute(app: HttpApp, { decisions, plans, clock, others, acting }: ActRouteParts): void {
   app.get(
     "/api/v1/acts",
     {
@@ -68,6 +71,7 @@ export function addActRoute(app: HttpApp, { decisions, plans, clock, others }: A
       return {
         acts: acts.slice(0, limit),
         leftOut: Math.max(0, acts.length - limit),
+        acting: actingView(acting),
         isCut: found.length === MAX_GROUPED,
         ...(silent.length === 0 ? {} : { incomplete: silent }),
       };

@@ -2,8 +2,8 @@ import { DecisionKindSchema, DecisionListSchema, DecisionSchema, ProblemSchema }
 import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
-import type { ExclusionRules } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
+import type { Acting } from "../acts/acting.ts";
 import { addActRoute } from "../acts/routes.ts";
 import { MAX_ASKED_AGAIN } from "../domain/decision-view.ts";
 import type { DecisionView } from "../domain/decision-view.ts";
@@ -151,15 +151,15 @@ interface DecisionRouteParts {
   readonly plans: PlanLog;
   readonly clock: Clock;
   readonly others: { readonly refresh: () => Promise<string[]> } | null;
-  /** Rules that proposals apply to what may be moved; null without proposals. */
-  readonly rules: ExclusionRules | null;
+  readonly acting: Acting;
 }
 
 export function addDecisionRoutes(
   app: HttpApp,
-  { decisions, plans, clock, others, rules }: DecisionRouteParts,
+  { decisions, plans, clock, others, acting }: DecisionRouteParts,
 ): void {
-  addActRoute(app, { decisions, plans, clock, others });
+  addActRoute(app, { decisions, plans, clock, others, acting });
+  const { rules } = acting;
   const incomplete = async (): Promise<{ incomplete?: string[] }> => {
     const silent = (await others?.refresh()) ?? [];
     return silent.length === 0 ? {} : { incomplete: silent };

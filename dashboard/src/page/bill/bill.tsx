@@ -2,6 +2,7 @@ import type { Bill, BillHistory } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { bytesPerSecond, count, plural, UNKNOWN } from "../model/format.ts";
+import { offLine, offState } from "../model/off.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { TimePlot } from "../parts/plot.tsx";
@@ -43,13 +44,20 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
   if (total.channels === 0)
     return (
       <Card title="Who pays whom" id="payers">
-        <Empty title="No traffic is counted">Each channel of a workflow appears here with its price.</Empty>
+        <Empty title="No traffic is counted">
+          Each channel of a workflow appears here with its price. {offLine("traffic")}
+        </Empty>
       </Card>
     );
   const costs = { title: `${currency} a month` };
   return (
     <>
       <p id="bill-headline">{headline}</p>
+      {total.perMonth === null ? (
+        <p class="soft off">
+          {offState("prices")}. {offLine("prices")}
+        </p>
+      ) : null}
       <Tiles bill={bill} />
       <Past currency={currency} />
       <SavingsCard />

@@ -3,6 +3,10 @@
 const PARAMETER = "emulator";
 const TOKEN = /^[\w-]{16,200}$/;
 
+export function isToken(text: string): boolean {
+  return TOKEN.test(text);
+}
+
 /**
  * The fragment of the address without the token, so that it stays in no history and is sent to nobody who
  * gets the address.
@@ -17,6 +21,6 @@ export function withoutToken(fragment: string): { readonly fragment: string; rea
   const rest = query.toString();
   return {
     fragment: fragment.slice(0, mark) + (rest === "" ? "" : `?${rest}`),
-    token: TOKEN.test(token) ? token : null,
+    token,
   };
 }

@@ -60,6 +60,18 @@ export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explana
 
 export interface ProposalList {
   readonly plans: readonly Proposal[];
+  /** By which proposals are judged; absent: there are none, since the planner is off. */
+  readonly rules?: object;
+}
+
+/** Says why no plan is proposed, and what would change that. */
+export function whyNoProposal(answer: {
+  readonly data: ProposalList | null;
+  readonly failure: object | null;
+}): string {
+  if (answer.failure !== null) return "no scheduler-plugin answers: aggregator.decisionsUrl";
+  const isOff = answer.data !== null && answer.data.rules === undefined;
+  return isOff ? "nothing is proposed: planner.enabled brings plans" : "nothing is proposed yet";
 }
 
 /** The moves that can be made now. */

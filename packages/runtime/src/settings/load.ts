@@ -35,13 +35,14 @@ export function loadSettings<const S extends readonly Section[]>(
   const mistakes: string[] = [];
   const env = withoutServiceLinks(sources.env);
   const file = typeof sources.file === "string" ? readSettingsFile(sources.file) : (sources.file ?? {});
+  const path = typeof sources.file === "string" ? sources.file : null;
   const overrides = sources.overrides ?? {};
   const isOfOperator =
     (sources.fileOf ?? (typeof sources.file === "string" ? "operator" : "program")) === "operator";
   const known = withInherited(sections);
   mistakes.push(
-    ...unknownKeys("file", known, file, { ignored: sources.ignoreSections ?? [], isOfOperator }),
-    ...unknownKeys("override", known, overrides, { ignored: [], isOfOperator: false }),
+    ...unknownKeys(path ?? "file", known, file, sources.ignoreSections ?? []),
+    ...unknownKeys("override", known, overrides, []),
     ...unknownVariables(known, env),
   );
   const loaded: Record<string, unknown> = {};
@@ -49,6 +50,7 @@ export function loadSettings<const S extends readonly Section[]>(
     const layersOf = (name: string): Layers => ({
       env,
       file: file[name],
+      path,
       overrides: overrides[name],
       isOfOperator,
     });
@@ -64,6 +66,9 @@ interface Layers {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file: Readonly<Record<string, unknown>> | undefined;
   readonly overrides: Readonly<Record<string, unknown>> | undefined;
+  /** Where the file is; null: a program gave its values. */
+  readonly path: string | null;
+  /** Whether the file is an operator's, who can't change constants. */
   readonly isOfOperator: boolean;
 }
 
@@ -85,7 +90,7 @@ function rawOf(
   section: Section,
   key: string,
   layersOf: (section: string) => Layers,
-): { readonly subject: string; readonly raw: unknown } {
+): { readonly subject: string; readonly raw: unknown; readonly origin: string } {
   const setting = section.table[key]!;
   const places = [{ of: section.name, key }];
   if (setting.inherits !== null)
@@ -93,10 +98,22 @@ function rawOf(
   let raw: unknown;
   for (const { of, key: name } of places) {
     const variable = environmentName(of, name);
-    raw = pick(name, variable, layersOf(of));
-    if (raw !== undefined) return { subject: `${of}.${name} (${variable})`, raw };
+    const layers = layersOf(of);
+    raw = pick(name, variable, layers);
+    if (raw !== undefined)
+      return {
+        subject: `${of}.${name} (${variable})`,
+        raw,
+        origin: raw === own(layers.file, name) ? originOf(layers.path) : "",
+      };
   }
-  return { subject: `${section.name}.${key} (${environmentName(section.name, key)})`, raw: setting.default };
+  const subject = `${section.name}.${key} (${environmentName(section.name, key)})`;
+  return { subject, raw: setting.default, origin: "" };
+}
+
+/** Names the file, for the end of a mistake. */
+function originOf(path: string | null): string {
+  return path === null ? "" : ` (in ${path})`;
 }
 
 function loadSection(
@@ -108,23 +125,25 @@ function loadSection(
   const before = mistakes.length;
   for (const [key, setting] of Object.entries(section.table)) {
     if (setting.removed !== null) continue;
-    const { subject, raw } = rawOf(section, key, layersOf);
+    const { subject, raw, origin } = rawOf(section, key, layersOf);
     if (raw === undefined) {
       mistakes.push(`${subject} must be set: ${setting.description}`);
     } else if (raw === null) {
       values[key] = null;
-      if (setting.default !== null) mistakes.push(`${subject} must have a value, got null`);
+      if (setting.default !== null) mistakes.push(`${subject} must have a value, got null${origin}`);
     } else {
       const parsed = setting.parse(raw);
       if (parsed.ok) values[key] = parsed.value;
-      else mistakes.push(`${subject} ${parsed.rule}, got ${show(raw, setting)}`);
+      else mistakes.push(`${subject} ${parsed.rule}, got ${show(raw, setting)}${origin}`);
     }
   }
   // Rules and constants need all values of the section; invalid ones are already reported.
   if (mistakes.length > before) return values;
   addConstants(section, layersOf(section.name), values, mistakes);
   if (mistakes.length > before) return values;
-  mistakes.push(...section.check(values).map((mistake) => `${section.name}: ${mistake}`));
+  const { file, path } = layersOf(section.name);
+  const origin = file === undefined ? "" : originOf(path);
+  mistakes.push(...section.check(values).map((mistake) => `${section.name}: ${mistake}${origin}`));
   return values;
 }
 
@@ -176,7 +195,7 @@ function own(layer: unknown, key: string): unknown {
 }
 
 function unknownKeys(
-  source: "file" | "override",
+  source: string,
   sections: readonly KnownSection[],
   raw: RawSections,
   { ignored, isOfOperator }: { readonly ignored: readonly string[]; readonly isOfOperator: boolean },

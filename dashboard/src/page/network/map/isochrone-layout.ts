@@ -4,7 +4,11 @@ import { costBetween, findPair, PAIR, type ClusterView } from "../../model/clust
 import { mapOf } from "./map-layout.ts";
 
 /** Round trips that rings are drawn at. */
-const RINGS_MS: readonly number[] = [5, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
+const RINGS_MS: readonly number[] = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
+/** Inner ones would lie on the node in the middle. */
+const MOST_RINGS = 4;
+/** Nearer nodes would hide the one in the middle. */
+const NEAREST = 0.16;
 
 /** A node around the one in the middle. */
 export interface Neighbour {
@@ -41,7 +45,7 @@ export function isochronesOf(view: ClusterView, from: string): Isochrones | null
   const known = ways.filter(({ ms }) => Number.isFinite(ms)).map(({ ms }) => ms);
   const farthest = Math.max(0, ...known);
   const outer = Math.max(3, RINGS_MS.findIndex((ms) => ms >= farthest) + 1 || RINGS_MS.length);
-  const rings = RINGS_MS.slice(0, outer);
+  const rings = RINGS_MS.slice(Math.max(0, outer - MOST_RINGS), outer);
   // By the square root: the first milliseconds matter the most, and would be a point.
   const shareOf = (ms: number): number =>
     Number.isFinite(ms) ? Math.sqrt(Math.min(1, ms / rings.at(-1)!)) : OUTSIDE;
@@ -50,7 +54,7 @@ export function isochronesOf(view: ClusterView, from: string): Isochrones | null
     neighbours: ways.map((way) => ({
       ...way,
       angle: angles.get(way.node.name)!,
-      share: shareOf(way.ms),
+      share: Math.max(NEAREST, shareOf(way.ms)),
     })),
     rings: rings.map((ms) => ({
       ms,

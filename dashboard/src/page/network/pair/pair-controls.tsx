@@ -2,9 +2,11 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import {
   changeLink,
+  dropEmulatorToken,
   emulatorToken,
-  enterEmulatorToken,
   linkPath,
+  offerEmulatorToken,
+  tokenMistake,
   type EmulatedLinkState,
   type LinkChange,
 } from "../../state/emulator.ts";
@@ -100,8 +102,12 @@ export function PairControls({ source, target }: PairProps): VNode {
           </span>
         </div>
       )}
-      <p role="status" id="emulator-says" class={told?.isFault === true ? "fault" : ""}>
-        {told?.words ?? ""}
+      <p
+        role="status"
+        id="emulator-says"
+        class={tokenMistake.value !== "" || told?.isFault === true ? "fault" : ""}
+      >
+        {tokenMistake.value !== "" ? tokenMistake.value : (told?.words ?? "")}
       </p>
     </Card>
   );
@@ -137,7 +143,7 @@ function stateInWords({ link, initial }: EmulatedLinkState): string {
 
 function faultInWords(error: unknown): string {
   if (error instanceof Refused && error.status === 401) {
-    enterEmulatorToken("");
+    dropEmulatorToken();
     return `Refused: ${error.message}.`;
   }
   if (error instanceof Refused) return `Refused: ${error.message}.`;
@@ -191,7 +197,7 @@ function TokenForm(): VNode {
       class="controls"
       onSubmit={(event) => {
         event.preventDefault();
-        if (token.trim() !== "") enterEmulatorToken(token);
+        if (token.trim() !== "") void offerEmulatorToken(token);
       }}
     >
       <p class="soft">
