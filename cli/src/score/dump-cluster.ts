@@ -1,16 +1,9 @@
 // The cluster graph that a dump declares: node annotations, else NetworkTopology resources.
-import {
-  annotatedCluster,
-  ClusterGraph,
-  declaredAreaCosts,
-  NETWORK_TOPOLOGY_KEYS,
-  readNetworkTopology,
-} from "@isochrone/topology";
-import { looseFields, looseList, parseBytes, parseMillicores } from "@isochrone/primitives";
-import type { NodeSpec, NodeStatus, ObjectMeta } from "@isochrone/kubernetes";
+import { conditionsOf, nodeView } from "@isochrone/kubernetes/basics";
+import { annotatedCluster, ClusterGraph, declaredAreaCosts, readNetworkTopology } from "@isochrone/topology";
 import type { AnnotatedNode, DeclaredAreaCosts } from "@isochrone/topology";
 import { annotationsOf, nodeAnnotations } from "./annotations.ts";
-import { textOf } from "./read-objects.ts";
+import { kubernetesObject } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 /** When the dump was taken isn't in it; a graph has to have a time. */
@@ -35,7 +28,7 @@ export function dumpCluster(
       throw object.fail(["metadata", "name"], "must be unique among the nodes", object.name);
     names.add(object.name);
     nodeAnnotations(object, prefixes);
-    nodes.push(readNode(object));
+    nodes.push(annotatedNode(object));
   }
   const { snapshot } = annotatedCluster(nodes, { nowMs: null, prefixes });
   const topology =
@@ -49,25 +42,12 @@ export function dumpCluster(
   });
 }
 
-function readNode(object: DumpObject): AnnotatedNode {
-  const { json, name } = object;
-  const labels = looseFields(looseFields<ObjectMeta>(json.metadata).labels);
-  const status = looseFields<NodeStatus>(json.status);
-  const allocatable = looseFields<{ cpu: unknown; memory: unknown }>(status.allocatable);
-  const ready = looseList<NonNullable<NodeStatus["conditions"]>[number]>(status.conditions).find(
-    (condition) => condition.type === "Ready",
-  );
-  return {
-    name,
-    zone: textOf(labels[NETWORK_TOPOLOGY_KEYS.zone]),
-    region: textOf(labels[NETWORK_TOPOLOGY_KEYS.region]),
-    segment: textOf(labels[NETWORK_TOPOLOGY_KEYS.segment]),
-    ready: ready === undefined || ready.status === "True",
-    cordoned: looseFields<NodeSpec>(json.spec).unschedulable === true,
-    allocatableCpuMillicores: parseMillicores(allocatable.cpu),
-    allocatableMemoryBytes: parseBytes(allocatable.memory),
-    annotations: annotationsOf(object),
-  };
+/** A node that doesn't say whether it is ready counts as ready. */
+function annotatedNode(object: DumpObject): AnnotatedNode {
+  const node = kubernetesObject(object);
+  const view = nodeView(node);
+  const isUnsaid = !conditionsOf(node).some(({ type }) => type === "Ready");
+  return { ...view, ready: isUnsaid || view.ready, annotations: annotationsOf(object) };
 }
 
 function readTopology(object: DumpObject): DeclaredAreaCosts {

@@ -6,6 +6,7 @@ import type { NodeSpec, NodeStatus, ObjectMeta, PodSpec, Unchecked } from "@isoc
 import type { ApiObject, Rejection } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
 import { looseFields, looseList } from "@isochrone/primitives";
+import { apiObject } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 /** What a node of a dump that doesn't say so has: nothing is known to be lacking. */
@@ -46,7 +47,7 @@ export function judgeNodes(
     persistentVolumeClaims: ofKind(objects, "PersistentVolumeClaim"),
     csiNodes: ofKind(objects, "CSINode"),
   });
-  const whole = unplaced(pod);
+  const whole = unplaced(apiObject(pod));
   const unjudged = model.unsupported(whole);
   const candidate = unjudged.length === 0 ? whole : withoutClaims(whole);
   const infeasible = new Map<string, string>();
@@ -68,13 +69,6 @@ function isSame(a: DumpObject, b: DumpObject): boolean {
   return a.namespace === b.namespace && a.name === b.name;
 }
 
-/** As an API server answers it: a dump may leave the namespace out. */
-export function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject {
-  const metadata = { ...looseFields(json.metadata), name };
-  const isNamespaced = kind === "Pod" || kind === "PersistentVolumeClaim";
-  return { ...json, metadata: isNamespaced ? { ...metadata, namespace } : metadata };
-}
-
 /** As {@link apiObject}; what the dump leaves out of its room is plenty. */
 export function withAllocatable(node: DumpObject): ApiObject {
   const object = apiObject(node);
@@ -84,8 +78,7 @@ export function withAllocatable(node: DumpObject): ApiObject {
 }
 
 /** Scored as if it were to be placed anew. */
-function unplaced(pod: DumpObject): ApiObject {
-  const object = apiObject(pod);
+function unplaced(object: ApiObject): ApiObject {
   const { nodeName: _node, ...spec } = looseFields(withoutPlannedNodes(object).spec);
   return { ...object, spec, status: {} };
 }

@@ -19,6 +19,7 @@ export {
   CHANNELS_ANNOTATION,
   formatChannels,
   GENERATED_ANNOTATION,
+  isGeneratedAppGroup,
   MAX_CHANNELS_CHARACTERS,
   parseChannels,
 } from "./store/channels-annotation.ts";

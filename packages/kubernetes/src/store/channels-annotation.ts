@@ -1,5 +1,6 @@
 // What an AppGroup has no field for: what kind its dependencies are of.
 import { looseFields, looseText, parseJson } from "@isochrone/primitives";
+import type { KubernetesObject } from "./port.ts";
 
 /**
  * Annotation of an AppGroup: a JSON list such as `[{"source": "web", "target": "db", "type": "HTTPRoute",
@@ -13,6 +14,11 @@ export const CHANNELS_ANNOTATION = "isochrone.dev/channels";
  * touched.
  */
 export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
+
+/** Whether the aggregator wrote the AppGroup: it says what was observed and declares nothing. */
+export function isGeneratedAppGroup({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[GENERATED_ANNOTATION] !== undefined;
+}
 
 /**
  * Longer texts are neither written nor read; the API server takes 256 KiB of all annotations of an object

@@ -1,0 +1,116 @@
+// Objects of a dump as a cluster's API server and controllers would have them.
+import { isNamespaced, matchesLabels, templateLabels } from "@isochrone/kubernetes/basics";
+import type { DeploymentSpec, KubernetesObject, LabelSelector, ObjectMeta } from "@isochrone/kubernetes";
+import type { ApiObject } from "@isochrone/placement";
+import { looseFields, looseList } from "@isochrone/primitives";
+import { controlledWorkload } from "@isochrone/primitives/workload-name";
+import { APP_GROUP_LABELS } from "@isochrone/topology";
+import type { DumpObject } from "./read-objects.ts";
+
+type Labels = Readonly<Record<string, string>>;
+type Controller = Pick<KubernetesObject, "kind"> & { readonly name: string };
+
+/** Kinds whose pods are replicas. */
+export const WORKLOAD_KINDS: ReadonlySet<string> = new Set([
+  "Deployment",
+  "StatefulSet",
+  "DaemonSet",
+  "Job",
+  "ReplicaSet",
+]);
+
+/** Returns the object as an API server answers it: a dump may leave the namespace out. */
+export function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject {
+  const metadata = { ...looseFields(json.metadata), name };
+  return { ...json, metadata: isNamespaced({ apiVersion: "", kind }) ? { ...metadata, namespace } : metadata };
+}
+
+/** As {@link apiObject}. Metadata that no API server takes counts as absent. */
+export function kubernetesObject(object: DumpObject): KubernetesObject {
+  const api = apiObject(object);
+  const metadata = looseFields<ObjectMeta>(api.metadata);
+  return {
+    ...api,
+    metadata: {
+      ...metadata,
+      labels: texts(metadata.labels),
+      annotations: texts(metadata.annotations),
+      ownerReferences: looseList(metadata.ownerReferences),
+    },
+  } as KubernetesObject;
+}
+
+function texts(fields: unknown): Labels {
+  return Object.fromEntries(
+    Object.entries(looseFields(fields)).filter(
+      (entry): entry is [string, string] => typeof entry[1] === "string",
+    ),
+  );
+}
+
+/** All objects, pods with their controllers. */
+export function controlledObjects(objects: readonly DumpObject[]): KubernetesObject[] {
+  const all = objects.map(kubernetesObject);
+  const controllers = new Controllers(all.filter(({ kind }) => WORKLOAD_KINDS.has(kind)));
+  return all.map((object) => (object.kind === "Pod" ? controllers.controlled(object) : object));
+}
+
+/** Finds controllers of pods that no cluster has made. */
+class Controllers {
+  readonly #workloads: ReadonlyMap<string, readonly KubernetesObject[]>;
+
+  constructor(workloads: readonly KubernetesObject[]) {
+    this.#workloads = Map.groupBy(workloads, ({ metadata }) => metadata.namespace!);
+  }
+
+  /** Returns a pod with a uid as it is: its controller had its chance. */
+  controlled(pod: KubernetesObject): KubernetesObject {
+    const { uid, ownerReferences: owners = [] } = pod.metadata;
+    if (uid !== undefined) return pod;
+    const owner = owners.find(({ controller }) => controller === true) ?? owners[0];
+    const found = owner === undefined ? this.#selecting(pod) : this.#above(pod, owner);
+    if (found === null) return pod;
+    const reference = { apiVersion: "", uid: "", kind: found.kind, name: found.name, controller: true };
+    return { ...pod, metadata: { ...pod.metadata, ownerReferences: [reference] } };
+  }
+
+  /** A Deployment names its ReplicaSets after itself, with a hash behind a dash. */
+  #above({ metadata: { name: pod, namespace, labels } }: KubernetesObject, owner: Controller): Controller {
+    const { kind, name } = owner;
+    if (kind !== "ReplicaSet" || controlledWorkload({ name: pod, labels }, owner).kind !== kind) return owner;
+    const isThere = (wanted: string, called: string): boolean =>
+      (this.#workloads.get(namespace!) ?? []).some(
+        (each) => each.kind === wanted && each.metadata.name === called,
+      );
+    const stem = name.slice(0, Math.max(0, name.lastIndexOf("-")));
+    const isDeployments = isThere("ReplicaSet", name) ? isThere("Deployment", stem) : stem !== "";
+    return isDeployments ? { kind: "Deployment", name: stem } : owner;
+  }
+
+  /** By selector, else by a label with the workload's name. */
+  #selecting({ metadata: { namespace, labels = {} } }: KubernetesObject): Controller | null {
+    const workloads = this.#workloads.get(namespace!) ?? [];
+    const found =
+      workloads.find(({ spec }) => isSelectedBy(labels, spec)) ??
+      [APP_GROUP_LABELS.selector, "app.kubernetes.io/name", "app"]
+        .map((key) =>
+          workloads.find(({ metadata, spec }) => metadata.name === labels[key] && isOfOneGroup(labels, spec)),
+        )
+        .find((workload) => workload !== undefined);
+    return found === undefined ? null : { kind: found.kind, name: found.metadata.name };
+  }
+}
+
+function isSelectedBy(labels: Labels, spec: unknown): boolean {
+  const { matchLabels } = looseFields<LabelSelector>(looseFields<DeploymentSpec>(spec).selector);
+  const wanted = texts(matchLabels);
+  return Object.keys(wanted).length > 0 && matchesLabels(wanted, labels);
+}
+
+/** Whether the pod and the template don't name two AppGroups, or two workloads of one. */
+function isOfOneGroup(labels: Labels, spec: unknown): boolean {
+  const template = templateLabels(spec);
+  return Object.values(APP_GROUP_LABELS).every(
+    (label) => template[label] === undefined || template[label] === labels[label],
+  );
+}
