@@ -37,7 +37,7 @@ export class OfflineCluster {
     const refused: (RefusedDeclarations & { readonly object: KubernetesObject })[] = [];
     const reader = new ClusterReader({
       source: {
-        items: (kind) => items[kind],
+        items: (kind) => (kind === "destinationRule" ? [] : items[kind]),
         replicaSet: (namespace, name) => this.#replicaSets.get(`${namespace}/${name}`) ?? null,
         isComplete: () => true,
       },

@@ -36,16 +36,9 @@ import { deadlinesOf, routingOfWorkloads } from "./service-routing.ts";
 
 export const WORKLOAD_KINDS = ["deployment", "statefulSet", "daemonSet"] as const;
 /** Kinds that the state is read from. */
-export const READ_KINDS = [
-  "node",
-  "pod",
-  "replicaSet",
-  ...WORKLOAD_KINDS,
-  "appGroup",
-  "service",
-  "destinationRule",
-] as const;
-export type ReadKind = (typeof READ_KINDS)[number];
+export const READ_KINDS = ["node", "pod", "replicaSet", ...WORKLOAD_KINDS, "appGroup", "service"] as const;
+/** Also the kind of a mesh's own rules, which are read where that is asked for. */
+export type ReadKind = (typeof READ_KINDS)[number] | "destinationRule";
 
 /** Labels with which Istio's control plane marks its waypoints and gateways. */
 export const MESH_PROXY_LABELS: readonly string[] = [

@@ -1,6 +1,6 @@
 // Objects of a dump as a cluster's API server and controllers would have them.
-import { isNamespaced, matchesLabels, templateLabels } from "@isochrone/kubernetes/basics";
-import type { DeploymentSpec, KubernetesObject, LabelSelector, ObjectMeta } from "@isochrone/kubernetes";
+import { isNamespaced, matchesLabels, templateLabels, withoutPlannedNodes } from "@isochrone/kubernetes/basics";
+import type { DeploymentSpec, KubernetesObject, LabelSelector, NodeStatus, ObjectMeta, PodSpec } from "@isochrone/kubernetes";
 import type { ApiObject } from "@isochrone/placement";
 import { looseFields, looseList } from "@isochrone/primitives";
 import { controlledWorkload } from "@isochrone/primitives/workload-name";
@@ -20,9 +20,22 @@ export const WORKLOAD_KINDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the object as an API server answers it: a dump may leave the namespace out. */
-export function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject {
+export function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject & { readonly kind: string } {
   const metadata = { ...looseFields(json.metadata), name };
-  return { ...json, metadata: isNamespaced({ apiVersion: "", kind }) ? { ...metadata, namespace } : metadata };
+  const isWithin = isNamespaced({ apiVersion: "", kind });
+  return { ...json, kind, metadata: isWithin ? { ...metadata, namespace } : metadata };
+}
+
+/** Room of a node that doesn't say how much it has: nothing is known to be lacking. */
+const UNSAID_ALLOCATABLE = { cpu: "1M", memory: "1Ei", pods: "1M", "ephemeral-storage": "1Ei" };
+
+/** As {@link apiObject}. Nodes have plenty of what the dump leaves out of their room. */
+export function completeObject(object: DumpObject): ReturnType<typeof apiObject> {
+  const api = apiObject(object);
+  if (object.kind !== "Node") return api;
+  const status = looseFields<NodeStatus>(api.status);
+  const allocatable = { ...UNSAID_ALLOCATABLE, ...looseFields(status.allocatable) };
+  return { ...api, status: { ...status, allocatable } };
 }
 
 /** As {@link apiObject}. Metadata that no API server takes counts as absent. */
@@ -46,6 +59,14 @@ function texts(fields: unknown): Labels {
       (entry): entry is [string, string] => typeof entry[1] === "string",
     ),
   );
+}
+
+/** Returns the pod as if it were to be placed anew. */
+export function unplaced(pod: DumpObject): DumpObject {
+  const { metadata, spec } = withoutPlannedNodes(apiObject(pod));
+  const { deletionTimestamp: _leaving, ...kept } = looseFields<ObjectMeta>(metadata);
+  const { nodeName: _node, ...rest } = looseFields<PodSpec>(spec);
+  return { ...pod, json: { ...pod.json, metadata: kept, spec: rest, status: {} } };
 }
 
 /** All objects, pods with their controllers. */

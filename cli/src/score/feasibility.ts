@@ -1,16 +1,14 @@
 // Why a pod can't go to a node: what the model of kube-scheduler's filters says, in words that name the pod's
 // own rule where they can.
 import { SchedulingModel } from "@isochrone/placement";
-import { withoutPlannedNodes } from "@isochrone/kubernetes/basics";
-import type { NodeSpec, NodeStatus, ObjectMeta, PodSpec, Unchecked } from "@isochrone/kubernetes";
+import type { NodeSpec, ObjectMeta, PodSpec, Unchecked } from "@isochrone/kubernetes";
 import type { ApiObject, Rejection } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
 import { looseFields, looseList } from "@isochrone/primitives";
-import { apiObject } from "./api-objects.ts";
+import { apiObject, completeObject, unplaced } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
+import { FILTERED_BY, objectsByKind } from "./scheduling-objects.ts";
 
-/** What a node of a dump that doesn't say so has: nothing is known to be lacking. */
-const UNSAID_ALLOCATABLE = { cpu: "1M", memory: "1Ei", pods: "1M", "ephemeral-storage": "1Ei" };
 /** How kube-scheduler names a resource of which there isn't enough. */
 const LACKING: Readonly<Record<string, string>> = {
   "Insufficient cpu": "its CPU request doesn't fit",
@@ -39,15 +37,9 @@ export function judgeNodes(
   cluster: ClusterGraph,
 ): Feasibility {
   const nodes = objects.filter(({ kind, name }) => kind === "Node" && cluster.node(name) !== undefined);
-  const model = SchedulingModel.of({
-    nodes: nodes.map(withAllocatable),
-    pods: objects.filter((object) => object.kind === "Pod" && !isSame(object, pod)).map(apiObject),
-    namespaces: ofKind(objects, "Namespace"),
-    persistentVolumes: ofKind(objects, "PersistentVolume"),
-    persistentVolumeClaims: ofKind(objects, "PersistentVolumeClaim"),
-    csiNodes: ofKind(objects, "CSINode"),
-  });
-  const whole = unplaced(apiObject(pod));
+  const beside = objects.filter((object) => !isSame(object, pod));
+  const model = SchedulingModel.of(objectsByKind(beside.map(completeObject), FILTERED_BY));
+  const whole: ApiObject = apiObject(unplaced(pod));
   const unjudged = model.unsupported(whole);
   const candidate = unjudged.length === 0 ? whole : withoutClaims(whole);
   const infeasible = new Map<string, string>();
@@ -61,26 +53,8 @@ export function judgeNodes(
   return { infeasible, unjudged };
 }
 
-export function ofKind(objects: readonly DumpObject[], wanted: string): ApiObject[] {
-  return objects.filter(({ kind }) => kind === wanted).map(apiObject);
-}
-
 function isSame(a: DumpObject, b: DumpObject): boolean {
-  return a.namespace === b.namespace && a.name === b.name;
-}
-
-/** As {@link apiObject}; what the dump leaves out of its room is plenty. */
-export function withAllocatable(node: DumpObject): ApiObject {
-  const object = apiObject(node);
-  const status = looseFields<NodeStatus>(node.json.status);
-  const allocatable = { ...UNSAID_ALLOCATABLE, ...looseFields(status.allocatable) };
-  return { ...object, status: { ...status, allocatable } };
-}
-
-/** Scored as if it were to be placed anew. */
-function unplaced(object: ApiObject): ApiObject {
-  const { nodeName: _node, ...spec } = looseFields(withoutPlannedNodes(object).spec);
-  return { ...object, spec, status: {} };
+  return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { OfflineCluster } from "@isochrone/aggregator/offline";
-import type { KubernetesObject, ObjectMeta, PodSpec } from "@isochrone/kubernetes";
-import { looseFields } from "@isochrone/primitives";
-import { controlledObjects } from "./api-objects.ts";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { controlledObjects, unplaced } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 /** A dump with the pod to be scored in place of the pod of that name, read as the services read a cluster. */
@@ -22,11 +21,4 @@ export class ScoredDump {
     this.pods = objects.filter(({ kind }) => kind === "Pod");
     this.cluster = new OfflineCluster(objects);
   }
-}
-
-function unplaced(pod: DumpObject): DumpObject {
-  const { metadata, spec } = looseFields<Pick<KubernetesObject, "metadata" | "spec">>(pod.json);
-  const { deletionTimestamp: _leaving, ...kept } = looseFields<ObjectMeta>(metadata);
-  const { nodeName: _node, ...rest } = looseFields<PodSpec>(spec);
-  return { ...pod, json: { ...pod.json, metadata: kept, spec: rest, status: {} } };
 }
