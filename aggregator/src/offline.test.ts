@@ -68,20 +68,25 @@ const deployment = fc
     },
     spec: { selector: { matchLabels: {} }, template: { metadata: { labels: drawn.labels } } },
   }));
-const replicaSet = fc.record({ namespace, owned: fc.boolean() }).map((drawn) => (at: number): KubernetesObject => ({
-  ...KINDS.replicaSet,
-  metadata: {
-    namespace: drawn.namespace,
-    name: `${NAMES[at % NAMES.length]}-5d9`,
-    ...(drawn.owned ? ownedBy(["Deployment", NAMES[(at + 1) % NAMES.length]!]) : {}),
-  },
-}));
+const replicaSet = fc
+  .record({ namespace, owned: fc.boolean() })
+  .map((drawn) => (at: number): KubernetesObject => ({
+    ...KINDS.replicaSet,
+    metadata: {
+      namespace: drawn.namespace,
+      name: `${NAMES[at % NAMES.length]}-5d9`,
+      ...(drawn.owned ? ownedBy(["Deployment", NAMES[(at + 1) % NAMES.length]!]) : {}),
+    },
+  }));
 const appGroup = fc
   .record({
     namespace,
     isGenerated: fc.boolean(),
     workloads: fc.array(
-      fc.record({ workload: reference, dependencies: fc.array(fc.record({ workload: reference }), { maxLength: 2 }) }),
+      fc.record({
+        workload: reference,
+        dependencies: fc.array(fc.record({ workload: reference }), { maxLength: 2 }),
+      }),
       { maxLength: 3 },
     ),
   })
@@ -100,7 +105,9 @@ const service = fc.record({ namespace, selector: labels }).map((drawn) => (at: n
   spec: { selector: drawn.selector, clusterIP: "10.0.0.1", trafficDistribution: "PreferClose" },
 }));
 const objects = fc
-  .array(fc.oneof({ weight: 3, arbitrary: pod }, deployment, replicaSet, appGroup, service), { maxLength: 30 })
+  .array(fc.oneof({ weight: 3, arbitrary: pod }, deployment, replicaSet, appGroup, service), {
+    maxLength: 30,
+  })
   .map((makers) => {
     const made = makers.map((make, at) => make(at));
     const idOf = ({ kind, metadata }: KubernetesObject): string =>
@@ -134,7 +141,9 @@ test("the workflow graphs and refusals of a file are the service's", async () =>
       await watch.stop();
       // As the API server answers: its times decide which declarations come first.
       const kinds = [...new Set(drawn.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`))];
-      const lists = kinds.map((each) => store.list({ apiVersion: each.split(" ")[0]!, kind: each.split(" ")[1]! }));
+      const lists = kinds.map((each) =>
+        store.list({ apiVersion: each.split(" ")[0]!, kind: each.split(" ")[1]! }),
+      );
       const offline = new OfflineCluster((await Promise.all(lists)).flatMap(({ items }) => items));
       expect(offline.workflows([])).toEqual(live);
       const { refused: left } = offline;

@@ -48,7 +48,9 @@ export function annotatedWorkflows(dump: ScoredDump, prefixes: readonly string[]
   return cluster
     .workflows(statedTraffic(traffic, cluster, namespace))
     .filter((graph) => graph.namespace === namespace)
-    .map((graph) => new WorkflowGraph({ ...graph, workloads: graph.workloads.map((each) => used(each, uses)) }));
+    .map(
+      (graph) => new WorkflowGraph({ ...graph, workloads: graph.workloads.map((each) => used(each, uses)) }),
+    );
 }
 
 function used(workload: Workload, uses: ReadonlyMap<string, Use>): Workload {

@@ -1,6 +1,18 @@
 // Objects of a dump as a cluster's API server and controllers would have them.
-import { isNamespaced, matchesLabels, templateLabels, withoutPlannedNodes } from "@isochrone/kubernetes/basics";
-import type { DeploymentSpec, KubernetesObject, LabelSelector, NodeStatus, ObjectMeta, PodSpec } from "@isochrone/kubernetes";
+import {
+  isNamespaced,
+  matchesLabels,
+  templateLabels,
+  withoutPlannedNodes,
+} from "@isochrone/kubernetes/basics";
+import type {
+  DeploymentSpec,
+  KubernetesObject,
+  LabelSelector,
+  NodeStatus,
+  ObjectMeta,
+  PodSpec,
+} from "@isochrone/kubernetes";
 import type { ApiObject } from "@isochrone/placement";
 import { looseFields, looseList } from "@isochrone/primitives";
 import { controlledWorkload } from "@isochrone/primitives/workload-name";
@@ -20,7 +32,12 @@ export const WORKLOAD_KINDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the object as an API server answers it: a dump may leave the namespace out. */
-export function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject & { readonly kind: string } {
+export function apiObject({
+  json,
+  namespace,
+  name,
+  kind,
+}: DumpObject): ApiObject & { readonly kind: string } {
   const metadata = { ...looseFields(json.metadata), name };
   const isWithin = isNamespaced({ apiVersion: "", kind });
   return { ...json, kind, metadata: isWithin ? { ...metadata, namespace } : metadata };

@@ -4,10 +4,7 @@ import type { DumpObject } from "./read-objects.ts";
 import type { ScoredDump } from "./scored-dump.ts";
 
 /** Returns the AppGroups of the pod's namespace that it may be of: the one that its label names, or any. */
-export function appGroupsOf(
-  objects: readonly DumpObject[],
-  { metadata }: KubernetesObject,
-): DumpObject[] {
+export function appGroupsOf(objects: readonly DumpObject[], { metadata }: KubernetesObject): DumpObject[] {
   const group = appGroupLabels(metadata.labels)?.group ?? null;
   return objects.filter(
     ({ kind, namespace, name }) =>
@@ -36,9 +33,7 @@ export function appGroupRemarks({ objects, pod, cluster }: ScoredDump): string[]
       .map(({ namespace }) => namespace);
     const where =
       elsewhere.length === 0 ? "" : `; that of ${elsewhere.join(", ")} binds pods of its own namespace alone`;
-    remarks.push(
-      `the pod's label names AppGroup ${group}, which isn't in namespace ${namespace}${where}`,
-    );
+    remarks.push(`the pod's label names AppGroup ${group}, which isn't in namespace ${namespace}${where}`);
   }
   return remarks.slice(0, MAX_REMARKS);
 }

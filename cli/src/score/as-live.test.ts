@@ -18,12 +18,17 @@ const NODES = ["n1", "n2", "n3"].map((name, at) =>
   }),
 );
 const deployment = (name: string, annotations: Fields = {}, labels: Fields = {}): object =>
-  object("Deployment", name, { annotations }, {
-    spec: {
-      selector: { matchLabels: { app: name } },
-      template: { metadata: { labels: { app: name, ...labels } } },
+  object(
+    "Deployment",
+    name,
+    { annotations },
+    {
+      spec: {
+        selector: { matchLabels: { app: name } },
+        template: { metadata: { labels: { app: name, ...labels } } },
+      },
     },
-  });
+  );
 const pod = (name: string, app: string, nodeName: string | null, metadata: Fields = {}): object =>
   object("Pod", name, { labels: { app }, ...metadata }, { spec: nodeName === null ? {} : { nodeName } });
 const CALLS = { "isochrone.dev/traffic-db": "1000", "isochrone.dev/calls": '["db"]' };
@@ -84,7 +89,8 @@ describe("a pod's workload", () => {
 
 test("Services say that callers go to the nearest replica", () => {
   const two = [...WEB, deployment("db"), pod("db-1", "db", "n1"), pod("db-2", "db", "n3")];
-  const scoresOf = (items: readonly object[]): number[] => score(items).nodes.map(({ score: points }) => points);
+  const scoresOf = (items: readonly object[]): number[] =>
+    score(items).nodes.map(({ score: points }) => points);
   const equal = scoresOf(two);
   expect(new Set(equal).size).toBe(1);
   expect(scoresOf([...two, service({})])).toEqual(equal);
@@ -96,9 +102,12 @@ test("Services say that callers go to the nearest replica", () => {
 test("only isochrone.dev/dependencies declares, whatever prefix the figures have", () => {
   const beyond = '[{"name": "db", "maxNetworkCost": 15}]';
   const feasible = (name: string): unknown[] =>
-    score([deployment("web", { [name]: beyond }), deployment("db"), WEB[1]!, pod("db-1", "db", "n3")]).nodes.map(
-      (each) => each.feasible,
-    );
+    score([
+      deployment("web", { [name]: beyond }),
+      deployment("db"),
+      WEB[1]!,
+      pod("db-1", "db", "n3"),
+    ]).nodes.map((each) => each.feasible);
   expect(feasible("isochrone.dev/dependencies")).toEqual([false, true, true]);
   expect(feasible("dependencies")).toEqual([true, true, true]);
 });
@@ -118,5 +127,7 @@ test("a workflow is what its pods' labels say, with the far ends of its channels
   const { explanation } = score(items, { strategy: "network-overhead" });
   expect(networkOf(items)).toEqual([-20_000, -10_000, 0]);
   // The channel db -> log of the other workflow says nothing of this one.
-  expect(explanation).toContain("1 channel of unknown traffic counted as the median known one, 1000 bytes/s.");
+  expect(explanation).toContain(
+    "1 channel of unknown traffic counted as the median known one, 1000 bytes/s.",
+  );
 });

@@ -56,8 +56,7 @@ function checkDependencies(object: DumpObject): void {
   const fail = (rule: string, value: unknown): Error =>
     object.fail(["metadata", "annotations", DEPENDENCIES_ANNOTATION], rule, value);
   const entries = parsed(text);
-  if (!Array.isArray(entries) || !entries.every(isRecord))
-    throw fail("must be a JSON list of objects", text);
+  if (!Array.isArray(entries) || !entries.every(isRecord)) throw fail("must be a JSON list of objects", text);
   for (const { name, priority, maxNetworkCost, minBandwidth } of entries) {
     if (typeof name !== "string" || name === "") throw fail("must give each entry a name", name);
     for (const [field, value] of Object.entries({ priority, maxNetworkCost }))
