@@ -13,6 +13,8 @@ import type { ChannelSource } from "./domain/graphs/observed-channels.ts";
 import { buildWorkflows } from "./domain/graphs/workflows.ts";
 import type { ChannelRates } from "./domain/traffic/channels.ts";
 
+export { DEPENDENCIES_ANNOTATION } from "./adapters/declared-channels.ts";
+
 /** Traffic of a channel, in both directions together, as an object of `statedIn` states it. */
 export interface StatedTraffic {
   readonly source: NamespacedName;

@@ -7,6 +7,7 @@ import { workloadAnnotations } from "./annotations.ts";
 import { WORKLOAD_KINDS } from "./api-objects.ts";
 import { checkDeclarations } from "./declaration-faults.ts";
 import { PairTraffic } from "./pair-traffic.ts";
+import type { DumpObject } from "./read-objects.ts";
 import type { ScoredDump } from "./scored-dump.ts";
 
 type Use = Pick<ReadWorkloadAnnotations, "cpuMillicores" | "memoryBytes">;
@@ -24,33 +25,54 @@ export function annotatedWorkflows(dump: ScoredDump, prefixes: readonly string[]
       .filter((pod) => pod.namespace === namespace && pod.workload === null)
       .map(({ name }) => name),
   );
-  const uses = new Map<string, Use>();
-  const traffic = new PairTraffic();
+  const told = new Statements(namespace, prefixes);
   for (const object of objects) {
     if (object.namespace !== namespace) continue;
-    const { kind } = object;
-    const isWorkload = WORKLOAD_KINDS.has(kind);
-    // A Deployment's annotations are copied to its ReplicaSets: they repeat the same statements.
-    const isCopy = kind === "ReplicaSet";
-    if (kind === "AppGroup" || (isWorkload && !isCopy)) checkDeclarations(object);
-    if (!isWorkload && !(kind === "Pod" && bare.has(object.name))) continue;
-    const { name } = controlledWorkload({ name: object.name, labels: undefined }, object);
-    const read = workloadAnnotations(object, prefixes);
-    const before = uses.get(name);
-    uses.set(name, {
-      cpuMillicores: read.cpuMillicores ?? before?.cpuMillicores ?? null,
-      memoryBytes: read.memoryBytes ?? before?.memoryBytes ?? null,
-    });
-    if (isCopy) continue;
-    for (const peer of read.traffic)
-      traffic.state(`${namespace}/${name}`, `${peer.namespace ?? namespace}/${peer.name}`, peer);
+    const { kind, name } = object;
+    if (kind === "AppGroup") checkDeclarations(object);
+    else if (WORKLOAD_KINDS.has(kind) || (kind === "Pod" && bare.has(name))) told.read(object);
   }
   return cluster
-    .workflows(statedTraffic(traffic, cluster, namespace))
+    .workflows(statedTraffic(told.traffic, cluster, namespace))
     .filter((graph) => graph.namespace === namespace)
     .map(
-      (graph) => new WorkflowGraph({ ...graph, workloads: graph.workloads.map((each) => used(each, uses)) }),
+      (graph) =>
+        new WorkflowGraph({ ...graph, workloads: graph.workloads.map((each) => used(each, told.uses)) }),
     );
+}
+
+/** Figures that annotations of a namespace's workloads and bare pods tell. */
+class Statements {
+  /** By the name of the workload or bare pod. */
+  readonly uses = new Map<string, Use>();
+  readonly traffic = new PairTraffic();
+  readonly #namespace: string;
+  readonly #prefixes: readonly string[];
+
+  constructor(namespace: string, prefixes: readonly string[]) {
+    this.#namespace = namespace;
+    this.#prefixes = prefixes;
+  }
+
+  /** Throws DumpError. */
+  read(object: DumpObject): void {
+    const { name } = controlledWorkload({ name: object.name, labels: undefined }, object);
+    const { cpuMillicores, memoryBytes, traffic } = workloadAnnotations(object, this.#prefixes);
+    const before = this.uses.get(name);
+    this.uses.set(name, {
+      cpuMillicores: cpuMillicores ?? before?.cpuMillicores ?? null,
+      memoryBytes: memoryBytes ?? before?.memoryBytes ?? null,
+    });
+    // A Deployment's annotations are copied to its ReplicaSets: they repeat the same statements.
+    if (object.kind === "ReplicaSet") return;
+    if (object.kind !== "Pod") checkDeclarations(object);
+    for (const peer of traffic)
+      this.traffic.state(
+        `${this.#namespace}/${name}`,
+        `${peer.namespace ?? this.#namespace}/${peer.name}`,
+        peer,
+      );
+  }
 }
 
 function used(workload: Workload, uses: ReadonlyMap<string, Use>): Workload {

@@ -1,5 +1,6 @@
 // Faults of declarations: in a dump they are errors that name their place. Services leave such declarations
 // out.
+import { DEPENDENCIES_ANNOTATION } from "@isochrone/aggregator/offline";
 import {
   CHANNELS_ANNOTATION,
   isGeneratedAppGroup,
@@ -13,8 +14,6 @@ import type { AppGroupDependency, AppGroupText } from "@isochrone/topology";
 import { annotationsOf } from "./annotations.ts";
 import { kubernetesObject } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
-
-const DEPENDENCIES_ANNOTATION = "isochrone.dev/dependencies";
 
 /** Throws DumpError for a dependency that a service would not read as it is written. */
 export function checkDeclarations(object: DumpObject): void {

@@ -30,7 +30,7 @@ interface Draft {
 }
 
 /** Measurements that workflow graphs show; the Tables of an aggregator. */
-export interface MeasuredTables {
+interface MeasuredTables {
   readonly channels: ChannelSource;
   readonly rememberedChannels: Pick<ChannelMemory, "note" | "recall">;
   readonly pods: Pick<UsageTable, "get">;
