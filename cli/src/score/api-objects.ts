@@ -112,17 +112,15 @@ class Controllers {
     return { ...pod, metadata: { ...pod.metadata, ownerReferences: [reference] } };
   }
 
-  /** A Deployment names its ReplicaSets after itself, with a hash behind a dash. */
+  /** Deployments name ReplicaSets after themselves, with a hash behind a dash; one in the dump says itself. */
   #above({ metadata: { name: pod, namespace, labels } }: KubernetesObject, owner: Controller): Controller {
     const { kind, name } = owner;
     if (kind !== "ReplicaSet" || controlledWorkload({ name: pod, labels }, owner).kind !== kind) return owner;
-    const isThere = (wanted: string, called: string): boolean =>
-      (this.#workloads.get(namespace!) ?? []).some(
-        (each) => each.kind === wanted && each.metadata.name === called,
-      );
+    const isThere = (this.#workloads.get(namespace!) ?? []).some(
+      (each) => each.kind === kind && each.metadata.name === name,
+    );
     const stem = name.slice(0, Math.max(0, name.lastIndexOf("-")));
-    const isDeployments = isThere("ReplicaSet", name) ? isThere("Deployment", stem) : stem !== "";
-    return isDeployments ? { kind: "Deployment", name: stem } : owner;
+    return isThere || stem === "" ? owner : { kind: "Deployment", name: stem };
   }
 
   /** By selector, else by a label with the workload's name. */

@@ -2,7 +2,7 @@
 import { conditionsOf, nodeView } from "@isochrone/kubernetes/basics";
 import { annotatedCluster, ClusterGraph, declaredAreaCosts, readNetworkTopology } from "@isochrone/topology";
 import type { AnnotatedNode, DeclaredAreaCosts } from "@isochrone/topology";
-import { annotationsOf, nodeAnnotations } from "./annotations.ts";
+import { annotationFault, annotationsOf } from "./annotations.ts";
 import { kubernetesObject } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
@@ -21,16 +21,15 @@ export function dumpCluster(
   declaredToo = false,
 ): ClusterGraph {
   const found = objects.filter(({ kind }) => kind === "Node");
-  const nodes: AnnotatedNode[] = [];
-  const names = new Set<string>();
+  const byName = new Map<string, DumpObject>();
   for (const object of found) {
-    if (names.has(object.name))
+    if (byName.has(object.name))
       throw object.fail(["metadata", "name"], "must be unique among the nodes", object.name);
-    names.add(object.name);
-    nodeAnnotations(object, prefixes);
-    nodes.push(annotatedNode(object));
+    byName.set(object.name, object);
   }
-  const { snapshot } = annotatedCluster(nodes, { nowMs: null, prefixes });
+  const { snapshot, faults } = annotatedCluster(found.map(annotatedNode), { nowMs: null, prefixes });
+  const [fault] = faults;
+  if (fault !== undefined) throw annotationFault(byName.get(fault.node)!, fault);
   const topology =
     snapshot.links.length > 0 && !declaredToo
       ? undefined

@@ -1,7 +1,7 @@
 // Why a pod can't go to a node: what the model of kube-scheduler's filters says, in words that name the pod's
 // own rule where they can.
-import { SchedulingModel } from "@isochrone/placement";
-import type { NodeSpec, ObjectMeta, PodSpec, Unchecked } from "@isochrone/kubernetes";
+import { SchedulingModel, untoleratedTaint } from "@isochrone/placement";
+import type { PodSpec } from "@isochrone/kubernetes";
 import type { ApiObject, Rejection } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
 import { looseFields, looseList } from "@isochrone/primitives";
@@ -15,9 +15,6 @@ const LACKING: Readonly<Record<string, string>> = {
   "Insufficient memory": "its memory request doesn't fit",
   "Too many pods": "the node is full: it takes no more pods",
 };
-
-type Toleration = NonNullable<PodSpec["tolerations"]>[number];
-type Taint = NonNullable<NodeSpec["taints"]>[number];
 
 /** What is wrong with nodes for the pod. */
 interface Feasibility {
@@ -48,7 +45,7 @@ export function judgeNodes(
     const rejection = infeasible.has(node.name) ? null : model.verdict(candidate, node.name);
     // What the model doesn't know is no reason against a node: a dump seldom holds all objects.
     if (rejection !== null && rejection.plugin !== "Unsupported")
-      infeasible.set(node.name, explained(rejection, node, pod));
+      infeasible.set(node.name, explained(rejection, model.node(node.name)!, pod));
   }
   return { infeasible, unjudged };
 }
@@ -65,43 +62,29 @@ function withoutClaims(pod: ApiObject): ApiObject {
   return { ...pod, spec };
 }
 
-function explained({ plugin, message }: Rejection, node: DumpObject, pod: DumpObject): string {
+type JudgedNode = NonNullable<ReturnType<SchedulingModel["node"]>>;
+
+function explained({ plugin, message }: Rejection, node: JudgedNode, pod: DumpObject): string {
   switch (plugin) {
     case "NodeUnschedulable":
       return "the node is cordoned";
     case "NodeAffinity":
       return unmetSelector(node, pod) ?? message;
     case "TaintToleration":
-      return untoleratedTaint(node, pod) ?? message;
+      return taintText(node, pod) ?? message;
     default:
       return LACKING[message.split(", ")[0]!] ?? message;
   }
 }
 
-function unmetSelector(node: DumpObject, pod: DumpObject): string | null {
-  const labels = looseFields(looseFields<ObjectMeta>(node.json.metadata).labels);
+function unmetSelector({ labels }: JudgedNode, pod: DumpObject): string | null {
   for (const [key, value] of Object.entries(looseFields(looseFields<PodSpec>(pod.json.spec).nodeSelector))) {
     if (labels[key] !== value) return `the pod's nodeSelector asks for ${key}=${String(value)}`;
   }
   return null;
 }
 
-function untoleratedTaint(node: DumpObject, pod: DumpObject): string | null {
-  const tolerations = looseList<Toleration>(looseFields<PodSpec>(pod.json.spec).tolerations);
-  for (const taint of looseList<Taint>(looseFields<NodeSpec>(node.json.spec).taints)) {
-    if (taint.effect !== "NoSchedule" && taint.effect !== "NoExecute") continue;
-    if (!tolerations.some((toleration) => tolerates(toleration, taint))) {
-      return `the pod doesn't tolerate the taint ${String(taint.key)}:${taint.effect}`;
-    }
-  }
-  return null;
-}
-
-/** An absent key with operator Exists tolerates everything; an absent effect tolerates every effect. */
-function tolerates(toleration: Unchecked<Toleration>, taint: Unchecked<Taint>): boolean {
-  const { key = "", effect = "", operator, value } = toleration;
-  const exists = operator === "Exists";
-  if (effect !== "" && effect !== taint.effect) return false;
-  if (key === "") return exists;
-  return key === taint.key && (exists || (value ?? "") === (taint.value ?? ""));
+function taintText({ taints }: JudgedNode, pod: DumpObject): string | null {
+  const taint = untoleratedTaint(taints, looseList(looseFields<PodSpec>(pod.json.spec).tolerations));
+  return taint === undefined ? null : `the pod doesn't tolerate the taint ${taint.key}:${taint.effect}`;
 }
