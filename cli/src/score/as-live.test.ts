@@ -71,6 +71,16 @@ describe("a pod's workload", () => {
     expect(db(metadata)).toEqual(isOfDb ? AT_N3 : [null, null, null]);
   });
 
+  test("is its ReplicaSet where no Deployment owns that", () => {
+    const items = [
+      deployment("db", { "isochrone.dev/traffic-web-front": "1000", "isochrone.dev/calls": "[]" }),
+      object("ReplicaSet", "web-front"),
+      pod("web-1", "x", null, ownedBy("ReplicaSet", "web-front", { uid: "p" })),
+      pod("db-1", "db", "n3"),
+    ];
+    expect(networkOf(items)).toEqual(AT_N3);
+  });
+
   test("is that of a pod in a typed list, whose items have no kind", () => {
     const list = (kind: string, items: readonly object[]): string =>
       JSON.stringify({
