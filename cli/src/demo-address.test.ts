@@ -33,6 +33,7 @@ async function runningDemo(labPort: number | null): Promise<string> {
 /** Server and lab that the command asks. */
 async function asked(...args: readonly string[]): Promise<readonly unknown[]> {
   const command = new Command("plan").addOption(server()).addOption(lab()).addOption(kubeconfig());
+  command.option("--cluster <file>");
   command.parse(args, { from: "user" });
   await findDemo(command, env, () => undefined);
   return [command.getOptionValue("server"), command.getOptionValue("lab")];
@@ -63,9 +64,10 @@ describe("the demo that a command asks", () => {
     ]);
   });
 
-  it("is none where a cluster is named", async () => {
+  it.each(["--kubeconfig", "--cluster"])("is none, of however many run, for %s", async (option) => {
     await runningDemo(9_002);
-    expect(await asked("--kubeconfig", import.meta.filename)).toEqual([
+    await runningDemo(9_012);
+    expect(await asked(option, import.meta.filename)).toEqual([
       "http://127.0.0.1:8080",
       "http://127.0.0.1:8082",
     ]);

@@ -20,8 +20,10 @@ export async function findDemo(command: Command, env: Env, note: (text: string) 
     command.getOptionValueSource(option) === "default" && command.getOptionValue(option) === address;
   const noServer = isUnset("server", DEFAULT_SERVER);
   const noLab = isUnset("lab", DEFAULT_LAB);
-  // A cluster that is named is not the embedded one.
-  const isNamed = ["kubeconfig", "context"].some((option) => command.getOptionValue(option) !== undefined);
+  // A cluster that is named, or whose objects are in a file, is not the embedded one.
+  const isNamed = ["kubeconfig", "context", "cluster"].some(
+    (option) => command.getOptionValue(option) !== undefined,
+  );
   if (isNamed || (!noServer && !noLab)) return;
   const labs = await listLabs(env);
   const set = ({ page, lab }: RunningLab): void => {

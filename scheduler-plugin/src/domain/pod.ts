@@ -86,21 +86,25 @@ function workloadNames(metadata: Unchecked<PodMetadata>, labels: LooseFields, po
   const names: (string | null)[] = [];
   const owners = looseList<OwnerReference>(metadata.ownerReferences);
   const owner = owners.find((candidate) => candidate.controller === true) ?? owners[0];
-  if (owner !== undefined) names.push(ownerName(owner, podName, labels));
+  if (owner !== undefined) names.push(...ownerNames(owner, podName, labels));
   for (const label of WORKLOAD_LABELS) names.push(text(labels[label]));
   // A bare pod is its own workload.
   if (owner === undefined) names.push(podName);
   return [...new Set(names.filter((name): name is string => name !== null && name !== ""))];
 }
 
-/** A ReplicaSet without a hash in the pod's labels is also treated as a Deployment's. */
-function ownerName(owner: Unchecked<OwnerReference>, podName: string, labels: LooseFields): string | null {
+/** Without a hash in the pod's labels its ReplicaSet may be a Deployment's, or nobody's. */
+function ownerNames(
+  owner: Unchecked<OwnerReference>,
+  podName: string,
+  labels: LooseFields,
+): (string | null)[] {
   const name = text(owner.name);
   const kind = text(owner.kind);
-  if (name === null || kind === null) return name;
+  if (name === null || kind === null) return [name];
   const workload = controlledWorkload({ name: podName, labels }, { kind, name });
   const dash = name.lastIndexOf("-");
-  return workload.kind === "ReplicaSet" && dash > 0 ? name.slice(0, dash) : workload.name;
+  return workload.kind === "ReplicaSet" && dash > 0 ? [name.slice(0, dash), name] : [workload.name];
 }
 
 function requestsOf(pod: unknown): ResourceAmounts {

@@ -1,5 +1,6 @@
 // Relationship types, for which AppGroup has no field.
 import { looseFields, looseText, parseJson } from "@isochrone/primitives";
+import type { KubernetesObject } from "./port.ts";
 
 /**
  * Annotation of an AppGroup: channels as a JSON list such as `[{"source": "web", "target": "db", "type":
@@ -13,7 +14,15 @@ export const CHANNELS_ANNOTATION = "isochrone.dev/channels";
  */
 export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
 
-/** Longer texts are neither written nor read. Kubernetes limits all annotations of an object to 256 KiB. */
+/** Whether the aggregator wrote the AppGroup: it says what was observed and declares nothing. */
+export function isGeneratedAppGroup({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[GENERATED_ANNOTATION] !== undefined;
+}
+
+/**
+ * Longer texts are neither written nor read; the API server takes 256 KiB of all annotations of an object
+ * together.
+ */
 export const MAX_CHANNELS_CHARACTERS = 200 * 1024;
 
 interface ChannelEnd {
