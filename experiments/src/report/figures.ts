@@ -2,7 +2,7 @@
 // time.
 import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Labels, Point, Scenario } from "../scenario/model.ts";
-import { hasLabels } from "../scenario/read-scenario.ts";
+import { hasLabels } from "../scenario/axes.ts";
 import { mean } from "../statistics/mean.ts";
 import type { Analysis, PointAnalysis } from "./analysis.ts";
 import { dotPlot, MOST } from "./dots.ts";

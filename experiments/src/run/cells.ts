@@ -9,7 +9,7 @@ import type {
   Protocol,
   Scenario,
 } from "../scenario/model.ts";
-import { hasLabels } from "../scenario/read-scenario.ts";
+import { hasLabels } from "../scenario/axes.ts";
 
 /** One point, one contender, one ground, one trial. Plain data: it crosses to other threads. */
 export interface Cell {

@@ -1,155 +1,179 @@
-// Runs the cells of a scenario that have no result yet.
-import type { Clock } from "@isochrone/runtime";
+// Scenarios of workflows: pods placed by contenders, measured in the model and in the lab.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createContender } from "../contenders/index.ts";
-import type { ContenderDeps, KubeScheduler, ProductSettings } from "../contenders/index.ts";
+import type { Contender } from "../contenders/port.ts";
+import type { Bench, Measurement } from "../frame/bench.ts";
+import {
+  chosenContenders,
+  contenderDeps,
+  folderOf,
+  refuse,
+  type ConductDeps,
+  type ConductOptions,
+  type Experiment,
+  type Findings,
+  type ReportContext,
+} from "../frame/experiment.ts";
+import { analyse } from "../report/analysis.ts";
+import { resultRows } from "../report/rows.ts";
+import { reportHtml } from "../report/report.ts";
+import type { ContenderId, LabSettings, Scenario } from "../scenario/model.ts";
+import { readScenario } from "../scenario/read-scenario.ts";
+import { createModelTestbed } from "../testbed/model/index.ts";
 import type { Testbed } from "../testbed/port.ts";
-import type { LabSettings, Scenario } from "../scenario/model.ts";
 import { CellPool } from "./cell-pool.ts";
 import { runCell } from "./cell-run.ts";
 import { cellHash, cellsOf, weightOf } from "./cells.ts";
-import type { Cell, CellChoice } from "./cells.ts";
+import type { Cell } from "./cells.ts";
 import type { CellResult } from "./result.ts";
-import type { ResultStore } from "./store.ts";
+import { verdictsOf } from "./verdict.ts";
 
-export interface ExperimentDeps {
-  readonly clock: Pick<Clock, "monotonic">;
-  readonly product: ProductSettings;
-  /** The real one; null: the imitation decides, and the results say so. */
-  readonly kubeScheduler: KubeScheduler | null;
-  readonly labGround: (settings: LabSettings) => Promise<Testbed>;
+/** Facts of a ground, for readers. */
+type Facts = Readonly<Record<string, string | number>>;
+
+const RESULTS = "cells.jsonl";
+const LAB = "lab.json";
+
+export function openWorkflows(text: string, options: ConductOptions, deps: ConductDeps): Experiment {
+  const { file, quick, scale } = options;
+  const scenario = withContenders(withScale(readScenario(text, file, { quick }), scale), options);
+  refuseEmpty(scenario, options);
+  return {
+    name: scenario.name,
+    folder: folderOf(scenario.name, options),
+    run: (bench, about) => run(scenario, bench, about, options, deps),
+  };
 }
 
-export interface ExperimentOptions extends CellChoice {
-  /** Cells of the model that are measured side by side; the lab has the machine for itself. */
-  readonly jobs: number;
-  readonly onProgress: (progress: RunProgress) => void;
-  readonly signal: AbortSignal;
-}
-
-export interface RunProgress {
-  /** Of the work, 0 to 1. */
-  readonly share: number;
-  readonly done: number;
-  readonly total: number;
-  /** Null: nothing has been measured yet to judge by. */
-  readonly secondsLeft: number | null;
-  readonly what: string;
-}
-
-interface ExperimentRun {
-  /** Of the chosen cells, in their order; earlier runs' among them. */
-  readonly results: readonly CellResult[];
-  readonly measured: number;
-  readonly reused: number;
-  /** By name of the ground. */
-  readonly grounds: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
-}
-
-export async function runExperiment(
+async function run(
   scenario: Scenario,
-  store: ResultStore<CellResult>,
-  deps: ExperimentDeps,
-  options: ExperimentOptions,
-): Promise<ExperimentRun> {
-  const contenderDeps: ContenderDeps = {
-    product: deps.product,
-    clock: deps.clock,
-    ...(deps.kubeScheduler === null ? {} : { kubeScheduler: deps.kubeScheduler }),
-  };
-  const by = new Map(scenario.contenders.map((id) => [id, createContender(id, contenderDeps).by]));
+  bench: Bench,
+  about: ReportContext,
+  options: ConductOptions,
+  deps: ConductDeps,
+): Promise<Findings> {
+  const given = contenderDeps(deps);
+  const contender = (id: ContenderId): Contender => createContender(id, given);
   const settings = JSON.stringify(deps.product);
-  const hashes = new Map(
-    cellsOf(scenario, options).map((cell) => [cell, cellHash(cell, by.get(cell.contender)!, settings)]),
-  );
-  const missing = [...hashes].filter(([, hash]) => !store.known.has(hash)).map(([cell]) => cell);
-  const progress = new ProgressCount(missing, deps.clock, options.onProgress);
-  const done = (cell: Cell, result: CellResult): void => {
-    store.add(result);
-    progress.finished(cell);
+  const by = new Map(scenario.contenders.map((id) => [id, contender(id).by]));
+  const pool = new CellPool(deps);
+  const lab = new LazyLab();
+  const measurements = (
+    ground: Cell["ground"]["name"],
+    measure: (cell: Cell) => Promise<CellResult>,
+  ): Measurement<CellResult>[] =>
+    cellsOf(scenario, options)
+      .filter((cell) => cell.ground.name === ground)
+      .map((cell) => ({
+        hash: cellHash(cell, by.get(cell.contender)!, settings),
+        what: `${ground} ${cell.point.id} ${cell.contender} trial ${cell.trial}`,
+        weight: weightOf(cell),
+        measure: () => measure(cell),
+      }));
+  try {
+    const { signal } = options;
+    const inModel = measurements("model", (cell) => pool.measure(cell, signal));
+    const inLab = measurements("lab", async (cell) => {
+      const ground = await lab.open(cell);
+      return runCell(cell, { contender, ground, clock: deps.clock, settings }, signal);
+    });
+    const results = [
+      ...(await bench.run(RESULTS, inModel, options.jobs)),
+      ...(await bench.run(RESULTS, inLab)),
+    ];
+    return findingsOf(scenario, results, about, groundsOf(scenario, results, bench.folder, lab.facts));
+  } finally {
+    await Promise.all([pool.close(), lab.close()]);
+  }
+}
+
+function findingsOf(
+  scenario: Scenario,
+  results: readonly CellResult[],
+  about: ReportContext,
+  grounds: Readonly<Record<string, Facts>>,
+): Findings {
+  const analyses = analyse(scenario, results);
+  return {
+    cells: results.length,
+    failed: results.filter(({ failure }) => failure !== null).length,
+    html: reportHtml({ scenario, results, grounds, ...about }),
+    rows: resultRows(results),
+    json: { grounds, scenario, analyses, results },
+    verdicts: verdictsOf(scenario, analyses),
   };
-  const grounds: Record<string, Readonly<Record<string, string | number>>> = {};
-  await measureModel(missing, deps, options, done);
-  const lab = missing.filter(({ ground }) => ground.name === "lab");
-  if (lab.length > 0) grounds["lab"] = await measureLab(lab, contenderDeps, deps, options, done);
-  const results = [...hashes.values()].map((hash) => store.known.get(hash)!);
-  return { results, measured: missing.length, reused: hashes.size - missing.length, grounds };
 }
 
-async function measureModel(
-  missing: readonly Cell[],
-  { product, kubeScheduler }: ExperimentDeps,
-  { jobs, signal }: ExperimentOptions,
-  done: (cell: Cell, result: CellResult) => void,
-): Promise<void> {
-  const cells = missing.filter(({ ground }) => ground.name === "model");
-  if (cells.length === 0) return;
-  const pool = new CellPool({ jobs: Math.min(jobs, cells.length), product, kubeScheduler });
-  try {
-    await pool.run(cells, done, signal);
-  } finally {
-    await pool.close();
-  }
-}
+/** Sockets and processes only where a cell needs them. */
+class LazyLab {
+  #testbed: Testbed | null = null;
 
-async function measureLab(
-  cells: readonly Cell[],
-  contenderDeps: ContenderDeps,
-  { clock, labGround }: ExperimentDeps,
-  { signal }: ExperimentOptions,
-  done: (cell: Cell, result: CellResult) => void,
-): Promise<Readonly<Record<string, string | number>>> {
-  const [first] = cells;
-  if (first?.ground.name !== "lab") return {};
-  const ground = await labGround(first.ground.lab);
-  try {
-    for (const cell of cells) {
-      signal.throwIfAborted();
-      const contender = (id: typeof cell.contender): ReturnType<typeof createContender> =>
-        createContender(id, contenderDeps);
-      done(
-        cell,
-        await runCell(
-          cell,
-          { contender, ground, clock, settings: JSON.stringify(contenderDeps.product) },
-          signal,
-        ),
-      );
+  async open({ ground }: Cell): Promise<Testbed> {
+    if (ground.name !== "lab") throw new TypeError(`ground must be the lab, got ${ground.name}`);
+    if (this.#testbed === null) {
+      const { createLabTestbed } = await import("../testbed/lab/index.ts");
+      this.#testbed = await createLabTestbed(ground.lab);
     }
-    return ground.describe();
-  } finally {
-    await ground.close();
+    return this.#testbed;
+  }
+
+  /** Null: no cell needed it. */
+  get facts(): Facts | null {
+    return this.#testbed?.describe() ?? null;
+  }
+
+  async close(): Promise<void> {
+    await this.#testbed?.close();
   }
 }
 
-/** Says how far it is after each cell. */
-class ProgressCount {
-  readonly #total: number;
-  readonly #totalWeight: number;
-  readonly #clock: Pick<Clock, "monotonic">;
-  readonly #startedMs: number;
-  readonly #say: (progress: RunProgress) => void;
-  #done = 0;
-  #doneWeight = 0;
+/** The lab is described while it runs; a report of earlier results says what was said then. */
+function groundsOf(
+  { grounds: { model } }: Scenario,
+  results: readonly CellResult[],
+  folder: string,
+  lab: Facts | null,
+): Readonly<Record<string, Facts>> {
+  const names = new Set(results.map(({ ground }) => ground));
+  const file = join(folder, LAB);
+  if (lab !== null) writeFileSync(file, JSON.stringify(lab));
+  return {
+    ...(names.has("model") && model !== null ? { model: createModelTestbed(model).describe() } : {}),
+    ...(names.has("lab") && existsSync(file) ? { lab: parseFacts(readFileSync(file, "utf8")) } : {}),
+  };
+}
 
-  constructor(cells: readonly Cell[], clock: Pick<Clock, "monotonic">, say: (progress: RunProgress) => void) {
-    this.#total = cells.length;
-    this.#totalWeight = cells.reduce((sum, cell) => sum + weightOf(cell), 0);
-    this.#clock = clock;
-    this.#startedMs = clock.monotonic();
-    this.#say = say;
-    if (cells.length > 0) this.#report("starting");
-  }
+function parseFacts(text: string): Facts {
+  return JSON.parse(text);
+}
 
-  finished(cell: Cell): void {
-    this.#done += 1;
-    this.#doneWeight += weightOf(cell);
-    this.#report(`${cell.ground.name} ${cell.point.id} ${cell.contender} trial ${cell.trial}`);
-  }
+function refuseEmpty(scenario: Scenario, { file, only, grounds }: ConductOptions): void {
+  if (cellsOf(scenario, { only, grounds }).length > 0) return;
+  const hasGround = grounds.some((name) => scenario.grounds[name] !== null);
+  const wanted = Object.entries(only).map(([name, value]) => `${name}=${value}`);
+  refuse(
+    file,
+    hasGround
+      ? `points must have ${wanted.join(" and ")}, got none that ${grounds.join(" or ")} measures`
+      : `grounds must have ${grounds.join(" or ")}, got none`,
+  );
+}
 
-  #report(what: string): void {
-    const share = this.#doneWeight / this.#totalWeight;
-    const tookMs = this.#clock.monotonic() - this.#startedMs;
-    const secondsLeft = this.#done === 0 ? null : ((tookMs / 1000) * (1 - share)) / share;
-    this.#say({ share, done: this.#done, total: this.#total, secondsLeft, what });
-  }
+function withContenders(scenario: Scenario, options: ConductOptions): Scenario {
+  const contenders = chosenContenders(scenario.contenders, options);
+  const { baseline } = scenario;
+  if (!contenders.includes(baseline))
+    refuse(
+      options.file,
+      `contenders must have the baseline ${baseline}, got ${(options.contenders ?? []).join(", ")}`,
+    );
+  return { ...scenario, contenders };
+}
+
+function withScale(scenario: Scenario, scale: number | undefined): Scenario {
+  const { lab } = scenario.grounds;
+  if (scale === undefined || lab === null) return scenario;
+  const slower: LabSettings = { ...lab, scale };
+  return { ...scenario, grounds: { ...scenario.grounds, lab: slower } };
 }

@@ -1,7 +1,7 @@
 // Scenarios of kind `streams`: jobs of dependent tasks on networks with capacities, as in ENTS.
 import { axisPoints } from "../scenario/axes.ts";
 import type { Field } from "../scenario/field.ts";
-import { openScenario, readBaseline, readHead } from "../scenario/head.ts";
+import { openScenario, readContenders, readHead, type ScenarioHead } from "../scenario/head.ts";
 import type { Labels } from "../scenario/model.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 
@@ -58,12 +58,7 @@ interface ChangeSpec {
   readonly factor: number;
 }
 
-export interface StreamScenario {
-  readonly name: string;
-  readonly title: string;
-  readonly question: string;
-  readonly source: string;
-  readonly threats: readonly string[];
+export interface StreamScenario extends ScenarioHead {
   /** What the paper states, checked against the results. */
   readonly claims: readonly Claim[];
   readonly seed: number;
@@ -118,19 +113,9 @@ const QUICK_KEYS = ["networks", "contenders", "axes", "jobs"];
 const MAX_NODES = 1_000;
 const MAX_JOBS = 10_000;
 
-/** Whether a scenario's text is of this kind. */
-export function isStreamScenario(text: string): boolean {
-  return /^kind:\s*streams\s*$/m.test(text);
-}
-
 /** Throws ScenarioError with all mistakes of the file. */
 export function readStreamScenario(text: string, file: string, quick = false): StreamScenario {
   const { sheet, root } = openScenario(text, file, { all: KEYS, quick: QUICK_KEYS }, quick);
-  const contenders = root
-    .get("contenders")
-    .someList()
-    .map((item) => item.oneOf(STREAM_CONTENDERS));
-  const baseline = readBaseline(root, STREAM_CONTENDERS, contenders);
   const scenario: StreamScenario = {
     ...readHead(root, file),
     claims: root
@@ -139,8 +124,7 @@ export function readStreamScenario(text: string, file: string, quick = false): S
       .map((claim) => readClaim(claim)),
     seed: root.get("seed").number({ min: 0, max: 2 ** 31, whole: true }),
     networks: root.get("networks").number({ min: 1, max: 1_000, whole: true }),
-    contenders,
-    baseline,
+    ...readContenders(root, STREAM_CONTENDERS),
     points: axisPoints(root.get("axes")).map(({ id, labels, nodes }) =>
       readPoint(id, labels, root.withAxes(nodes)),
     ),
