@@ -13,7 +13,7 @@ import {
 } from "./frame/experiment.ts";
 import { toCsv } from "./frame/rows.ts";
 import { openKais } from "./kais/experiment.ts";
-import { openWorkflows } from "./run/experiment.ts";
+import { openWorkflows } from "./workflows/experiment.ts";
 import { kindOf, type ScenarioKind } from "./scenario/kinds.ts";
 import { readScenarioFile } from "./scenario/read-scenario.ts";
 import { openStreamExample } from "./streams/example.ts";

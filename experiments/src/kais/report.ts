@@ -152,12 +152,7 @@ function curves({ curves: all }: KaisReportInput): Html | null {
   const series = drawn.map((contender): PlotSeries => ({
     contender,
     look: lookOf(contender),
-    points: all[contender].map(({ decisions, inTime }) => ({
-      x: decisions / 1e3,
-      y: inTime,
-      low: inTime,
-      high: inTime,
-    })),
+    points: all[contender].map(({ decisions, inTime }) => ({ x: decisions / 1e3, y: inTime })),
   }));
   return html`<h3>Training</h3>
     <p>
@@ -192,12 +187,7 @@ function courses({ scenario, results }: KaisReportInput, points: readonly KaisPo
             (one) => one.point === id && one.contender === contender && one.run === 0,
           );
           if (result === undefined) return [];
-          const course = result.frames.map((y, frame) => ({
-            x: frame * system.frameSeconds,
-            y,
-            low: y,
-            high: y,
-          }));
+          const course = result.frames.map((y, frame) => ({ x: frame * system.frameSeconds, y }));
           return [{ contender, look: lookOf(contender), points: course }];
         });
         return panelSvg({

@@ -6,8 +6,8 @@ import { openScenario, readContenders, readHead, type ScenarioHead } from "../sc
 import type { Labels } from "../scenario/model.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 import { KAIS_CONTENDERS, type KaisContender } from "./contenders.ts";
-import { PATTERNS, type SystemSettings } from "./settings.ts";
-import { LEARNED } from "./training/learned.ts";
+import { PATTERNS, type SystemSettings } from "./requests/settings.ts";
+import { TRAINED, type TrainingPlan } from "./training/learned.ts";
 
 /** One setting of all axes. */
 export interface KaisPoint {
@@ -25,18 +25,7 @@ export interface KaisScenario extends ScenarioHead {
   readonly baseline: KaisContender;
   readonly points: readonly KaisPoint[];
   /** Without it, nothing can be trained; the system is that of the scenario without axes. */
-  readonly training: KaisTraining | null;
-}
-
-/** The dispatcher's own net is no contender: it has systems of its own. */
-const TRAINED = [...LEARNED, "endpoints"] as const;
-type Trained = (typeof TRAINED)[number];
-
-export interface KaisTraining {
-  readonly seed: number;
-  /** How many decisions each learned contender learns from. */
-  readonly decisions: Readonly<Record<Trained, number>>;
-  readonly system: SystemSettings;
+  readonly training: TrainingPlan | null;
 }
 
 /** What a source states: at these points one contender's figure is at least so many times another one's. */
@@ -107,7 +96,7 @@ export function readKaisScenario(text: string, file: string, quick = false): Kai
   return scenario;
 }
 
-function readTraining(root: Field): KaisTraining | null {
+function readTraining(root: Field): TrainingPlan | null {
   const field = root.get("training");
   if (!field.isPresent) return null;
   field.map("seed", "decisions");

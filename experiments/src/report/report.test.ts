@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { toCsv } from "../frame/rows.ts";
 import type { CellResult } from "../run/result.ts";
 import { tiny } from "../run/testing/fakes.ts";
-import { verdictsOf } from "../run/verdict.ts";
+import { verdictsOf } from "../workflows/verdict.ts";
 import { AffinityContender } from "../contenders/affinity.ts";
 import { PaperContender } from "../contenders/paper.ts";
 import { CONTENDERS } from "../scenario/model.ts";

@@ -9,9 +9,8 @@ import { panelSvg, scaleOf, type PlotSeries } from "../report/plot.ts";
 import { mean } from "../statistics/mean.ts";
 import type { StreamResult } from "./cells.ts";
 import type { PacketResult } from "./packets.ts";
-import { packetTable } from "./packet-table.ts";
 
-import type { Claim, StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
+import { WHO, type Claim, type StreamContender, type StreamPoint, type StreamScenario } from "./scenario.ts";
 
 interface StreamReportInput extends ReportContext {
   readonly scenario: StreamScenario;
@@ -33,18 +32,6 @@ const FIGURES = [
   ["decisionMs", "CPU of a decision", "ms"],
 ] as const;
 type FigureKey = (typeof FIGURES)[number][0];
-
-const WHO: Readonly<Record<StreamContender, string>> = {
-  lr: "LeastRequestedPriority of kube-scheduler: the whole job on one node",
-  br: "BalancedResourceAllocation of kube-scheduler: the whole job on one node",
-  tp: "tasks placed by Algorithm 1, shortest paths, links shared equally by flows",
-  "tp-tcp": "as tp, links shared as TCP shares them",
-  otfs: "Algorithm 3; a job for which no bandwidth is left runs without any",
-  "otfs-wait": "Algorithm 3; a job for which no bandwidth is left waits",
-  otfa: "Algorithm 4 as printed",
-  "otfa-repaired": "Algorithm 4, ties broken by length, capacity that is left given to jobs",
-  joint: "Isochrone: nodes, paths and rates by one search, rates by job",
-};
 
 export function streamReport(input: StreamReportInput): string {
   const { scenario, results, packets, quick } = input;
@@ -246,6 +233,45 @@ function claims(scenario: StreamScenario, results: readonly StreamResult[]): Htm
         ];
       }),
     )}`;
+}
+
+/** What packets made of the plans, beside the model. Null: nothing was measured. */
+function packetTable(scenario: StreamScenario, results: readonly PacketResult[]): Html | null {
+  if (results.length === 0) return null;
+  const { contenders, baseline, points } = scenario;
+  const rows = points.flatMap(({ id, labels }) =>
+    contenders.flatMap((contender) => {
+      const own = results.filter((each) => each.point === id && each.contender === contender);
+      if (own.length === 0) return [];
+      const base = results.filter((each) => each.point === id && each.contender === baseline);
+      const jobs = own.flatMap(({ ratios }) => ratios);
+      const measured = mean(own.map((each) => each.measured));
+      return [
+        [
+          labelText(labels) || "all",
+          contender,
+          figure(mean(own.map((each) => each.predicted))),
+          figure(measured),
+          own.map((each) => figure(each.measured / each.predicted)).join(", "),
+          `${figure(Math.min(...jobs))} to ${figure(Math.max(...jobs))}`,
+          base.length === 0 ? "" : figure(measured / mean(base.map((each) => each.measured))),
+        ],
+      ];
+    }),
+  );
+  return html`${table(
+    "Packets: frames of real size over TCP between network namespaces; means over networks and jobs",
+    [
+      "point",
+      "contender",
+      "model, frames/s",
+      "packets, frames/s",
+      "packets / model, by network",
+      "packets / model, by job",
+      `packets / packets of ${baseline}`,
+    ],
+    rows,
+  )}`;
 }
 
 function runsTable(results: readonly StreamResult[]): Html {

@@ -1,22 +1,25 @@
 // Scenarios of kind `streams`: jobs of dependent tasks on networks with capacities, as in ENTS.
+import { keysOf } from "@isochrone/primitives";
 import { axisPoints } from "../scenario/axes.ts";
 import type { Field } from "../scenario/field.ts";
 import { openScenario, readContenders, readHead, type ScenarioHead } from "../scenario/head.ts";
 import type { Labels } from "../scenario/model.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 
-const STREAM_CONTENDERS = [
-  "lr",
-  "br",
-  "tp",
-  "tp-tcp",
-  "otfs",
-  "otfs-wait",
-  "otfa",
-  "otfa-repaired",
-  "joint",
-] as const;
-export type StreamContender = (typeof STREAM_CONTENDERS)[number];
+/** Each contender, for readers. */
+export const WHO = {
+  lr: "LeastRequestedPriority of kube-scheduler: the whole job on one node",
+  br: "BalancedResourceAllocation of kube-scheduler: the whole job on one node",
+  tp: "tasks placed by Algorithm 1, shortest paths, links shared equally by flows",
+  "tp-tcp": "as tp, links shared as TCP shares them",
+  otfs: "Algorithm 3; a job for which no bandwidth is left runs without any",
+  "otfs-wait": "Algorithm 3; a job for which no bandwidth is left waits",
+  otfa: "Algorithm 4 as printed",
+  "otfa-repaired": "Algorithm 4, ties broken by length, capacity that is left given to jobs",
+  joint: "Isochrone: nodes, paths and rates by one search, rates by job",
+} as const;
+export type StreamContender = keyof typeof WHO;
+const STREAM_CONTENDERS: readonly StreamContender[] = keysOf(WHO);
 
 /** One setting of all axes. */
 export interface StreamPoint {

@@ -11,7 +11,7 @@ import {
   type SystemState,
 } from "@isochrone/dispatch";
 import type { Arrival, Workload } from "../requests/workload.ts";
-import type { SystemSettings } from "../settings.ts";
+import type { SystemSettings } from "../requests/settings.ts";
 import { buildNodes } from "./build.ts";
 import { FrameCounts } from "./frame-counts.ts";
 import { knowledgeOf, type Knowledge, type KnowledgeKind } from "./knowledge.ts";

@@ -3,12 +3,11 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BenchOptions } from "../../frame/bench.ts";
 import { trainEndpoints } from "../endpoints/train-endpoints.ts";
-import type { KaisTraining } from "../scenario.ts";
-import { LEARNED } from "./learned.ts";
+import { LEARNED, type TrainingPlan } from "./learned.ts";
 import { train } from "./train.ts";
 
 export async function trainAll(
-  { seed, decisions, system }: KaisTraining,
+  { seed, decisions, system }: TrainingPlan,
   folder: string,
   { signal, onProgress }: BenchOptions,
 ): Promise<void> {

@@ -22,11 +22,11 @@ import type { ContenderId, LabSettings, Scenario } from "../scenario/model.ts";
 import { readScenario } from "../scenario/read-scenario.ts";
 import { createModelTestbed } from "../testbed/model/index.ts";
 import type { Testbed } from "../testbed/port.ts";
-import { CellPool } from "./cell-pool.ts";
-import { runCell } from "./cell-run.ts";
-import { cellHash, cellsOf, weightOf } from "./cells.ts";
-import type { Cell } from "./cells.ts";
-import type { CellResult } from "./result.ts";
+import { CellPool } from "../run/cell-pool.ts";
+import { runCell } from "../run/cell-run.ts";
+import { cellHash, cellsOf, weightOf } from "../run/cells.ts";
+import type { Cell } from "../run/cells.ts";
+import type { CellResult } from "../run/result.ts";
 import { verdictsOf } from "./verdict.ts";
 
 /** Facts of a ground, for readers. */
