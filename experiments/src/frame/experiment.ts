@@ -36,7 +36,7 @@ export interface ConductDeps {
   readonly kubeScheduler: KubeScheduler | null;
 }
 
-/** Contenders take no scheduler for the imitation. */
+/** Without a kube-scheduler, contenders use the imitation. */
 export function contenderDeps({ kubeScheduler, ...others }: ConductDeps): ContenderDeps {
   return kubeScheduler === null ? others : { ...others, kubeScheduler };
 }

@@ -3,7 +3,7 @@ import { seededRandom } from "@isochrone/runtime";
 import { estimateChange, estimateMean, type Estimate } from "../statistics/bootstrap.ts";
 
 /** Results with a number by that key. */
-export type Figured<K extends string> = Readonly<Record<K, number>> & {
+type Figured<K extends string> = Readonly<Record<K, number>> & {
   /** Absent where a scenario has no axes. */
   readonly point?: string;
   readonly contender: string;

@@ -167,10 +167,6 @@ describe("a run", () => {
     writeFileSync(trace, rows.slice(0, 3).join("\n"));
     const run = (over: Partial<ConductOptions>): Promise<unknown> => conductText("kais", { out, ...over });
     await expect(run({ grounds: ["lab"] })).rejects.toThrow("grounds must have model, got lab");
-    await expect(run({ contenders: ["best"] })).rejects.toThrow("contenders must be of greedy, ");
-    await expect(run({ only: { case: "P9" } })).rejects.toThrow(
-      "points must have the wanted labels, got none",
-    );
     const missing = join(out, "none.csv");
     await expect(run({ trace: missing })).rejects.toThrow(`${missing}:1: --trace must be a file, got`);
     await expect(run({ trace: out })).rejects.toThrow("--trace must be a file, got");

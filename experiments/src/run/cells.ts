@@ -41,7 +41,7 @@ const VERSION = 3;
 /** The same of the lab alone. */
 const LAB_VERSION = 2;
 
-export interface CellChoice {
+interface CellChoice {
   readonly grounds: readonly GroundName[];
   /** Only points with these labels; empty: all. */
   readonly only: Labels;

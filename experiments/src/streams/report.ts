@@ -6,6 +6,7 @@ import { count, figure, interval, labelText, percent } from "../report/format.ts
 import { html, table, type Html } from "../report/html.ts";
 import { legend } from "../report/marker.ts";
 import { panelSvg, scaleOf, type PlotSeries } from "../report/plot.ts";
+import { hasLabels } from "../scenario/axes.ts";
 import { mean } from "../statistics/mean.ts";
 import type { StreamResult } from "./cells.ts";
 import type { PacketResult } from "./packets.ts";
@@ -207,9 +208,7 @@ export function judgeClaim(
   claim: Claim,
 ): { points: number; held: number } {
   const points = scenario.points.filter(
-    ({ id, labels }) =>
-      Object.entries(claim.where).every(([name, value]) => labels[name] === value) &&
-      results.some(({ point }) => point === id),
+    ({ id, labels }) => hasLabels(labels, claim.where) && results.some(({ point }) => point === id),
   );
   const key = claim.statistic;
   const held = points.filter(
