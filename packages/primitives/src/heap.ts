@@ -21,6 +21,11 @@ export class MinHeap<T> {
     return this.#entries[0]?.key ?? Infinity;
   }
 
+  /** The first item; undefined without one. */
+  get nextItem(): T | undefined {
+    return this.#entries[0]?.item;
+  }
+
   push(key: number, item: T): void {
     const entries = this.#entries;
     const entry = { key, order: this.#added++, item };

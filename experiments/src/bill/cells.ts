@@ -1,5 +1,4 @@
-// Runs the days of a scenario: each contender has the same workflow, load and drift.
-import { createHash } from "node:crypto";
+// The days of a scenario: each contender has the same workflow, load and drift.
 import { MONEY_LEADS } from "@isochrone/placement";
 import { MONTH_SECONDS } from "@isochrone/prices";
 import { ascending, quantileOfSorted } from "@isochrone/primitives";
@@ -7,7 +6,7 @@ import { seededRandom } from "@isochrone/runtime";
 import { createContender } from "../contenders/index.ts";
 import type { ContenderDeps } from "../contenders/index.ts";
 import type { Contender, Placement } from "../contenders/port.ts";
-import type { ResultStore } from "../run/store.ts";
+import { combinations, hashOf, type Measurement } from "../frame/bench.ts";
 import type { Point } from "../scenario/model.ts";
 import { mean } from "../statistics/mean.ts";
 import { ModelRun } from "../testbed/model/testbed.ts";
@@ -42,38 +41,33 @@ const VERSION = 1;
 const HOP_MS = 0.1;
 const LEARN_SECONDS = 5;
 
-interface BillRunOptions {
+interface BillCellOptions {
   readonly scenario: BillScenario;
   readonly contenders: readonly BillContender[];
-  readonly store: ResultStore<BillResult>;
   readonly deps: ContenderDeps;
-  readonly onProgress: (done: number, total: number, what: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** In the order of trials and contenders. Rejects with the signal's reason. */
-export async function runBill(
-  options: BillRunOptions,
-): Promise<{ readonly results: readonly BillResult[]; readonly measured: number }> {
-  const { scenario, contenders, store, deps, onProgress, signal } = options;
-  const total = scenario.trials * contenders.length;
-  const results: BillResult[] = [];
-  let measured = 0;
-  for (let trial = 0; trial < scenario.trials; trial++) {
-    for (const contender of contenders) {
-      signal.throwIfAborted();
-      const hash = hashOf(scenario, trial, contender);
-      let result = store.known.get(hash);
-      if (result === undefined) {
-        onProgress(results.length, total, `${contender}, day ${trial + 1}`);
-        result = { hash, contender, trial, ...(await day(scenario, trial, contender, deps, signal)) };
-        store.add(result);
-        measured++;
-      }
-      results.push(result);
-    }
-  }
-  return { results, measured };
+export function billCells({
+  scenario,
+  contenders,
+  deps,
+  signal,
+}: BillCellOptions): Measurement<BillResult>[] {
+  const { seed, hours, hourSeconds, users, trials: runs } = scenario;
+  return combinations({ points: [scenario], runs, contenders }, (_, trial, contender) => {
+    const hash = hashOf([VERSION, seed, hours, hourSeconds, users, trial, contender]);
+    return {
+      hash,
+      what: `${contender}, day ${trial + 1}`,
+      measure: async () => ({
+        hash,
+        contender,
+        trial,
+        ...(await day(scenario, trial, contender, deps, signal)),
+      }),
+    };
+  });
 }
 
 async function day(
@@ -152,13 +146,4 @@ function moneyOf({ cluster: { nodes, prices } }: Point, bytesBetween: Float64Arr
     money += bytes * perByte[placeOf[from]! * places + placeOf[to]!]!;
   }
   return money;
-}
-
-function hashOf(
-  { seed, hours, hourSeconds, users }: BillScenario,
-  trial: number,
-  contender: BillContender,
-): string {
-  const text = JSON.stringify([VERSION, seed, hours, hourSeconds, users, trial, contender]);
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }

@@ -1,10 +1,9 @@
-// Runs a scenario of streams: each point's random networks, each with the same jobs for all contenders.
-import { createHash } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
+// The measurements of a scenario of streams in the model: each point's random networks, each with the same
+// jobs for all contenders.
 import { quantile } from "@isochrone/primitives";
 import { type LinearSolver } from "@isochrone/primitives/algorithms";
 import { simulate, type SimulationResult } from "@isochrone/streams/simulation";
-import type { ResultStore } from "../run/store.ts";
+import { combinations, hashOf, type Measurement } from "../frame/bench.ts";
 import type { Labels } from "../scenario/model.ts";
 import { mean } from "../statistics/mean.ts";
 import type { StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
@@ -39,62 +38,34 @@ export interface StreamResult {
 const VERSION = 1;
 const CONTENDER_VERSIONS: Readonly<Partial<Record<StreamContender, number>>> = { joint: 3 };
 
-interface StreamRunOptions {
+export interface StreamCellOptions {
   readonly scenario: StreamScenario;
-  readonly store: ResultStore<StreamResult>;
   readonly points: readonly StreamPoint[];
   readonly solve: LinearSolver;
-  readonly onProgress: (done: number, total: number, what: string) => void;
-  readonly signal: AbortSignal;
 }
 
-/**
- * @returns results in the order of points, networks and contenders, and how many were measured now. Rejects
- * with the signal's reason.
- */
-export async function runStreams(
-  options: StreamRunOptions,
-): Promise<{ results: readonly StreamResult[]; measured: number }> {
-  const { scenario, points, store, solve, onProgress, signal } = options;
-  const total = points.length * scenario.networks * scenario.contenders.length;
-  const results: StreamResult[] = [];
-  let measured = 0;
-  for (const point of points)
-    for (let network = 0; network < scenario.networks; network++)
-      for (const contender of scenario.contenders) {
-        signal.throwIfAborted();
-        const hash = hashOf(scenario.seed, point, network, contender);
-        let result = store.known.get(hash);
-        if (result === undefined) {
-          onProgress(results.length, total, `${point.id} ${contender}, network ${network + 1}`);
-          // Signals and the progress line get their turn.
-          await setImmediate();
-          result = { hash, ...(await measure(scenario.seed, point, network, contender, solve)) };
-          store.add(result);
-          measured++;
-        }
-        results.push(result);
-      }
-  return { results, measured };
-}
-
-async function measure(
-  seed: number,
-  point: StreamPoint,
-  network: number,
-  contender: StreamContender,
-  solve: LinearSolver,
-): Promise<Omit<StreamResult, "hash">> {
-  const { built, arrivals, changes } = setUp(seed, point, network);
-  const result = await simulate({
-    network: built.network,
-    total: built.total,
-    arrivals,
-    ...(changes.length === 0 ? {} : { changes }),
-    strategy: strategyOf(contender, solve),
-    now: cpuMs,
+export function streamCells({ scenario, points, solve }: StreamCellOptions): Measurement<StreamResult>[] {
+  const { seed, networks: runs, contenders } = scenario;
+  return combinations({ points, runs, contenders }, (point, network, contender) => {
+    const version = CONTENDER_VERSIONS[contender] ?? VERSION;
+    const hash = hashOf([version, seed, point.network, point.jobs, network, contender, ...point.changes]);
+    return {
+      hash,
+      what: `${point.id} ${contender}, network ${network + 1}`,
+      measure: async () => {
+        const { built, arrivals, changes } = setUp(seed, point, network);
+        const result = await simulate({
+          network: built.network,
+          total: built.total,
+          arrivals,
+          ...(changes.length === 0 ? {} : { changes }),
+          strategy: strategyOf(contender, solve),
+          now: cpuMs,
+        });
+        return { hash, point: point.id, labels: point.labels, contender, network, ...figuresOf(result) };
+      },
+    };
   });
-  return { point: point.id, labels: point.labels, contender, network, ...figuresOf(result) };
 }
 
 function figuresOf({ jobs, reroutes, moves, decisionsMs }: SimulationResult) {
@@ -119,18 +90,4 @@ function figuresOf({ jobs, reroutes, moves, decisionsMs }: SimulationResult) {
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
-}
-
-function hashOf(seed: number, point: StreamPoint, network: number, contender: StreamContender): string {
-  const version = CONTENDER_VERSIONS[contender] ?? VERSION;
-  const text = JSON.stringify([
-    version,
-    seed,
-    point.network,
-    point.jobs,
-    network,
-    contender,
-    ...point.changes,
-  ]);
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }

@@ -1,3 +1,4 @@
+import { axesOf } from "../frame/rows.ts";
 import type { CellResult } from "../run/result.ts";
 
 const MEASURED = [
@@ -15,9 +16,9 @@ const MEASURED = [
 ] as const;
 const FACTS = ["cost", "trafficCost", "colocated", "busiest", "nodes"] as const;
 
-/** A row per cell. */
-export function toCsv(results: readonly CellResult[]): string {
-  const axes = [...new Set(results.flatMap(({ labels }) => Object.keys(labels)))];
+/** A header, and a row per cell. */
+export function resultRows(results: readonly CellResult[]): readonly (readonly (string | number)[])[] {
+  const axes = axesOf(results);
   const head = [
     "ground",
     "point",
@@ -44,15 +45,5 @@ export function toCsv(results: readonly CellResult[]): string {
     result.tookSeconds,
     result.hash,
   ]);
-  return toRows([head, ...rows]);
-}
-
-/** Rows as text (RFC 4180). */
-export function toRows(rows: readonly (readonly (string | number)[])[]): string {
-  return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
-}
-
-function cell(value: string | number): string {
-  const text = String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return [head, ...rows];
 }

@@ -1,13 +1,9 @@
 // What a quick run must show, by a test of all its pairs and not by one run: ours is lower than the baseline,
 // and equals don't differ.
+import type { Verdict } from "../frame/experiment.ts";
 import type { Analysis, Overall } from "../report/analysis.ts";
 import { changeInterval, probability } from "../report/format.ts";
 import type { Scenario } from "../scenario/model.ts";
-
-export interface Verdict {
-  readonly isHeld: boolean;
-  readonly text: string;
-}
 
 /** A true direction is missed, and a false one taken for true, once in so many. */
 const SIGNIFICANT = 0.05;
