@@ -1,6 +1,7 @@
-// Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages that
-// live of workflows, and a synthetic one for what it hasn't: a thousand nodes, nothing at all, a server that
-// is gone. Git ignores those that no page of the docs uses. Arguments name parts (embedded streams traffic large empty broken story); none means all.
+// Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages
+// that live of workflows, and a synthetic one for what it hasn't: a thousand nodes, nothing at all, a
+// server that is gone. Git ignores those that no page of the docs uses. Arguments name parts (embedded
+// streams traffic large empty broken story); none means all.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";

@@ -23,7 +23,6 @@ import {
 import type { Dropped, Read } from "./tolerant.ts";
 import { jsonAnswer, statusError } from "./status-error.ts";
 import { checkSchema, compiledLate, type LateValidator } from "./validation.ts";
-
 import type { GraphAnswer, GraphClientOptions, GraphFetch } from "./client-options.ts";
 
 export type { GraphClientOptions, GraphFetch } from "./client-options.ts";

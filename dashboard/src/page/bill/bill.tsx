@@ -39,6 +39,14 @@ export function BillPage(): VNode {
   );
 }
 
+function NoPrices(): VNode {
+  return (
+    <p class="soft off">
+      {offState("prices")}. {offLine("prices")}
+    </p>
+  );
+}
+
 function Whole({ bill }: { readonly bill: Bill }): VNode {
   const { headline, total, channels, namespaces, zones, destinations, currency, leftOut } = bill;
   if (total.channels === 0)
@@ -53,11 +61,7 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
   return (
     <>
       <p id="bill-headline">{headline}</p>
-      {total.perMonth === null ? (
-        <p class="soft off">
-          {offState("prices")}. {offLine("prices")}
-        </p>
-      ) : null}
+      {total.perMonth === null ? <NoPrices /> : null}
       <Tiles bill={bill} />
       <Past currency={currency} />
       <SavingsCard />

@@ -229,27 +229,6 @@ describe("files", () => {
     expect(mistakesOf([probe], { env: {}, file: write("half.yaml", "probe:\n") })).toEqual([]);
   });
 
-  test("every mistake of a file's value names the file, one of the environment names no file", () => {
-    const file = write(
-      "wrong.yaml",
-      "prob: {}\nprobe:\n  intervallMs: 1\n  intervalMs: 3\n  mode: tcp\n  targets: null\ntopologyStore: 7\n",
-    );
-    const mistakes = mistakesOf([probe, store], { env: url, file });
-    expect(mistakes).toHaveLength(6);
-    expect(mistakes.filter((mistake) => !mistake.includes(file))).toEqual([]);
-    expect(mistakes).toContain(
-      `probe.intervalMs (ISOCHRONE_PROBE_INTERVAL_MS) must be at least 10, got 3 (in ${file})`,
-    );
-    const rule = write("rule.yaml", "probe:\n  timeoutMs: 5s\n");
-    expect(mistakesOf([probe], { env: {}, file: rule })).toEqual([
-      `probe: timeoutMs must be below intervalMs, got 5000 and 1000 (in ${rule})`,
-    ]);
-    const env = { ISOCHRONE_PROBE_MODE: "tcp" };
-    expect(mistakesOf([probe], { env, file: write("right.yaml", "probe:\n  mode: udp\n") })).toEqual([
-      "probe.mode (ISOCHRONE_PROBE_MODE) must be one of icmp, udp, got tcp",
-    ]);
-  });
-
   test("a file that is missing, broken or no table is named", () => {
     for (const path of [join(folder, "none"), write("b.yaml", "a: [1"), write("c.yaml", "- 1\n")])
       expect(mistakesOf([probe], { env: {}, file: path })[0]).toContain(`settings file ${path} must`);

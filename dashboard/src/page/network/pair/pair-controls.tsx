@@ -34,7 +34,7 @@ interface Change {
 export function PairControls({ source, target }: PairProps): VNode {
   const there = useJson<EmulatedLinkState>(linkPath(source, target), { isOfNow: true });
   const back = useJson<EmulatedLinkState>(linkPath(target, source), { isOfNow: true });
-  const [told, tell] = useState<{ readonly words: string; readonly isFault: boolean } | null>(null);
+  const [told, tell] = useState<Told | null>(null);
   const [isBusy, setBusy] = useState(false);
   const act = ({ words, carryOut }: Change): void => {
     setBusy(true);
@@ -102,14 +102,23 @@ export function PairControls({ source, target }: PairProps): VNode {
           </span>
         </div>
       )}
-      <p
-        role="status"
-        id="emulator-says"
-        class={tokenMistake.value !== "" || told?.isFault === true ? "fault" : ""}
-      >
-        {tokenMistake.value !== "" ? tokenMistake.value : (told?.words ?? "")}
-      </p>
+      <Said told={told} />
     </Card>
+  );
+}
+
+interface Told {
+  readonly words: string;
+  readonly isFault: boolean;
+}
+
+/** What became of the last change, or what is wrong with the token. */
+function Said({ told }: { readonly told: Told | null }): VNode {
+  const mistake = tokenMistake.value;
+  return (
+    <p role="status" id="emulator-says" class={mistake !== "" || told?.isFault === true ? "fault" : ""}>
+      {mistake === "" ? (told?.words ?? "") : mistake}
+    </p>
   );
 }
 
