@@ -1,4 +1,4 @@
-// Baselines of the pairs' loss ratios, and the pairs that lose more than theirs. Pure: times come with the packets.
+// Baselines of the pairs' loss ratios, and the pairs that lose more than theirs. Pure: times are arguments.
 import { upperMedian } from "@isochrone/primitives";
 import type { CommonDeparture, Departure } from "./baselines.ts";
 
@@ -29,13 +29,13 @@ const MEMORY_PACKETS = 20_000;
  * hour of fourteen. For all pairs together the logarithm of their number is added.
  */
 const DEPART_SCORE = 9;
-/** A pair departs when its score was high enough for this long, ms: late answers may still take losses back. */
+/** A pair departs when its score was high enough for this long, ms: late answers take losses back. */
 const HOLD_MS = 3_000;
 /** Losses of one burst count once in this time, ms: a starved machine loses several at once. */
 const BURST_MS = 2_000;
 /** Log-likelihood ratio at which a departure ends: 300 to 1. */
 const END_SCORE = Math.log(300);
-/** Log-likelihood ratio at which a baseline is lowered. An unreported wrong step costs false departures later. */
+/** Log-likelihood ratio at which a baseline is lowered. A baseline that is too low has false departures. */
 const LOWER_SCORE = 16;
 /** A departed ratio becomes the baseline after this time, ms. */
 const ACCEPT_MS = 3_600_000;
@@ -47,7 +47,7 @@ const RECENT_MS = 60_000;
 const MAX_STEP_MS = 30_000;
 /** Fewest pairs for which a common departure means anything. */
 const FEWEST_COMMON = 4;
-/** A pair departs alone beside a common departure if its increase is above this multiple of the median one. */
+/** Beside a common departure a pair departs alone if it increased by this multiple of the median. */
 const ALONE_FACTOR = 4;
 /** One-sided normal quantile of the reported error: 99 %. */
 const ERROR_DEVIATIONS = 2.33;
@@ -124,8 +124,8 @@ export class LossBaselines {
   }
 
   /**
-   * The ratio that the test takes for the usual one: of few packets rather too high. The mean of all pairs counts
-   * for so many packets as if the pair had them.
+   * The ratio that the test takes for the usual one: of few packets rather too high. The mean of all pairs
+   * counts like packets of the pair.
    */
   #usual(pair: number): number {
     const [failed, all] = [this.#failed[pair]!, this.#all[pair]!];
@@ -163,7 +163,7 @@ export class LossBaselines {
     }
   }
 
-  /** Ends a departure when its newest packets fit the baseline far better than half of the departed ratio. */
+  /** Ends a departure when its newest packets fit the baseline far better than half of its ratio. */
   #testEnd(pair: number, suspect: Suspect, lost: number, answered: number, elapsedMs: number): void {
     const usual = this.#usual(pair);
     const departed = Math.min(0.9, Math.max(1.5 * usual, SOUGHT_RATIO / 2, ratioOf(suspect.total) / 2));

@@ -183,7 +183,7 @@ export class LinkPanes {
     return this.#withoutLate(facts);
   }
 
-  /** Takes back the losses that were answered late: in the pane of the answer, or in the nearest before it. */
+  /** Takes back losses that were answered late: in the answer's pane, or in the nearest before it. */
   #withoutLate(facts: PaneFacts[]): PaneFacts[] {
     const row = this.#columns[LATE] ?? NO_ROW;
     if (row === NO_ROW) return facts;

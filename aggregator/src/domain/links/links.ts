@@ -81,7 +81,7 @@ export class LinkState {
     return this.#panes.readSpan(nowMs, first, last);
   }
 
-  /** Returns what became of packets since the last call. Losses without an answer wait: they may be a cut's. */
+  /** Returns the packets decided since the last call. Losses without an answer may be a cut's: they wait. */
   takeFresh(isCut: boolean): FreshPackets {
     const [failed, received] = [this.#freshFailed, this.#freshReceived];
     if (received === 0 && !isCut) return NO_PACKETS;
