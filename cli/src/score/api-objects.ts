@@ -112,7 +112,7 @@ class Controllers {
     return { ...pod, metadata: { ...pod.metadata, ownerReferences: [reference] } };
   }
 
-  /** Deployments name ReplicaSets after themselves, with a hash behind a dash; one in the dump says itself. */
+  /** Cuts off the hash that Deployments append, unless the dump has the ReplicaSet. */
   #above({ metadata: { name: pod, namespace, labels } }: KubernetesObject, owner: Controller): Controller {
     const { kind, name } = owner;
     if (kind !== "ReplicaSet" || controlledWorkload({ name: pod, labels }, owner).kind !== kind) return owner;
