@@ -41,8 +41,8 @@ export function loadSettings<const S extends readonly Section[]>(
     (sources.fileOf ?? (typeof sources.file === "string" ? "operator" : "program")) === "operator";
   const known = withInherited(sections);
   mistakes.push(
-    ...unknownKeys(path ?? "file", known, file, sources.ignoreSections ?? []),
-    ...unknownKeys("override", known, overrides, []),
+    ...unknownKeys(path ?? "file", known, file, { ignored: sources.ignoreSections ?? [], isOfOperator }),
+    ...unknownKeys("override", known, overrides, { ignored: [], isOfOperator: false }),
     ...unknownVariables(known, env),
   );
   const loaded: Record<string, unknown> = {};
