@@ -131,6 +131,6 @@ function lostMove(pod: KubernetesObject): PodMove {
 
 function reasonOf(gainRatio: number | null, pods: number): string {
   if (gainRatio === null) return "Another node had a higher score.";
-  const whose = pods === 1 ? "Its channels are" : `The channels of the ${pods} pods of this move are`;
+  const whose = pods === 1 ? "Its channels are" : `The channels of ${pods} pods that move together are`;
   return `${whose} expected to cost ${(100 * gainRatio).toFixed(0)} % less there.`;
 }

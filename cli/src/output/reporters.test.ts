@@ -129,7 +129,7 @@ test("a move is one line: what, where, why; and what it brought is another", () 
     /^the move of 17 pods brought /,
   );
   expect(movedText(group)).toBe(
-    "moved 2 pods: m5, m7 east-a-1 -> west-a-1: its channels get shorter\n1 move failed: db2 left east-a-2 and has no ready replacement",
+    "moved 2 pods: m5, m7 east-a-1 -> west-a-1: its channels get shorter\n1 move failed: db2 left east-a-2 and had no ready replacement in time",
   );
   expect(moveMeasuredText(group, figures(150, 200), null)).toBe(
     "the move of m5, m7 brought p50 300 ms -> 150 ms (-50 %), p95 800 ms -> 200 ms (-75 %), failed requests 0 % -> 0 %",
@@ -151,7 +151,7 @@ test.each<[EndedMove, string]>([
   ],
   [
     ended("failed", "db4", "east-a-2", null, "west-a-1"),
-    "1 move failed: db4 left east-a-2 and has no ready replacement",
+    "1 move failed: db4 left east-a-2 and had no ready replacement in time",
   ],
   [ended("moving", "db4", "east-a-2", null, "west-a-1"), "1 pod still moving: db4 from east-a-2 to west-a-1"],
 ])("only pods that are where they were to go are moved: %o", (pod, text) => {

@@ -171,7 +171,7 @@ export function movedText({ pods, reasons }: MoveGroup): string {
 }
 
 function failureText({ workload, from, to, target }: EndedMove): string {
-  if (to === null) return `${workload} left ${from} and has no ready replacement`;
+  if (to === null) return `${workload} left ${from} and had no ready replacement in time`;
   if (to === from) return `${workload} stays on ${from}${target === null ? "" : `, not on ${target}`}`;
   return `${workload} ${from} -> ${to}${target === null ? "" : `, not to ${target}`}`;
 }

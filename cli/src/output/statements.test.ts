@@ -56,7 +56,7 @@ const GROUP = {
     moved("m7", "east-a-1", "west-a-1"),
     moved("db2", "east-a-2", "east-b-1"),
   ],
-  reasons: ["The channels of the 3 pods of this move cost 63 % less there."],
+  reasons: ["The channels of 3 pods that move together cost 63 % less there."],
   before: figures(300, 800),
 };
 const WARM = { linksMeasured: 56, links: 56, channels: 21, podsReady: 17, pods: 17, seconds: 7 };
@@ -147,7 +147,7 @@ describe("what isochrone up prints", () => {
     ["moving 1 pod: m5 a -> b", "moving"],
     ["moved 1 pod: m5 a -> (no replacement yet): b was lost.", "moved"],
     ["1 move failed: m5 a -> c, not to b", "moveFailed"],
-    ["2 moves failed: m5 stays on a, not on b; m6 left a and has no ready replacement", "moveFailed"],
+    ["2 moves failed: m5 stays on a, not on b; m6 left a and had no ready replacement in time", "moveFailed"],
     ["1 pod still moving: m5 from a to b", "stillMoving"],
   ])("%s", (line, kind) => expect(readStatement(line)).toMatchObject({ kind }));
 

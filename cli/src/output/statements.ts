@@ -199,7 +199,7 @@ function wayOf(text: string): StatedWay | null {
   return { workloads: names.split(", "), from: from!, to: to!.startsWith("(") ? null : to! };
 }
 
-/** `db4 x -> y, not to z; m8 stays on x, not on z; m7 left x and has no ready replacement` */
+/** `db4 x -> y, not to z; m8 stays on x, not on z; m7 left x and had no ready replacement in time` */
 function failuresOf(count: string, rest: string): Statement | null {
   const failures = rest.split("; ").map(failureOf);
   if (failures.some((failure) => failure === null)) return null;
@@ -207,7 +207,7 @@ function failuresOf(count: string, rest: string): Statement | null {
 }
 
 function failureOf(text: string): StatedFailure | null {
-  const [, gone, left] = /^(\S+) left (\S+) and has no ready replacement$/.exec(text) ?? [];
+  const [, gone, left] = /^(\S+) left (\S+) and had no ready replacement in time$/.exec(text) ?? [];
   if (gone !== undefined) return { workload: gone, from: left!, to: null, target: null };
   const [, stayed, on, missed = null] = /^(\S+) stays on (\S+?)(?:, not on (\S+))?$/.exec(text) ?? [];
   if (stayed !== undefined) return { workload: stayed, from: on!, to: on!, target: missed };

@@ -112,7 +112,7 @@ describe("the verdict of a move", () => {
     [{ outcome: outcome("on_target", "n2", 12) }, "missed", "Missed by 7.0 ms, slower than before."],
     [{ outcome: outcome("elsewhere", "n3") }, "failed", "Failed: landed elsewhere, on n3 instead of n2."],
     [{ outcome: outcome("withdrawn", null) }, "failed", "Failed: stays on n1."],
-    [{ outcome: outcome("lost", null) }, "failed", "Failed: no ready replacement."],
+    [{ outcome: outcome("lost", null) }, "failed", "Failed: no ready replacement in time."],
     [
       { outcome: outcome("on_target", "n2", undefined, NOW - 40 * MINUTE) },
       "not_judged",

@@ -144,7 +144,7 @@ function failureOf(members: readonly Decision[], failed: readonly Decision[]): s
   const of = members.length === 1 ? "" : ` ${failed.length} of ${members.length} pods:`;
   const words = failed.map(({ outcome, binding, best }) => {
     if (outcome?.result === "withdrawn") return `stays on ${binding?.node ?? "its node"}`;
-    if (outcome?.node === null || outcome === undefined) return "no ready replacement";
+    if (outcome?.node === null || outcome === undefined) return "no ready replacement in time";
     return `landed elsewhere, on ${outcome.node} instead of ${best ?? "any"}`;
   });
   return `Failed:${of} ${[...new Set(words)].join("; ")}.`;

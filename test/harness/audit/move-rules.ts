@@ -67,6 +67,9 @@ export function movedIsTrue(
   return null;
 }
 
+/** Shorter than any deadline of a move. */
+const IN_TIME_MS = 8_000;
+
 /** A failed move left its pod where it is said to run, which is not its target. */
 export function failedIsTrue(
   { workload, from, to, target }: StatedFailure,
@@ -76,11 +79,13 @@ export function failedIsTrue(
   const recent = lives.between(workload, atMs - TOLD_WITHIN_MS, atMs + SLACK_MS);
   if (!recent.some(({ node }) => node === from))
     return `no pod of ${workload} was on ${from}: ${livesText(recent)}`;
-  const now = recent.filter(
-    ({ readyMs, endedMs }) =>
-      readyMs !== null && readyMs <= atMs - SLACK_MS && (endedMs === null || endedMs >= atMs - SLACK_MS),
-  );
-  if (to === null) return now.length === 0 ? null : `${workload} has a ready pod: ${livesText(now)}`;
+  if (to === null) {
+    const leftMs = Math.min(...recent.map(({ node, endedMs }) => (node === from ? (endedMs ?? atMs) : atMs)));
+    const inTime = recent.filter(
+      ({ readyMs }) => readyMs !== null && readyMs > leftMs && readyMs < leftMs + IN_TIME_MS,
+    );
+    return inTime.length === 0 ? null : `${workload} had a ready pod in time: ${livesText(inTime)}`;
+  }
   if (to === target) return `${workload} is on its target ${target}`;
   const isThere = recent.some(
     ({ node, readyMs, endedMs }) =>

@@ -81,7 +81,7 @@ describe("where a pod is said to be", () => {
       eviction("lost", null),
       null,
       "move from n4 to n2 failed",
-      "The move of p-1 from n4 to n2 failed: it has no ready replacement.",
+      "The move of p-1 from n4 to n2 failed: it had no ready replacement in time.",
     ],
   ])("%j", (fields, node, note, headline) => {
     const made = decision(fields as Partial<Decision>);

@@ -18,6 +18,6 @@ export function moveStateOf({ outcome, binding, strategy }: EvictionFields): Mov
 export function failureOf({ outcome, binding }: EvictionFields): string {
   if (outcome?.result === "withdrawn") return `it stays on ${binding?.node ?? "its node"}`;
   return outcome?.node === null || outcome === undefined
-    ? "it has no ready replacement"
+    ? "it had no ready replacement in time"
     : `its replacement runs on ${outcome.node}`;
 }

@@ -75,7 +75,7 @@ describe("marks", () => {
     ]);
     expect(marks).toEqual([
       { at: 10, kind: "move", text: "under-way: a → b, moving" },
-      { at: 60, kind: "fault", text: "lost: a → b failed, it has no ready replacement" },
+      { at: 60, kind: "fault", text: "lost: a → b failed, it had no ready replacement in time" },
       { at: 104, kind: "move", text: "late: a → b" },
       { at: 160, kind: "fault", text: "astray: a → b failed, its replacement runs on c" },
       { at: 180, kind: "fault", text: "same: a → b failed, its replacement runs on a" },
