@@ -1,9 +1,9 @@
 import { KernelSocket, SYS, SystemCallError, type Libc } from "@isochrone/kernel-sockets";
 import type { ReceiverConfig } from "./messages.ts";
 
-/** Connections that haven't opened a test: more are closed at once. */
+/** Maximum connections without an open test; further ones are closed at once. */
 export const MAX_WAITING = 8;
-/** Room for some 30 ms of 1 Gbit/s. */
+/** Room for about 30 ms of 1 Gbit/s. */
 const RECEIVE_BUFFER_BYTES = 8_388_608;
 const BIND_ATTEMPTS = 8;
 
@@ -19,7 +19,7 @@ export function openPorts(libc: Libc, { port, bindAddress }: ReceiverConfig): Re
     try {
       return openOnce(libc, bindAddress, port);
     } catch (error) {
-      // A free TCP port may be taken for UDP.
+      // A port that is free for TCP may be taken for UDP.
       const isTaken = error instanceof SystemCallError && error.code === "EADDRINUSE";
       if (port !== 0 || !isTaken || attempt === BIND_ATTEMPTS) throw error;
     }

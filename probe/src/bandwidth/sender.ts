@@ -32,11 +32,11 @@ import {
 const MS = 1e6;
 const CONNECT_MS = 2000;
 const HANDSHAKE_MS = 2000;
-/** After the last unit: how long its report may take, the round trip apart. */
+/** Time for the last unit's report, in addition to the round trip. */
 const LAST_REPORT_MS = 500;
-/** What the receiver grants beyond the time of the burst: small packets before, last packets after. */
+/** Time granted beyond the burst: small packets before it, last packets after it. */
 const SESSION_EXTRA_MS = 3000;
-/** Shorter waits are spun: the kernel would wake this thread too late. */
+/** Busy-waits below this: the kernel would wake the thread too late. */
 const SPIN_NS = 100_000;
 const READ_BYTES = 65_536;
 
@@ -47,10 +47,7 @@ interface SenderIo {
   isAborted(): boolean;
 }
 
-/**
- * Makes one test from begin to end, and blocks the calling thread meanwhile. Nothing is thrown: every end is
- * a result.
- */
+/** Runs one test and blocks the calling thread. Never throws: every end is a result. */
 export function runTest(libc: Libc, task: SenderTask, io: SenderIo): SenderResult {
   const family = task.address.includes(":") ? 6 : 4;
   const scratch = libc.block(READ_BYTES);
@@ -169,7 +166,7 @@ class TestRun {
     else while (io.now() < untilNs);
   }
 
-  /** Hands the burst what was reported, in bytes on the wire. */
+  /** Passes reports to the burst, in bytes on the wire. */
   #report(burst: Burst, channel: Channel): void {
     if (this.#bins.length === 0) return;
     const bins = this.#bins.map((bin) => ({ ...bin, bytes: channel.wireBytes(bin.bytes, bin.units) }));
@@ -201,7 +198,7 @@ class TestRun {
     else if (head.type === MESSAGE.end) this.#end = readReason(message) ?? "malformed";
     else if (head.type === MESSAGE.accept && this.#request !== null) {
       this.#token = readAccept(message, this.#request, this.#keys, this.#parts.task.signingKeyId);
-      // An answer that nobody with the key signed.
+      // The answer was not signed with the key.
       if (this.#token === null) this.#refusal = "bad_hmac";
     } else {
       const bins = readBins(message);
@@ -226,7 +223,7 @@ class TestRun {
   }
 }
 
-/** @throws SystemCallError, or an Error when the time is over. */
+/** @throws SystemCallError, or an Error on timeout */
 function connect(libc: Libc, task: SenderTask, family: 4 | 6, io: SenderIo): KernelSocket {
   const socket = KernelSocket.open(libc, {
     family: family === 4 ? SYS.AF_INET : SYS.AF_INET6,

@@ -4,7 +4,7 @@ import type { EngineContext } from "./context.ts";
 import { SendSchedule } from "./send-schedule.ts";
 import { Timetable } from "./timetable.ts";
 
-/** Time that stands still until told; one timer, as the timetable uses one. */
+/** A manual clock with one timer, like the timetable's. */
 class FakeTime {
   nowMs = 0;
   errors: unknown[] = [];
@@ -21,7 +21,7 @@ class FakeTime {
     onError: (error) => this.errors.push(error),
   });
 
-  /** `oversleep`: the thread stands still, and timers run only at the end. */
+  /** `oversleep`: the thread stalls, and timers run only at the end. */
   advance(ms: number, oversleep = false): void {
     const targetMs = this.nowMs + ms;
     if (oversleep) this.nowMs = targetMs;

@@ -3,11 +3,9 @@ import type { Loop, LoopDeps } from "./loop.ts";
 import { UserSpaceSockets } from "./sockets/node.ts";
 import { Timetable, type Appointment } from "./timetable.ts";
 
-/**
- * How often the thread shows that it lives; below the smallest bound that a stall can be given. Milliseconds.
- */
+/** Heartbeat period of the thread; below the smallest stall bound. Milliseconds. */
 const BEAT_MS = 8;
-/** setTimeout takes no more. */
+/** Maximum delay of setTimeout. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** Node's own event loop. */

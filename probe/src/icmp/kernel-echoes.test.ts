@@ -6,7 +6,7 @@ import type { EchoHandlers, ReceivedEcho } from "./echo-port.ts";
 import { EchoSocket, hopsOf } from "./echo-socket.ts";
 import { KernelEchoes } from "./kernel-echoes.ts";
 
-/** Null where neither ping_group_range nor CAP_NET_RAW lets this process send echoes. */
+/** Null if neither ping_group_range nor CAP_NET_RAW permits echoes. */
 const libc = await libcThatCanPing();
 
 async function libcThatCanPing(): Promise<Libc | null> {
@@ -29,7 +29,6 @@ function canUnshare(): boolean {
   }
 }
 
-/** Writes down what it is told. */
 class Notes implements EchoHandlers {
   readonly accepted: number[] = [];
   readonly departed = new Map<number, number>();
@@ -193,7 +192,7 @@ describe.skipIf(libc === null)("echoes by the kernel's sockets", () => {
     send(asker, 1);
     send(other, 2);
     expect([...notes.replies.keys()]).toEqual([1, 2]);
-    // Its own reply and the stamp of its own request.
+    // The reply and the stamp of the request.
     expect(messages).toBe(2);
     for (const socket of [asker, other]) socket.close();
     real.free(to.block);
@@ -233,8 +232,7 @@ describe.skipIf(libc === null)("echoes by the kernel's sockets", () => {
       const { asker, other } = run();
       expect(asker).toMatchObject({ accepted: 10_000, replies: 0, fromElsewhere: 0, corrupt: 0 });
       expect(other).toMatchObject({ accepted: 10_000, replies: 10_000, fromElsewhere: 0, corrupt: 0 });
-      // The same ground with the same nonce: then only the source tells them apart, as it does in the
-      // schedule.
+      // The same with equal nonces: then only the source distinguishes them, as in the schedule.
       const careless = run("same-nonce");
       expect(careless.asker).toMatchObject({ replies: 0, fromElsewhere: 10_000 });
     },

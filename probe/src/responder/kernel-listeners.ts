@@ -6,13 +6,13 @@ import type { Responder } from "./responder.ts";
 
 interface KernelListenersDeps {
   readonly libc: Libc;
-  /** Who serves it serves the ports. */
+  /** Its owner also polls the ports. */
   readonly poller: Poller;
-  /** Milliseconds, sub-microsecond grain, never backwards. */
+  /** Milliseconds, monotonic. */
   readonly monotonic: () => number;
 }
 
-/** Ports of responders on the kernel's own calls, which share their memory. */
+/** Ports of responders on kernel sockets, sharing their memory. */
 export class KernelListeners implements ListenerFactory {
   readonly #deps: KernelListenersDeps;
   readonly #udpMemory: UdpMemory;

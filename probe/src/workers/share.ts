@@ -1,23 +1,20 @@
 import { DescriptorLedger } from "@isochrone/kernel-sockets";
 
-/** Memory that a worker thread and who started it both see. */
+/** Memory shared by a worker thread and its starter. */
 export interface SharedMemory {
   /** Of a DescriptorLedger. */
   readonly descriptors: SharedArrayBuffer;
-  /** One number of 4 bytes: the descriptor that wakes the worker; 0 = none. */
+  /** One Int32: the descriptor that wakes the worker; 0 = none. */
   readonly wake: SharedArrayBuffer;
 }
 
-/**
- * What a worker tells without a message: descriptors to close after it, and how to end its wait in the
- * kernel.
- */
+/** State that a worker shares without messages: descriptors to close after its end, and how to wake it. */
 export class WorkerShare {
   readonly memory: SharedMemory;
   readonly descriptors: DescriptorLedger;
   readonly #wake: Int32Array;
 
-  /** Without memory: of its own, in the thread that starts the worker. */
+  /** Without memory it allocates its own, in the starting thread. */
   constructor(memory: SharedMemory | null = null) {
     this.descriptors = new DescriptorLedger(memory?.descriptors);
     this.memory = memory ?? { descriptors: this.descriptors.buffer, wake: new SharedArrayBuffer(4) };
@@ -30,7 +27,7 @@ export class WorkerShare {
     return fd === 0 ? null : fd;
   }
 
-  /** Must stay open until the worker has ended, or somebody else's file may be written to. */
+  /** Must stay open until the worker has ended, or a write may hit another file. */
   announceWake(fd: number): void {
     Atomics.store(this.#wake, 0, fd);
   }
