@@ -1,4 +1,4 @@
-// A command without an address finds the demo by the files of the labs that run.
+// Commands without an address find the demo by the files of running labs.
 import { storeControlToken } from "@isochrone/lab";
 import { Command } from "commander";
 import { createServer } from "node:net";
@@ -18,7 +18,7 @@ beforeEach(async () => {
   env = { HOME: home };
 });
 
-/** A page that listens, with a file that names it. */
+/** A listening page and the lab file that names it. */
 async function runningDemo(labPort: number): Promise<string> {
   const page = createServer();
   await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
@@ -28,7 +28,7 @@ async function runningDemo(labPort: number): Promise<string> {
   return url;
 }
 
-/** Server and lab that the command asks. */
+/** Returns server and lab used by the command. */
 async function asked(...args: readonly string[]): Promise<readonly unknown[]> {
   const command = new Command("plan").addOption(server()).addOption(lab()).addOption(kubeconfig());
   command.parse(args, { from: "user" });

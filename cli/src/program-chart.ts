@@ -1,4 +1,4 @@
-// Commands that the chart's hooks run. People may, too.
+// Commands run by the chart's hooks, or by people.
 import type { Command } from "commander";
 import { annotationPrefix, objectName, readableFolder } from "./options.ts";
 import { context, kubeconfig, output, systemNamespace } from "./program-options.ts";
@@ -54,7 +54,7 @@ export function addChart(program: Command, print: Print): void {
     );
 }
 
-/** Names that are said replace the default ones, which Commander gives as those said before. */
+/** Given names replace the defaults, which Commander passes as previous values. */
 function namesInPlaceOf(
   defaults: readonly string[],
 ): (text: string, before: readonly string[]) => readonly string[] {

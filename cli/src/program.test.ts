@@ -17,7 +17,7 @@ const leaves = leavesOf(
   createProgram(() => undefined),
   "",
 );
-/** What it prints is a script. */
+/** Prints a script. */
 const WITHOUT_FORMATS = ["mcp", "completion"];
 
 function helpOf(command: Command): string {

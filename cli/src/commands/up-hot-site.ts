@@ -14,7 +14,7 @@ interface UpHotSiteOptions {
   readonly output: Format;
 }
 
-/** Runs a Service whose requests grow in one zone, in an embedded cluster, until a signal. */
+/** Runs a Service with growing requests in one zone, until a signal. */
 export async function upHotSiteCommand(
   options: UpHotSiteOptions,
   print: (text: string) => void,

@@ -1,7 +1,6 @@
 import { createLogger, nodeProcessHost, pause, systemClock, type Logger } from "@isochrone/runtime";
 import { logLevelOf, onEnd } from "./up.ts";
 
-/** An embedded cluster that plays something, and then runs on. */
 interface Run<L extends { stop(): Promise<void> }> {
   readonly reporter: { stopping(): void; stopped(): void };
   readonly start: (logger: Logger) => Promise<L>;
@@ -11,7 +10,6 @@ interface Run<L extends { stop(): Promise<void> }> {
 const STOP_WITHIN_MS = 10_000;
 const FOREVER_MS = 2 ** 31 - 1;
 
-/** Runs it until a signal, and stops it in good order. */
 export async function upUntilSignal<L extends { stop(): Promise<void> }>({
   reporter,
   start,

@@ -1,4 +1,4 @@
-// The scripts, run by the shells themselves where these are installed.
+// Runs the scripts in the real shells, if installed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ function run(shell: string, args: readonly string[]): string {
   return stdout;
 }
 
-/** What has been typed, its words already parted as bash does it, and what may come. */
+/** Typed words, split as bash does, and the expected completions. */
 const CASES: readonly (readonly [readonly string[], readonly string[]])[] = [
   [["gr"], ["graph"]],
   [["lab", "l"], ["link"]],
@@ -106,7 +106,7 @@ describe("completion", () => {
   });
 
   it.skipIf(!isInstalled("zsh"))("answers in zsh", () => {
-    // The completion system needs a terminal: what it offers is written down in its place.
+    // The completion system needs a terminal: a stub records its offers.
     const lines = [
       "compdef() { :; }",
       'compadd() { print -r -- "$@"; }',

@@ -21,7 +21,7 @@ const READY = { conditions: [{ type: "Ready", status: "True" }] };
 
 interface Rig {
   readonly store: ClusterStore;
-  /** Of the aggregator's account. */
+  /** Right of the aggregator's account. */
   mayOpen: boolean;
   metrics: string | null;
   readonly add: (...objects: readonly KubernetesObject[]) => Promise<void>;
@@ -35,7 +35,7 @@ function rig(): Rig {
   const self: Rig = {
     mayOpen: true,
     metrics: null,
-    // What the API server answers and never stores.
+    // Responses of the API server that are not stored.
     store: {
       ...memory,
       list: memory.list.bind(memory),

@@ -2,7 +2,7 @@ import { ManualClock } from "@isochrone/runtime/testing";
 import { expect, test } from "vitest";
 import { MachineWatch, type MachineState } from "./machine.ts";
 
-/** Wakes everybody late. */
+/** Delays every sleep. */
 class LateClock extends ManualClock {
   lateMs = 0;
 
@@ -60,7 +60,7 @@ test("what is neither late nor in time neither lowers nor raises the rates", asy
   clock.lateMs = 75;
   await clock.advance(60_000);
   expect(paces).toEqual([2]);
-  // At half the rates it is in time: what is measured now is fair.
+  // In time at half the rates: measurements are now fair.
   expect(watch.state).toMatchObject({ isBusy: true, isLate: false });
 });
 

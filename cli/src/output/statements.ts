@@ -1,24 +1,24 @@
-// Reads what `isochrone up` prints, line by line: the inverse of sentences.ts, for checks that compare what
-// is said with what is true. A sentence without a row here is an unknown statement.
+// Parses the output of `isochrone up`, as the inverse of sentences.ts, for checks of its statements against
+// the truth. Unmatched sentences are unknown statements.
 
-/** One way that pods take. */
+/** One way that pods moved. */
 export interface StatedWay {
   readonly workloads: readonly string[];
   readonly from: string;
-  /** Null: there is no replacement yet. */
+  /** Null: no replacement yet. */
   readonly to: string | null;
 }
 
-/** A move that failed; null: nobody had a target, or the pod has no replacement. */
+/** A failed move; null: no target, or no replacement. */
 export interface StatedFailure {
   readonly workload: string;
   readonly from: string;
-  /** Where it runs now. */
+  /** Current node. */
   readonly to: string | null;
   readonly target: string | null;
 }
 
-/** A figure before and after; null: not known. */
+/** A figure before and after; null: unknown. */
 interface StatedChange {
   readonly before: number | null;
   readonly after: number | null;
@@ -28,12 +28,12 @@ interface StatedFigures {
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
   readonly networkMs: number | null;
-  /** Savings against the first act are claimed beside the figures. */
+  /** Whether savings against the first act are claimed. */
   readonly isClaimed: boolean;
 }
 
 export type Statement =
-  /** Pods are to go, or have gone, these ways. */
+  /** Pods will move, or have moved, these ways. */
   | {
       readonly kind: "moving" | "moved" | "stillMoving";
       readonly count: number;
@@ -49,18 +49,18 @@ export type Statement =
       readonly failed: StatedChange;
       readonly isClaimed: boolean;
     }
-  /** Figures of one act, when it was measured. */
+  /** Figures of a measured act. */
   | ({ readonly kind: "placed"; readonly act: string } & StatedFigures)
-  /** The same as a row of the verdict. @param letter of the act */
+  /** A row of the verdict. @param letter of the act */
   | ({
       readonly kind: "verdict";
       readonly letter: string;
       readonly act: string;
-      /** Network time against the first act, percent, negative: less; null: nothing is claimed. */
+      /** Change of network time against the first act, percent; negative: less; null: not claimed. */
       readonly networkPercent: number | null;
     } & StatedFigures)
   | { readonly kind: "doubt"; readonly letter: string; readonly reason: string }
-  /** Advice of the verdict: the link and its round trip. */
+  /** The verdict's advice: link and round trip. */
   | { readonly kind: "slowLink"; readonly source: string; readonly target: string }
   | { readonly kind: "linkNow"; readonly rttMs: number | null }
   | { readonly kind: "killNode"; readonly node: string }
@@ -68,18 +68,18 @@ export type Statement =
   | { readonly kind: "machine"; readonly isBusy: boolean }
   | { readonly kind: "networkDown" }
   | { readonly kind: "trouble"; readonly what: string }
-  /** Says nothing that could be false about pods, links or requests. */
+  /** States nothing checkable. */
   | { readonly kind: "aside" };
 
 type Reader = (match: readonly (string | undefined)[]) => Statement | null;
 
 const MS = String.raw`(\d+ ms|–)`;
-/** With what is said of a busy machine's figures. */
+/** Includes the mark for a busy machine. */
 const FIGURE = `(?:about )?${MS}`;
 const SHARE = String.raw`(\d+ %|–)`;
 const SAVED = String.raw`( \([+-]?\d+ %\))?`;
 
-/** The first pattern that matches a line reads it. */
+/** The first matching pattern applies. */
 const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
   [/^(moving|moved) (\d+) pods?: (.+)$/, ([, verb, count, rest]) => moveOf(verb!, count!, rest!)],
   [/^(\d+) moves? failed: (.+)$/, ([, count, rest]) => failuresOf(count!, rest!)],
@@ -175,7 +175,7 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
   ].map((pattern) => [pattern, (): Statement => ({ kind: "aside" })] as const),
 ];
 
-/** Returns null for a line of no known form. */
+/** Returns null for an unknown form. */
 export function readStatement(line: string): Statement | null {
   for (const [pattern, read] of PATTERNS) {
     const match = pattern.exec(line);

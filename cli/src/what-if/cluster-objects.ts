@@ -1,4 +1,4 @@
-// The objects by which kube-scheduler would judge, of a cluster or of the embedded one.
+// The objects used by kube-scheduler's decisions, from a real or the embedded cluster.
 import { KINDS, withoutPlannedNodes } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { LabClient, LabClientError, readControlToken } from "@isochrone/lab/client";
@@ -7,11 +7,11 @@ import { isLoopback } from "@isochrone/runtime/basics";
 
 export interface ClusterSource {
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
+  /** Kubeconfig context. @default the current one */
   readonly context?: string;
-  /** Controls of the embedded cluster; used unless a cluster is named. Undefined: the server isn't one. */
+  /** Controls of the embedded cluster, used unless a cluster is named; undefined: the server has none. */
   readonly lab?: string | undefined;
-  /** Of the graph API. */
+  /** Address of the graph API. */
   readonly server: string;
 }
 
@@ -31,7 +31,7 @@ const ALL = {
 } as const;
 type Name = keyof typeof ALL;
 
-/** What kube-scheduler's filters look at. */
+/** Kinds read by kube-scheduler's filters. */
 const FILTERED_BY = [
   "nodes",
   "pods",
@@ -41,7 +41,7 @@ const FILTERED_BY = [
   "csiNodes",
   "volumeAttachments",
 ] as const;
-/** And what says whether a pod may be moved. */
+/** Additional kinds for obstacles of moves. */
 export const MOVED_BY = [
   ...FILTERED_BY,
   "replicaSets",
@@ -49,10 +49,10 @@ export const MOVED_BY = [
   "statefulSets",
   "disruptionBudgets",
 ] as const;
-/** And its scores besides. */
+/** Additional kinds for scores. */
 export const SCORED_BY = [...MOVED_BY, "services"] as const;
 
-/** Of the embedded cluster where no cluster is named and this user runs one, else of an API server. */
+/** Reads the user's embedded cluster if no cluster is named, else an API server. */
 export async function readCluster<K extends Name>(
   source: ClusterSource,
   names: readonly K[],
@@ -78,7 +78,7 @@ export async function readCluster<K extends Name>(
   }
 }
 
-/** The controls of the embedded cluster of this user; null: a cluster is named, or there is none. */
+/** Controls of the user's embedded cluster; null: a cluster is named, or none runs. */
 export async function embeddedLab(source: ClusterSource): Promise<LabClient | null> {
   const { kubeconfig, context, lab } = source;
   const isNamed = [kubeconfig, context, process.env.KUBECONFIG || undefined].some((one) => one !== undefined);
@@ -87,13 +87,13 @@ export async function embeddedLab(source: ClusterSource): Promise<LabClient | nu
   return token === null ? null : new LabClient(lab, { token });
 }
 
-/** The page and the controls of an embedded cluster are on the same machine. */
+/** An embedded cluster's page and controls share a machine. */
 function isSameMachine(server: string, lab: string): boolean {
   const [a, b] = [server, lab].map((address) => new URL(address).hostname.replaceAll(/^\[|\]$/g, ""));
   return a === b || (isLoopback(a!) && isLoopback(b!));
 }
 
-/** null where it doesn't answer any more, or has an API server of its own. */
+/** Null if it stopped answering or has its own API server. */
 async function embeddedObjects(lab: LabClient): Promise<readonly KubernetesObject[] | null> {
   try {
     return (await lab.objects()).items;

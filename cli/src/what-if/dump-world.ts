@@ -1,4 +1,4 @@
-// The world of two files: a cluster's objects, as `score` reads them, and its graphs.
+// Loads the world from two files: objects as for `score`, and graphs.
 import type { World } from "@isochrone/placement";
 import type { MovedBy } from "../moves/obstacles.ts";
 import { ofKind, withAllocatable } from "../score/feasibility.ts";
@@ -10,7 +10,7 @@ interface TextFile {
   readonly file: string;
 }
 
-/** Throws DumpError. @returns `moved`: by what pods may be moved; null: the file has no controllers */
+/** Throws DumpError. @returns `moved` null: the file has no controllers */
 export function dumpWorld(
   dump: TextFile,
   graph: TextFile,

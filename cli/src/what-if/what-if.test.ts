@@ -1,4 +1,4 @@
-// The command on files, as people who have no cluster at hand use it.
+// The command on files, without a cluster.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

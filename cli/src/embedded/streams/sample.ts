@@ -1,4 +1,4 @@
-// What `isochrone up --streams` runs: nodes, links and stream jobs from a file.
+// The jobs of `isochrone up --streams`: nodes, links and StreamJobs from a file.
 import { join } from "node:path";
 import { nodeView, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseText } from "@isochrone/primitives";
@@ -27,10 +27,9 @@ interface StreamSite {
 export interface StreamSample {
   readonly sites: readonly StreamSite[];
   readonly links: readonly ShapedLink[];
-  /** FlowNetworks and StreamJobs as they go into the store. */
   readonly networks: readonly KubernetesObject[];
   readonly jobs: readonly KubernetesObject[];
-  /** The same for strategies, with frames as they are on the wire. */
+  /** The same for strategies, with on-wire frame sizes. */
   system(): StreamObjects;
 }
 
@@ -38,7 +37,7 @@ export interface StreamSample {
 export function readSample(file = SAMPLE_STREAMS): StreamSample {
   const objects = readObjects(readTextFile(file), file);
   const system = (): StreamObjects => readStreams(objects, withHeaders);
-  // Whatever is wrong with it is found before anything starts.
+  // Validates everything before the start.
   const { jobs } = system();
   const of = (kind: string): readonly DumpObject[] => objects.filter((object) => object.kind === kind);
   const bounds = (what: string, count: number, [least, most]: readonly [number, number]): void => {
@@ -94,7 +93,7 @@ function siteOf(node: KubernetesObject): StreamSite {
 /** For flows whose job names no port. */
 const ANY_PORT = 1;
 
-/** The stages of a job with its tasks on these nodes; null while a task has none. */
+/** A job's stages on their nodes; null while a task has none. */
 export function stagesOf(
   job: KubernetesObject,
   hosts: ReadonlyMap<string, string>,
