@@ -5,7 +5,6 @@ import { Empty, Name, Table, When } from "../parts/common.tsx";
 import { linkTo } from "../state/store.ts";
 import { badgeOfVerdict, isFiltered, nodesOf, type ActFilter } from "./act-words.ts";
 
-/** One row for each act; pods unfold. */
 export function Acts({
   list,
   filter,

@@ -63,7 +63,7 @@ function List({ filter }: { readonly filter: ActFilter | undefined }): VNode {
   );
 }
 
-/** Replicas of the scheduler-plugin that may know more. */
+/** Replicas of the scheduler-plugin that did not answer. */
 function Unasked({ replicas }: { readonly replicas: readonly string[] }): VNode | null {
   if (replicas.length === 0) return null;
   return (
@@ -164,7 +164,7 @@ function OpenedPlan(props: OpenedProps & { readonly back: VNode }): VNode {
 
 function OpenedDecision(props: OpenedProps & { readonly back: VNode }): VNode {
   const { id, back } = props;
-  // The list has it at once, as it was; asked for alone it comes with the answer of now.
+  // The list has the original decision at once; the separate request adds the current answer.
   const recent = useJson<DecisionList>(`api/v1/decisions?limit=${MOST_RECENT}`, { isOfNow: true });
   const path = `api/v1/decisions?id=${encodeURIComponent(id)}&now=true&limit=1`;
   const { data, failure } = useJson<DecisionList>(path, { isOfNow: true });

@@ -187,7 +187,7 @@ function Reasons({ health: { intake } }: { readonly health: Health }): VNode {
   );
 }
 
-/** Each reads partitions of its own, and says so itself. */
+/** Each replica reads and reports its own partitions. */
 function Replicas(props: {
   readonly all: readonly ReplicaHealth[];
   readonly answering: string | null;
@@ -227,7 +227,6 @@ function ReplicaState({ replica: { problem, ready, isLeader } }: { readonly repl
   return <span class="badge good">{isLeader === true ? "leads" : "follows"}</span>;
 }
 
-/** `probe 0, 3, 4; usage 1`. */
 function Partitions({
   lag,
   owned,

@@ -51,7 +51,7 @@ const graph = (links: Link[]): ClusterGraphSnapshot => ({
   links,
 });
 
-/** From the graph by way of its columns, as the page gets it. */
+/** Built from the graph through its columns, as in the page. */
 const viewOf = (of: ClusterGraphSnapshot) => clusterViewOf(clusterColumnsOf(of));
 
 describe("the cluster as the page sees it", () => {
@@ -242,7 +242,7 @@ describe("the network as a whole", () => {
       ]),
     );
     const worst = worstPairs(view);
-    // Both directions of a pair are one entry, named by the worse of them.
+    // One entry per pair, named by the worse direction.
     expect(worst.map(({ source, target }) => `${source} ${target}`)).toEqual([
       "b-2 b-10",
       "b-2 a-1",

@@ -1,11 +1,11 @@
-// What is known of the connection to the server, and what is said of it. Pure: events in, sentences out.
+// State of the server connection and sentences on it. Pure.
 import { age } from "./format.ts";
 
 export interface Connection {
   readonly state: "connecting" | "live" | "lost";
-  /** Since when it is lost, ms since the epoch. */
+  /** Time of the loss, ms since the epoch. */
   readonly sinceMs: number | null;
-  /** What is said once after it came back. */
+  /** One-time message after reconnecting. */
   readonly news: string | null;
 }
 
@@ -24,7 +24,7 @@ export function afterStream(before: Connection, isOpen: boolean, nowMs: number):
   };
 }
 
-/** After the server said that it can't tell what was missed. */
+/** After the server could not tell what was missed. */
 export function afterReset(before: Connection): Connection {
   return { ...before, news: "The server was restarted or has moved on too far; everything was read anew." };
 }

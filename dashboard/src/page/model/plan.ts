@@ -1,9 +1,9 @@
-// What the scheduler-plugin's plans API answers; its document describes it.
+// Answers of the scheduler-plugin's plans API, documented there.
 
 export interface Plan {
   readonly id: string;
   readonly at: string;
-  /** That planned; absent: the only one. */
+  /** The planning replica; absent: the only one. */
   readonly replica?: string;
   /** namespace/name */
   readonly workflow: string;
@@ -23,37 +23,37 @@ export interface Plan {
 
 export interface PlanList {
   readonly plans: readonly Plan[];
-  /** Replicas that could not be asked; absent: none. */
+  /** Replicas that did not answer; absent: none. */
   readonly incomplete?: readonly string[];
 }
 
-/** What would be best for a workflow that runs; nobody moves its pods by it. */
+/** The best placement for a running workflow; it triggers no moves. */
 export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explanation"> {
   readonly today: NonNullable<Plan["cost"]>;
   readonly cost: NonNullable<Plan["cost"]>;
-  /** Share of today's network cost that the moves save that can be made now; null where it costs nothing. */
+  /** Share of the current network cost saved by the currently possible moves; null if the cost is 0. */
   readonly savedRatio: number | null;
-  /** What these moves save together, and how far that may be off. */
+  /** Total gain of these moves and its error. */
   readonly gain: number;
   readonly gainError: number;
-  /** Mean round trip of a request; null without traffic. */
+  /** Mean round trip of a request, ms; null without traffic. */
   readonly perRequest: {
     readonly todayMs: number;
     readonly bestMs: number;
     readonly errorMs: number;
   } | null;
-  /** Those that would move, in the order in which they are to. */
+  /** Moving pods in step order. */
   readonly pods: readonly {
     readonly name: string;
     readonly workload: string | null;
     readonly from: string;
     readonly node: string | null;
-    /** The moves of a step only pay together. */
+    /** Moves of one step only pay off together. */
     readonly step: number;
-    /** What its step saves once the steps before it are made, and how far that may be off. */
+    /** Gain of the step after the previous ones, and its error. */
     readonly gain: number;
     readonly gainError: number;
-    /** Why it can't be made now; null: it can. */
+    /** Why it cannot be made now; null: it can. */
     readonly obstacle: string | null;
   }[];
 }
@@ -62,7 +62,6 @@ export interface ProposalList {
   readonly plans: readonly Proposal[];
 }
 
-/** The moves that can be made now. */
 export function movesNow({ pods }: Pick<Proposal, "pods">): Proposal["pods"] {
   return pods.filter(({ obstacle }) => obstacle === null);
 }

@@ -16,7 +16,7 @@ import { cluster, digest, linkTo, moment, nowMs, workflows } from "../state/stor
 import { MeasuredLatency, NetworkTime, type LabTimeline } from "./latency.tsx";
 import { worstOf, type Concern, type Gain } from "./worst.ts";
 
-/** The first page: of stream jobs where they are all there is, else of requests. */
+/** Shows stream jobs if there is nothing else, otherwise requests. */
 export function OverviewPage(): VNode {
   const isUnmeasured = cluster.value!.pairs.column.length === 0;
   const { data, failure } = useJson<StreamsSnapshot>(isUnmeasured ? "api/v1/streams" : null);
@@ -40,10 +40,6 @@ function Streams({ streams }: { readonly streams: StreamsSnapshot }): VNode {
   );
 }
 
-/**
- * How long requests take, what is wrong, what would be better, and whether that can be
- * believed.
- */
 function Requests(): VNode {
   const { chosen, timeline, workflow, proposals, time, absent, gain } = useRequests();
   return (
@@ -75,7 +71,6 @@ function Requests(): VNode {
   );
 }
 
-/** What is known of the largest workflow and its requests. */
 function useRequests() {
   const chosen = largestWorkflow(workflows.value?.workflows ?? []);
   const timeline = useJson<LabTimeline>(hasEmulator ? "lab/v1/timeline" : null, { isOfNow: true }).data;
@@ -183,7 +178,7 @@ function EndToEnd({ timeline }: { readonly timeline: LabTimeline | null }): VNod
 
 function TimeTile(props: {
   readonly time: RequestTime | null;
-  /** Workloads that take part in requests and have no pod on a node that is up. */
+  /** Workloads with requests but no pod on an up node. */
   readonly absent: readonly string[];
   readonly name: { readonly namespace: string; readonly name: string } | null;
 }): VNode {
@@ -277,11 +272,7 @@ function NoWorkflow(): VNode {
   );
 }
 
-function Concerns(props: {
-  readonly concerns: readonly Concern[];
-  /** What the aggregator says of itself has not come yet. */
-  readonly isWaiting: boolean;
-}): VNode {
+function Concerns(props: { readonly concerns: readonly Concern[]; readonly isWaiting: boolean }): VNode {
   const { concerns, isWaiting } = props;
   if (concerns.length === 0 && isWaiting) return <Loading lines={3} />;
   if (concerns.length === 0 && cluster.value!.pairs.column.length === 0)
@@ -305,7 +296,6 @@ function Concerns(props: {
   );
 }
 
-/** What somebody in front of the embedded cluster can do next. */
 function TryThis(): VNode {
   const slowest = digest.value!.worst.find(({ isDead }) => !isDead);
   if (slowest === undefined) return <></>;

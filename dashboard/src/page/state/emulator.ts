@@ -1,11 +1,10 @@
-// The emulator of the embedded cluster, where whoever serves this page says that there is one. Changes need
-// its token: the page has it from its address, or from somebody who enters it. It is kept for this tab, and
-// sent in a header to this page's own server alone.
+// The embedded cluster's emulator, if the server has one. Changes need its token, from the address or
+// entered. The token is kept for this tab and sent in a header to this server only.
 import { signal } from "@preact/signals";
 import { withoutToken } from "../model/emulator-token.ts";
 import { allowed } from "./session.ts";
 
-/** How the emulated link from one node to another is. */
+/** State of an emulated link. */
 export interface EmulatedLink {
   readonly rttMs: number;
   readonly jitterMs: number;
@@ -16,11 +15,11 @@ export interface EmulatedLink {
 
 export interface EmulatedLinkState {
   readonly link: EmulatedLink;
-  /** Before somebody changed it. */
+  /** Before any change. */
   readonly initial: EmulatedLink;
 }
 
-/** A change; what is left out stays. */
+/** Omitted fields stay. */
 export interface LinkChange {
   readonly delayMs?: number;
   readonly jitterMs?: number;
@@ -54,7 +53,7 @@ export function linkPath(source: string, target: string): string {
   return `lab/v1/links/${encodeURIComponent(source)}/${encodeURIComponent(target)}`;
 }
 
-/** Rejects with Refused where the emulator says no. */
+/** Rejects with Refused if the emulator refuses. */
 export async function changeLink(source: string, target: string, change: LinkChange): Promise<void> {
   await allowed(
     await fetch(linkPath(source, target), {

@@ -13,7 +13,7 @@ interface Waiting {
 
 type Question = Omit<ViewRequest, "id"> | Omit<PictureRequest, "id">;
 
-/** A graph as it is shown, and what is said of it. */
+/** A displayed graph with its digest. */
 export interface Reading {
   readonly view: ClusterView;
   readonly digest: Digest;
@@ -47,8 +47,8 @@ export class Reader {
   }
 
   /**
-   * Asks the graph API and reads its answer; where it says no, what it says. Rejects as fetch does: with a
-   * TypeError where it can't be reached, with a TimeoutError after that long.
+   * Fetches and parses a graph, or returns the server's refusal. Rejects like fetch: TypeError if
+   * unreachable, TimeoutError after the timeout.
    */
   async read(
     url: string,
@@ -59,12 +59,11 @@ export class Reader {
     return "view" in answer ? this.#unpacker.view(answer.view) : (answer as ReadAnswer);
   }
 
-  /** Takes back a grid that nobody looks at any more. */
   takeBack({ values, cells }: Spent): void {
     this.#spent = { values, cells };
   }
 
-  /** Draws the graph that was read last; null before the first. */
+  /** Draws the last read graph; null before the first. */
   async draw(quantity: Quantity, level: Level, theme: Theme): Promise<Picture | null> {
     const spent = this.#spent;
     this.#spent = null;

@@ -5,7 +5,7 @@ import { bitsPerSecond, percent, plural, UNKNOWN } from "../model/format.ts";
 import { linkTo } from "../state/store.ts";
 import { useOf } from "./streams-model.ts";
 
-/** Flows of a link that are named; the others are counted. */
+/** Named flows per link; the others are counted. */
 const NAMED = 4;
 const MOST = 200;
 
@@ -39,7 +39,6 @@ export function Links({ links }: { readonly links: readonly StreamLinkView[] }):
   );
 }
 
-/** How much of the capacity is planned, and a mark at what is sent. */
 function Bar({ link }: { readonly link: StreamLinkView }): VNode | string {
   const use = useOf(link);
   if (use === null) return UNKNOWN;

@@ -19,16 +19,12 @@ interface PairProps {
   readonly target: string;
 }
 
-/** A change, and what is said of it. */
 interface Change {
   readonly words: string;
   readonly carryOut: () => Promise<void>;
 }
 
-/**
- * What the emulator does to the packets of this pair, and how to change it: the embedded cluster alone has
- * it.
- */
+/** Emulator settings of this pair and their controls; embedded cluster only. */
 export function PairControls({ source, target }: PairProps): VNode {
   const there = useJson<EmulatedLinkState>(linkPath(source, target), { isOfNow: true });
   const back = useJson<EmulatedLinkState>(linkPath(target, source), { isOfNow: true });
@@ -107,7 +103,7 @@ export function PairControls({ source, target }: PairProps): VNode {
   );
 }
 
-/** Disabled until the page knows what the link was like at the start: a click would do nothing. */
+/** Disabled until the initial state of the link is known. */
 function HealButton(props: {
   readonly there: EmulatedLinkState | null;
   readonly back: EmulatedLinkState | null;
@@ -183,7 +179,7 @@ function Amount(props: {
   );
 }
 
-/** Changes need what only the user who started the cluster has. */
+/** Asks for the token held by the user who started the cluster. */
 function TokenForm(): VNode {
   const [token, setToken] = useState("");
   return (
