@@ -1,4 +1,3 @@
-// The network manager's process. With --cleanup it takes all that is its own out of the kernel, and ends.
 import { openPublisher } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { authorizedFetch } from "@isochrone/runtime";

@@ -5,10 +5,9 @@ import { MODES, type Mode } from "./ports/modes.ts";
 import type { PlanRefusal } from "./plan-keeper.ts";
 import type { Report } from "./reconciler.ts";
 
-/** A class may be over its rate by its burst and by what was queued when the rate fell. */
+/** Tolerance: burst and packets queued before the rate fell. */
 const BEYOND_RATIO = 1.05;
 
-/** The manager's own metrics. None has a flow's name: their number doesn't grow with the plan. */
 export class ManagerMetrics {
   readonly #configured: Mode;
   readonly #mode: Gauge<"configured" | "mode">;
@@ -26,7 +25,6 @@ export class ManagerMetrics {
   readonly #refused: Counter;
   #refusedBefore = 0;
 
-  /** @param configured the mode of the settings */
   constructor(registry: Registry, configured: Mode) {
     this.#configured = configured;
     const registers = [registry];
@@ -135,7 +133,7 @@ export class ManagerMetrics {
     this.#countRefused(kernel.refusedPackets);
   }
 
-  /** A table that is made anew counts from 0. */
+  /** A recreated table counts from 0. */
   #countRefused(packets: number): void {
     this.#refused.inc(packets < this.#refusedBefore ? packets : packets - this.#refusedBefore);
     this.#refusedBefore = packets;
@@ -152,7 +150,7 @@ export class ManagerMetrics {
   }
 }
 
-/** `eth0: fq 8001:` for each device that the manager leaves alone. */
+/** `eth0: fq 8001:` per device left alone. */
 export function foreignRoots({ roots }: NonNullable<Report["kernel"]>): string[] {
   return [...roots].flatMap(([device, { owner, name }]) => (owner === "other" ? [`${device}: ${name}`] : []));
 }

@@ -21,7 +21,7 @@ import type { KernelPort, NodeLock, PlanSource } from "./ports/ports.ts";
 import { Reconciler, type Report } from "./reconciler.ts";
 import type { FlowsConfig } from "./settings.ts";
 
-/** Bytes of a cached plan that are read at most: of 5,000 flows with the longest names. */
+/** Maximum size of a cached plan: 5,000 flows with the longest names. */
 const MAX_PLAN_BYTES = 16_777_216;
 
 interface ManagerDeps {
@@ -35,17 +35,16 @@ interface ManagerDeps {
   readonly registry: Registry;
 }
 
-/** How long the last record may take to leave when the manager stops. Milliseconds. */
+/** Maximum wait for the last record at stop. Milliseconds. */
 const CLOSE_DEADLINE_MS = 2_000;
-/** Records are of ten seconds each; older ones than a window are worth nothing. */
+/** Records cover ten seconds each; older ones than a window are worthless. */
 const MAX_BUFFERED_RECORDS = 60;
 
 /**
- * The network manager of one node. Its rules stay when it stops, and whoever starts next finds them; unless
- * the cluster has no such node any more.
+ * The network manager of one node. Its rules survive a stop for the next manager, unless the node has left
+ * the cluster.
  */
 interface NetworkManager extends ComposedService {
-  /** How plan and kernel stood to each other last; null: not looked at yet. */
   readonly report: Report | null;
 }
 
@@ -66,13 +65,12 @@ class ManagerService implements NetworkManager {
   readonly #service: ComposedService;
   #app: HttpApp | null = null;
   #report: Report | null = null;
-  /** The plan of which everything that can be set on this node is set. */
+  /** The plan that is completely in effect on this node. */
   #standing: FlowPlan | null = null;
-  /** What the kernel was last brought to. */
   #followed: FlowPlan | null | "wait" | undefined;
-  /** What observing has found last: said once. */
+  /** Last finding of observe mode, logged once. */
   #observed: string | null = null;
-  /** Before it the aggregator doesn't want to be asked. Monotonic. */
+  /** Earliest next request to the aggregator, monotonic. */
   #askFromMs = Number.NEGATIVE_INFINITY;
 
   constructor(config: FlowsConfig, deps: ManagerDeps) {
@@ -155,7 +153,7 @@ class ManagerService implements NetworkManager {
     };
   }
 
-  /** Rules stay for the next manager. A node that the cluster doesn't have any more gets none. */
+  /** Rules stay for the next manager, unless the node left the cluster. */
   async #leave(): Promise<void> {
     if (!(await this.#keeper.hasLeft())) return;
     const { changes, pending } = await this.#reconciler.run(null);

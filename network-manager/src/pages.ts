@@ -18,14 +18,12 @@ interface PagesDeps {
   readonly status: () => Status;
 }
 
-/** What the manager knows of itself. */
 interface Status {
   readonly report: Report | null;
   readonly plan: FlowPlan | null | "wait";
   readonly planAgeSeconds: number | null;
 }
 
-/** Health, metrics, and what is done with each flow. The last names pods: it is for who is on the node. */
 export async function createPages({ node, status, ...deps }: PagesDeps): Promise<HttpApp> {
   const app = await createHttpApp({
     ...deps,

@@ -8,28 +8,24 @@ import { KernelError } from "./ports/errors.ts";
 import type { Mode } from "./ports/modes.ts";
 import type { KernelPort, NodeLock } from "./ports/ports.ts";
 
-/** How plan and kernel stand to each other. */
 export interface Report {
-  /** What is done now: the mode of the settings, or observe. */
+  /** Current mode: the configured one, or observe. */
   readonly mode: Mode;
-  /** Why that isn't the mode of the settings; null: it is. */
+  /** Why it differs from the configured mode; null: it does not. */
   readonly reason: string | null;
   readonly flows: readonly FlowPlacement[];
-  /** Changes that are missing: refused by the kernel, or in observe those that guarantee would make. */
   readonly pending: number;
-  /** What the tools complained of. */
   readonly complaints: readonly string[];
-  /** Changes that were made. */
   readonly changes: number;
-  /** Null: it couldn't be read. */
+  /** Null: unreadable. */
   readonly kernel: KernelState | null;
-  /** Whether something stays for packets that are under way, which the next run may take back. */
+  /** Whether delayed removals remain for the next run. */
   readonly isLeaving: boolean;
 }
 
 interface ReconcilerDeps {
   readonly mode: Mode;
-  /** How long a missing part of the kernel isn't asked for again. */
+  /** Retry period for missing kernel features. */
   readonly retryMs: number;
   readonly kernel: KernelPort;
   readonly lock: NodeLock;
@@ -37,12 +33,11 @@ interface ReconcilerDeps {
   readonly logger: Logger;
 }
 
-/** What tools say where a part of the kernel, or the right to change it, is missing. */
+/** Tool messages for missing features or rights. */
 const MISSING_PART = /operation not permitted|qdisc kind is unknown|not supported|unknown qdisc/i;
-/** Whom `observe` speaks for. */
+/** Mode previewed by `observe`. */
 const PREVIEWED: ActiveMode = "guarantee";
 
-/** Brings the kernel to what the plan wants, by the difference alone, and reads back what it got. */
 export class Reconciler {
   readonly #deps: ReconcilerDeps;
   readonly #leaving = new Leaving();
@@ -52,13 +47,13 @@ export class Reconciler {
     this.#deps = deps;
   }
 
-  /** @param plan null: nothing may stay; "wait": what is there stays */
+  /** @param plan null: remove all; "wait": keep all */
   async run(plan: FlowPlan | null | "wait"): Promise<Report> {
     const { lock, mode } = this.#deps;
     try {
       if (!(await lock.hold())) return handsOff("another network manager runs on this node");
       const kernel = await this.#read(plan);
-      // Whoever observes has nothing in the kernel, whatever an earlier run has left there.
+      // Observe mode removes leftovers of earlier runs.
       if (plan === "wait" && mode === "observe") return await this.#observe(null, kernel, null, null);
       if (plan === "wait") return { ...handsOff("no flow plan yet"), kernel };
       const active = this.#activeMode();
@@ -78,7 +73,6 @@ export class Reconciler {
     return this.#deps.kernel.read(neighbours.map(({ address }) => canonicalAddress(address)));
   }
 
-  /** Null: observe. */
   #activeMode(): ActiveMode | null {
     const { mode, clock } = this.#deps;
     if (mode === "observe") return null;
@@ -86,7 +80,7 @@ export class Reconciler {
     return this.#obstacle === null ? mode : null;
   }
 
-  /** Nothing is set; what another mode set before is taken back. */
+  /** Sets nothing and reverts other modes' changes. */
   async #observe(
     plan: FlowPlan | null,
     kernel: KernelState,
@@ -167,7 +161,7 @@ function handsOff(reason: string): Report {
   };
 }
 
-/** The placements, without those that the kernel doesn't have. */
+/** Placements without those missing in the kernel. */
 function readBack(
   flows: readonly FlowPlacement[],
   { devices, marks, rules, routes }: KernelState,

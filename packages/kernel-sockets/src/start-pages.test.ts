@@ -60,7 +60,7 @@ describe("pages of the start", () => {
     const dropped = dropStartPages(libc) / 1024;
     const after = residentKiB();
     expect(dropped).toBeGreaterThan(before / 2);
-    // What the call itself needs, and this test, is back by now.
+    // Pages of the call itself and of this test are resident again.
     expect(after).toBeLessThan(before - dropped / 3);
     expect(JSON.parse('{"still":"here"}')).toEqual({ still: "here" });
   });
