@@ -25,7 +25,7 @@ export class Adam {
     this.#squares = parameters.map(({ values }) => new Float32Array(values.length));
   }
 
-  /** Steps against the gradients, which begin at 0 again. A gradient that isn't finite changes nothing. */
+  /** Applies and resets the gradients. A non-finite gradient changes nothing. */
   step(): void {
     const { learningRate, maxNorm } = this.#options;
     const norm = Math.sqrt(this.#parameters.reduce((sum, { gradient }) => sum + squared(gradient), 0));
@@ -40,7 +40,7 @@ export class Adam {
     for (const { gradient } of this.#parameters) gradient.fill(0);
   }
 
-  /** What a training needs to go on, besides the parameters: moments in the order of the parameters. */
+  /** State for resuming training, besides the parameters: moments in parameter order. */
   state(): { readonly steps: number; readonly moments: readonly Float32Array[] } {
     return { steps: this.#steps, moments: [...this.#means, ...this.#squares] };
   }

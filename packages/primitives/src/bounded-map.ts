@@ -1,7 +1,7 @@
-/** A map of at most so many entries: the one used longest ago goes first. */
+/** A bounded least-recently-used map. */
 export class BoundedMap<V> {
   readonly #max: number;
-  /** Used longest ago first. */
+  /** Least recently used first. */
   readonly #entries = new Map<string, V>();
 
   constructor(max: number) {
