@@ -1,12 +1,10 @@
-// Reading fields that may be of any type, as a FlowNetwork and a StreamJob in a file or a cluster have them.
+// Reads untyped fields of FlowNetworks and StreamJobs from files or clusters.
 
-/** Leads from the object to a value. */
 export type FieldPath = readonly (string | number)[];
 
-/** Thrown for a field that can't be read. The message names the place, the rule and the value. */
+/** Thrown for an invalid field. The message names place, rule and value. */
 export class FieldError extends Error {
   readonly path: FieldPath;
-  /** What must be true, without the place and the value. */
   readonly rule: string;
   readonly value: unknown;
 

@@ -1,14 +1,13 @@
-// The application of ENTS' evaluation (Fig. 9): recognition of objects' attributes in video, ten tasks.
+// Application of ENTS' evaluation (Fig. 9): attribute recognition in video, ten tasks.
 import { createStreamJob, type StreamJob, type StreamTaskSpec } from "../stream-job.ts";
 import type { RandomNetwork } from "./random-network.ts";
 
 const MIB = 2 ** 20;
-/** Parallel tasks behind the detection: attributes and re-identification. */
+/** Parallel tasks after detection: attributes and re-identification. */
 const ATTRIBUTES = 7;
 
 interface VideoJobOptions {
   readonly name: string;
-  /** Index of the node. */
   readonly source: number;
   /** A compressed frame of 1920 x 1080. @default 250000 */
   readonly bytesPerFrame?: number;
