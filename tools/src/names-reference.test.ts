@@ -11,7 +11,7 @@ test("names are found with what the code says of them, those without their prefi
     text: "The scheduling gate of pods that the planner places.",
   });
   expect(find("observedAt")?.name).toBe("isochrone.dev/observed-at");
-  // A comment of several lines is one, and a link in it its text.
+  // A multi-line comment is one text, and links are plain.
   expect(find("LAST_MOVE_ANNOTATION")?.text).toMatch(/^Annotation: when a pod .* JSON of LastMove\.$/);
   expect(names.length).toBeGreaterThan(25);
   expect(namesTable(names).split("\n")).toHaveLength(names.length + 2);

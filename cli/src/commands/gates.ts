@@ -77,6 +77,7 @@ export async function gatesListCommand(options: GatesListOptions, print: Print):
   });
 }
 
+/** Throws CommandError: exit code 2 for wrong usage, 1 if a gate stays shut. */
 export async function gatesOpenCommand(
   names: readonly string[],
   options: GatesOpenOptions,
@@ -117,6 +118,7 @@ interface Opened {
   readonly result: Opening;
 }
 
+/** Ends all moves when the webhook is removed, otherwise only overdue ones. */
 async function movingPods(
   store: ClusterStore,
   { all = false, removeWebhook = false, dryRun = false }: GatesOpenOptions,
@@ -125,6 +127,7 @@ async function movingPods(
   return await giveBackMovingPods(store, { nowMs: systemClock.now(), all: removeWebhook, dryRun });
 }
 
+/** Repeats while pods keep arriving. */
 async function openRounds(
   store: ClusterStore,
   names: readonly string[],
@@ -139,6 +142,7 @@ async function openRounds(
     noteOpenedByOthers(results, pods);
     await openAll(store, pods, dryRun, results);
     const isChanged = [...results.values()].some(({ result }) => result === CHANGED);
+    // Without the removal, new pods may keep getting the gate forever.
     const isSettled = dryRun || webhook === null || (round > 1 && pods.length === 0 && !wasThere);
     if (isSettled && !isChanged) return results;
     await systemClock.sleep(isSettled ? RETRY_MS : SETTLE_MS);

@@ -1,19 +1,17 @@
-// TOSCA's functions in values: `{ get_input: name }` in 1.3, `{ $get_input: [ name ] }` in 2.0.
+// Evaluates TOSCA functions in values: `{ get_input: name }` in 1.3, `{ $get_input: [ name ] }` in 2.0.
 import { isRecord } from "@isochrone/primitives";
 import type { Cursor } from "./cursor.ts";
 import type { Dialect } from "./definitions.ts";
 import type { Mistakes } from "./mistakes.ts";
 
-/** What functions refer to. Values are plain, functions in them worked out. */
+/** Referents of functions. Values are plain and evaluated. */
 export interface Surroundings {
-  /** Takes what is wrong beside what is asked for. */
+  /** Collects secondary errors. */
   readonly mistakes: Mistakes;
-  /** The dialect of the file that the value stands in. */
   dialectOf(cursor: Cursor): Dialect;
-  /** Throws ToscaError. */
   input(name: string, at: Cursor): unknown;
   /**
-   * By the arguments of get_property before the names inside the value; `rest` of them is left. Throws
+   * Resolves get_property's arguments up to the names inside the value; leaves those in `rest`. Throws
    * ToscaError.
    */
   property(
@@ -23,7 +21,7 @@ export interface Surroundings {
 }
 
 const FUNCTIONS = new Set(["get_input", "get_property", "concat", "join", "token"]);
-/** Known before anything runs: not these. */
+/** Functions only known at run time. */
 const BEYOND = new Set([
   "get_attribute",
   "get_operation_output",
@@ -33,7 +31,7 @@ const BEYOND = new Set([
 ]);
 const MAX_TEXT = 1024 * 1024;
 
-/** The value with all functions in it worked out. Throws ToscaError. */
+/** Evaluates all functions in a value. Throws ToscaError. */
 export function evaluate(at: Cursor, surroundings: Surroundings): unknown {
   if (Array.isArray(at.value)) return at.items().map((item) => evaluate(item, surroundings));
   if (!isRecord(at.value)) return at.value;
@@ -67,7 +65,7 @@ function callIn(at: Cursor, dialect: Dialect): Call | null {
   return null;
 }
 
-/** In 2.0 `$$` stands for a `$` that begins no function. */
+/** In 2.0 `$$` escapes a `$`. */
 function unescaped(key: string, dialect: Dialect): string {
   return dialect === "2.0" && key.startsWith("$$") ? key.slice(1) : key;
 }

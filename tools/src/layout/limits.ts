@@ -1,4 +1,4 @@
-// The limits that `npm run check` holds. A limit only falls: lower it when the tree has become better.
+// Limits held by `npm run check`. They only fall: lower them when the tree improves.
 
 export const LIMITS = {
   unusedExports: 0,

@@ -1,6 +1,6 @@
-// Reads of untyped objects and casts, counted by pattern.
+// Counts reads of untyped objects and casts, by pattern.
 
-/** `object["name"]` that is read; indexed types (`Type["name"]`) and assignments don't count. */
+/** Reads of `object["name"]`, excluding indexed types (`Type["name"]`) and assignments. */
 const STRING_INDEX = /([\w$]+|[)\]!])(?:\?\.)?\[["'] *["']\](?!\s*=[^=>])/g;
 const CAST = /\bas\s+(?!const\b)[\w$({["'`]/g;
 const STATEMENT_WITH_NAMES =
