@@ -17,7 +17,6 @@ describe("a look at this machine's sockets", () => {
         "datagram 6",
         "raw 6",
       ]);
-      // A sandbox may refuse to stamp; only the attempt is tested.
       expect(stampsObstacle).toBeNull();
       expect(typeof stamps?.receives).toBe("boolean");
     },

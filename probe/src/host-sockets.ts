@@ -13,7 +13,6 @@ import { reasonOf } from "@isochrone/primitives";
 export interface IcmpOpening {
   readonly family: 4 | 6;
   readonly mode: "datagram" | "raw";
-  /** The system's reason for refusing; null: opened. */
   readonly refusal: string | null;
 }
 
@@ -33,7 +32,6 @@ export interface HostSockets {
 
 const LOOPBACK = "127.0.0.1";
 const POLL_MS = 2;
-/** A loopback datagram takes microseconds; a loaded machine may need longer. */
 const PATIENCE_POLLS = 50;
 
 export async function inspectHostSockets(sleep: (ms: number) => Promise<void>): Promise<HostSockets> {

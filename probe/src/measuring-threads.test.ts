@@ -7,7 +7,6 @@ import { EchoSocket } from "./icmp/echo-socket.ts";
 import { engineConfig, peerAt, until } from "./testing/harness.ts";
 import { createMeasuringThreads } from "./measuring-threads.ts";
 
-/** False if neither ping_group_range nor CAP_NET_RAW permits echoes. */
 const canPing = await loadLibc()
   .then(
     (libc) => {

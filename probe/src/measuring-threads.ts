@@ -17,9 +17,7 @@ import type { Carrier, CarrierEvents } from "./workers/carrier.ts";
 import { SupervisedWorker } from "./workers/supervised-worker.ts";
 import type { FromWorker, ToWorker } from "./engine/messages.ts";
 
-/** Failed starts before an engine opens that count as final. */
 const MAX_FAILED_STARTS = 3;
-/** Maximum wait for an engine's last snapshot. Milliseconds. */
 const STOP_DEADLINE_MS = 2000;
 
 interface MeasuringThreadsDeps {
@@ -32,9 +30,7 @@ interface MeasuringThreadsDeps {
   readonly place?: "threads" | "main";
   /** `node`: never use kernel sockets. @default "auto" */
   readonly sockets?: "auto" | "node";
-  /** @default engine/worker.ts */
   readonly workerUrl?: URL;
-  /** @default icmp/worker.ts */
   readonly icmpWorkerUrl?: URL;
 }
 
@@ -43,7 +39,6 @@ interface Member {
   config: EngineConfig;
   readonly handlers: EngineHandlers;
   peers: readonly ProbePeer[];
-  /** True once opened: nobody waits for the opening any more. */
   wasOpen: boolean;
   failedStarts: number;
   readonly opened: PromiseWithResolvers<void>;
@@ -262,7 +257,6 @@ class SupervisedThreads implements MeasuringThreads {
       timer.abort();
     }
     this.#members.delete(member.id);
-    // Discards what missed the last snapshot.
     this.#icmp.drain(member.id);
     member.opened.reject(closedError("the engine was stopped before it had opened"));
   }

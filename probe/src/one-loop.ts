@@ -20,7 +20,6 @@ import { ResponderHost } from "./responder/responder-host.ts";
 import type { Carrier, CarrierEvents } from "./workers/carrier.ts";
 import { SameThread } from "./workers/same-thread.ts";
 
-/** Period of responder reports and idle checks. Milliseconds. */
 const SWEEP_MS = 500;
 /** End of the start phase: plans, keys, the bus and the compiler are done. Milliseconds. */
 const STARTED_MS = 20_000;
@@ -53,7 +52,6 @@ export class OneLoop {
     return this.#doorbell;
   }
 
-  /** The carrier of the engines; closing it closes the loop. */
   engines(events: CarrierEvents<FromWorker>): Carrier<ToWorker> {
     return new SameThread(events, async (post) => {
       const { loop, kernel, sockets, reason } = await this.#open();
@@ -92,7 +90,6 @@ export class OneLoop {
     return startOnLoop(opening, events);
   }
 
-  /** Call after closing the hosts. */
   async close(): Promise<void> {
     if (this.#sweeps !== null) clearInterval(this.#sweeps);
     if (this.#startPages !== null) clearTimeout(this.#startPages);

@@ -7,7 +7,6 @@ interface PlanKeeperDeps {
   readonly source: PlanSource;
   readonly cache: JsonFile;
   readonly rules: PlanRules;
-  /** Sent to the plan source. */
   keyState(): ProbeKeyState;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,7 +41,6 @@ export class PlanKeeper {
     return this.#confirmedMs === null ? null : (this.#deps.clock.monotonic() - this.#confirmedMs) / 1000;
   }
 
-  /** Loads the plan of an earlier run, if valid. */
   async restore(): Promise<void> {
     try {
       const cached = await this.#deps.cache.read();

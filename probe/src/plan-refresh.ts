@@ -10,9 +10,7 @@ interface PlanRefreshDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly intervalMs: number;
-  /** Resolves with the minimum time until the next refresh, ms. */
   run(signal: AbortSignal): Promise<number>;
-  /** Receives errors of `run`, except its own abortion. */
   onError(error: unknown): void;
 }
 

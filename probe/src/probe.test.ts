@@ -155,7 +155,6 @@ describe("probe", () => {
     const names = new Set(points.map(({ metric }) => metric));
     const { bandwidth, bandwidthTests, bandwidthBytes, ...measured } = PROBE_METRICS;
     expect(names).toEqual(new Set(Object.values(measured)));
-    // No lease was granted here.
     expect([bandwidth, bandwidthTests, bandwidthBytes].filter((name) => names.has(name))).toEqual([]);
     expect(points[0]?.resource).toMatchObject({
       "service.name": "isochrone-probe",

@@ -30,11 +30,9 @@ import type { ProbeConfig } from "./settings.ts";
 
 const MAX_PLAN_BYTES = 1_048_576;
 
-/** Maximum backlog while the bus is away. */
 const MAX_BYTES = 16 * 1024 * 1024;
 /** Spreads the backlog of all probes when the bus returns. */
 const CATCH_UP_SPREAD_MS = 10_000;
-/** Maximum wait for the last records at stop. Milliseconds. */
 const CLOSE_DEADLINE_MS = 2000;
 
 interface ProbeDeps {
@@ -43,13 +41,10 @@ interface ProbeDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** @default the aggregator's graph API */
   readonly planSource?: PlanSource;
-  /** @default the aggregator */
   readonly bandwidthLeases?: BandwidthLeases;
   /** Reads the cards' counters; only with hostNetwork. @default from the kernel */
   readonly readCards?: () => Promise<readonly CardBytes[]>;
-  /** Fetch for the aggregator, for example with a token. @default the platform's fetch */
   readonly fetch?: Fetch;
   /** Threads shared with other probes of the process; not closed with the probe. @default its own */
   readonly thread?: MeasuringThreads;
@@ -58,9 +53,7 @@ interface ProbeDeps {
 export interface Probe extends ComposedService {
   readonly udpPort: number;
   readonly tcpPort: number;
-  /** Port for bandwidth tests; 0: none. */
   readonly bandwidthPort: number;
-  /** Fetches the plan now. */
   refreshPlan(): void;
   ready(): { readonly ready: boolean; readonly reasons: readonly string[] };
 }

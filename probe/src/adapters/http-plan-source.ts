@@ -13,9 +13,7 @@ const MAX_RETRY_AFTER_MS = 600_000;
 interface HttpPlanSourceOptions {
   readonly aggregatorUrl: string;
   readonly node: string;
-  /** Maximum response size read, bytes. @default 1048576 */
   readonly maxBytes?: number;
-  /** Timeout of one request, ms. @default 5000 */
   readonly timeoutMs?: number;
   /** For example one that adds a token. @default the platform's fetch */
   readonly fetch?: Fetch | undefined;

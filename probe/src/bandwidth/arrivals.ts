@@ -8,13 +8,11 @@
 export interface ArrivalBin {
   /** Highest sequence in the bin. Units are numbered from 0 in sending order. */
   readonly lastSequence: number;
-  /** Units that arrived: UDP packets or TCP blocks. */
   readonly units: number;
   /** Units sent after the previous bin's last unit and before this bin's, and missing. */
   readonly lost: number;
   /** The part of `lost` that the receiver's socket buffer dropped: the link carried these units. */
   readonly overflowed: number;
-  /** Payload bytes as counted by the receiver; bytes on the wire once the sender has added headers. */
   readonly bytes: number;
   readonly lastSendNs: number;
   readonly lastArrivalNs: number;
@@ -53,7 +51,6 @@ export class ArrivalCondenser {
     if (arrivalNs - this.#firstArrivalNs >= BIN_NS) this.#close();
   }
 
-  /** Ends the open bin if it began before `beforeNs`. */
   closeOlderThan(beforeNs: number): void {
     if (this.#units > 0 && this.#firstArrivalNs <= beforeNs) this.#close();
   }
@@ -95,7 +92,6 @@ const TCP_BYTES = 20;
 /** The timestamp option that Linux adds to every segment; TCP_INFO's segment size already excludes it. */
 const TCP_OPTION_BYTES = 12;
 
-/** @param segmentBytes payload of a full TCP segment */
 export function wireOverhead(family: 4 | 6, segmentBytes: number): WireOverhead {
   const ip = family === 4 ? 20 : 40;
   const segmentOverhead = ETHERNET_BYTES + ip + TCP_BYTES + TCP_OPTION_BYTES;

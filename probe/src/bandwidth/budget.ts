@@ -9,7 +9,6 @@ export class HourBudget {
     this.#bytesPerHour = bytesPerHour;
   }
 
-  /** @param nowMs from any monotonic clock */
   remaining(nowMs: number): number {
     this.#spent = this.#spent.filter(({ atMs }) => nowMs - atMs < HOUR_MS);
     const spent = this.#spent.reduce((total, { bytes }) => total + bytes, 0);

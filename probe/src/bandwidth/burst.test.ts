@@ -1,4 +1,3 @@
-// Complete tests over simulated links in virtual time.
 import { describe, expect, test } from "vitest";
 import { TEST_RULES, simulate, type LinkModel, type Simulation } from "./testing/simulated-link.ts";
 
@@ -13,7 +12,6 @@ function seeded(seed: number): () => number {
 const tbf = (mbit: number, bucketBytes: number, rest: Partial<LinkModel> = {}): LinkModel => ({
   bitsPerSecond: mbit * 1e6,
   bucketBytes,
-  // The same as `tbf latency 50ms`.
   queueBytes: (mbit * 1e6 * 0.05) / 8 + bucketBytes,
   delayMs: 0.1,
   jitterMs: 0.05,

@@ -31,19 +31,17 @@ const MIN_TOLERANCE_NS = 1 * MS;
 const MAX_TOLERANCE_NS = 4 * MS;
 /** A policed link has no queue to steer by, so it gets slightly more than it passes. */
 const POLICED_EXCESS = 1.15;
-/** Hold time at the maximum allowed rate if no queue forms. */
 const CAPPED_NS = 200 * MS;
 /** The first rate estimate may be wrong for this long. */
 const SETTLE_NS = 60 * MS;
 /** Maximum hold; then the estimate is judged as it is. */
 const MAX_HOLD_NS = 800 * MS;
 /**
- * A link that was full for less than this share of FALSE_KNEE_NS, despite more than its apparent rate, is
+ * A link that was full for less than MIN_FULL_SHARE of this time, despite more than its apparent rate, is
  * faster than it seemed.
  */
 const FALSE_KNEE_NS = 100 * MS;
 const MIN_FULL_SHARE = 0.25;
-/** Hosts that stall this often cannot measure. */
 const MAX_FALSE_KNEES = 3;
 /** Missing reports end the test after this time plus the round trip. */
 const SILENCE_NS = 600 * MS;
@@ -51,12 +49,10 @@ const SILENCE_NS = 600 * MS;
 export interface BurstRules {
   readonly maxBytes: number;
   readonly maxBitsPerSecond: number;
-  /** Maximum time from the first to the last full-sized unit. */
   readonly maxDurationMs: number;
   /** Maximum queue kept on the link, ms. @default 25 */
   readonly maxQueueMs: number;
   readonly roundTripMs: number;
-  /** Bytes on the wire per full-sized and per small unit. */
   readonly unitBytes: number;
   readonly probeBytes: number;
 }
@@ -71,7 +67,9 @@ export interface BurstOutcome {
   readonly result: BandwidthResult;
   readonly reason: string;
   readonly achievedBitsPerSecond: number | null;
-  /** What bounded the rate. With `rate_cap` and `sender` the link may be faster. Null without a rate. */
+  /**
+   * Limiting factor of the rate. With `rate_cap` and `sender` the link may be faster. Null without a rate.
+   */
   readonly limit: "link" | "rate_cap" | "sender" | null;
   readonly estimate: LinkEstimate | null;
   readonly bytes: number;
@@ -90,7 +88,6 @@ export class Burst {
   #verdict: Verdict | null = null;
   #limit: "link" | "rate_cap" | "sender" = "link";
   #estimateRules: EstimateRules = { baseDelayNs: 0, toleranceNs: MIN_TOLERANCE_NS, policed: false };
-  /** First bin used by the estimate. */
   #fullFrom = 0;
   #rate = 0;
   #estimate: LinkEstimate | null = null;
@@ -122,7 +119,6 @@ export class Burst {
     return this.#phase === "ramp" ? this.#rampStep(nowNs) : this.#holdStep(nowNs);
   }
 
-  /** Records units handed to the kernel; sequence numbers continue from the previous ones. */
   sent(nowNs: number, what: "probe" | "data", units: number): void {
     const each = what === "probe" ? this.#rules.probeBytes : this.#rules.unitBytes;
     this.#sent.add(units, each);
@@ -142,12 +138,10 @@ export class Burst {
     if (this.#phase === "hold") this.#judge(nowNs);
   }
 
-  /** Stops from outside: the lease ended, the probe stops, or the connection broke. */
   abort(result: "skipped_busy" | "error", reason: string): void {
     this.#endWith({ result, reason });
   }
 
-  /** -1 before the first unit. */
   get lastSequence(): number {
     return this.#sent.units - 1;
   }
@@ -236,10 +230,6 @@ export class Burst {
     return Math.min(target * this.#queueScale, 0.8 * this.#rules.maxQueueMs * MS);
   }
 
-  /**
-   * Predicted queueing delay of a unit sent now: the last reported delay, plus what was sent since, minus the
-   * elapsed time.
-   */
   #queueNs(nowNs: number): number {
     const last = this.#bins.at(-1);
     if (last === undefined) return 0;
@@ -262,7 +252,6 @@ export class Burst {
     if (busy !== null) this.#endWith({ result: "skipped_busy", reason: busy });
   }
 
-  /** The link is full when arrivals queue or get lost over more than one bin. */
   #lookForKnee(nowNs: number): void {
     const recent = this.#bins.slice(this.#fullFrom);
     const run = fullRun(recent, this.#estimateRules);
@@ -306,7 +295,6 @@ export class Burst {
     if (verdict !== null) this.#endWith(verdict);
   }
 
-  /** A host stall looks like a queue for a moment. */
   #isFalseKnee(nowNs: number): boolean {
     if (nowNs - this.#phaseNs < FALSE_KNEE_NS + 2 * this.#rules.roundTripMs * MS) return false;
     const share = fullShare(this.#bins, this.#estimateRules, FALSE_KNEE_NS);
@@ -333,7 +321,6 @@ export class Burst {
   #finalEstimate(): LinkEstimate | null {
     // Only what was judged, not what arrived later.
     if (this.#limit === "link") return this.#estimate;
-    // No queue formed: every arrival at the fastest rate counts.
     const bins = this.#bins.slice(this.#fullFrom);
     return estimateLink(bins, { ...this.#estimateRules, toleranceNs: Number.NEGATIVE_INFINITY });
   }

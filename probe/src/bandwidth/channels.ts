@@ -8,7 +8,6 @@ const PROBE_PAYLOAD_BYTES = 64;
 /** Assumes a path MTU of at most 1500: cluster traffic rarely crosses larger ones. */
 const MAX_MTU = 1500;
 const MIN_MTU = 576;
-/** Linux socket option numbers that the sockets' own table lacks. */
 const IP_MTU = 14;
 const IPV6_MTU = 24;
 const IPV6_MTU_DISCOVER = 23;
@@ -34,9 +33,7 @@ export interface Channel {
   readonly overhead: WireOverhead;
   readonly unitBytes: number;
   readonly probeBytes: number;
-  /** Hands units to the kernel, numbered from `sequence`. Returns how many it accepted; never throws. */
   send(what: "probe" | "data", sequence: number, units: number, sendNs: number): number;
-  /** Converts the payload bytes counted by a receiver to bytes on the wire. */
   wireBytes(payloadBytes: number, units: number): number;
   close(): void;
 }
@@ -50,7 +47,6 @@ interface ChannelOptions {
   readonly dscp: number;
 }
 
-/** @throws SystemCallError */
 export function openUdpChannel(libc: Libc, options: ChannelOptions): Channel {
   const { family, address, port, bindAddress, token, dscp } = options;
   const socket = KernelSocket.open(libc, {
@@ -115,7 +111,6 @@ class UdpChannel implements Channel {
     return count;
   }
 
-  /** @param taken packets of the batch that left before */
   #refused(taken: number): number {
     // The device cannot segment. The error appears on the first send that needs it.
     if (["EIO", "EINVAL", "EMSGSIZE"].includes(this.#libc.lastError())) this.#sendSingly();
@@ -146,7 +141,6 @@ class UdpChannel implements Channel {
   }
 }
 
-/** Sends over the session's own connection. The caller still owns `socket`. */
 export function openTcpChannel(libc: Libc, socket: KernelSocket, family: 4 | 6): Channel {
   // Without this right, the kernel's autotuning gives more than a request would.
   socket.setOption(SYS.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES);
@@ -195,7 +189,6 @@ class TcpChannel implements Channel {
     this.#libc.free(this.#block);
   }
 
-  /** Returns true if nothing is left over. */
   #flush(): boolean {
     while (this.#from < this.#to) {
       const bytes = Math.min(BLOCKS_PER_CHUNK * this.#blockBytes, this.#to - this.#from);
@@ -207,7 +200,6 @@ class TcpChannel implements Channel {
   }
 }
 
-/** Payload of a full segment, without options. */
 function segmentBytesOf(libc: Libc, socket: KernelSocket): number {
   const info = libc.block(TCP_INFO_BYTES);
   const read = socket.getOptionBytes(SYS.IPPROTO_TCP, SYS.TCP_INFO, info);

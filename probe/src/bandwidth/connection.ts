@@ -14,27 +14,20 @@ import {
 const MAX_QUEUED_BYTES = 262_144;
 
 interface ConnectionHandlers {
-  /** Called before the message body is awaited; false rejects the message. */
   accepts(head: MessageHead): boolean;
-  /** The message is only valid during the call. */
   onMessage(head: MessageHead, message: Buffer): void;
-  /** Called when a data block is complete. */
   onBlock(sequence: number, sendNs: number, bytes: number, arrivalNs: number): void;
 }
 
-/** Message framing on one non-blocking TCP connection. */
 export class Connection {
   readonly socket: KernelSocket;
   readonly #libc: Libc;
   readonly #scratch: Block;
   readonly #outbox: Buffer[] = [];
   #queuedBytes = 0;
-  /** Start of an incomplete message. */
   #carry: Buffer = Buffer.alloc(0);
-  /** The block whose padding is being received. */
   #block = { sequence: 0, sendNs: 0, bytes: 0, left: 0 };
 
-  /** @param scratch may be shared by all connections of a thread */
   constructor(libc: Libc, socket: KernelSocket, scratch: Block) {
     this.#libc = libc;
     this.socket = socket;
@@ -52,7 +45,6 @@ export class Connection {
     return this.flush() && this.#queuedBytes <= MAX_QUEUED_BYTES;
   }
 
-  /** Sends what the kernel accepts. Returns false if the connection is broken. */
   flush(): boolean {
     for (let message = this.#outbox[0]; message !== undefined; message = this.#outbox[0]) {
       const bytes = Math.min(message.length, this.#scratch.bytes.length);

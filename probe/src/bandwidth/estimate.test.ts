@@ -6,7 +6,6 @@ import { judgeQuiet } from "./quiet.ts";
 const RULES: EstimateRules = { baseDelayNs: 1e6, toleranceNs: 1e6, policed: false };
 const UNIT = 1514;
 
-/** Units sent at `sendBits` leave a queue at `bitsPerSecond`; delays grow from `delayMs`. */
 function queued(
   bitsPerSecond: number,
   sendBits: number,

@@ -9,7 +9,6 @@ import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
 /** Shortest span that yields one rate: above the jitter of stamps and timers. Nanoseconds. */
 const WINDOW_NS = 8_000_000;
 const WINDOW_UNITS = 12;
-/** Windows further from the median rate than this many deviations are ignored. */
 const CORE_DEVIATIONS = 3;
 /**
  * A window that deviates by more than this share, and by more units than the next constant, was spoiled by
@@ -22,15 +21,12 @@ const UNITS_OFF = 2.5;
  * up.
  */
 const MIN_SHARE_WINDOWS = 6;
-/** More than the link can carry is not other traffic. */
 const MAX_SHARE = 1.5;
-/** Scales a median absolute deviation to the standard deviation of normal noise. */
 const MAD_TO_SIGMA = 1.4826;
 
 export interface EstimateRules {
   /** Delay of an empty link, between the two unsynchronized clocks. */
   readonly baseDelayNs: number;
-  /** A delay above base plus this means that the unit queued. */
   readonly toleranceNs: number;
   /** A policer drops instead of queueing, so loss indicates a full link, not delay. */
   readonly policed: boolean;
@@ -38,7 +34,6 @@ export interface EstimateRules {
 
 export interface LinkEstimate {
   readonly bitsPerSecond: number;
-  /** Standard error divided by the rate. */
   readonly relativeError: number;
   /**
    * Share of the link used by other traffic, 0 to 1, with its standard error. Derived from how much longer
@@ -46,7 +41,6 @@ export interface LinkEstimate {
    * too little, if the host stalled, and for a policer.
    */
   readonly otherShare: { readonly value: number; readonly error: number } | null;
-  /** Time for which the link was observed full. */
   readonly fullMs: number;
   readonly units: number;
 }
@@ -76,7 +70,6 @@ export function estimateLink(bins: readonly ArrivalBin[], rules: EstimateRules):
   };
 }
 
-/** True if every unit of the bin queued, or the policer was dropping. */
 export function isFull(bin: ArrivalBin, { baseDelayNs, toleranceNs, policed }: EstimateRules): boolean {
   return policed ? bin.lost > bin.overflowed : bin.minDelayNs > baseDelayNs + toleranceNs;
 }

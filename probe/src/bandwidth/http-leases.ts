@@ -13,9 +13,7 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 
 interface HttpLeasesOptions {
   readonly aggregatorUrl: string;
-  /** Timeout of one request, ms. @default 5000 */
   readonly timeoutMs?: number;
-  /** For example one that adds a token. @default the platform's fetch */
   readonly fetch?: Fetch | undefined;
 }
 

@@ -2,22 +2,18 @@
 import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
 import { isFull, type EstimateRules } from "./estimate.ts";
 
-/** Queue growth between two bins that exceeds noise. */
 const GROWTH_NS = 1_000_000;
 
-/** The trailing run of full bins. */
 export function fullRun(bins: readonly ArrivalBin[], rules: EstimateRules): readonly ArrivalBin[] {
   let from = bins.length;
   while (from > 0 && isFull(bins[from - 1]!, rules)) from--;
   return bins.slice(from);
 }
 
-/** True for ongoing losses without a queue. */
 export function isPoliced(bins: readonly ArrivalBin[]): boolean {
   return isLosing(bins) && (bins.at(-1)?.lost ?? 0) > 0;
 }
 
-/** True for more losses than chance explains. */
 export function isLosing(bins: readonly ArrivalBin[]): boolean {
   const lost = bins.reduce((total, bin) => total + bin.lost - bin.overflowed, 0);
   const units = bins.reduce((total, bin) => total + bin.units, 0);

@@ -5,17 +5,13 @@ import type { Refusal } from "./wire.ts";
 
 export interface ReceiverConfig {
   readonly bindAddress: string;
-  /** 0: any free port. */
   readonly port: number;
-  /** The node's own address; tests are bound to it. */
   readonly identity: string;
-  /** Empty: tests are not authenticated. */
   readonly keys: readonly PacketKey[];
   readonly acceptTranslatedSource: boolean;
   /** Upper bounds per test, whatever it requests. */
   readonly maxBytes: number;
   readonly maxMs: number;
-  /** For tests: path of a network namespace to enter first. */
   readonly networkNamespace?: string;
   /** Open sockets of the port; their owner keeps them. @default the receiver opens its own */
   readonly sockets?: ReceiverSockets;
@@ -30,11 +26,9 @@ interface ReceiverSockets {
 
 export interface ReceiverCounts {
   readonly tests: number;
-  /** Bytes of data that arrived. */
   readonly bytes: number;
   /** Keyed by reason; `finished` is a normal end. */
   readonly ends: Readonly<Partial<Record<Refusal, number>>>;
-  /** UDP packets on the port that belong to no test. */
   readonly strangePackets: number;
 }
 
@@ -46,7 +40,6 @@ export type FromReceiver =
   | { readonly type: "opened"; readonly port: number }
   | { readonly type: "failed"; readonly message: string; readonly errno: string }
   | { readonly type: "counts"; readonly counts: ReceiverCounts }
-  /** Idle for `restMs`: the thread ends. */
   | { readonly type: "resting" }
   | { readonly type: "closed" };
 
@@ -69,7 +62,6 @@ export interface SenderTask {
 
 export type SenderResult =
   | { readonly type: "done"; readonly outcome: BurstOutcome }
-  /** The test did not begin. */
   | { readonly type: "refused"; readonly refusal: Refusal }
   | { readonly type: "failed"; readonly message: string };
 

@@ -19,7 +19,6 @@ interface NicPaths {
   readonly sys: string;
 }
 
-/** Reads the default route's interface. Returns null if there is none or it cannot be read. */
 export async function readNic(
   clock: Clock,
   signal: AbortSignal,
@@ -46,7 +45,6 @@ export async function readNic(
   }
 }
 
-/** Parses /proc/net/route: the route to 0.0.0.0/0 with the smallest metric. */
 function defaultInterface(table: string): string | null {
   let best: { readonly name: string; readonly metric: number } | null = null;
   for (const line of table.split("\n").slice(1)) {
@@ -58,7 +56,6 @@ function defaultInterface(table: string): string | null {
   return best?.name ?? null;
 }
 
-/** Parses /proc/net/dev. */
 function countersOf(table: string, name: string): { received: number; sent: number } | null {
   const line = table.split("\n").find((entry) => entry.trim().startsWith(`${name}:`));
   const fields =

@@ -7,7 +7,6 @@ const MAX_LATE_NS = 1_000_000;
 export class Pacer {
   #nextNs = Number.NEGATIVE_INFINITY;
 
-  /** Returns how many units to send now. 0: none before `untilNs`. */
   next(nowNs: number, bitsPerSecond: number, unitBytes: number): { units: number; untilNs: number } {
     const unitNs = (unitBytes * 8e9) / bitsPerSecond;
     // The rate may have risen since the last call, which shortens the wait.

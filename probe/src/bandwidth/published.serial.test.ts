@@ -1,4 +1,3 @@
-// Two complete probes: a bandwidth test's records on the bus and in the metrics.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { isLibcSupported } from "@isochrone/kernel-sockets";
 import { createRegistry, systemClock, systemRandom } from "@isochrone/runtime";

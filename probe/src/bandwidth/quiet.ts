@@ -6,7 +6,6 @@ import { median } from "@isochrone/primitives";
 const QUIET_MS = 0.2;
 /** Longer paths vary more: additional tolerance as a share of the round-trip time. */
 const QUIET_SHARE = 0.05;
-/** An idle path may lose one small packet. */
 const MAX_LOST = 1;
 const MIN_LIGHT_BINS = 8;
 
@@ -19,7 +18,6 @@ interface Quiet {
   readonly noiseNs: number;
 }
 
-/** @param sent small packets sent @throws RangeError if none arrived */
 export function judgeQuiet(bins: readonly ArrivalBin[], sent: number, roundTripMs: number): Quiet {
   if (bins.length === 0) throw new RangeError("quiet check needs at least one arrival, got none");
   const baseDelayNs = Math.min(...bins.map((bin) => bin.minDelayNs));

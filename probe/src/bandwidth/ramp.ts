@@ -23,12 +23,10 @@ export class Ramp {
   #rate: number;
   #startNs = 0;
   #firstSequence = 0;
-  /** First sequence of each rate. */
   readonly #rateStarts: number[] = [];
   #units = 0;
   #heldNs = Number.NaN;
   #attempt = 1;
-  /** Fastest attempt at the current rate. */
   #bestRate = 0;
 
   constructor(maxBitsPerSecond: number, unitBytes: number) {
@@ -41,7 +39,6 @@ export class Ramp {
     return this.#rate;
   }
 
-  /** @param sequence number of the next unit */
   start(nowNs: number, sequence: number): void {
     this.#startNs = nowNs;
     this.#firstSequence = sequence;

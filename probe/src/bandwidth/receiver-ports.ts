@@ -1,9 +1,7 @@
 import { KernelSocket, SYS, SystemCallError, type Libc } from "@isochrone/kernel-sockets";
 import type { ReceiverConfig } from "./messages.ts";
 
-/** Maximum connections without an open test; further ones are closed at once. */
 export const MAX_WAITING = 8;
-/** Room for about 30 ms of 1 Gbit/s. */
 const RECEIVE_BUFFER_BYTES = 8_388_608;
 const BIND_ATTEMPTS = 8;
 
@@ -13,7 +11,6 @@ interface ReceiverPorts {
   readonly port: number;
 }
 
-/** Opens TCP and UDP on one port. @throws SystemCallError */
 export function openPorts(libc: Libc, { port, bindAddress }: ReceiverConfig): ReceiverPorts {
   for (let attempt = 1; ; attempt++) {
     try {

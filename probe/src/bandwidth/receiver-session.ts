@@ -3,7 +3,6 @@ import type { Connection } from "./connection.ts";
 import { MESSAGE, writeBins, writeReason, type OpenRequest, type Refusal } from "./wire.ts";
 
 const MS = 1e6;
-/** A bin is reported after being open for this long. */
 const BIN_AGE_NS = 2 * MS;
 /**
  * Reports are batched up to these bounds: each one costs the tested path an acknowledgement. Exception: a
@@ -12,14 +11,11 @@ const BIN_AGE_NS = 2 * MS;
 const REPORT_BYTES = 16_384;
 const REPORT_NS = 10 * MS;
 const GROWN_NS = 1 * MS;
-/** Time for the last packets to arrive after the sender's finish message. */
 const DRAIN_NS = 300 * MS;
 /** Counted bytes are payload. Only a sender that exceeds its declared bytes is cut off. */
 const BYTES_SLACK = 1.02;
-/** Maximum bins per message. */
 const MAX_BINS = 1000;
 
-/** The receiver's side of one test. Times are ns of the clock that stamps arrivals. */
 export class ReceiverSession {
   readonly connection: Connection;
   readonly request: OpenRequest;

@@ -15,7 +15,6 @@ const IDLE_WAIT_MS = 100;
 const BUSY_WAIT_MS = 1;
 const BUSY_TURNS = 20;
 const REPORT_MS = 1000;
-/** Keeps the thread for the next test of the same node. */
 const REST_MS = 10_000;
 
 const port = parentPort;

@@ -1,4 +1,3 @@
-// The receiver's thread over loopback: who may open a test, and how hostile or slow clients are treated.
 import { createSocket } from "node:dgram";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -71,7 +70,6 @@ async function join(port: number): Promise<{ client: RawClient; request: OpenReq
   return { client, request };
 }
 
-/** Returns the receiver's answer to an open. Null: accepted. */
 async function answerTo(client: RawClient, message: Buffer): Promise<Refusal | null> {
   client.socket.write(message);
   const answer = (await client.bytes(HELLO_BYTES + HEADER_BYTES + 4)).subarray(HELLO_BYTES);
@@ -233,7 +231,6 @@ describe.skipIf(!isLibcSupported())("bandwidth receiver", () => {
     block.set([MESSAGE.data, 1, 0, 0, 0, 0, 0x03, 0xe8]);
     for (let i = 0; i < 20; i++) client.socket.write(block);
     await client.end();
-    // The following reset may overtake the answer.
     await expect
       .poll(() => counts.some(({ ends }) => ends.too_many_bytes === 1), { timeout: 4000 })
       .toBe(true);
@@ -243,7 +240,6 @@ describe.skipIf(!isLibcSupported())("bandwidth receiver", () => {
     "a %s test over loopback keeps to its cap and its bytes",
     async (transport) => {
       const { port } = await start();
-      // A stalled host may read as a busy path: retry.
       let outcome: BurstOutcome | null = null;
       for (let attempt = 0; attempt < 5 && outcome?.result !== "ok"; attempt++) {
         const result = await sendTest(task(port, { transport }), systemClock, never);

@@ -34,7 +34,6 @@ import {
 
 const MS = 1e6;
 const HANDSHAKE_NS = 2000 * MS;
-/** Packets read per call; only their heads are copied. */
 const PACKETS = 64;
 const PACKET_BYTES = 64;
 /** Bytes of a stream read per call. They share one stamp, so keep it small. */
@@ -46,11 +45,9 @@ interface Guest {
   readonly nonce: Uint8Array;
   readonly deadlineNs: number;
   session: ReceiverSession | null;
-  /** Reason to close after this turn. */
   closing: Refusal | "ended" | null;
 }
 
-/** Accepts one test at a time. All work happens in `turn`, in the calling thread. */
 export class Receiver {
   readonly #libc: Libc;
   readonly #config: ReceiverConfig;
@@ -69,7 +66,6 @@ export class Receiver {
   #overflows = 0;
   #counts = noCounts();
 
-  /** @throws RangeError if the identity is not an address */
   constructor(libc: Libc, config: ReceiverConfig, random: (bytes: number) => Buffer) {
     const address = parseAddress(config.identity);
     if (address === null)
@@ -91,7 +87,6 @@ export class Receiver {
     return this.#active !== null;
   }
 
-  /** True if nobody is connected. */
   get isIdle(): boolean {
     return this.#guests.size === 0;
   }
@@ -112,7 +107,6 @@ export class Receiver {
     this.#keyCount = keys.length;
   }
 
-  /** Waits for packets and connections for at most `waitMs` and handles them. */
   turn(waitMs: number): void {
     this.#poller.wait(waitMs);
     const nowNs = this.#now();
@@ -223,7 +217,6 @@ export class Receiver {
     guest.connection.send(writeAccept(request, token, this.#keys, keyId));
   }
 
-  /** Discards what arrived while no test ran. */
   #drain(fd: number): void {
     for (let turns = 0; turns < 1000; turns++) {
       const count = this.#packets.receive(fd, SYS.MSG_TRUNC);
@@ -284,7 +277,6 @@ function accepts({ session }: Guest, { type }: MessageHead): boolean {
   return type === MESSAGE.finish || (type === MESSAGE.data && session.request.transport === "tcp");
 }
 
-/** The message buffer is reused. */
 function copyOf(request: OpenRequest): OpenRequest {
   return {
     ...request,

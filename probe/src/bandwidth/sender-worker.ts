@@ -1,4 +1,3 @@
-// Entry file of a sender's thread; it runs one test and ends.
 import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";

@@ -32,16 +32,13 @@ import {
 const MS = 1e6;
 const CONNECT_MS = 2000;
 const HANDSHAKE_MS = 2000;
-/** Time for the last unit's report, in addition to the round trip. */
 const LAST_REPORT_MS = 500;
-/** Time granted beyond the burst: small packets before it, last packets after it. */
 const SESSION_EXTRA_MS = 3000;
 /** Busy-waits below this: the kernel would wake the thread too late. */
 const SPIN_NS = 100_000;
 const READ_BYTES = 65_536;
 
 interface SenderIo {
-  /** Monotonic, ns. */
   now(): number;
   random(bytes: number): Buffer;
   isAborted(): boolean;
@@ -166,7 +163,6 @@ class TestRun {
     else while (io.now() < untilNs);
   }
 
-  /** Passes reports to the burst, in bytes on the wire. */
   #report(burst: Burst, channel: Channel): void {
     if (this.#bins.length === 0) return;
     const bins = this.#bins.map((bin) => ({ ...bin, bytes: channel.wireBytes(bin.bytes, bin.units) }));
@@ -198,7 +194,6 @@ class TestRun {
     else if (head.type === MESSAGE.end) this.#end = readReason(message) ?? "malformed";
     else if (head.type === MESSAGE.accept && this.#request !== null) {
       this.#token = readAccept(message, this.#request, this.#keys, this.#parts.task.signingKeyId);
-      // The answer was not signed with the key.
       if (this.#token === null) this.#refusal = "bad_hmac";
     } else {
       const bins = readBins(message);
@@ -223,7 +218,6 @@ class TestRun {
   }
 }
 
-/** @throws SystemCallError, or an Error on timeout */
 function connect(libc: Libc, task: SenderTask, family: 4 | 6, io: SenderIo): KernelSocket {
   const socket = KernelSocket.open(libc, {
     family: family === 4 ? SYS.AF_INET : SYS.AF_INET6,

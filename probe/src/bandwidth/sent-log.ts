@@ -1,6 +1,5 @@
 /** Bytes in flight by sequence, for predicting the queue. */
 export class SentLog {
-  /** Bytes sent up to and including each sequence. */
   #cumulative = new Float64Array(4096);
   #units = 0;
 
@@ -16,7 +15,6 @@ export class SentLog {
     return this.#units;
   }
 
-  /** Bytes sent on the wire. */
   get bytes(): number {
     return this.#units === 0 ? 0 : this.#cumulative[this.#units - 1]!;
   }

@@ -1,4 +1,3 @@
-// The service over loopback: leases, budget, one test at a time, published results.
 import { isLibcSupported } from "@isochrone/kernel-sockets";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -16,7 +15,6 @@ import { BandwidthService, type BandwidthSettings } from "./service.ts";
 
 const KEY: PacketKey = { id: 1, secret: Buffer.alloc(32, 1) };
 
-/** Grants the given leases, one at a time. */
 class ListedLeases implements BandwidthLeases {
   readonly released: string[] = [];
   readonly asked: string[] = [];

@@ -21,20 +21,16 @@ const MIN_BURST_MS = 300;
 const MAX_QUEUE_MS = 25;
 /** A smaller budget would end the test before it has a result. */
 const MIN_TEST_BYTES = 262_144;
-/** Maximum prior utilization of the node's own interface. */
 const MAX_NIC_USE = 0.3;
 /** Bounds of the pause requested by the aggregator. */
 const MIN_PAUSE_MS = 1000;
-/** Maximum bytes a receiver grants to one test. */
 const RECEIVER_MAX_BYTES = 4_294_967_296;
 const RECEIVER_MAX_MS = 10_000;
 
 export interface BandwidthSettings {
   readonly node: string;
-  /** The node's own address; tests are bound to it. */
   readonly identity: string;
   readonly bindAddress: string;
-  /** 0: any free port. */
   readonly port: number;
   readonly intervalMs: number;
   readonly bytesPerHour: number;
@@ -42,7 +38,6 @@ export interface BandwidthSettings {
   readonly dscp: number;
   readonly acceptTranslatedSource: boolean;
   readonly hostNetwork: boolean;
-  /** For tests: path of the network namespace that both threads enter. */
   readonly networkNamespace?: string;
 }
 
@@ -51,7 +46,6 @@ interface BandwidthDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly leases: BandwidthLeases;
-  /** Called for every test, including refused ones. */
   onMeasurement(measurement: BandwidthMeasurement): void;
   /** Counts of the receiving side, about once a second while something happens. */
   onReceived?(counts: ReceiverCounts): void;
@@ -65,11 +59,9 @@ interface BandwidthDeps {
 
 interface Keys {
   readonly keys: readonly PacketKey[];
-  /** 0 without keys. */
   readonly signingKeyId: number;
 }
 
-/** Measures bandwidth to peers: requests leases, runs one test at a time, and accepts tests of others. */
 export class BandwidthService {
   readonly #settings: BandwidthSettings;
   readonly #deps: BandwidthDeps;
@@ -103,12 +95,10 @@ export class BandwidthService {
     );
   }
 
-  /** Port that accepts tests; 0 before `start`. */
   get port(): number {
     return this.#port;
   }
 
-  /** Bytes left in this hour's budget. */
   get remainingBytes(): number {
     return this.#budget.remaining(this.#deps.clock.monotonic());
   }
@@ -129,7 +119,6 @@ export class BandwidthService {
     this.#receiver.setKeys(keys);
   }
 
-  /** Aborts a running test and closes the receiver. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#loop;
@@ -153,7 +142,6 @@ export class BandwidthService {
     }
   }
 
-  /** Requests a lease once and runs the test if granted. Returns the time until the next request. */
   async #once(signal: AbortSignal): Promise<number> {
     const { leases, logger } = this.#deps;
     const { node, intervalMs } = this.#settings;
@@ -263,7 +251,7 @@ export class BandwidthService {
 }
 
 type Ended = Omit<BandwidthMeasurement, "node" | "endMs"> & {
-  /** What bounded the achieved rate. */
+  /** Limiting factor of the achieved rate. */
   readonly limit: string | null;
 };
 

@@ -1,4 +1,3 @@
-// Real shapers: two network namespaces, a veth pair, tbf. Skipped if they cannot be created.
 import { spawn, type ChildProcess } from "node:child_process";
 import { isLibcSupported } from "@isochrone/kernel-sockets";
 import { systemClock } from "@isochrone/runtime";
@@ -11,7 +10,6 @@ import { ReceiverThread, sendTest } from "./threads.ts";
 
 const KEY = { id: 1, secret: Buffer.alloc(32, 3) };
 const MAX_BYTES = 200e6;
-/** A busy machine may look like a busy link; the test retries like the service. */
 const ATTEMPTS = 10;
 /** Result of a burst on a starved machine; it says nothing about the link. */
 const HOST_STOOD_STILL = "the own host stood still too often to send evenly";
@@ -19,7 +17,6 @@ const HOST_STOOD_STILL = "the own host stood still too often to send evenly";
 const reason = isLibcSupported() ? whyNoShapedLink() : "kernel sockets need 64-bit Linux";
 if (reason !== null) console.log(`bandwidth on a shaped link is skipped: ${reason}`);
 
-// A host stall spoils a burst, which then reports it: retry once.
 describe.skipIf(reason !== null)("bandwidth on a shaped link", { retry: 1 }, () => {
   let link: ShapedLink;
   let receiver: ReceiverThread;
@@ -129,7 +126,6 @@ describe.skipIf(reason !== null)("bandwidth on a shaped link", { retry: 1 }, () 
 });
 
 const SINK = `require("node:net").createServer((s) => s.resume()).listen(7999)`;
-/** The sink may not listen yet: retry until it does. */
 const STREAM = `
   const block = Buffer.alloc(65536);
   const start = () => {

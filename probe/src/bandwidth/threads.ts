@@ -16,7 +16,6 @@ import type {
 } from "./messages.ts";
 import { openPorts } from "./receiver-ports.ts";
 
-/** Backoff before a dead receiver restarts. Milliseconds. */
 const RESTART = { initialMs: 500, maxMs: 30_000, factor: 2 };
 const CLOSE_DEADLINE_MS = 1000;
 /** Time beyond the test's own bounds before a sender's thread is terminated. Milliseconds. */
@@ -25,7 +24,6 @@ const SENDER_EXTRA_MS = 10_000;
 interface ReceiverThreadDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called about once a second while something happens. */
   onCounts(counts: ReceiverCounts): void;
   /** With a doorbell the thread runs only while somebody is connected. @default none: it always runs */
   readonly doorbell?: Doorbell | null;
@@ -48,7 +46,6 @@ export class ReceiverThread {
     this.#deps = deps;
   }
 
-  /** Resolves with the port. @throws ProbeError `probe_bind_failed` */
   async open(): Promise<number> {
     const { doorbell = null } = this.#deps;
     const port = await (doorbell === null ? this.#start() : this.#openHere(doorbell));
@@ -161,7 +158,6 @@ export class ReceiverThread {
     }
   }
 
-  /** Waits for the next connection. Returns false if the thread must always run. */
   #again(): boolean {
     const { doorbell = null } = this.#deps;
     const { sockets } = this.#config;

@@ -1,17 +1,13 @@
-// Judges an estimate: sufficient, busy with other traffic, or without meaning.
 import type { BandwidthResult } from "@isochrone/telemetry";
 import type { LinkEstimate } from "./estimate.ts";
 
 const ENOUGH = { fullMs: 160, units: 240, relativeError: 0.005, otherShareError: 0.025 } as const;
 /** Share of the required evidence that still allows a verdict when bytes or time run out. */
 const LITTLE = 0.25;
-/** Maximum relative error of an accepted result. */
 const MAX_RELATIVE_ERROR = 0.015;
-/** The same, when the hosts and not the link are the limit. */
 const MAX_HOST_ERROR = 0.1;
 /** Every host can send this fast. A slower one lacked CPU time, which says nothing about the link. */
 const MIN_SENDER_BITS = 500e6;
-/** Share of other traffic from which the link counts as busy. */
 const BUSY_SHARE = 0.05;
 /** Before this the estimate of other traffic is too noisy. */
 const MIN_FULL_MS = 40;
@@ -25,7 +21,6 @@ export interface Verdict {
 
 const OK: Verdict = { result: "ok", reason: "" };
 
-/** Called while the link is held full. Null: continue. */
 export function judgeHold(estimate: LinkEstimate, heldMs: number, policed: boolean): Verdict | null {
   const { otherShare, fullMs, units, relativeError } = estimate;
   const doubt = heldMs > LONG_HOLD_MS ? 1 : 3;
@@ -36,7 +31,6 @@ export function judgeHold(estimate: LinkEstimate, heldMs: number, policed: boole
   return sure && enough ? judgeEnd(estimate) : null;
 }
 
-/** Called when the time is over. */
 export function judgeEnd(estimate: LinkEstimate | null): Verdict {
   if (estimate === null || estimate.fullMs < LITTLE * ENOUGH.fullMs)
     return { result: "error", reason: "the link wasn't full for long enough to tell its rate" };

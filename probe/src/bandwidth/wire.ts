@@ -39,7 +39,6 @@ const TOKEN_BYTES = 16;
 const OPEN_BYTES = HEADER_BYTES + 2 * NONCE_BYTES + 32 + 16 + TAG_BYTES;
 const ACCEPT_BYTES = HEADER_BYTES + 2 * NONCE_BYTES + TOKEN_BYTES + TAG_BYTES;
 const BIN_BYTES = 48;
-/** Bytes of a block before its padding. */
 export const BLOCK_HEAD_BYTES = HEADER_BYTES + 12;
 export const PACKET_HEAD_BYTES = 32;
 const PACKET_MAGIC = 0x49534257;
@@ -65,7 +64,6 @@ export type Refusal = (typeof REFUSALS)[number];
 export interface MessageHead {
   readonly type: number;
   readonly keyId: number;
-  /** Length of the whole message. */
   readonly bytes: number;
 }
 
@@ -92,7 +90,6 @@ export function writeHello(nonce: Uint8Array): Buffer {
   return Buffer.concat([head(MESSAGE.hello, 0, HEADER_BYTES + NONCE_BYTES), nonce]);
 }
 
-/** @param keyId 0: not signed */
 export function writeOpen(request: OpenRequest, keys: Keyring, keyId: number): Buffer {
   const numbers = Buffer.alloc(16);
   numbers.writeBigUInt64BE(BigInt(Math.round(request.maxBytes)), 0);
@@ -135,7 +132,6 @@ export function writeAccept(request: OpenRequest, token: Uint8Array, keys: Keyri
   return signed(Buffer.concat(parts), keys, keyId);
 }
 
-/** Returns the token if the answer matches this request and its key, else null. */
 export function readAccept(
   message: Buffer,
   request: OpenRequest,
@@ -158,7 +154,6 @@ export function writeReason(type: typeof MESSAGE.refuse | typeof MESSAGE.end, re
   return numberMessage(type, REFUSALS.indexOf(reason));
 }
 
-/** Returns null for a reason that this version does not know. */
 export function readReason(message: Buffer): Refusal | null {
   return message.length === HEADER_BYTES + 4 ? (REFUSALS[message.readUInt32BE(HEADER_BYTES)] ?? null) : null;
 }
@@ -167,12 +162,10 @@ export function writeFinish(lastSequence: number): Buffer {
   return numberMessage(MESSAGE.finish, lastSequence);
 }
 
-/** Returns null if malformed. */
 export function readFinish(message: Buffer): number | null {
   return message.length === HEADER_BYTES + 4 ? message.readUInt32BE(HEADER_BYTES) : null;
 }
 
-/** Writes the head of a TCP test's block into `into`. */
 export function writeBlockHead(
   into: Buffer,
   offset: number,
@@ -188,13 +181,11 @@ export function writeBlockHead(
   into.writeDoubleBE(sendNs, offset + 12);
 }
 
-/** Writes the part that all packets of a session share. */
 export function writePacketStart(into: Buffer, offset: number, token: Buffer): void {
   into.writeUInt32BE(PACKET_MAGIC, offset);
   token.copy(into, offset + 4);
 }
 
-/** Writes the part that is specific to one packet. */
 export function writePacketNumbers(into: Buffer, offset: number, sequence: number, sendNs: number): void {
   into.writeUInt32BE(sequence, offset + AT_PACKET);
   into.writeDoubleBE(sendNs, offset + AT_PACKET + 4);

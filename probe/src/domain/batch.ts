@@ -63,7 +63,6 @@ export function toBatch(source: BatchSource, snapshot: EngineSnapshot): MetricsB
   };
 }
 
-/** One bus record: the result of one bandwidth test. Only `ok` has a rate. */
 export function toBandwidthBatch(source: BatchSource, measurement: BandwidthMeasurement): MetricsBatch {
   const { node, transport, result, endMs, durationMs, bytes, achievedBitsPerSecond } = measurement;
   const attributes = { [PROBE_ATTRIBUTES.destinationNode]: node, [PROBE_ATTRIBUTES.transport]: transport };

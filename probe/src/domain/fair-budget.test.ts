@@ -4,7 +4,6 @@ import { FairBudget } from "./fair-budget.ts";
 
 const PER_SECOND = 100_000;
 
-/** Until the rate is known, service is first come, first served. */
 const LEARN_MS = 3_000;
 const MEASURED_MS = 4_000;
 

@@ -1,6 +1,5 @@
 import { TokenBucket } from "@isochrone/primitives";
 
-/** Averaging time of the arrival rate estimate. Milliseconds. */
 const MEMORY_MS = 500;
 /**
  * Share of the budget spent by the lottery. The bucket stays filled, so that chance decides and not the
@@ -16,7 +15,6 @@ const LOTTERY_SHARE = 0.9;
 export class FairBudget {
   readonly #perSecond: number;
   readonly #bucket: TokenBucket;
-  /** Uniform in [0, 1). */
   readonly #random: () => number;
   #arrivalsPerSecond = 0;
   #atMs: number;
@@ -28,7 +26,6 @@ export class FairBudget {
     this.#atMs = nowMs;
   }
 
-  /** Returns false if this arrival is not admitted. */
   take(nowMs: number): boolean {
     const passedMs = Math.max(0, nowMs - this.#atMs);
     this.#atMs = nowMs;

@@ -1,6 +1,5 @@
 import { MAX_PACKET_BYTES, MIN_PACKET_BYTES } from "./packet.ts";
 
-/** Bytes of the length prefix before each packet of a stream. */
 export const FRAME_HEAD_BYTES = 2;
 
 /** Splits a stream into packets. Buffers at most one incomplete packet. */
@@ -34,7 +33,6 @@ export class FrameReader {
       : FRAME_HEAD_BYTES + packetBytes;
   }
 
-  /** Returns false as soon as the length just read is invalid. */
   #emit(onPacket: (packet: Buffer) => void): boolean {
     const wanted = this.#wanted();
     if (wanted === null) return false;

@@ -1,14 +1,11 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { PacketKey } from "../ports/ports.ts";
 
-/** HMAC length in packets: truncated to 16 bytes. */
 export const TAG_BYTES = 16;
-/** Key id of unauthenticated packets; their tag is zeros. */
 const NO_KEY_ID = 0;
 
 const NO_TAG = Buffer.alloc(TAG_BYTES);
 
-/** Block size of SHA-256. */
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 const INNER_PAD = 0x36;
@@ -20,12 +17,10 @@ const OUTER_PAD = 0x5c;
  */
 export class Keyring {
   #keys = new Map<number, PacketHmac>();
-  /** Replaced keys: their packets are verified and answered until `forgetRetired`. */
   #retired = new Map<number, PacketHmac>();
   #signingKeyId = NO_KEY_ID;
   #generation = 0;
 
-  /** @param signingKeyId defaults to the first key's */
   constructor(keys: readonly PacketKey[], signingKeyId: number = keys[0]?.id ?? NO_KEY_ID) {
     this.replace(keys, signingKeyId);
     this.#retired.clear();
@@ -54,7 +49,6 @@ export class Keyring {
     this.#generation++;
   }
 
-  /** Ends the grace period of replaced keys. */
   forgetRetired(): void {
     this.#retired.clear();
   }
@@ -63,7 +57,6 @@ export class Keyring {
     return this.#keys.has(keyId) || this.#retired.has(keyId) || this.#isOpen(keyId);
   }
 
-  /** Writes the tag into the packet's last bytes. The key must exist. */
   sign(keyId: number, packet: Buffer): void {
     const at = packet.length - TAG_BYTES;
     if (this.#isOpen(keyId)) packet.fill(0, at);
@@ -102,9 +95,7 @@ export class Keyring {
  * two to four times as much per packet.
  */
 class PacketHmac {
-  /** The key block, then the message. */
   #inner: Buffer;
-  /** The key block, then the inner digest. */
   readonly #outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
 
   constructor(secret: Uint8Array) {
@@ -116,7 +107,6 @@ class PacketHmac {
     }
   }
 
-  /** Digests the first `bytes` bytes. */
   digest(message: Uint8Array, bytes: number): Buffer {
     const end = BLOCK_BYTES + bytes;
     if (this.#inner.length < end) this.#inner = Buffer.concat([this.#inner], end);

@@ -1,4 +1,3 @@
-/** Number of samples kept. */
 const REMEMBERED = 16;
 
 /**
@@ -11,7 +10,6 @@ export class LeastTime {
   #oldest = 0;
   #ms = 0;
 
-  /** @param fewest minimum number of samples: all of fewer may have been slow */
   constructor(fewest = 1) {
     this.#fewest = fewest;
   }

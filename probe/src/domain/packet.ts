@@ -43,7 +43,6 @@ const AT = {
 
 const UINT32_SPACE = 2 ** 32;
 
-/** Size of a packet without padding. */
 export const MIN_PACKET_BYTES = 84;
 /** Fits the minimum IPv6 path MTU (1280) with headers. */
 export const MAX_PACKET_BYTES = 1200;
@@ -94,7 +93,6 @@ export function setKeyId(packet: Buffer, keyId: number): void {
   packet.writeUInt16BE(keyId, AT.keyId);
 }
 
-/** Writes the sequence into a request and signs it. */
 export function signRequest(packet: Buffer, sequence: number, keys: Keyring): void {
   packet.writeUInt32BE(sequence, AT.sequence);
   keys.sign(packet.readUInt16BE(AT.keyId), packet);

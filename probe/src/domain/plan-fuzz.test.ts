@@ -8,7 +8,6 @@ import { parsePlan } from "./plan.ts";
 const RULES = { node: "a", maxPeers: 20 };
 const ROUNDS = 20_000;
 
-/** Values from hostile and broken programs. */
 const NUMBERS: readonly unknown[] = [0, -1, 1.5, 65_536, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, 7411];
 const TEXTS = ["", "a", "b", "-", "a..b", "__proto__", "constructor", "\u0000", "\ud800", "b".repeat(300)];
 const ADDRESSES = [

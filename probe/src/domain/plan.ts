@@ -8,7 +8,6 @@ export interface PlanRules {
   readonly maxPeers: number;
 }
 
-/** Maximum node name length (DNS subdomain, RFC 1123). */
 const MAX_NAME_LENGTH = 253;
 const NAME = /^[a-zA-Z0-9]([-a-zA-Z0-9._]*[a-zA-Z0-9])?$/;
 
@@ -81,7 +80,6 @@ function checkTogether(peers: readonly ProbePeer[], self: string): void {
   }
 }
 
-/** The canonical text of a validated address. */
 function canonical(address: string): string {
   return Buffer.from(parseAddress(address) ?? []).toString("hex");
 }

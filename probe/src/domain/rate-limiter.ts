@@ -7,7 +7,6 @@ import { TokenBucket, type TokenRate } from "@isochrone/primitives";
 export class RateLimiter {
   readonly #rate: TokenRate;
   readonly #maxSources: number;
-  /** Ordered by last use: the first entry is evicted first. */
   readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(perSecond: number, burst: number, maxSources: number) {
@@ -19,7 +18,6 @@ export class RateLimiter {
     return this.#buckets.size;
   }
 
-  /** Takes a token; returns false if the source has none left. */
   admit(source: string, nowMs: number): boolean {
     const known = this.#buckets.get(source);
     if (known !== undefined) this.#buckets.delete(source);

@@ -1,6 +1,5 @@
 import type { Tally } from "./tally.ts";
 
-/** Times of one received answer, ms. */
 export interface Sample {
   /** From right before the send to the answer in hand, by this thread's clock. */
   readonly applicationMs: number;
@@ -8,9 +7,7 @@ export interface Sample {
   readonly plannedMs: number;
   /** Between the kernel's stamps of departure and arrival; NaN if one is missing. */
   readonly kernelMs: number;
-  /** As claimed by the responder. */
   readonly residenceMs: number;
-  /** Whether this thread stalled before it read the clock. */
   readonly stalled: boolean;
 }
 
@@ -19,7 +16,6 @@ const RESIDENCE_ERROR_MS = 0.02;
 /** Resolution limit: smaller times cannot be told from zero by microsecond clocks. */
 const LEAST_MS = 0.001;
 
-/** Decides which times of an answer are trustworthy, and records those. */
 export class Samples {
   readonly #tally: Tally;
   #warmup: number;

@@ -19,7 +19,6 @@ export class Silence {
     this.#random = random;
   }
 
-  /** Ends the silence: a packet arrived, valid or not. */
   heard(): void {
     this.#renewals = 0;
   }

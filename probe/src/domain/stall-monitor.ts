@@ -22,7 +22,6 @@ export class StallMonitor {
   readonly #beatMs: number;
   /** Until then the thread was running or resting. */
   #aliveMs: number;
-  /** When the next beat is due. */
   #dueMs: number;
   #worstDelayMs = 0;
   #recordAtMs: number;

@@ -2,7 +2,6 @@ import { Distribution, OUTCOMES, type Method, type Outcome } from "@isochrone/te
 import { recordOf } from "@isochrone/primitives";
 import type { DiscardReason, FlowSnapshot } from "../ports/ports.ts";
 
-/** Counts the outcomes of one flow's packets between two snapshots. */
 export class Tally {
   #outcomes = noOutcomes();
   #errors: Record<string, number> = {};
@@ -23,7 +22,6 @@ export class Tally {
     this.#outcomes[outcome] += times;
   }
 
-  /** Counts an outcome with a reason. */
   countError(outcome: "lost" | "corrupt" | "send_error", reason: string, times = 1): void {
     this.#outcomes[outcome] += times;
     this.#errors[reason] = (this.#errors[reason] ?? 0) + times;
@@ -34,7 +32,6 @@ export class Tally {
     this.#errors[reason] = (this.#errors[reason] ?? 0) + 1;
   }
 
-  /** Records a trusted round-trip time. */
   record(rttSeconds: number): void {
     this.#rtt.record(rttSeconds);
     if (this.#lastRttSeconds !== null) {
@@ -44,7 +41,6 @@ export class Tally {
     this.#lastRttSeconds = rttSeconds;
   }
 
-  /** Counts the clock source of a sample. */
   countStamp(by: "kernel" | "user"): void {
     this.#stamps[by]++;
   }
@@ -55,17 +51,14 @@ export class Tally {
     this.#planned.record(fromPlannedSeconds);
   }
 
-  /** Counts the replacement of a socket that lost everything. */
   renewed(): void {
     this.#renewals++;
   }
 
-  /** Routers passed by the newest reply. */
   passed(hops: number): void {
     this.#hops = hops;
   }
 
-  /** Counts a received packet without a trustworthy time. */
   discard(reason: DiscardReason): void {
     this.#outcomes.discarded++;
     this.#discards[reason] = (this.#discards[reason] ?? 0) + 1;
@@ -76,7 +69,6 @@ export class Tally {
     if (ticks > 0) this.#discards[reason] = (this.#discards[reason] ?? 0) + ticks;
   }
 
-  /** Returns everything since the last call. */
   drain(head: { readonly node: string; readonly method: Method; readonly ipFamily: 4 | 6 }): FlowSnapshot {
     const snapshot: FlowSnapshot = {
       ...head,

@@ -32,10 +32,8 @@ export class Transactions {
   readonly #slots: Slot[];
   readonly #timeoutMs: number;
   #next = 0;
-  /** Oldest undecided sequence; all before are decided. */
   #oldest = 0;
   #waiting = 0;
-  /** First sequence after the last answered packet. */
   #silentFrom = 0;
   #unanswered = 0;
 
@@ -62,7 +60,6 @@ export class Transactions {
     return this.#waiting;
   }
 
-  /** Lost packets among those sent since the last {@link heard}. */
   get unanswered(): number {
     return this.#unanswered;
   }
@@ -91,7 +88,6 @@ export class Transactions {
     return pushedOut;
   }
 
-  /** Corrects the send time of the latest packet. */
   restamp(sentMs: number): void {
     const slot = this.#slot(this.#next - 1);
     slot.sentMs = sentMs;
@@ -111,13 +107,11 @@ export class Transactions {
     this.#waiting--;
   }
 
-  /** When the oldest waiting packet times out; null if none waits. */
   nextDeadlineMs(): number | null {
     while (this.#oldest < this.#next && this.#slot(this.#oldest).state !== "waiting") this.#oldest++;
     return this.#oldest < this.#next ? this.#slot(this.#oldest).sentMs + this.#timeoutMs : null;
   }
 
-  /** Declares packets lost that waited longer than the timeout; returns how many. */
   expire(nowMs: number): number {
     let lost = 0;
     for (
@@ -130,7 +124,6 @@ export class Transactions {
     return lost;
   }
 
-  /** Declares all waiting packets lost, for example with their connection. */
   expireAll(): number {
     return this.expire(Number.POSITIVE_INFINITY);
   }

@@ -38,7 +38,6 @@ describe.each(LOOP_KINDS)("tcp_connect on %s sockets", (kind) => {
     await new Promise<void>((resolve) => void server.close(() => resolve()));
   });
 
-  /** Returns the counts once another attempt is decided. */
   async function decided(of: ConnectFlow): Promise<FlowSnapshot> {
     const parts: FlowSnapshot[] = [];
     await until("a decision", () => {

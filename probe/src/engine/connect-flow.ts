@@ -48,7 +48,6 @@ export class ConnectFlow implements Flow, ScheduledSender {
     return this.#tally.drain({ node: this.#peer.node, method: "tcp_connect", ipFamily });
   }
 
-  /** Nothing to sign. */
   prepare(): void {}
 
   send(plannedMs: number): void {
@@ -97,7 +96,6 @@ export class ConnectFlow implements Flow, ScheduledSender {
     this.#end();
   }
 
-  /** Refused, unreachable, or timed out. */
   #failed(reason: string): void {
     if (this.#attempt === null) return;
     this.#tally.countError("lost", reason);

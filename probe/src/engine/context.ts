@@ -5,11 +5,9 @@ import type { EngineConfig, FlowSnapshot } from "../ports/ports.ts";
 import type { Sockets } from "./sockets/port.ts";
 import type { Timetable } from "./timetable.ts";
 
-/** State shared by the flows of one engine. */
 export interface EngineContext {
   readonly config: EngineConfig;
   readonly keys: Keyring;
-  /** This node's identity, 16 bytes. */
   readonly identity: Uint8Array;
   readonly sockets: Sockets;
   readonly timetable: Timetable;
@@ -18,17 +16,13 @@ export interface EngineContext {
   readonly lateness: { current: Distribution };
   /** Multiplier of the send interval for the whole thread. */
   readonly pace: { readonly factor: number };
-  /** Milliseconds, sub-microsecond resolution, monotonic. */
   monotonic(): number;
-  /** Uniform in [0, 1): for phases and backoff, not for secrets. */
   random(): number;
-  /** 64 unpredictable bits. */
   nonce(): bigint;
   /** Runs `run` after reading everything that is readable now. */
   afterPoll(run: () => void): void;
 }
 
-/** One peer measured by one method. */
 export interface Flow {
   start(): void;
   stop(): void;

@@ -17,7 +17,6 @@ export interface LoopChoice {
 }
 
 interface LoopPlace {
-  /** Wraps libc before any descriptor is opened. */
   readonly track?: (libc: Libc) => Libc;
   /** The process's main thread, which does other Node work too. @default false */
   readonly isMain?: boolean;
@@ -27,7 +26,6 @@ interface LoopPlace {
 /** Poll timeout on the main thread when we cannot tell whether Node.js has pending work. Milliseconds. */
 const BLIND_TURN_MS = 10;
 
-/** Opens a loop on kernel sockets, or on Node's if those are unavailable. */
 export async function createLoop(
   deps: LoopDeps,
   wanted: "auto" | "node" = "auto",

@@ -6,13 +6,9 @@ import { NodeEngine } from "./node-engine.ts";
 
 interface HostDeps {
   readonly loop: Loop;
-  /** Milliseconds, sub-microsecond resolution, monotonic. */
   monotonic(): number;
-  /** Wall time, ms since the epoch. */
   now(): number;
-  /** Uniform in [0, 1). */
   random(): number;
-  /** 64 unpredictable bits. */
   nonce(): bigint;
   post(message: FromWorker): void;
 }
@@ -87,7 +83,6 @@ export class EngineHost {
     this.#deps.post({ type: "closed", engine: id });
   }
 
-  /** Reports a failure of one task; the thread continues. */
   fault(error: unknown): void {
     this.#deps.post({ type: "fault", message: reasonOf(error) });
   }

@@ -11,7 +11,6 @@ import { createMeasuringThreads } from "../measuring-threads.ts";
 const METHODS: readonly Method[] = ["udp_rr", "tcp_rr", "tcp_connect"];
 const NEXT_KEY = { id: 2, secret: Buffer.alloc(32, 0x33) };
 
-/** Prevents losses on a busy machine. */
 const PATIENT = { timeoutMs: 10_000 };
 
 describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
@@ -102,7 +101,6 @@ describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
       await until("more traffic", () => count("sent") > sent + 60);
     }
     await asker.stop();
-    // Only requests in flight at the stop have no answer.
     expect(count("lost") + count("corrupt") + count("send_error")).toBe(0);
     expect(count("received")).toBeGreaterThan(count("sent") - 10);
   });
@@ -141,7 +139,6 @@ describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
     const asker = await thread.createEngine(engineConfig({ methods: METHODS }), {
       onSnapshot: (snapshot) => snapshots.push(snapshot),
     });
-    // The kernel refuses packets to the broadcast address.
     asker.setPeers([peerAt({}, { address: "255.255.255.255", identity: "127.0.0.9" })]);
     await until("failures", () =>
       METHODS.every((method) => count("send_error", method) + count("lost", method) > 5),

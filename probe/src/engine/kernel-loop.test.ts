@@ -5,7 +5,6 @@ import type { Loop } from "./loop.ts";
 
 const BOUND_MS = 40;
 
-/** Blocks the thread like a long garbage collection. */
 function blockFor(ms: number): void {
   for (const endMs = performance.now() + ms; performance.now() < endMs;);
 }
@@ -87,8 +86,6 @@ test.runIf(isLibcSupported())(
       yieldToNode: (run) => void setImmediate(run),
     });
     const monitor = loop.watch(10);
-    // Two turns of pure waiting. A busy machine may wake the thread late, but not by hundreds of
-    // milliseconds.
     let turns = 0;
     const count = (): void => {
       turns++;

@@ -14,11 +14,9 @@ interface KernelLoopDeps extends LoopDeps {
   readonly libc: Libc;
   /** Becomes readable when Node's loop has work, which ends the turn. @default none */
   readonly nodeFd?: number;
-  /** Maximum duration of a turn before Node runs. @default 100 ms */
   readonly turnMs?: number;
   /** Lets Node run its pending work, then calls `run`. */
   yieldToNode(run: () => void): void;
-  /** Called at the end of each turn. */
   onTurn?(): void;
 }
 
@@ -49,7 +47,6 @@ export class KernelLoop implements Loop {
     for (let i = 0; i < monitors.length; i++) monitors[i]!.beat(nowMs);
   };
 
-  /** @throws SystemCallError if the kernel provides no socket */
   constructor(deps: KernelLoopDeps) {
     const { libc, monotonic, onError, turnMs = TURN_MS } = deps;
     this.#deps = deps;
@@ -107,7 +104,6 @@ export class KernelLoop implements Loop {
     this.#deps.libc.free(this.#wakeCount);
   }
 
-  /** Called when a message arrived. */
   #wake(): void {
     this.#deps.libc.read(this.wakeFd, this.#wakeCount, 8);
     this.yieldSoon();

@@ -1,4 +1,3 @@
-// Messages between the main thread and the measuring thread.
 import type { EngineConfig, EngineSnapshot, PacketKey, ProbePeer } from "../ports/ports.ts";
 
 export type ToWorker =
@@ -10,7 +9,6 @@ export type ToWorker =
       readonly keys: readonly PacketKey[];
       readonly signingKeyId: number;
     }
-  /** Applies to all engines. */
   | { readonly type: "pace"; readonly factor: number }
   | { readonly type: "close"; readonly engine: number };
 
@@ -21,5 +19,4 @@ export type FromWorker =
   | { readonly type: "failed"; readonly engine: number; readonly message: string }
   | { readonly type: "snapshot"; readonly engine: number; readonly snapshot: EngineSnapshot }
   | { readonly type: "closed"; readonly engine: number }
-  /** A task failed; the thread continues. */
   | { readonly type: "fault"; readonly message: string };

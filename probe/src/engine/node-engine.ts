@@ -8,7 +8,6 @@ import { TcpFlow } from "./tcp-flow.ts";
 import type { Appointment } from "./timetable.ts";
 import { UdpFlow } from "./udp-flow.ts";
 
-/** Methods of this thread; ICMP has its own. */
 const FLOWS: readonly (readonly [Method, FlowKind])[] = [
   ["udp_rr", { portOf: (peer) => peer.udpPort, open: (context, peer) => new UdpFlow(context, peer) }],
   ["tcp_rr", { portOf: (peer) => peer.tcpPort, open: (context, peer) => new TcpFlow(context, peer) }],
@@ -26,7 +25,6 @@ interface FlowKind {
 /** Timeouts for which a replaced key still verifies, so that late answers are recognized. */
 const RETIRED_TIMEOUTS = 3;
 
-/** Shared with the other engines of the thread. */
 interface NodeEngineDeps extends Pick<
   EngineContext,
   "sockets" | "timetable" | "stalls" | "pace" | "monotonic" | "random" | "nonce" | "afterPoll"
@@ -37,7 +35,6 @@ interface NodeEngineDeps extends Pick<
   onSnapshot(snapshot: EngineSnapshot): void;
 }
 
-/** One node's engine inside the measuring thread: its flows and snapshots. */
 export class NodeEngine {
   readonly #config: EngineConfig;
   readonly #deps: NodeEngineDeps;
@@ -95,7 +92,6 @@ export class NodeEngine {
     this.#forgetKeys = this.#deps.timetable.at(forgetAtMs, () => this.#context.keys.forgetRetired());
   }
 
-  /** Publishes the rest, then closes everything. */
   close(): void {
     this.#publish?.cancel();
     this.#forgetKeys?.cancel();

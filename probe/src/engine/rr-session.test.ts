@@ -18,7 +18,6 @@ function open(values: Partial<TestContext> = {}, warmupPackets = 0): { session: 
   return { session: new RrSession(context, peerAt({}), "udp_rr"), nowMs: context.monotonic() };
 }
 
-/** The answer of an honest responder that held the packet for `residenceMs`. */
 function answerTo(request: Buffer, residenceMs = 0): Buffer {
   const packet = Buffer.from(request);
   turnIntoResponse(packet, residenceMs * 1e6);

@@ -41,14 +41,12 @@ export class RrSession {
   readonly #transactions: Transactions;
   readonly #tally = new Tally();
   #signedSequence = -1;
-  /** Key generation of the current signature. */
   #signedGeneration = -1;
   readonly #samples: Samples;
   readonly #onTimeout: (lost: number) => void;
   #expiry: Appointment | null = null;
   #stopped = false;
 
-  /** @param onTimeout called with the transactions just declared lost */
   constructor(
     context: EngineContext,
     peer: ProbePeer,
@@ -84,17 +82,14 @@ export class RrSession {
     return this.#tally;
   }
 
-  /** Unanswered transactions that have not timed out. */
   get waiting(): number {
     return this.#transactions.waiting;
   }
 
-  /** Lost requests among those sent since the peer's last packet. */
   get unanswered(): number {
     return this.#transactions.unanswered;
   }
 
-  /** Resets `unanswered` for a new socket. */
   renewed(): void {
     this.#transactions.heard();
     this.#tally.renewed();
@@ -111,7 +106,6 @@ export class RrSession {
     this.#signedGeneration = keys.generation;
   }
 
-  /** The signed request; the buffer is reused for the next one. */
   get request(): Buffer {
     this.prepare();
     return this.#request;
@@ -134,12 +128,10 @@ export class RrSession {
     this.#transactions.restamp(sentMs);
   }
 
-  /** Records the kernel's departure stamp. */
   departed(sequence: number, kernelNs: number): void {
     this.#transactions.departed(sequence, kernelNs);
   }
 
-  /** Undoes the latest `begin`: the kernel refused the packet. */
   sendFailed(reason: string): void {
     this.#transactions.takeBack();
     this.#tally.count("sent", -1);
@@ -152,7 +144,6 @@ export class RrSession {
     this.#tally.countError("lost", reason, ticks);
   }
 
-  /** Declares all waiting requests lost, for example with their connection. */
   loseAll(reason: string): void {
     const lost = this.#transactions.expireAll();
     if (lost > 0) this.#tally.countError("lost", reason, lost);

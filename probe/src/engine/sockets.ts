@@ -1,7 +1,5 @@
 import { codeOf } from "@isochrone/primitives";
 
-// Helpers for opening sockets through Node.
-
 /** The system's error name (ECONNREFUSED, …): a bounded set, fit for a metric label. */
 export function errnoOf(error: unknown): string {
   return codeOf(error) ?? "unknown";

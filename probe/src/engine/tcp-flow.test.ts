@@ -66,7 +66,6 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
     return opened;
   }
 
-  /** A hostile or broken peer. */
   async function serve(onConnection: (socket: Socket) => void): Promise<number> {
     const opened = createServer((socket) => {
       sockets.push(socket);
@@ -115,7 +114,6 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
           first = false;
         });
       });
-      // The relay's address is not the asker's.
       await responder.close();
       responder = await openResponder({ acceptTranslatedSource: true });
       const opened = await openFlow(port);

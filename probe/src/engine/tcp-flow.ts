@@ -6,7 +6,6 @@ import { RrSession } from "./rr-session.ts";
 import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";
 import type { StreamSocket } from "./sockets/port.ts";
 
-/** Backoff between connection attempts, doubled with each failure. Milliseconds. */
 const BACKOFF = { initialMs: 250, maxMs: 8000, factor: 2 };
 /**
  * After so many consecutive losses, reconnecting is faster than the old connection's retransmission timer.
@@ -25,7 +24,6 @@ export class TcpFlow implements Flow, ScheduledSender {
   readonly #onAnswer: () => void;
   #socket: StreamSocket | null = null;
   #state: "closed" | "connecting" | "open" = "closed";
-  /** Why there is no connection; reason of transactions lost meanwhile. */
   #reason = "not_connected";
   #retryAtMs = 0;
   #failures = 0;
@@ -35,7 +33,6 @@ export class TcpFlow implements Flow, ScheduledSender {
   #lossesInRow = 0;
   #unexpected = 0;
 
-  /** @param onAnswer called after each timely answer */
   constructor(context: EngineContext, peer: ProbePeer, onAnswer: () => void = () => {}) {
     this.#context = context;
     this.#peer = peer;
@@ -54,7 +51,6 @@ export class TcpFlow implements Flow, ScheduledSender {
     this.#schedule.start();
   }
 
-  /** `start` without the schedule, for callers that send themselves. */
   open(): void {
     this.#connect();
   }

@@ -1,6 +1,5 @@
 import { MinHeap } from "@isochrone/primitives";
 
-/** A task that can be cancelled. */
 export interface Appointment {
   cancel(): void;
 }
@@ -33,7 +32,6 @@ export class Timetable {
     this.#deps = deps;
   }
 
-  /** Runs `run` at `atMs` of the monotonic clock or as soon as possible afterwards. */
   at(atMs: number, run: () => void): Appointment {
     const entry: Entry = { run };
     this.#heap.push(atMs, entry);
@@ -46,7 +44,6 @@ export class Timetable {
     };
   }
 
-  /** Time of the first due task; infinite without one. */
   get dueMs(): number {
     return this.#heap.nextKey;
   }

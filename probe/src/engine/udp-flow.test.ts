@@ -14,7 +14,6 @@ import {
 import { UdpMiddlebox, passOn } from "../testing/udp-middlebox.ts";
 import { UdpFlow } from "./udp-flow.ts";
 
-/** Long enough for a busy machine to answer in time. */
 const TIMEOUT_MS = 1_000;
 
 let responder: TestResponder;
@@ -39,7 +38,6 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
     await responder.close();
   });
 
-  /** Sends packets one by one, each after the previous one passed the relay. */
   async function send(packets: number): Promise<void> {
     for (let i = 0; i < packets; i++) {
       const before = box.requests;
@@ -49,7 +47,6 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
     }
   }
 
-  /** Returns all outcomes once nothing waits. */
   async function settled(packets: number): Promise<FlowSnapshot> {
     const total = emptyTotal();
     await until("every packet to be decided", () => {

@@ -5,7 +5,6 @@ import { RrSession } from "./rr-session.ts";
 import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";
 import type { DatagramSocket } from "./sockets/port.ts";
 
-/** Delay before reopening a broken socket. Milliseconds. */
 const REOPEN_MS = 1000;
 
 /**
@@ -21,15 +20,12 @@ export class UdpFlow implements Flow, ScheduledSender {
   readonly #onAnswer: () => void;
   readonly #silence: Silence;
   #socket: DatagramSocket | null = null;
-  /** Takes over once open; the current socket keeps sending until then. */
   #successor: DatagramSocket | null = null;
   #connected = false;
-  /** Errno of the last failure to open the socket. */
   #openError = "not_open";
   #reopenAtMs = 0;
   #stopped = false;
 
-  /** @param onAnswer called after each timely answer */
   constructor(context: EngineContext, peer: ProbePeer, onAnswer: () => void = () => {}) {
     this.#context = context;
     this.#peer = peer;
@@ -48,7 +44,6 @@ export class UdpFlow implements Flow, ScheduledSender {
     this.#schedule.start();
   }
 
-  /** `start` without the schedule, for callers that send themselves. */
   open(): void {
     this.#connected = false;
     this.#socket = this.#opened();

@@ -5,10 +5,8 @@ import { Timetable, type Appointment } from "./timetable.ts";
 
 /** Heartbeat period of the thread; below the smallest stall bound. Milliseconds. */
 const BEAT_MS = 8;
-/** Maximum delay of setTimeout. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** Node's own event loop. */
 export class UserSpaceLoop implements Loop {
   readonly sockets: UserSpaceSockets;
   readonly timetable: Timetable;

@@ -29,7 +29,6 @@ const fault = (error: unknown): void => post({ type: "fault", message: reasonOf(
 const monotonic = (): number => performance.now();
 const { share, sockets: wanted } = workerData as Start;
 const shared = new WorkerShare(share);
-// Messages that arrive meanwhile wait in the port.
 const { loop, sockets, reason, wakeFd } = await createLoop({ monotonic, onError: fault }, wanted, {
   track: (libc) => trackDescriptors(libc, shared.descriptors),
 });

@@ -6,7 +6,6 @@ export function canonicalAddress(text: string): { readonly address: string; read
   const bytes = parseAddress(text);
   if (bytes === null) throw new RangeError(`ICMP target must be an IP address, got ${JSON.stringify(text)}`);
   const family = familyOf(bytes);
-  // A struct sockaddr, as read by `ipOf`.
   const view = new DataView(new ArrayBuffer(28));
   view.setUint16(0, family === 4 ? SYS.AF_INET : SYS.AF_INET6, true);
   new Uint8Array(view.buffer).set(family === 4 ? bytes.subarray(12) : bytes, family === 4 ? 4 : 8);

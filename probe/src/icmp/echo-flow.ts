@@ -18,13 +18,11 @@ export class EchoFlow {
   readonly options: EchoFlowOptions;
   readonly route: EchoRoute;
   readonly remembered: number;
-  /** False once removed by its engine. */
   active = true;
   readonly #transactions: Transactions;
   readonly #tally = new Tally();
   #dueMs: number;
   #warmup: number;
-  /** Reasons given by ICMP errors for waiting packets. */
   readonly #reasons: string[] = [];
   #stamped = { kernel: 0, user: 0 };
 
@@ -42,7 +40,6 @@ export class EchoFlow {
     return this.#dueMs;
   }
 
-  /** Time of the next send or timeout. */
   get nextMs(): number {
     return Math.min(this.#dueMs, this.#transactions.nextDeadlineMs() ?? Number.POSITIVE_INFINITY);
   }

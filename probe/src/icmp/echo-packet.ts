@@ -4,9 +4,7 @@
 // sockets get packets before the kernel checks them.
 import { BPF, type FilterInstruction } from "@isochrone/kernel-sockets";
 
-/** Type, code, checksum, id, sequence. */
 export const ECHO_HEADER_BYTES = 8;
-/** Bytes of the payload that identify the packet. */
 const ECHO_IDENTITY_BYTES = 16;
 export const MAX_PAYLOAD_BYTES = 1472;
 
@@ -38,7 +36,6 @@ const FOREIGN: EchoReply = { kind: "foreign" };
 
 interface Template {
   readonly bytes: Buffer;
-  /** Sum of the 16-bit words with sequence zero. */
   readonly sum: number;
 }
 
@@ -47,7 +44,6 @@ export class EchoCodec {
   readonly #nonceHigh: number;
   readonly #nonceLow: number;
   readonly #pattern = Buffer.from(Array.from({ length: MAX_PAYLOAD_BYTES }, (_, i) => (i * 167 + 29) & 0xff));
-  /** Keyed by payload size. */
   readonly #templates = new Map<number, Template>();
 
   constructor(identity: EchoIdentity) {
@@ -122,7 +118,6 @@ export class EchoCodec {
  * wakes the thread.
  */
 export function filterById(family: 4 | 6, id: number): FilterInstruction[] {
-  // Raw IPv4 sockets see the IP header too.
   const loadId =
     family === 4
       ? [

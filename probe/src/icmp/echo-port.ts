@@ -1,10 +1,7 @@
-// The scheduling loop's interface to an echo sender.
-
 export interface EchoTarget {
   readonly address: string;
   readonly family: 4 | 6;
   readonly dscp: number;
-  /** Without ICMP and IP headers. */
   readonly payloadBytes: number;
 }
 
@@ -32,13 +29,11 @@ export interface ReceivedEcho {
 }
 
 export interface EchoRoute {
-  /** Queues a packet for the next `flush`. */
   queue(number: number): void;
   close(): void;
 }
 
 export interface EchoPort {
-  /** Clock source of the port's times. */
   readonly stampedBy: "kernel" | "user";
   open(target: EchoTarget): EchoRoute;
   flush(handlers: EchoHandlers): void;
@@ -48,7 +43,6 @@ export interface EchoPort {
    * port.
    */
   wait(timeoutMs: number): boolean;
-  /** Blocks for `ms`, whatever arrives. Returns false as above. */
   nap(ms: number): boolean;
   close(): void;
 }

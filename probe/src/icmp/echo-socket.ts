@@ -20,20 +20,17 @@ import type { EchoHandlers } from "./echo-port.ts";
 const SEND_SLOTS = 32;
 const RECEIVE_SLOTS = 32;
 const ERROR_SLOTS = 32;
-/** Largest payload plus the longest IPv4 header. */
 const DATA_BYTES = 2048;
 /** Only the beginning of the packet quoted in an ICMP error is needed. */
 const QUOTE_BYTES = 64;
 const MIN_QUOTE_BYTES = 8;
 const NONCE_QUOTE_BYTES = 16;
 const RECEIVE_BUFFER_BYTES = 4 << 20;
-/** Sends with an outstanding stamp; a power of two. */
 const STAMP_RING = 1 << 16;
 const ECHO_REPLY_V4 = 0;
 const ECHO_REPLY_V6 = 129;
 /** struct icmp6_filter: one bit per type, 1 = blocked. */
 const ICMP6_FILTER_BYTES = 32;
-/** Usual initial hop limits. */
 const USUAL_HOP_LIMITS = [64, 128, 255];
 
 export type SocketMode = "datagram" | "raw";
@@ -44,7 +41,6 @@ interface EchoSocketOptions {
   /** Used on raw sockets; the kernel assigns one to datagram sockets. */
   readonly id: number;
   readonly nonce: bigint;
-  /** Tried in this order. @default ["datagram", "raw"] */
   readonly modes?: readonly SocketMode[];
 }
 
@@ -61,9 +57,7 @@ export class EchoSocket {
   readonly #sends: SendBatch;
   readonly #replies: ReceiveBatch;
   readonly #errors: ReceiveBatch;
-  /** Numbers of the packets in `#sends`. */
   readonly #queued: number[] = [];
-  /** Packet numbers by the kernel's send counter. */
   readonly #numberOfSend = new Uint32Array(STAMP_RING);
   #sendCount = 0;
 
@@ -87,7 +81,6 @@ export class EchoSocket {
     return this.#socket.fd;
   }
 
-  /** Queues a packet; a full batch is flushed at once. */
   queue(number: number, to: SocketAddress, payloadBytes: number, handlers: EchoHandlers): void {
     if (this.#sends.full) this.flush(handlers);
     this.#codec.write(this.#sends.add(ECHO_HEADER_BYTES + payloadBytes, to), number);
@@ -208,7 +201,6 @@ export class EchoSocket {
   #judge(slot: number, handlers: EchoHandlers): void {
     const { bytes } = this.#replies.data;
     const from = slot * DATA_BYTES;
-    // Raw IPv4 sockets include the IP header.
     const header = this.mode === "raw" && this.#family === 4 ? (bytes[from]! & 15) * 4 : 0;
     const length = this.#replies.length(slot) - header;
     const reply = this.#codec.read(bytes, from + header, length);

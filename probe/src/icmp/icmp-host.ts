@@ -9,9 +9,7 @@ import type { FromIcmp, IcmpReport, IcmpTask, ToIcmp } from "./messages.ts";
 
 /** Maximum blocking time while replies are due; messages wait as long. Milliseconds. */
 const MAX_WAIT_MS = 20;
-/** Maximum sleep without due work. Milliseconds. */
 const MAX_SLEEP_MS = 200;
-/** Maximum interval between checks for messages. Milliseconds. */
 const YIELD_MS = 10;
 /** Report interval per flow, up to the bound: reports cost time per flow. Milliseconds. */
 const REPORT_MS_PER_FLOW = 1;
@@ -20,7 +18,6 @@ const MAX_REPORT_MS = 5000;
 /** Packets remembered by number: minimum and maximum, powers of two. */
 const REMEMBERED_PACKETS = 1 << 10;
 const MAX_REMEMBERED_PACKETS = 1 << 17;
-/** Maximum packets sent at once, for example after a stall. */
 const MAX_BURST = 32;
 /**
  * Above this packet rate a wake-up per packet costs too much; kernel stamps do not depend on reading times.
@@ -29,7 +26,6 @@ const MAX_BURST = 32;
 const DENSE_PER_SECOND = 1000;
 /** Below this packet rate flows share wake-ups; above it they are spread to avoid bursts. Per second. */
 const SHARED_PER_SECOND = 100;
-/** Send and read batching period at high rates. Milliseconds. */
 const DENSE_NAP_MS = 1;
 const LOOPBACK = "127.0.0.1";
 
@@ -53,19 +49,14 @@ interface Member {
 export class IcmpHost implements EchoHandlers {
   readonly #deps: IcmpHostDeps;
   readonly #members = new Map<number, Member>();
-  /** Every active flow once, by next time. */
   readonly #due = new MinHeap<EchoFlow>();
   readonly #inFlight = new InFlightRing(REMEMBERED_PACKETS);
-  /** Unanswered packets of active flows. */
   #waiting = 0;
   #flowCount = 0;
-  /** Packets remembered by the flows themselves. */
   #remembered = 0;
-  /** Packets per second of all flows together. */
   #rate = 0;
   #reportMs = 0;
   #running = false;
-  /** The last sends reached MAX_BURST. */
   #burst = false;
   /** Packets sent before this time use the thread's clock: the port's has stepped since. */
   #clockStepMs = Number.NEGATIVE_INFINITY;
@@ -191,7 +182,6 @@ export class IcmpHost implements EchoHandlers {
   }
 
   #end(flow: EchoFlow): void {
-    // The heap entry stays until due.
     flow.active = false;
     flow.route.close();
     this.#waiting -= flow.waiting;
@@ -218,7 +208,6 @@ export class IcmpHost implements EchoHandlers {
     }
   }
 
-  /** Returns the number of packets sent. */
   #sendDue(nowMs: number): number {
     let sends = 0;
     this.#burst = false;

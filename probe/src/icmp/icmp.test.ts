@@ -3,15 +3,12 @@ import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "./echo-port.
 import { IcmpHost } from "./icmp-host.ts";
 import type { FromIcmp, IcmpReport, IcmpTask } from "./messages.ts";
 
-/** A network whose replies a test controls. */
 class FakeNetwork implements EchoPort {
   readonly stampedBy = "kernel";
   nowMs = 0;
   sends = 0;
-  /** Open routes. */
   routes = 0;
   refuse: string | null = null;
-  /** Kernel round trip and additional reading delay, ms; null: no reply. */
   reply: (sequence: number) => {
     readonly kernelMs: number;
     readonly readAfterMs: number;
@@ -20,7 +17,6 @@ class FakeNetwork implements EchoPort {
     readonly copies?: number;
   } | null = () => ({ kernelMs: 1, readAfterMs: 2 });
   stamps = true;
-  /** Called when the host reads, for example to inject errors. */
   onDrain: (handlers: EchoHandlers) => void = () => {};
   readonly reports: IcmpReport[] = [];
   readonly host: IcmpHost;
@@ -293,7 +289,6 @@ describe("ICMP host", () => {
     expect(sent).toBeGreaterThanOrEqual(3 * flows - 20);
     expect(sent).toBeLessThanOrEqual(3 * flows + 50);
     expect(received).toBeGreaterThan(sent - 50);
-    // Packets between two message checks (10 ms): about a hundredth of a second's packets.
     expect(biggest).toBeLessThan(flows / 20);
   });
 

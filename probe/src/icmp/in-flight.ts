@@ -4,9 +4,8 @@ interface InFlight {
   readonly flow: EchoFlow;
   /** The flow's own count; -1: the port has not accepted the packet. */
   readonly sequence: number;
-  /** Monotonic, before the send. */
   readonly sentMs: number;
-  /** By the port's clock; NaN: none yet. */
+  /** Time by the port's clock; NaN: none yet. */
   readonly departedNs: number;
 }
 
@@ -20,12 +19,10 @@ export class InFlightRing {
   #departedNs = new Float64Array();
   #next = 0;
 
-  /** @param size a power of two, so that places survive wrap-around */
   constructor(size: number) {
     this.grow(size);
   }
 
-  /** Enlarges the ring if needed. @param size a power of two */
   grow(size: number): void {
     if (size <= this.#size) return;
     const before = { size: this.#size, flows: this.#flows, numbers: this.#numbers };
@@ -47,7 +44,6 @@ export class InFlightRing {
     }
   }
 
-  /** Adds a packet and returns its number. */
   add(flow: EchoFlow, sentMs: number): number {
     const number = this.#next;
     this.#next = (number + 1) >>> 0;

@@ -102,7 +102,6 @@ describe.skipIf(libc === null)("echoes by the kernel's sockets", () => {
     const { echoes, notes } = echoesOf();
     const to = (address: string): ReturnType<KernelEchoes["open"]> =>
       echoes.open({ address, family: 4, dscp: 0, payloadBytes: 56 });
-    // Broadcast without SO_BROADCAST.
     const [good, bad] = [to("127.0.0.1"), to("255.255.255.255")];
     for (let number = 0; number < 40; number++) (number % 4 === 1 ? bad : good).queue(number);
     echoes.flush(notes);
@@ -192,7 +191,6 @@ describe.skipIf(libc === null)("echoes by the kernel's sockets", () => {
     send(asker, 1);
     send(other, 2);
     expect([...notes.replies.keys()]).toEqual([1, 2]);
-    // The reply and the stamp of the request.
     expect(messages).toBe(2);
     for (const socket of [asker, other]) socket.close();
     real.free(to.block);

@@ -5,14 +5,11 @@ import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "./echo-port.
 
 /** Maximum relative drift of the kernel's clock while it is slewed. */
 const MAX_SLEW = 500e-6;
-/** Tolerance between two clock readings. Nanoseconds. */
 const STEP_NS = 100_000;
 
 interface KernelEchoesOptions {
   readonly id: number;
-  /** 64 unpredictable bits. */
   readonly nonce: bigint;
-  /** @default ["datagram", "raw"] */
   readonly modes?: readonly SocketMode[];
   /**
    * The thread's loop, which polls these sockets and signals readiness.
@@ -27,18 +24,14 @@ interface KernelEchoesOptions {
  */
 export class KernelEchoes implements EchoPort {
   readonly stampedBy = "kernel";
-  /** The open sockets, as in "IPv4 raw, IPv6 raw". */
   readonly description: string;
   readonly #libc: Libc;
   readonly #options: KernelEchoesOptions;
-  /** Keyed by family and code point. */
   readonly #sockets = new Map<string, EchoSocket>();
-  /** Sockets that may be readable. */
   readonly #ready = new Set<EchoSocket>();
   /** `#ready` is current: nothing was read since the last poll. */
   #polled = false;
   readonly #poller: Poller;
-  /** Watches nothing; used to sleep. */
   readonly #alarm: Poller;
   #refused: { readonly number: number; readonly error: string }[] = [];
   #handlers: EchoHandlers | null = null;

@@ -1,27 +1,22 @@
-// Messages between the main thread and the echo sender (a thread or child process).
 import type { FlowSnapshot, IcmpProberName, ZeroCheckSnapshot } from "../ports/ports.ts";
 
 export interface IcmpTask {
   readonly engine: number;
-  /** Of both IP families. */
+  /** Addresses of both IP families. */
   readonly peers: readonly { readonly node: string; readonly address: string }[];
   readonly intervalMs: number;
   readonly timeoutMs: number;
   readonly warmupPackets: number;
-  /** 0: no zero-check. */
   readonly zeroCheckIntervalMs: number;
   readonly dscp: number;
-  /** Without ICMP and IP headers. */
   readonly payloadBytes: number;
   /** All engines of a process share one prober, so the first engine's choice counts. */
   readonly prober: "auto" | IcmpProberName;
 }
 
 export type ToIcmp =
-  /** Replaces the engine's previous task. */
   | { readonly type: "task"; readonly task: IcmpTask }
   | { readonly type: "remove"; readonly engine: number }
-  /** Closes sockets and children first. */
   | { readonly type: "stop" };
 
 export interface IcmpReport {
@@ -35,5 +30,4 @@ export type FromIcmp =
   /** Echoes are impossible this way; the reason is logged once. */
   | { readonly type: "unavailable"; readonly reason: string }
   | { readonly type: "report"; readonly engine: number; readonly report: IcmpReport }
-  /** Answers `remove`, after the engine's last report. */
   | { readonly type: "removed"; readonly engine: number };

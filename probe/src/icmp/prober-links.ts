@@ -18,7 +18,6 @@ export interface ProberLink {
 
 export interface ProberEvents {
   onMessage(message: FromIcmp): void;
-  /** Ended unexpectedly. Called once, as the last event. */
   onEnd(reason: string): void;
 }
 

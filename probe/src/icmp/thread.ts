@@ -6,12 +6,9 @@ import { proberStarters, type ProberLink, type StartProber } from "./prober-link
 import { mergeReports } from "./report-merge.ts";
 
 const NOTHING: IcmpReport = { flows: [], zeroCheck: null };
-/** Backoff before a dead prober restarts. Milliseconds. */
 const RESTART = { initialMs: 100, maxMs: 10_000, factor: 2 };
-/** A prober that ran this long restarts with the short pause. Milliseconds. */
 const HEALTHY_MS = 30_000;
 
-/** Maximum wait for a last report. Milliseconds. */
 const FINISH_MS = 500;
 
 /** Handles failures of the current link; a prober that never became ready gives way to the next. */
@@ -29,13 +26,9 @@ export class IcmpThread {
   readonly #logger: Logger;
   readonly #starters: Readonly<Record<IcmpProberName, StartProber>>;
   readonly #tasks = new Map<number, IcmpTask>();
-  /** Reports not yet in a snapshot. */
   readonly #reports = new Map<number, IcmpReport>();
-  /** Callers waiting for an engine's last report. */
   readonly #removals = new Map<number, () => void>();
-  /** Why earlier probers cannot be used. */
   readonly #refusals: Partial<Record<IcmpProberName, string>> = {};
-  /** Probers not yet tried. */
   #untried: IcmpProberName[] = [];
   #requested: IcmpTask["prober"] | null = null;
   #attempt: Attempt | null = null;
@@ -51,12 +44,10 @@ export class IcmpThread {
     this.#starters = starters;
   }
 
-  /** Null while unknown, or if no prober works. */
   get prober(): IcmpProberName | null {
     return this.#prober;
   }
 
-  /** Restarts after a prober died. */
   get restarts(): number {
     return this.#restarts;
   }

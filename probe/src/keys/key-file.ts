@@ -1,6 +1,5 @@
 import { open } from "node:fs/promises";
 
-/** Maximum size of a key file, bytes. */
 const MAX_BYTES = 65_536;
 
 /**

@@ -17,7 +17,6 @@ export interface KeyKeeperDeps {
   /** The keys or the signing key changed. Not called by `load`. */
   onChange(keys: readonly PacketKey[], signingKeyId: number): void;
   onFault(reason: KeyFault): void;
-  /** @default readKeyFile */
   readonly readFile?: (path: string) => Promise<string>;
 }
 
@@ -30,7 +29,6 @@ export class KeyKeeper {
   readonly #settingsKeys: readonly PacketKey[];
   #keys: readonly PacketKey[];
   #signingKeyId = 0;
-  /** Chosen by the plan; null: use the settings' key. */
   #plannedKeyId: number | null = null;
   /** Digest of the last judged content: the text itself is a secret. */
   #fileDigest: string | null = null;
@@ -54,7 +52,6 @@ export class KeyKeeper {
     return this.#signingKeyId;
   }
 
-  /** Reported to the plan source. */
   get state(): ProbeKeyState {
     return { heldKeyIds: this.#keys.map(({ id }) => id), signingKeyId: this.#signingKeyId };
   }
@@ -69,7 +66,6 @@ export class KeyKeeper {
     );
   }
 
-  /** Re-reads the file, if there is one; never rejects. */
   async refresh(): Promise<void> {
     const before = this.#keys;
     await this.#readFile();
@@ -97,7 +93,6 @@ export class KeyKeeper {
     try {
       text = await (this.#deps.readFile ?? readKeyFile)(hmacKeysFile);
     } catch (error) {
-      // Resets the digest: unchanged content is a recovery after this.
       this.#fileDigest = null;
       return this.#fault("file_unreadable", "key file not readable; the keys held stay", reasonOf(error));
     }

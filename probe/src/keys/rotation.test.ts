@@ -68,14 +68,12 @@ test("keys are rotated under traffic without a packet lost, corrupt or refused",
   await traffic(100);
   await writeKeys("a", 1, 2);
   await until("the reports", () => NODES.every((node) => reported[node] === "1,2;signing=1"));
-  // Sign with it, one probe after the other.
   signing.a = 2;
   await until("a's report", () => reported.a === "1,2;signing=2");
   await traffic(200);
   expect(reported.b).toBe("1,2;signing=1");
   signing.b = 2;
   await until("b's report", () => reported.b === "1,2;signing=2");
-  // Retire the old key.
   await writeKeys("a", 2);
   await traffic(100);
   await writeKeys("b", 2);
@@ -122,7 +120,6 @@ async function startProbe(node: Node): Promise<void> {
     methods: [...METHODS],
     bandwidth: false,
     intervalMs: 10,
-    // Lateness on busy machines is not under test.
     timeoutMs: 1500,
     publishIntervalMs: 500,
     stallBoundMs: 60_000,

@@ -13,7 +13,6 @@ export type Detail = (typeof DETAILS)[number];
 export const OWN_SERIES = 200;
 /** The first measured method represents a pair if only one fits. */
 const PREFERENCE: readonly Method[] = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
-/** Buckets, +Inf, sum and count. */
 const HISTOGRAM_SERIES = RTT_BOUNDS.length + 3;
 
 export interface DetailOptions {
@@ -23,7 +22,6 @@ export interface DetailOptions {
   readonly kepMetricNames: boolean;
 }
 
-/** The method that represents a pair. */
 export function preferredMethod(methods: readonly Method[]): Method | null {
   return PREFERENCE.find((method) => methods.includes(method)) ?? null;
 }
@@ -37,7 +35,6 @@ export function chooseDetail(peers: number, options: DetailOptions): Detail {
   return DETAILS.find((detail) => peers * pairSeries(detail, options) <= room) ?? "none";
 }
 
-/** Maximum number of series per pair. */
 export function pairSeries(detail: Detail, options: DetailOptions): number {
   const { methods, pairHistograms, kepMetricNames } = options;
   if (detail === "none") return 0;

@@ -22,7 +22,6 @@ interface Series<V> {
 export abstract class Family<V> {
   readonly name: string;
   readonly help: string;
-  /** Allowed labels, besides those of the type. */
   readonly labelNames: readonly string[];
   abstract readonly type: string;
   readonly aggregator = "sum";
@@ -34,7 +33,6 @@ export abstract class Family<V> {
     this.labelNames = labelsOf(name);
   }
 
-  /** Removes every series with all of these labels. */
   removeWhere(labels: Labels): void {
     for (const [key, series] of this.series) {
       if (Object.entries(labels).every(([name, value]) => series.labels[name] === value))
@@ -42,7 +40,6 @@ export abstract class Family<V> {
     }
   }
 
-  /** Called by prom-client at each scrape. */
   async get(): Promise<{ name: string; help: string; type: string; aggregator: string; values: Line[] }> {
     const values = [...this.series.values()].flatMap((series) => this.lines(series.labels, series.value));
     return { name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values };

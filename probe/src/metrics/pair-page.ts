@@ -6,10 +6,8 @@ import type { Families } from "./families.ts";
 import type { Labels } from "./family.ts";
 import { QUANTILES } from "./names.ts";
 
-/** Snapshots covered by the quantile gauges. */
 const QUANTILE_PANES = 30;
 
-/** The series of one pair of nodes, in the chosen detail. */
 export class PairPage {
   readonly #families: Families;
   readonly #options: DetailOptions & { readonly publishIntervalMs: number };
@@ -19,7 +17,6 @@ export class PairPage {
   /** Round-trip times of the last panes, by method and family. */
   readonly #windows = new Map<string, Window<Distribution>>();
 
-  /** @param labels of the pair, without the family */
   constructor(
     families: Families,
     options: DetailOptions & { readonly publishIntervalMs: number },

@@ -43,7 +43,6 @@ function peers(count: number): ProbePeer[] {
   }));
 }
 
-/** 200 samples from 1 ms in steps of 10 us, and every kind of failure. */
 function flow(node: string, method: Method): FlowSnapshot {
   const rtt = new Distribution();
   for (let i = 0; i < 200; i++) rtt.record(0.001 + i * 1e-5);

@@ -6,7 +6,6 @@ export interface Throttling {
   readonly seconds: number;
 }
 
-/** Control groups version 2, then version 1, as seen inside a container. */
 const FILES = [
   "/sys/fs/cgroup/cpu.stat",
   "/sys/fs/cgroup/cpu/cpu.stat",
@@ -19,9 +18,7 @@ export function readThrottling(files: readonly string[] = FILES): Throttling | n
     try {
       const found = parseThrottling(readFileSync(file, "utf8"));
       if (found !== null) return found;
-    } catch {
-      // Try the next path.
-    }
+    } catch {}
   }
   return null;
 }

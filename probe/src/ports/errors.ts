@@ -21,7 +21,6 @@ export class ProbeError extends CodedError {
 
 /** Thrown if the plan source is too busy; the previous plan stays in force. */
 export class PlanSourceBusyError extends ProbeError {
-  /** Requested pause. Milliseconds. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number, message: string) {
@@ -32,7 +31,6 @@ export class PlanSourceBusyError extends ProbeError {
 
 /** Thrown if a plan breaks a rule; the previous plan stays in force. */
 export class PlanRefusedError extends ProbeError {
-  /** The broken rule; a metric label. */
   readonly reason: string;
 
   constructor(reason: string, message: string) {

@@ -12,14 +12,12 @@ export interface ProbePeer {
   readonly identity: string;
   readonly udpPort: number;
   readonly tcpPort: number;
-  /** Null: accepts no bandwidth tests. */
   readonly bandwidthPort: number | null;
 }
 
 export interface ProbePlan {
   readonly version: string;
   readonly node: string;
-  /** This node's identity as known to the plan's author. */
   readonly identity: string;
   readonly zone: string | null;
   readonly region: string | null;
@@ -76,9 +74,7 @@ const DISCARD_REASONS = [
 ] as const;
 export type DiscardReason = (typeof DISCARD_REASONS)[number];
 
-/** A packet authentication key. */
 export interface PacketKey {
-  /** 1 to 65535. */
   readonly id: number;
   readonly secret: Uint8Array;
 }
@@ -90,10 +86,8 @@ export type IcmpProberName = (typeof ICMP_PROBERS)[number];
 /** An engine's settings; structured-cloneable. */
 export interface EngineConfig {
   readonly node: string;
-  /** The IP address by which peers know this node. */
   readonly identity: string;
   readonly bindAddress: string;
-  /** 0: any free port. */
   readonly udpPort: number;
   readonly tcpPort: number;
   readonly methods: readonly Method[];
@@ -104,20 +98,16 @@ export interface EngineConfig {
   readonly packetBytes: number;
   /** Empty: packets are neither signed nor verified, for networks closed otherwise. */
   readonly keys: readonly PacketKey[];
-  /** 0 without keys. */
   readonly signingKeyId: number;
-  /** Interval between `tcp_connect` handshakes with one peer. */
   readonly connectIntervalMs: number;
   /** Code point of all probe packets, 0 to 63: the network must treat them like the represented traffic. */
   readonly dscp: number;
-  /** Payload of an echo request, without ICMP and IP headers. */
   readonly icmpPayloadBytes: number;
   readonly icmpProber: "auto" | IcmpProberName;
   readonly acceptTranslatedSource: boolean;
   /** A sample is discarded if the measuring thread stalled for longer. */
   readonly stallBoundMs: number;
   readonly responderPacketsPerSecond: number;
-  /** 0: no zero-check. */
   readonly zeroCheckIntervalMs: number;
 }
 
@@ -128,7 +118,6 @@ export interface CardBytes {
   readonly sent: number;
 }
 
-/** Measurements of one peer and method since the previous snapshot. */
 export interface FlowSnapshot {
   readonly node: string;
   readonly method: Method;
@@ -149,7 +138,6 @@ export interface FlowSnapshot {
   readonly planned: ExponentialHistogramData;
   /** Samples with kernel stamps at both ends, and the others. */
   readonly stamps: Readonly<Record<"kernel" | "user", number>>;
-  /** Silent sockets replaced by one with another port. */
   readonly renewals: number;
   /** Routers passed, from the newest ICMP reply's hop limit; null: unknown. */
   readonly hops: number | null;
@@ -157,7 +145,6 @@ export interface FlowSnapshot {
 
 export interface ResponderSnapshot {
   readonly answered: number;
-  /** Reason -> unanswered packets. */
   readonly refused: Readonly<Record<string, number>>;
 }
 
@@ -179,7 +166,6 @@ export interface ZeroCheckSnapshot {
 }
 
 export interface EngineSnapshot {
-  /** Wall time of the measuring thread, ms since the epoch. */
   readonly startMs: number;
   readonly endMs: number;
   readonly flows: readonly FlowSnapshot[];
@@ -204,7 +190,6 @@ export interface Engine {
   setPeers(peers: readonly ProbePeer[]): void;
   /** Replaces the keys without losing a packet: answers to earlier requests verify by the key they name. */
   setKeys(keys: readonly PacketKey[], signingKeyId: number): void;
-  /** Publishes the last snapshot, then ends. */
   stop(): Promise<void>;
 }
 
@@ -217,7 +202,6 @@ export interface Doorbell {
 
 /** The threads that time packets, answer peers and send echoes. Engines of several nodes may share them. */
 export interface MeasuringThreads {
-  /** Restarts of the measuring and responder threads. */
   readonly restarts: number;
   /** Null unless the caller's own thread measures and has an engine. */
   readonly doorbell: Doorbell | null;
@@ -232,15 +216,11 @@ export interface BandwidthMeasurement {
   readonly node: string;
   readonly transport: "tcp" | "udp";
   readonly result: BandwidthResult;
-  /** Empty when `ok`. */
   readonly reason: string;
-  /** Wall time of its end, ms since the epoch. */
   readonly endMs: number;
   /** Rate on the wire to the peer, link-layer headers included, bit/s; null unless `ok`. */
   readonly achievedBitsPerSecond: number | null;
-  /** Bytes put on the wire. */
   readonly bytes: number;
-  /** Time the link was occupied. */
   readonly durationMs: number;
 }
 

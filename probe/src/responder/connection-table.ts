@@ -1,9 +1,7 @@
 /** Maximum connections in total and per source: a peer needs one, and a second while it reconnects. */
 const MAX_CONNECTIONS = 1024;
 const MAX_PER_SOURCE = 64;
-/** Idle timeout of a connection. Milliseconds. */
 const IDLE_MS = 120_000;
-/** Time to present a valid request before the connection is closed. Milliseconds. */
 const PROVE_MS = 10_000;
 
 interface Entry {
@@ -18,7 +16,6 @@ interface Entry {
  * silent connections cannot keep peers out.
  */
 export class ConnectionTable<C> {
-  /** In opening order. */
   readonly #entries = new Map<C, Entry>();
   readonly #perSource = new Map<string, number>();
 
@@ -55,7 +52,6 @@ export class ConnectionTable<C> {
     if (entry !== undefined) entry.heardMs = nowMs;
   }
 
-  /** Marks a connection that sent a valid request. */
   proven(connection: C): void {
     const entry = this.#entries.get(connection);
     if (entry !== undefined) entry.proven = true;

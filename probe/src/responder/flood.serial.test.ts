@@ -9,7 +9,6 @@ import { ResponderClient, answererConfig } from "../testing/responder-client.ts"
 const RATE = 100_000;
 const FLOOD_MS = 3000;
 const ASKED = 200;
-/** Allowed memory growth of the test process: young generations of two threads. Bytes. */
 const MEMORY_BOUND = 200 * 1024 * 1024;
 
 interface Flood {
@@ -95,7 +94,6 @@ describe.runIf(isLibcSupported())("echo responder under a flood of hostile packe
 
 interface FloodOptions {
   readonly perSecond?: number;
-  /** @default all kinds */
   readonly kind?: string;
 }
 

@@ -8,11 +8,9 @@ interface KernelListenersDeps {
   readonly libc: Libc;
   /** Its owner also polls the ports. */
   readonly poller: Poller;
-  /** Milliseconds, monotonic. */
   readonly monotonic: () => number;
 }
 
-/** Ports of responders on kernel sockets, sharing their memory. */
 export class KernelListeners implements ListenerFactory {
   readonly #deps: KernelListenersDeps;
   readonly #udpMemory: UdpMemory;

@@ -29,7 +29,6 @@ const MAX_RESIDENCE_NS = 1e9;
 /** accept(2) errors that concern one connection; others wait for the next turn. */
 const PASSING = new Set(["EAGAIN", "ECONNABORTED", "EINTR"]);
 
-/** Shared by a thread's TCP ports: only one connection is served at a time. */
 export class TcpMemory {
   readonly received: ReceiveBatch;
   readonly out: Block;
@@ -62,12 +61,10 @@ interface Connection {
   readonly socket: KernelSocket;
   readonly source: Source;
   readonly reader: FrameReader;
-  /** Answers that the kernel had no room for. */
   unread: Buffer;
   closed: boolean;
 }
 
-/** The TCP side of the echo responder on kernel sockets. */
 export class KernelTcpListener implements Listener {
   readonly port: number;
   readonly #deps: KernelTcpDeps;
@@ -78,7 +75,6 @@ export class KernelTcpListener implements Listener {
   /** Time from setting the residence to the send call. */
   readonly #preparing = new LeastTime();
 
-  /** @throws SystemCallError */
   constructor(responder: Responder, { address, port }: ListenAddress, deps: KernelTcpDeps) {
     this.#deps = deps;
     this.#responder = responder;
@@ -201,7 +197,6 @@ export class KernelTcpListener implements Listener {
     this.#send(connection, FRAME_HEAD_BYTES + packet.length);
   }
 
-  /** Sends the first bytes of the shared memory, after earlier unsent ones. */
   #send(connection: Connection, bytes: number): void {
     const { libc, memory, poller } = this.#deps;
     let sent = 0;

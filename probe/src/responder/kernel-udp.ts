@@ -23,7 +23,6 @@ const BATCH = 32;
 /** A longer residence is a step of the kernel's clock. Nanoseconds. */
 const MAX_RESIDENCE_NS = 1e9;
 
-/** A return address, overwritten with each packet. */
 interface ReturnAddress extends SocketAddress {
   family: 4 | 6;
   bytes: number;
@@ -67,10 +66,8 @@ interface Admitted {
   readonly stampNs: number;
 }
 
-/** A socket of the port, with its own receive queue. */
 interface Lane {
   readonly socket: KernelSocket;
-  /** The kernel's drop counter at the last reading. */
   drops: number;
 }
 
@@ -93,7 +90,6 @@ export class KernelUdpListener implements Listener {
    */
   readonly #preparing = new LeastTime(4);
 
-  /** @throws SystemCallError */
   constructor(responder: Responder, { address, port }: ListenAddress, deps: KernelUdpDeps) {
     this.#deps = deps;
     this.#responder = responder;

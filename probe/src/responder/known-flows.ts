@@ -1,7 +1,6 @@
 /** Bytes 12 to 24 of a packet: session and nonce, known only to the flow's ends and to on-path parties. */
 const TOKEN_AT = 12;
 const TOKEN_END = 24;
-/** The nonce's last four bytes. */
 const MARK_AT = 20;
 const SEQUENCE_AT = 24;
 /** Window of distinguishable sequences: one bit each. */
@@ -26,7 +25,6 @@ type Acquaintance = "stranger" | "fresh" | "repeat";
 export class KnownFlows {
   readonly #maxFlows: number;
   readonly #forgetMs: number;
-  /** Ordered by last proof: the first entry is evicted first. */
   readonly #flows = new Map<string, Flow>();
   #revision = 0;
 
@@ -44,7 +42,6 @@ export class KnownFlows {
     return this.#revision;
   }
 
-  /** The last four nonce bytes of the most recently proven flows. */
   marks(atMost: number): number[] {
     return [...this.#flows.values()].slice(-atMost).map(({ mark }) => mark);
   }
@@ -58,7 +55,6 @@ export class KnownFlows {
     return ahead > -REMEMBERED && (flow.seen & (1 << -ahead)) === 0 ? "fresh" : "repeat";
   }
 
-  /** Records a valid signature. */
   proven(packet: Buffer, sourceKey: string, nowMs: number): void {
     const token = packet.toString("latin1", TOKEN_AT, TOKEN_END);
     const sequence = packet.readUInt32BE(SEQUENCE_AT);

@@ -3,10 +3,8 @@ import { LeastTime } from "../domain/least-time.ts";
 
 /** Calls skipped before the measured one: the first call runs with cold caches. */
 const CALLS_BEFORE = 8;
-/** Stamps read at once; they carry no data. */
 const STAMPS = 32;
 const STAMP_BYTES = 64;
-/** Longer times are network queues or clock steps. Nanoseconds. */
 const MAX_NS = 1e6;
 
 /**
@@ -25,7 +23,6 @@ export class LeaveTime {
     this.#stamps = new ReceiveBatch(libc, STAMPS, STAMP_BYTES);
   }
 
-  /** Milliseconds; 0 while unknown. */
   get ms(): number {
     return this.#typical.ms;
   }
@@ -35,7 +32,6 @@ export class LeaveTime {
     this.#due = true;
   }
 
-  /** Runs `send`, which sends through the socket. */
   around(socket: KernelSocket, send: () => void): void {
     if (!this.#due || this.#callsBefore-- > 0) {
       send();

@@ -9,7 +9,6 @@ export interface Listener {
 
 export interface ListenAddress {
   readonly address: string;
-  /** 0: any free port. */
   readonly port: number;
 }
 

@@ -1,4 +1,3 @@
-// Messages between the main thread and the responder's thread.
 import type { EngineConfig, PacketKey, ResponderSnapshot } from "../ports/ports.ts";
 
 export type ResponderConfig = Pick<
@@ -29,8 +28,6 @@ export type FromResponder =
   | { readonly type: "ready"; readonly sockets: "kernel" | "node"; readonly reason: string | null }
   | { readonly type: "opened"; readonly id: number; readonly udpPort: number; readonly tcpPort: number }
   | { readonly type: "failed"; readonly id: number; readonly message: string; readonly errno: string }
-  /** Activity since the previous report. */
   | { readonly type: "report"; readonly id: number; readonly snapshot: ResponderSnapshot }
   | { readonly type: "closed"; readonly id: number }
-  /** A task failed; the thread continues. */
   | { readonly type: "fault"; readonly message: string };

@@ -4,7 +4,6 @@ import { UDP_QUEUE_BYTES, type ListenAddress, type Listener } from "./listener.t
 import type { Responder } from "./responder.ts";
 import { sourceOf } from "./source.ts";
 
-/** Opens the UDP side of the echo responder on Node's sockets. */
 export async function openNodeUdp(
   responder: Responder,
   listen: ListenAddress,

@@ -23,11 +23,9 @@ interface Member {
   readonly keys: Keyring;
   readonly ports: Listener[];
   forgetKeysAtMs: number;
-  /** Serializes the commands of one member. */
   work: Promise<void>;
 }
 
-/** The responders of all engines of a process, inside their thread. */
 export class ResponderHost {
   readonly #deps: ResponderHostDeps;
   readonly #members = new Map<number, Member>();
@@ -51,7 +49,6 @@ export class ResponderHost {
     else this.#close(message.id, member);
   }
 
-  /** Call about ten times per second. */
   sweep(): void {
     const nowMs = this.#deps.monotonic();
     for (const [id, member] of this.#members) {

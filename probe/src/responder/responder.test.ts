@@ -89,7 +89,6 @@ describe.each(IMPLEMENTATIONS)("echo responder on %s sockets", (sockets) => {
         return answers.length > known;
       });
       thread.setKeys(1, [next], 2);
-      // Anything in flight is counted by now, or never will be.
       await new Promise((resolve) => void setTimeout(resolve, 200));
       client!.drain();
       const before = answers.length;

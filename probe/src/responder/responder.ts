@@ -16,10 +16,8 @@ import { LeastTime } from "../domain/least-time.ts";
 import { KnownFlows } from "./known-flows.ts";
 import type { Source } from "./source.ts";
 
-/** Maximum remembered sources and proven flows. */
 const MAX_SOURCES = 4096;
 const MAX_FLOWS = 4096;
-/** Time a flow stays known after its last valid packet. Milliseconds. */
 const FLOW_MEMORY_MS = 300_000;
 /** Burst allowance of a source, in seconds of its rate. */
 const BURST_SECONDS = 2;
@@ -37,14 +35,12 @@ const STRANGERS_BURST = 10_000;
 interface ResponderDeps {
   readonly config: Pick<EngineConfig, "responderPacketsPerSecond" | "acceptTranslatedSource">;
   readonly keys: Keyring;
-  /** This node's identity, 16 bytes. */
   readonly identity: Uint8Array;
   readonly monotonic: () => number;
   /** Selects which signatures to verify under overload. */
   readonly random: Random;
 }
 
-/** Decides which packets to answer, on any transport, and creates the answers. */
 export class Responder {
   readonly #deps: ResponderDeps;
   /** Per-source limits on valid packets, on repeated ones, and on unknown flows. */

@@ -1,10 +1,7 @@
 import { parseAddress } from "../domain/ip.ts";
 
-/** A packet's origin as seen by the transport. */
 export interface Source {
-  /** The address, 16 bytes. */
   readonly bytes: Buffer;
-  /** The address as a map key. */
   readonly key: string;
 }
 

@@ -5,11 +5,8 @@ import type { Carrier, CarrierEvents } from "../workers/carrier.ts";
 import { SupervisedWorker } from "../workers/supervised-worker.ts";
 import type { FromResponder, ResponderConfig, ToResponder } from "./messages.ts";
 
-/** Delay before reopening a responder whose ports were taken. Milliseconds. */
 const REOPEN_MS = 1000;
-/** Failed starts before a responder opens that count as final. */
 const MAX_FAILED_STARTS = 3;
-/** Maximum duration of closing. Milliseconds. */
 const CLOSE_DEADLINE_MS = 2000;
 
 export interface ResponderThreadDeps {
@@ -17,7 +14,6 @@ export interface ResponderThreadDeps {
   readonly logger: Logger;
   /** `node`: never use kernel sockets. @default "auto" */
   readonly sockets?: "auto" | "node";
-  /** @default responder/worker.ts */
   readonly workerUrl?: URL;
   /** Runs the responders. @default their own thread */
   carry?(events: CarrierEvents<FromResponder>): Carrier<ToResponder>;
@@ -42,7 +38,6 @@ export class ResponderThread {
   readonly #deps: ResponderThreadDeps;
   readonly #worker: Carrier<ToResponder>;
   readonly #members = new Map<number, Member>();
-  /** Counts not yet drained. */
   readonly #counts = new Map<number, { answered: number; refused: Record<string, number> }>();
   readonly #closing = new AbortController();
 
@@ -105,7 +100,6 @@ export class ResponderThread {
     return counts ?? { answered: 0, refused: {} };
   }
 
-  /** Closes the ports; never rejects. */
   async close(id: number): Promise<void> {
     const member = this.#members.get(id);
     if (member === undefined) return;
@@ -196,7 +190,6 @@ export class ResponderThread {
   }
 }
 
-/** The part that is copied to the thread. */
 function partOf(config: EngineConfig): ResponderConfig {
   const { node, identity, bindAddress, udpPort, tcpPort, keys, signingKeyId } = config;
   const { acceptTranslatedSource, responderPacketsPerSecond } = config;

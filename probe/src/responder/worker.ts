@@ -11,7 +11,6 @@ import type { FromResponder, ToResponder } from "./messages.ts";
 import { nodeListeners } from "./node-listeners.ts";
 import { ResponderHost } from "./responder-host.ts";
 
-/** Period of reports and idle checks. Milliseconds. */
 const SWEEP_MS = 100;
 
 interface Start {

@@ -5,7 +5,6 @@ import { randomBytes } from "node:crypto";
 import { KernelSocket, SYS, SendBatch, loadLibc, socketAddress, type Libc } from "@isochrone/kernel-sockets";
 import { signedRequest } from "./harness.ts";
 
-/** Number of source addresses, and the kinds of packets. */
 const SOURCES = 200;
 const ALL_KINDS = [
   "garbage",
@@ -81,7 +80,6 @@ function sendBatch(turn: number): number {
   for (let i = 0; i < BATCH; i++) {
     const packet = batch.add(PACKET_BYTES, to);
     packet.set(packets[kind]);
-    // Every packet claims a new flow.
     if (kind === "wrong_hmac") packet.writeUInt32BE((turn * BATCH + i) >>> 0, 12);
   }
   const taken = batch.sendEach(fd, (error) => {

@@ -54,7 +54,6 @@ export type LoopKind = "kernel" | "node";
 export const LOOP_KINDS: readonly LoopKind[] = isLibcSupported() ? ["kernel", "node"] : ["node"];
 const libc = isLibcSupported() ? await loadLibc() : null;
 
-/** A running loop that leaves Node enough time for the test. */
 export function openLoop(kind: LoopKind): Loop {
   const deps = {
     monotonic,
@@ -97,7 +96,6 @@ export function manualContext(values: Partial<EngineConfig> = {}, kind: LoopKind
 
 export interface TestResponder {
   readonly responder: Responder;
-  /** Accepted keys; may be replaced. */
   readonly keys: Keyring;
   readonly udpPort: number;
   readonly tcpPort: number;
@@ -157,7 +155,7 @@ interface RequestValues {
   readonly key?: { readonly id: number; readonly secret: Uint8Array };
 }
 
-/** By default a signed request of a well-behaved peer. */
+/** A signed request of a well-behaved peer by default. */
 export function signedRequest(values: RequestValues = {}): Buffer {
   const {
     source = "127.0.0.1",

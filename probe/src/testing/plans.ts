@@ -18,7 +18,6 @@ export function planFor(
   };
 }
 
-/** A source with a settable answer: a body, or an error to reject with. */
 export class SettablePlanSource implements PlanSource {
   body: unknown;
   error: Error | null = null;

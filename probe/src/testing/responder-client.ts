@@ -10,7 +10,6 @@ import { engineConfig, signedRequest, until } from "./harness.ts";
 /** Sequence of the final packet, whose answer shows that all earlier ones were judged. */
 export const LAST_SEQUENCE = 0x7fff_0000;
 
-/** A responder at 127.0.0.2 in its own thread, and a UDP client at 127.0.0.1. */
 export class ResponderClient {
   readonly logger = new MemoryLogger();
   readonly thread: ResponderThread;
@@ -59,7 +58,6 @@ export class ResponderClient {
     return this.refused;
   }
 
-  /** Drains the thread's counts until the condition holds. */
   async counted(condition: () => boolean, what = "the counts"): Promise<void> {
     await until(what, () => {
       this.drain();
@@ -103,7 +101,6 @@ export function answererConfig(values: Partial<EngineConfig> = {}): EngineConfig
   return engineConfig({ node: "answerer", identity: "127.0.0.2", bindAddress: "127.0.0.2", ...values });
 }
 
-/** The packet with TCP's length prefix. */
 export function framed(packet: Buffer): Buffer {
   const { frame, packet: inside } = createFrame(packet.length);
   packet.copy(inside);

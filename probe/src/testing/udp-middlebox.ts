@@ -50,7 +50,6 @@ export class UdpMiddlebox {
     return this.#front.address().port;
   }
 
-  /** Sends a forged packet to the prober from the relay's address. */
   toAsker(packet: Uint8Array): void {
     if (this.#asker !== null) this.#front.send(packet, this.#asker.port, this.#asker.address);
   }

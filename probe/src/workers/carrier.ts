@@ -15,6 +15,5 @@ export interface Carrier<To> {
   start(): void;
   /** Returns false if no host runs; `onStart` announces the next one. */
   post(message: To): boolean;
-  /** Ends the host for good. */
   close(): Promise<void>;
 }

@@ -1,6 +1,5 @@
 import type { Carrier, CarrierEvents } from "./carrier.ts";
 
-/** Creates the host; `post` sends messages to its owner. */
 type OpenHost<To, From> = (
   post: (message: From) => void,
 ) => Promise<{ handle(message: To): void; close?(): void }>;

@@ -1,8 +1,7 @@
 import { DescriptorLedger } from "@isochrone/kernel-sockets";
 
-/** Memory shared by a worker thread and its starter. */
 export interface SharedMemory {
-  /** Of a DescriptorLedger. */
+  /** Memory of a DescriptorLedger. */
   readonly descriptors: SharedArrayBuffer;
   /** One Int32: the descriptor that wakes the worker; 0 = none. */
   readonly wake: SharedArrayBuffer;
@@ -14,14 +13,12 @@ export class WorkerShare {
   readonly descriptors: DescriptorLedger;
   readonly #wake: Int32Array;
 
-  /** Without memory it allocates its own, in the starting thread. */
   constructor(memory: SharedMemory | null = null) {
     this.descriptors = new DescriptorLedger(memory?.descriptors);
     this.memory = memory ?? { descriptors: this.descriptors.buffer, wake: new SharedArrayBuffer(4) };
     this.#wake = new Int32Array(this.memory.wake);
   }
 
-  /** Descriptor to write 8 bytes to, or null. */
   get wakeFd(): number | null {
     const fd = Atomics.load(this.#wake, 0);
     return fd === 0 ? null : fd;

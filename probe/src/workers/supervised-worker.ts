@@ -5,20 +5,15 @@ import { backoffMs } from "@isochrone/primitives";
 import type { Carrier, CarrierEvents } from "./carrier.ts";
 import { WorkerShare } from "./share.ts";
 
-/** Backoff before a dead thread restarts. Milliseconds. */
 const RESTART = { initialMs: 100, maxMs: 10_000, factor: 2 };
-/** A thread that lived this long restarts with the short pause. Milliseconds. */
 const HEALTHY_MS = 30_000;
-/** Written to wake a worker that waits in the kernel. */
 const WAKE = new BigUint64Array([1n]);
 
 export interface SupervisedWorkerOptions<From> extends CarrierEvents<From> {
   /** Thread name, for example isochrone-measuring. */
   readonly name: string;
-  /** Name in log lines, for example "measuring thread". */
   readonly title: string;
   readonly url: URL;
-  /** Passed to the worker in addition to `share`. */
   readonly data?: Readonly<Record<string, unknown>>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -33,7 +28,6 @@ export class SupervisedWorker<To, From> implements Carrier<To> {
   #restarts = 0;
   #failures = 0;
   #startedMs = 0;
-  /** Waiting for the restart pause. */
   #resting = false;
 
   constructor(options: SupervisedWorkerOptions<From>) {

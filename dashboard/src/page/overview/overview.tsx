@@ -272,7 +272,11 @@ function NoWorkflow(): VNode {
   );
 }
 
-function Concerns(props: { readonly concerns: readonly Concern[]; readonly isWaiting: boolean }): VNode {
+function Concerns(props: {
+  readonly concerns: readonly Concern[];
+  /** True until the aggregator's own state is loaded. */
+  readonly isWaiting: boolean;
+}): VNode {
   const { concerns, isWaiting } = props;
   if (concerns.length === 0 && isWaiting) return <Loading lines={3} />;
   if (concerns.length === 0 && cluster.value!.pairs.column.length === 0)

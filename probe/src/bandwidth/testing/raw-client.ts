@@ -1,7 +1,5 @@
-// A scriptable client of the receiver.
 import { connect, type Socket } from "node:net";
 
-/** Everything received, and whether the connection has ended. */
 export class RawClient {
   readonly socket: Socket;
   received = Buffer.alloc(0);
@@ -31,7 +29,6 @@ export class RawClient {
     });
   }
 
-  /** Resolves once `count` bytes arrived. @throws Error if the connection ends before */
   async bytes(count: number): Promise<Buffer> {
     while (this.received.length < count) {
       if (this.ended)

@@ -11,14 +11,11 @@ interface Shape {
 export interface ShapedLink {
   readonly near: { readonly name: string; readonly path: string; readonly address: string };
   readonly far: { readonly name: string; readonly path: string; readonly address: string };
-  /** Shapes traffic sent by `near`; null removes the shaper. */
   shape(shape: Shape | null): void;
-  /** Bytes that `near` sent since it was last shaped. */
   sentBytes(): number;
   remove(): void;
 }
 
-/** Returns null if the link can be created here, else the reason. */
 export function whyNoShapedLink(): string | null {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "network namespaces need root on Linux";
@@ -77,7 +74,6 @@ export function createShapedLink(): ShapedLink {
   return { near, far, shape, sentBytes, remove };
 }
 
-/** Removes namespaces left by killed test processes. */
 function removeOrphans(): void {
   const list = execFileSync("ip", ["netns", "list"], { timeout: 10_000 }).toString();
   for (const [name, pid] of list.matchAll(/^isobw[a-z](\d+)x\d+/gm)) {

@@ -5,20 +5,13 @@ import { Burst, type BurstOutcome, type BurstRules } from "../burst.ts";
 export interface LinkModel {
   readonly bitsPerSecond: number;
   readonly bucketBytes: number;
-  /** Queue capacity; 0: a policer, which drops packets without tokens. */
   readonly queueBytes: number;
-  /** Rate in front of the shaper. @default 10 Gbit/s */
   readonly lineBitsPerSecond?: number;
-  /** One way. */
   readonly delayMs: number;
-  /** Uniform, added to each arrival's stamp. */
   readonly jitterMs?: number;
   readonly lossRatio?: number;
-  /** Constant rate of other traffic on the link. */
   readonly otherBitsPerSecond?: number;
-  /** Start of the other traffic, from the test's begin. @default 0 */
   readonly otherFromMs?: number;
-  /** Periodic stalls of the sender. */
   readonly stall?: { readonly everyMs: number; readonly forMs: number };
   /** Offset of the receiver's clock, and its relative drift. */
   readonly clockOffsetMs?: number;
@@ -36,9 +29,7 @@ export const TEST_RULES: BurstRules = {
 };
 
 export interface Simulation extends BurstOutcome {
-  /** Bytes of other traffic that found the queue full. */
   readonly otherLostBytes: number;
-  /** Longest queueing delay. */
   readonly maxQueueMs: number;
 }
 
@@ -68,7 +59,6 @@ export function simulate(model: LinkModel, random: () => number, rules = TEST_RU
   return { ...burst.outcome(), otherLostBytes: link.otherLostBytes, maxQueueMs: link.maxQueueNs / MS };
 }
 
-/** Executes the burst's next step. Returns true if it has ended. */
 function sendAt(nowNs: number, burst: Burst, link: Link, rules: BurstRules): boolean {
   let step = burst.next(nowNs);
   while (step.kind === "send") {
@@ -92,7 +82,6 @@ class Receiver {
     this.#delayNs = delayMs * MS;
   }
 
-  /** True once everything has arrived and is reported. */
   get isDone(): boolean {
     return this.#link.idle && this.#reports.every(({ bins }) => bins.length === 0);
   }
@@ -121,7 +110,6 @@ class Link {
   readonly #arrivals: Arrival[] = [];
   #tokens: number;
   #tokensNs = 0;
-  /** When the last byte of the queue will have left. */
   #freeNs = 0;
   #otherNs = 0;
   otherLostBytes = 0;
@@ -165,7 +153,6 @@ class Link {
     }
   }
 
-  /** Departure time of the packet; null: dropped. */
   #pass(nowNs: number, bytes: number): number | null {
     const { bitsPerSecond, bucketBytes, queueBytes, lineBitsPerSecond = 10e9 } = this.#model;
     const startNs = Math.max(nowNs, this.#freeNs);

@@ -3,13 +3,11 @@ import { SYS, type ReceiveBatch } from "@isochrone/kernel-sockets";
 /** Maximum outstanding departure stamps; later ones are useless. As many as eight bits count. */
 const REMEMBERED = 256;
 
-/** Reads the departure stamps of one socket from its error queue. */
 export class Departures {
   readonly #tags = new Float64Array(REMEMBERED);
   readonly #numbers = new Float64Array(REMEMBERED).fill(-1);
   #outstanding = 0;
 
-  /** Announces that the kernel will report the stamp of `tag` under this number. */
   expect(number: number, tag: number): void {
     const at = placeOf(number);
     if (this.#numbers[at] === -1) this.#outstanding++;
@@ -17,7 +15,6 @@ export class Departures {
     this.#tags[at] = tag;
   }
 
-  /** The kernel counts from 0 again. */
   restart(): void {
     this.#numbers.fill(-1);
     this.#outstanding = 0;

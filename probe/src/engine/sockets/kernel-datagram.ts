@@ -4,10 +4,8 @@ import { Departures } from "./departures.ts";
 import type { KernelSurroundings } from "./kernel-surroundings.ts";
 import type { DatagramEvents, DatagramSocket } from "./port.ts";
 
-/** A full buffer is not an error left by an earlier packet. */
 const OWN_ERRORS: ReadonlySet<string> = new Set(["EAGAIN", "ENOBUFS", "EMSGSIZE"]);
 
-/** A connected UDP socket on the thread's poller. */
 export class KernelDatagram implements DatagramSocket {
   readonly #socket: KernelSocket;
   readonly #shared: KernelSurroundings;

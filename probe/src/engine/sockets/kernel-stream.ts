@@ -5,7 +5,6 @@ import { Departures } from "./departures.ts";
 import type { KernelSurroundings } from "./kernel-surroundings.ts";
 import { CLOSED_BY_PEER, type StreamEvents, type StreamSocket } from "./port.ts";
 
-/** An outgoing TCP connection on the thread's poller. */
 export class KernelStream implements StreamSocket {
   readonly startedMs: number;
   readonly #socket: KernelSocket;

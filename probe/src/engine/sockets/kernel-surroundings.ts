@@ -3,9 +3,7 @@ import type { Libc, Poller, ReceiveBatch } from "@isochrone/kernel-sockets";
 export interface KernelSocketsDeps {
   readonly libc: Libc;
   readonly poller: Poller;
-  /** Milliseconds, sub-microsecond resolution, monotonic. */
   readonly monotonic: () => number;
-  /** Runs `run` when the caller is done, before due tasks. */
   soon(run: () => void): void;
 }
 
@@ -13,6 +11,5 @@ export interface KernelSocketsDeps {
 export interface KernelSurroundings extends KernelSocketsDeps {
   readonly datagrams: ReceiveBatch;
   readonly chunks: ReceiveBatch;
-  /** For error queues, from which only stamps are used. */
   readonly stamps: ReceiveBatch;
 }

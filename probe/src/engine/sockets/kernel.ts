@@ -9,7 +9,6 @@ import type { KernelSocketsDeps, KernelSurroundings } from "./kernel-surrounding
 
 /** Truncates longer packets, but not to a valid length. */
 const DATAGRAM_BYTES = MAX_PACKET_BYTES + 1;
-/** Maximum bytes per read of a connection. */
 const STREAM_BYTES = 16_384;
 const ANY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
@@ -20,7 +19,6 @@ export class KernelSockets implements Sockets {
   /** Keeps stamping enabled: the kernel takes a while to begin when the first socket asks for it. */
   readonly #keeper: KernelSocket;
 
-  /** @throws SystemCallError if no socket can be opened */
   constructor(deps: KernelSocketsDeps) {
     const { libc } = deps;
     this.#keeper = KernelSocket.open(libc, { family: SYS.AF_INET, type: SYS.SOCK_DGRAM, protocol: 0 });

@@ -22,7 +22,6 @@ export class UserSpaceSockets implements Sockets {
   readonly stamps = "user";
   readonly #monotonic: () => number;
 
-  /** @param monotonic milliseconds, sub-microsecond resolution, never backwards */
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
   }

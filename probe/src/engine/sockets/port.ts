@@ -3,9 +3,7 @@
 export interface Remote {
   readonly address: string;
   readonly port: number;
-  /** Local bind address, used if its family matches. */
   readonly bindAddress: string;
-  /** Differentiated services code point, 0 to 63. */
   readonly dscp: number;
 }
 
@@ -35,7 +33,6 @@ export interface DatagramSocket {
 }
 
 export interface StreamEvents {
-  /** `atMs`: when the connection was seen to be open. */
   onOpen(atMs: number): void;
   onData(chunk: Buffer, atMs: number, kernelNs: number): void;
   onSent(tag: number, kernelNs: number): void;
@@ -43,9 +40,7 @@ export interface StreamEvents {
   onClosed(reason: string): void;
 }
 
-/** An outgoing connection. */
 export interface StreamSocket {
-  /** Right before the handshake. */
   readonly startedMs: number;
   /** The kernel's round-trip time of the handshake, ms; NaN if unusable. */
   handshakeMs(): number;
@@ -61,9 +56,7 @@ export interface Sockets {
   readonly stamps: "kernel" | "user";
   openDatagram(remote: Remote, events: DatagramEvents): DatagramSocket;
   openStream(remote: Remote, events: StreamEvents): StreamSocket;
-  /** Releases shared resources. */
   close(): void;
 }
 
-/** Reason for a connection that the peer ended. */
 export const CLOSED_BY_PEER = "closed_by_peer";

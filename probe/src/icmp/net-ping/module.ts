@@ -4,7 +4,6 @@ import { codeOf, reasonOf } from "@isochrone/primitives";
 // node_modules/net-ping/index.js.
 
 export interface NetPingRequest {
-  /** Key of the request in its session. */
   readonly id: number;
   readonly retries: number;
   readonly timeout: number;

@@ -4,7 +4,6 @@ import { ECHO_HEADER_BYTES, EchoCodec } from "../echo-packet.ts";
 import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "../echo-port.ts";
 import type { NetPing, NetPingRequest, NetPingSession } from "./module.ts";
 
-/** Timeout in net-ping; the schedule's own is shorter. Milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const HOP_LIMIT = 64;
 const IPPROTO_IP = 0;
@@ -56,7 +55,6 @@ export class NetPingEchoes implements EchoPort {
             departedNs: Number.NaN,
           });
         } catch (error) {
-          // Events must not precede the return of `queue`.
           queueMicrotask(() => this.#handlers?.onRefused(number, systemReason(error)));
         }
       },
@@ -132,7 +130,6 @@ export class NetPingEchoes implements EchoPort {
 
       override onSocketMessage(message: Buffer, from: string): void {
         const receivedNs = nowNs();
-        // Raw IPv4 sockets include the IP header.
         const offset = family === 4 ? (message[0]! & 15) * 4 : 0;
         const length = message.length - offset;
         const reply = codec.read(message, offset, length);

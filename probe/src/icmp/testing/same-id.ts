@@ -41,7 +41,6 @@ class Counts implements EchoHandlers {
   onClockStep(): void {}
 }
 
-// Packets on this link go to a hardware address that does not exist.
 for (const command of [
   "link set lo up",
   "link add hole type veth peer name end",
