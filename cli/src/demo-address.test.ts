@@ -1,4 +1,3 @@
-// Commands without an address find the demo by the files of running labs.
 import { storeControlToken } from "@isochrone/lab";
 import { Command } from "commander";
 import { createServer } from "node:net";
@@ -18,7 +17,6 @@ beforeEach(async () => {
   env = { HOME: home };
 });
 
-/** A listening page and the lab file that names it. */
 async function runningDemo(labPort: number): Promise<string> {
   const page = createServer();
   await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
@@ -28,7 +26,6 @@ async function runningDemo(labPort: number): Promise<string> {
   return url;
 }
 
-/** Returns server and lab used by the command. */
 async function asked(...args: readonly string[]): Promise<readonly unknown[]> {
   const command = new Command("plan").addOption(server()).addOption(lab()).addOption(kubeconfig());
   command.parse(args, { from: "user" });

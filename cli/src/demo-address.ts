@@ -20,7 +20,6 @@ export async function findDemo(command: Command, env: Env, note: (text: string) 
     command.getOptionValueSource(option) === "default" && command.getOptionValue(option) === address;
   const noServer = isUnset("server", DEFAULT_SERVER);
   const noLab = isUnset("lab", DEFAULT_LAB);
-  // A named cluster is not the embedded one.
   const isNamed = ["kubeconfig", "context"].some((option) => command.getOptionValue(option) !== undefined);
   if (isNamed || (!noServer && !noLab)) return;
   const labs = await listLabs(env);
@@ -44,7 +43,6 @@ export async function findDemo(command: Command, env: Env, note: (text: string) 
   note(`nothing listens on ${noServer ? DEFAULT_SERVER : DEFAULT_LAB}; asking the demo at ${only.page}`);
 }
 
-/** True if an option or the environment gives an address. */
 function hasAddress(command: Command): boolean {
   return ["server", "lab"].some((option) => {
     const source = command.getOptionValueSource(option);
@@ -52,7 +50,6 @@ function hasAddress(command: Command): boolean {
   });
 }
 
-/** The embedded cluster of the given address. */
 function givenLab(command: Command, labs: readonly RunningLab[]): RunningLab | undefined {
   if (!hasAddress(command)) return undefined;
   const isGiven = (option: "server" | "lab", address: string): boolean => {
@@ -81,7 +78,6 @@ function severalText(running: readonly RunningLab[], asksServer: boolean): strin
   return `${option} must name one of the embedded clusters that run, got none; give ${option} ${addresses.join(` or ${option} `)}`;
 }
 
-/** Whether the port accepts connections. */
 function answers(address: string): Promise<boolean> {
   const { hostname, port } = new URL(address);
   return new Promise((resolve) => {

@@ -23,7 +23,6 @@ export function exitCodeOf(error: unknown): 0 | 1 | 2 {
   return error instanceof CommandError ? error.exitCode : 1;
 }
 
-/** Error codes of an absent server. */
 const NOBODY = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ETIMEDOUT", "timeout"];
 const UNAUTHORIZED = 401;
 const MAX_CAUSES = 5;
@@ -33,7 +32,7 @@ export function nextStepOf(error: unknown): string | null {
   const causes = causesOf(error);
   const has = (key: string, ...values: readonly unknown[]): boolean =>
     causes.some((each) => values.includes(Reflect.get(each, key)));
-  // By name: importing the classes would load all their clients.
+  // Matches by name: importing the classes would load all their clients.
   if (has("name", "StoreError"))
     return causes.some(({ message }) => message.includes("gives no credentials"))
       ? "name the cluster's file by --kubeconfig FILE"

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exitCodeOf } from "./errors.ts";
 import { createProgram } from "./program.ts";
 
-/** Placeholders for files with these contents. */
 const FILES = {
   DUMP: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Node, metadata: {name: n1}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: s}}\n",
   TOSCA: [
@@ -28,7 +27,6 @@ const FILES = {
   WHATEVER: "",
 } as const;
 
-/** Per command, the valid arguments besides the tested option. */
 const RIGHT: Readonly<Record<string, readonly string[]>> = {
   up: [],
   graph: [],
@@ -74,7 +72,6 @@ const NO_FORMAT = ["", "xml", "JSON"];
 const NO_PREFIX = ["isochrone.dev", "a b/", "/"];
 const SEED = ["-1", "1.5", "x", "9999999999"];
 
-/** Wrong values for an option of any command. */
 const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--kubeconfig": NO_FILE,
   "--token-file": NO_FILE,
@@ -161,23 +158,18 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--daemon-set": ["", "A"],
 };
 
-/** Wrong values for an option of one command. */
 const WRONG_OF: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   "what-if": {
     "--scale": ["", "web=1", "shop/web", "shop/web=-1", "shop/web=1.5", "shop/web=many"],
     "--move": ["", "web-1=n1", "shop/web-1", "shop/web-1=", "=n1"],
   },
-  // A path.
   "scheduler-config": { "--prefix": ["", "scheduler"] },
   bill: { "--limit": ["", "0", "1.5", "x", "100001"] },
   savings: { "--limit": ["", "0", "1.5", "x", "10001"] },
-  // Name of a workflow in the argument's namespace.
   plan: { "--workflow": [] },
-  // A name in a file; anything is valid.
   "appgroup order": { "--name": [] },
 };
 
-/** Options that accept any value. */
 const FREE: readonly string[] = [
   "--pod",
   "--context",
@@ -189,7 +181,6 @@ const FREE: readonly string[] = [
   "--client-folder",
 ];
 
-/** Arguments and conflicting options. */
 const TOGETHER: readonly (readonly string[])[] = [
   [],
   ["nonsense"],

@@ -1,4 +1,3 @@
-// A real cluster, for the commands that query one.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import {
   createApiServerStore,
@@ -40,7 +39,6 @@ export function openStoreWith(credentials: Credentials): OpenedStore {
   };
 }
 
-/** The credentials with a description of their source. */
 export function clusterCredentials(
   kubeconfig: string | undefined,
   context?: string,

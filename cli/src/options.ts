@@ -14,7 +14,6 @@ export function durationMs(text: string): number {
   return durationFrom(0, LONGEST_MS)(text);
 }
 
-/** Creates an option whose help states units and bounds, in ms. */
 export function duration(flags: string, description: string, minMs = 0, maxMs = LONGEST_MS): Option {
   const bounds = `ms, s or m: ${inUnits(minMs)} to ${inUnits(maxMs)}`;
   return new Option(flags, `${description} (${bounds})`).argParser(durationFrom(minMs, maxMs));
@@ -32,7 +31,6 @@ export function durationFrom(minMs: number, maxMs: number): (text: string) => nu
   };
 }
 
-/** Uses the largest unit that gives a whole number. */
 function inUnits(ms: number): string {
   const [unit] = Object.entries(DURATION_UNITS).findLast(([, size]) => ms >= size && ms % size === 0) ?? [
     "ms",
@@ -131,7 +129,6 @@ export function assignments(text: string): Readonly<Record<string, number>> {
   return values;
 }
 
-/** `name=value`, repeatable. */
 export function namedValue(
   text: string,
   before: ReadonlyMap<string, string> = new Map(),
@@ -141,7 +138,6 @@ export function namedValue(
   return new Map([...before, [text.slice(0, at), text.slice(at + 1)]]);
 }
 
-/** Splits `a,b`. */
 export function listed(text: string): readonly string[] {
   const parts = text.split(",").map((part) => part.trim());
   if (parts.some((part) => part === ""))
@@ -149,7 +145,6 @@ export function listed(text: string): readonly string[] {
   return parts;
 }
 
-/** A host name or address with optional port; repeatable. */
 export function hostNames(text: string, before: readonly string[] = []): readonly string[] {
   if (!/^(?:[\w.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i.test(text))
     throw new InvalidArgumentError(`must be a host name or name:port, got ${JSON.stringify(text)}`);
@@ -218,7 +213,6 @@ export function slowdowns(text: string, before: readonly Slowdown[] = []): reado
   return [...before, { a, b, ...link }];
 }
 
-/** Names of nodes or zones, repeatable. */
 export function names(text: string, before: readonly string[] = []): readonly string[] {
   if (text.trim() === "") throw new InvalidArgumentError(`must be a name, got ${JSON.stringify(text)}`);
   return [...before, text];
@@ -238,7 +232,6 @@ export function readableFile(text: string): string {
   return readable(text, "file");
 }
 
-/** As {@link readableFile}, repeatable. */
 export function readableFiles(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, readableFile(text)];
 }
@@ -247,7 +240,6 @@ export function readableFolder(text: string): string {
   return readable(text, "folder");
 }
 
-/** As {@link readableFolder}, repeatable. */
 export function readableFolders(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, readableFolder(text)];
 }

@@ -1,4 +1,3 @@
-// Commands run by the chart's hooks, or by people.
 import type { Command } from "commander";
 import { annotationPrefix, objectName, readableFolder } from "./options.ts";
 import { context, kubeconfig, output, systemNamespace } from "./program-options.ts";

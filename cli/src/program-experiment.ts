@@ -47,12 +47,10 @@ export function addExperiment(program: Command, print: Print, startScheduler: St
   );
 }
 
-/** `default,isochrone` */
 function names(text: string): readonly string[] {
   return text.split(",").map((name) => name.trim());
 }
 
-/** `users=300`, repeatable. */
 function label(
   text: string,
   before: Readonly<Record<string, string>> = {},

@@ -146,7 +146,6 @@ const objective = (): Option =>
     "weighted",
   ] as const);
 
-/** Throws Commander's InvalidArgumentError. */
 const podNames = (text: string): readonly string[] =>
   text.split(",").reduce<readonly string[]>((names, name) => objectNames(name.trim(), names), []);
 
@@ -249,7 +248,6 @@ export function addWhatIf(program: Command, print: Print): void {
   );
 }
 
-/** As with `kubectl port-forward`. */
 const DEFAULT_DISPATCHER = "http://127.0.0.1:7416";
 
 export function addDispatch(program: Command, print: Print): void {

@@ -1,4 +1,3 @@
-// Options and help examples shared by commands.
 import { Option } from "commander";
 import type { Command } from "commander";
 import { dnsLabel, duration, httpUrl, LONGEST_MS, readableFile } from "./options.ts";
@@ -11,7 +10,6 @@ export const DEFAULT_LAB = "http://127.0.0.1:8082";
 /** Each refresh requests whole graphs. */
 const LEAST_WATCH_MS = 1_000;
 
-/** @param more formats in addition to the common ones */
 export const output = (...more: readonly string[]): Option =>
   new Option("-o, --output <format>", "output format").choices([...FORMATS, ...more]).default("table");
 export const watch = (): Option =>

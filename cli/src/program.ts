@@ -1,4 +1,3 @@
-// The command line: options, help, and the function of each command.
 import { visibleLines } from "@isochrone/runtime/basics";
 import { Command, Option } from "commander";
 import { ACTS } from "./embedded/acts.ts";
@@ -102,7 +101,6 @@ export function createProgram(
   return program;
 }
 
-/** Shows the called command's help after a wrong option. */
 function nameHelp(command: Command, path: string): void {
   command.showHelpAfterError(`(${path} --help lists what can be said)`);
   for (const each of command.commands) nameHelp(each, `${path} ${each.name()}`);

@@ -7,7 +7,6 @@ const MAIN = new URL("./main.ts", import.meta.url).pathname;
 /** fetch refuses port 9 (discard), so the command fails after loading everything. */
 const NOWHERE = "http://127.0.0.1:9";
 
-/** Reports the loaded modules at exit. */
 const COUNTER = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   import { writeSync } from "node:fs";
@@ -18,7 +17,6 @@ const COUNTER = `data:text/javascript,${encodeURIComponent(`
 
 interface Loaded {
   readonly own: number;
-  /** External packages, by name. */
   readonly packages: readonly string[];
 }
 

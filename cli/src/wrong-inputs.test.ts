@@ -26,7 +26,6 @@ async function answerTo(args: readonly string[]): Promise<string> {
   return error instanceof CommanderError ? said : String(error);
 }
 
-/** Subject, value, and words of the rule. */
 type Row = readonly [line: string, subject: string, value: string, rule: RegExp];
 
 const ADDRESS = /http or https address without user, query and fragment, such as/;

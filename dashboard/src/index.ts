@@ -10,7 +10,6 @@ interface Asset {
 }
 
 interface Page {
-  /** Keyed by URL path; "/" is the document. */
   readonly assets: ReadonlyMap<string, Asset>;
   /** Why a note replaces the page; null: the page is complete. */
   readonly missing: string | null;
@@ -19,7 +18,6 @@ interface Page {
 export interface PageFolders {
   readonly sources: string;
   readonly builds: string;
-  /** Builds into its argument's folder. */
   readonly program: string;
 }
 
@@ -84,7 +82,6 @@ function newestBuild(builds: string): string {
   return newest;
 }
 
-/** Hash of all build inputs, except those fixed by tests and locks. */
 function sourceHash({ sources, program }: PageFolders): string {
   const hash = createHash("sha256");
   const files = readdirSync(sources, { recursive: true, withFileTypes: true })
@@ -112,7 +109,6 @@ function build({ builds, program }: PageFolders, folder: string): void {
     if (!existsSync(folder)) renameSync(beside, folder);
     for (const name of older) rmSync(join(builds, name), { recursive: true, force: true });
   } catch (error) {
-    // Another process finished first.
     if (!existsSync(folder)) throw error;
   } finally {
     rmSync(beside, { recursive: true, force: true });

@@ -9,7 +9,6 @@ interface KernelPart {
   readonly obstacle: string | null;
 }
 
-/** This machine from a manager's view. */
 export interface KernelParts {
   readonly parts: readonly KernelPart[];
   /** `eth0: fq 8001:`; null: unreadable. */

@@ -5,7 +5,6 @@ import { MODES, type Mode } from "./ports/modes.ts";
 import type { PlanRefusal } from "./plan-keeper.ts";
 import type { Report } from "./reconciler.ts";
 
-/** Tolerance: burst and packets queued before the rate fell. */
 const BEYOND_RATIO = 1.05;
 
 export class ManagerMetrics {
@@ -133,7 +132,6 @@ export class ManagerMetrics {
     this.#countRefused(kernel.refusedPackets);
   }
 
-  /** A recreated table counts from 0. */
   #countRefused(packets: number): void {
     this.#refused.inc(packets < this.#refusedBefore ? packets : packets - this.#refusedBefore);
     this.#refusedBefore = packets;
@@ -150,7 +148,6 @@ export class ManagerMetrics {
   }
 }
 
-/** `eth0: fq 8001:` per device left alone. */
 export function foreignRoots({ roots }: NonNullable<Report["kernel"]>): string[] {
   return [...roots].flatMap(([device, { owner, name }]) => (owner === "other" ? [`${device}: ${name}`] : []));
 }

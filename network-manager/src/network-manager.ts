@@ -21,7 +21,6 @@ import type { KernelPort, NodeLock, PlanSource } from "./ports/ports.ts";
 import { Reconciler, type Report } from "./reconciler.ts";
 import type { FlowsConfig } from "./settings.ts";
 
-/** Maximum size of a cached plan: 5,000 flows with the longest names. */
 const MAX_PLAN_BYTES = 16_777_216;
 
 interface ManagerDeps {
@@ -35,7 +34,6 @@ interface ManagerDeps {
   readonly registry: Registry;
 }
 
-/** Maximum wait for the last record at stop. Milliseconds. */
 const CLOSE_DEADLINE_MS = 2_000;
 /** Records cover ten seconds each; older ones than a window are worthless. */
 const MAX_BUFFERED_RECORDS = 60;
@@ -65,12 +63,9 @@ class ManagerService implements NetworkManager {
   readonly #service: ComposedService;
   #app: HttpApp | null = null;
   #report: Report | null = null;
-  /** The plan that is completely in effect on this node. */
   #standing: FlowPlan | null = null;
   #followed: FlowPlan | null | "wait" | undefined;
-  /** Last finding of observe mode, logged once. */
   #observed: string | null = null;
-  /** Earliest next request to the aggregator, monotonic. */
   #askFromMs = Number.NEGATIVE_INFINITY;
 
   constructor(config: FlowsConfig, deps: ManagerDeps) {

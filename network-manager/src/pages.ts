@@ -39,7 +39,6 @@ export async function createPages({ node, status, ...deps }: PagesDeps): Promise
   return app;
 }
 
-/** Devices that flows leave by. A null MTU is unknown. */
 async function devicesOf({ report }: Status): Promise<{ name: string; mtu: number | null }[]> {
   const names = new Set(report?.flows.flatMap(({ place }) => (place === null ? [] : [place.device])));
   return Promise.all([...names].sort().map(async (name) => ({ name, mtu: await mtuOf(name) })));

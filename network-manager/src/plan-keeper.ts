@@ -3,7 +3,6 @@ import { parseFlowPlan, SnapshotError, type FlowPlan } from "@isochrone/topology
 import { GraphClientError } from "@isochrone/topology/client";
 import type { PlanCache, PlanSource } from "./ports/ports.ts";
 
-/** Reason for rejecting a plan. Metric label `reason`. */
 export type PlanRefusal = "invalid" | "other_node" | "older";
 
 interface PlanKeeperDeps {
@@ -20,7 +19,6 @@ interface PlanKeeperDeps {
 
 const NOT_FOUND = 404;
 
-/** Replaced epochs that must not return. */
 const MAX_ENDED_EPOCHS = 32;
 
 export class PlanKeeper {
@@ -71,7 +69,6 @@ export class PlanKeeper {
     }
   }
 
-  /** Whether the source says that the node has left the cluster. */
   async hasLeft(): Promise<boolean> {
     try {
       await this.#deps.source.fetch(null, new AbortController().signal);

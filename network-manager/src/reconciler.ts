@@ -9,7 +9,6 @@ import type { Mode } from "./ports/modes.ts";
 import type { KernelPort, NodeLock } from "./ports/ports.ts";
 
 export interface Report {
-  /** Current mode: the configured one, or observe. */
   readonly mode: Mode;
   /** Why it differs from the configured mode; null: it does not. */
   readonly reason: string | null;
@@ -17,7 +16,6 @@ export interface Report {
   readonly pending: number;
   readonly complaints: readonly string[];
   readonly changes: number;
-  /** Null: unreadable. */
   readonly kernel: KernelState | null;
   /** Whether delayed removals remain for the next run. */
   readonly isLeaving: boolean;
@@ -25,7 +23,6 @@ export interface Report {
 
 interface ReconcilerDeps {
   readonly mode: Mode;
-  /** Retry period for missing kernel features. */
   readonly retryMs: number;
   readonly kernel: KernelPort;
   readonly lock: NodeLock;
@@ -33,9 +30,7 @@ interface ReconcilerDeps {
   readonly logger: Logger;
 }
 
-/** Tool messages for missing features or rights. */
 const MISSING_PART = /operation not permitted|qdisc kind is unknown|not supported|unknown qdisc/i;
-/** Mode previewed by `observe`. */
 const PREVIEWED: ActiveMode = "guarantee";
 
 export class Reconciler {
@@ -53,7 +48,6 @@ export class Reconciler {
     try {
       if (!(await lock.hold())) return handsOff("another network manager runs on this node");
       const kernel = await this.#read(plan);
-      // Observe mode removes leftovers of earlier runs.
       if (plan === "wait" && mode === "observe") return await this.#observe(null, kernel, null, null);
       if (plan === "wait") return { ...handsOff("no flow plan yet"), kernel };
       const active = this.#activeMode();
@@ -161,7 +155,6 @@ function handsOff(reason: string): Report {
   };
 }
 
-/** Placements without those missing in the kernel. */
 function readBack(
   flows: readonly FlowPlacement[],
   { devices, marks, rules, routes }: KernelState,

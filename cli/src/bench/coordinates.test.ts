@@ -3,7 +3,6 @@ import { parseMatrix } from "@isochrone/lab/testing";
 import { describe, expect, it } from "vitest";
 import { drawSamples, judgeCoordinates } from "./coordinates.ts";
 
-/** Nodes on a line, 10 ms apart, each with an access link of 1 ms. */
 const line = (size: number): RttMatrix =>
   Array.from({ length: size }, (_, a) =>
     Array.from({ length: size }, (_, b) => (a === b ? null : 2 + 10 * Math.abs(a - b))),

@@ -23,7 +23,6 @@ export interface CoordinateJudgement {
   readonly fitMs: number;
   readonly nodes: number;
   readonly pairs: number;
-  /** Judged pairs with a successful probe. */
   readonly sampledPairs: number;
   readonly pairsWithoutEstimate: number;
   /** Share of unprobed pairs whose true value lies in the stated 90 % interval; null without such pairs. */
@@ -32,7 +31,6 @@ export interface CoordinateJudgement {
 
 type OnProgress = (share: number, what: string) => void;
 
-/** Progress shares of the whole work: after drawing, after fitting. */
 const DRAWN_SHARE = 0.3;
 const FITTED_SHARE = 0.8;
 
@@ -65,7 +63,6 @@ export function drawSamples(
   return columns;
 }
 
-/** @param now a clock in ms */
 export function judgeCoordinates(
   matrix: RttMatrix,
   options: ProbingOptions,
@@ -74,7 +71,6 @@ export function judgeCoordinates(
 ): CoordinateJudgement {
   const samples = drawSamples(matrix, options, onProgress);
   onProgress(DRAWN_SHARE, "fitting the model");
-  // A bare matrix has no labels.
   const nodes = matrix.map((_, index) => ({ name: `node-${index}`, zone: null, region: null }));
   const input: CoordinateInput = { nodes, samples };
   const start = now();
@@ -135,7 +131,6 @@ function sampledPairs(
   return (from, to) => sampled[from * size + to] === 1;
 }
 
-/** Replies keyed by target. */
 function probe(
   source: number,
   row: readonly (number | null)[],
@@ -156,7 +151,6 @@ function probe(
   return replies;
 }
 
-/** Keeps round-trip times positive under any noise. */
 const LEAST_FACTOR = 1e-3;
 
 function choosePeers(source: number, size: number, peers: number, random: Random): number[] {

@@ -11,7 +11,6 @@ import { DUMP_BYTES, readObjects } from "../score/read-objects.ts";
 import type { DumpObject } from "../score/read-objects.ts";
 
 export interface AppGroupOrderOptions {
-  /** Overrides the spec's. */
   readonly algorithm?: string;
   readonly name?: string;
   readonly output: Format;

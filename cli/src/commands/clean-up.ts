@@ -11,12 +11,9 @@ interface CleanUpOptions {
   /** Kubeconfig context. @default the current one */
   readonly context?: string;
   readonly output: Format;
-  /** Namespace of the installation. */
   readonly systemNamespace: string;
-  /** Names of Secrets, besides the webhook's. */
   readonly secret: readonly string[];
   readonly configMap: readonly string[];
-  /** Prefix of annotations. */
   readonly prefix: string;
 }
 
@@ -24,7 +21,6 @@ type Print = (text: string) => void;
 
 interface Deleted {
   readonly deleted: readonly { readonly kind: string; readonly name: string }[];
-  /** Nodes whose annotations were removed. */
   readonly nodes: number;
 }
 
@@ -65,7 +61,6 @@ function textOf({ deleted, nodes }: Deleted): string {
   return [...lines, `annotations of ${nodes} nodes: removed`].join("\n");
 }
 
-/** Returns the number of nodes that had some. */
 async function removeAnnotations(store: ClusterStore, { prefix }: CleanUpOptions): Promise<number> {
   const { items } = await store.list(KINDS.node, { metadataOnly: true });
   let nodes = 0;
@@ -83,7 +78,6 @@ async function removeAnnotations(store: ClusterStore, { prefix }: CleanUpOptions
   return nodes;
 }
 
-/** Returns false if it did not exist. */
 async function isDeleted(deletion: Promise<unknown>): Promise<boolean> {
   try {
     await deletion;

@@ -12,7 +12,6 @@ export interface DeschedulerOptions {
   readonly caFile?: string;
   readonly certFile?: string;
   readonly keyFile?: string;
-  /** Only pods of this namespace. */
   readonly namespace?: string;
   /** Refresh interval, ms; undefined: print once. */
   readonly watch?: number;
@@ -21,7 +20,6 @@ export interface DeschedulerOptions {
 
 const TIMEOUT_MS = 10_000;
 
-/** Prints the last run's moves and the reasons for other pods to stay. Throws CommandError. */
 export async function deschedulerCommand(
   options: DeschedulerOptions,
   print: (text: string) => void,

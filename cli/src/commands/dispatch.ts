@@ -21,14 +21,12 @@ interface AdviseOptions extends StatusOptions {
 }
 
 interface RequestsOptions {
-  /** Address of a dispatcher. */
   readonly server: string;
   readonly limit: number;
   readonly output: Format;
   readonly watch?: number;
 }
 
-/** Prints a dispatcher's decisions for a Service with reasons. Throws CommandError. */
 export async function explainRequestsCommand(
   [namespace, name]: readonly [string, string],
   options: RequestsOptions,
@@ -49,7 +47,6 @@ export async function statusCommand(options: StatusOptions, print: Print): Promi
   await show(read, options, print);
 }
 
-/** Prints advised zone shares of a Service. Throws CommandError. */
 export async function adviseCommand(
   [namespace, name]: readonly [string, string],
   options: AdviseOptions,

@@ -23,7 +23,6 @@ interface DoctorOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly settings?: string;
-  /** Brokers, overriding those of the settings. */
   readonly kafka?: readonly string[];
   readonly collector?: string;
   readonly schedulerPlugin?: string;
@@ -126,7 +125,6 @@ export function findingsText(findings: readonly Finding[]): string {
   return [...blocks, counts.map(([severity, count]) => `${count} ${severity}`).join(", ")].join("\n\n");
 }
 
-/** A passed check takes one line; others add the rule and the remedy. */
 function linesOf({ severity, check, looked, value, rule, remedy }: Finding): string[] {
   const head = `  ${severity.padEnd(SEVERITY_WIDTH)}  ${check}: ${value}`;
   if (severity === "ok" || (severity === "info" && remedy === null)) return [head];

@@ -52,7 +52,6 @@ export async function experimentCommand(
     if (options.output === "table") print(summaryText(summary));
   }
   if (options.output !== "table") print(formatted(options.output, all, () => ""));
-  // A full run succeeds whatever its figures are.
   if (options.quick !== true) return;
   const broken = all.flatMap(({ verdicts }) =>
     verdicts.filter(({ isHeld }) => !isHeld).map(({ text }) => text),
@@ -125,7 +124,6 @@ function productSettings(): ProductSettings {
   return { planner, descheduler };
 }
 
-/** The command as typed, without interpreter and program path. */
 function commandLine(argv: readonly string[]): string {
   const quoted = argv.slice(2).map((part) => (/^[\w./=:@-]+$/.test(part) ? part : `'${part}'`));
   return ["isochrone", ...quoted].join(" ");

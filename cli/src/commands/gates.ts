@@ -24,7 +24,6 @@ import { table } from "../output/table.ts";
 import { giveBackMovingPods } from "./moving-pods.ts";
 
 interface GatesListOptions {
-  /** @default all */
   readonly namespace?: string;
   readonly kubeconfig?: string;
   readonly output: Format;
@@ -36,7 +35,6 @@ interface GatesOpenOptions extends GatesListOptions {
   readonly dryRun?: boolean;
   /** Removes the webhook first, so that new pods get no gate. */
   readonly removeWebhook?: boolean;
-  /** Namespace of the installation. */
   readonly systemNamespace: string;
 }
 
@@ -44,7 +42,6 @@ interface Waiting {
   readonly namespace: string;
   readonly name: string;
   readonly ageSeconds: number;
-  /** Gates of other controllers. */
   readonly others: readonly string[];
 }
 
@@ -54,7 +51,6 @@ type Print = (text: string) => void;
 /** Gates of the planner and of the StreamJob controller. */
 const OUR_GATES: readonly string[] = [PLACEMENT_GATE, STREAM_GATE];
 const OUR_GATES_TEXT = `gate ${OUR_GATES.join(" or ")}`;
-/** Concurrent requests. */
 const CONCURRENCY = 8;
 /** A pod whose review was under way is there when the webhook's time limit has passed. */
 const SETTLE_MS = 2_500;
@@ -147,7 +143,6 @@ async function openRounds(
     if (isSettled && !isChanged) return results;
     await systemClock.sleep(isSettled ? RETRY_MS : SETTLE_MS);
   }
-  // Remaining gates are in the results.
   if (webhook === null) return results;
   throw new CommandError(
     `after ${MAX_ROUNDS} rounds pods still get the gate: the webhook comes back by itself`,
@@ -234,7 +229,6 @@ class WebhookRemoval {
     if (!this.#dryRun) await markRemoved(this.#store, this.#lease);
   }
 
-  /** Returns true if any of it existed. */
   async remove(): Promise<boolean> {
     if (this.#dryRun) return false;
     let wasThere = false;

@@ -16,7 +16,6 @@ import { matrix, table } from "../output/table.ts";
 interface GraphOptions extends GraphServerOptions {
   readonly output: Format | "dot";
   readonly watch?: number;
-  /** Namespace and name. */
   readonly workflow?: readonly [string, string];
 }
 
@@ -71,7 +70,6 @@ async function readDemand(client: GraphClient): Promise<Demand | null> {
   }
 }
 
-/** Reports what was left out of the graphs. */
 function droppedText(all: readonly Dropped[]): string[] {
   const faulty = all.filter(({ first }) => first !== null);
   const count = faulty.reduce((sum, dropped) => sum + droppedElements(dropped), 0);
@@ -80,7 +78,6 @@ function droppedText(all: readonly Dropped[]): string[] {
     : [`left out ${count} parts that break the graphs' rules; the first: ${faulty[0]!.first}`];
 }
 
-/** Cost per pair in ms with losses marked, optionally with its error. */
 function pairFigures(
   cluster: ClusterGraphSnapshot,
   withErrors: boolean,
@@ -112,7 +109,6 @@ function marginOf({ costMs, errorMs, provisional }: Link): string {
 const namesOf = ({ nodes }: ClusterGraphSnapshot): readonly string[] =>
   nodes.toSorted(byPlace).map(({ name }) => name);
 
-/** Costs in ms, losses marked. */
 export function clusterMatrix(cluster: ClusterGraphSnapshot, withErrors = false): string {
   const figureOf = pairFigures(cluster, withErrors);
   return matrix(namesOf(cluster), (source, target) => figureOf(source, target)?.text ?? null);

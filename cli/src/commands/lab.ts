@@ -91,7 +91,6 @@ function truthText({ nodes, rttMs }: Truth, canvas: Canvas | null): string {
     : heatMatrix(names, figureOf, canvas);
 }
 
-/** Kills a node of the embedded cluster for good. */
 export async function labKillCommand(node: string, options: LabOptions, print: Print): Promise<void> {
   const lab = new LabClient(options.lab, { token: await readControlToken(options.lab, process.env) });
   await asked(lab.killNode(node));

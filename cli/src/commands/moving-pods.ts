@@ -41,7 +41,6 @@ export async function giveBackMovingPods(
   return { lines, failed };
 }
 
-/** Keeps only the needed fields of moving pods. */
 function releasedAlone({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject {
   const { namespace = "default", name, uid, resourceVersion, annotations } = metadata;
   if (annotations?.[MOVING_ANNOTATION] !== undefined) return { apiVersion, kind, metadata };

@@ -13,9 +13,7 @@ import { MOVED_BY, readCluster, type ClusterSource } from "../what-if/cluster-ob
 import { proposedMoves } from "../moves/proposed-moves.ts";
 
 export interface PlanOptions extends GraphServerOptions, ClusterSource {
-  /** @default all of the namespace */
   readonly workflow?: string;
-  /** Search time per workflow, ms. */
   readonly time: number;
   readonly seed: number;
   /** Settings file of the service, combined with environment variables. @default the planner's defaults */
@@ -25,17 +23,13 @@ export interface PlanOptions extends GraphServerOptions, ClusterSource {
   /** Refresh interval, ms; undefined: print once. */
   readonly watch?: number;
   readonly output: Format;
-  /** Executes the plan. */
   readonly apply?: boolean;
-  /** Reverts the last executed plan. */
   readonly undo?: boolean;
-  /** Skips the confirmation. */
   readonly yes?: boolean;
   /** Executes only the moves of these pods. @default all */
   readonly pods?: readonly string[];
 }
 
-/** Prints the workflows' current costs, the best plans' costs, and the moves. */
 export async function planCommand(
   namespace: string,
   options: PlanOptions,

@@ -35,7 +35,6 @@ async function build(object: KubernetesObject, ready: readonly number[]) {
     };
     await store.patch(KEY, { status }, { subresource: "status" });
   };
-  // The managers run and are ready before the command starts.
   await store.patch(
     KEY,
     {

@@ -12,7 +12,6 @@ interface ReleaseFlowsOptions {
   /** Kubeconfig context. @default the current one */
   readonly context?: string;
   readonly output: Format;
-  /** Namespace of the installation. */
   readonly systemNamespace: string;
   readonly daemonSet: string;
 }
@@ -74,7 +73,6 @@ export async function releaseFlows(
 
 interface ManagerState extends Released {
   readonly observes: boolean;
-  /** Indexes of the container and of its mode variable. */
   readonly container: number;
   /** Null: the container has none. */
   readonly variable: number | null;

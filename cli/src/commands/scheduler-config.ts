@@ -28,7 +28,6 @@ interface SchedulerConfigOptions {
   readonly context?: string;
   readonly prefix: string;
   readonly serverName?: string;
-  /** Local paths of files embedded in the configuration. */
   readonly ca?: readonly string[];
   readonly clientCertificate?: string;
   readonly clientKey?: string;
@@ -43,7 +42,6 @@ interface SchedulerConfigOptions {
   readonly output: "yaml" | "json";
 }
 
-/** Prints the configuration with our extender; remarks go to `note`. */
 export async function schedulerConfigCommand(
   path: string | undefined,
   options: SchedulerConfigOptions,

@@ -18,7 +18,6 @@ import {
 
 interface ScoreOptions {
   readonly cluster: string;
-  /** @default the decision's */
   readonly pod?: string;
   /** Output file of `isochrone explain -o json`; provides strategy and settings. */
   readonly decision?: string;

@@ -80,7 +80,6 @@ function noDefinition(cause: unknown): CommandError {
   );
 }
 
-/** Prints the planned flows and their achieved rates. */
 export async function flowsCommand(
   node: string | undefined,
   options: GraphServerOptions & { readonly output: Format },

@@ -26,19 +26,15 @@ export interface ToscaOptions {
   readonly graph?: boolean;
   readonly apply?: boolean;
   readonly dryRun?: boolean;
-  /** Takes over fields of other managers. */
   readonly forceConflicts?: boolean;
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly name?: string;
   readonly namespace?: string;
   readonly algorithm?: string;
-  /** The AppGroup requests scheduling gates. */
   readonly planned?: boolean;
   readonly input?: ReadonlyMap<string, string>;
-  /** Maps types to services and channels. */
   readonly mapping?: string;
-  /** Folders with profiles. */
   readonly profiles?: readonly string[];
   /** @default table for the summary, the graph and applied objects, yaml for objects */
   readonly output?: Format;

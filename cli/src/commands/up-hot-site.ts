@@ -14,7 +14,6 @@ interface UpHotSiteOptions {
   readonly output: Format;
 }
 
-/** Runs a Service with growing requests in one zone, until a signal. */
 export async function upHotSiteCommand(
   options: UpHotSiteOptions,
   print: (text: string) => void,

@@ -38,7 +38,6 @@ interface UpOptions {
   readonly output: Format;
 }
 
-/** As in `defaultSites`. */
 const DEFAULT_NODES = 8;
 
 export async function upCommand(options: UpOptions, print: (text: string) => void): Promise<void> {
@@ -106,12 +105,10 @@ async function startUnlessEnded(
 /** Ctrl-C arrives twice at once: from the terminal and from the parent process. */
 const IMPATIENT_AFTER_MS = 500;
 
-/** Maximum time of an orderly stop. Milliseconds. */
 const STOP_WITHIN_MS = 5_000;
 /** With a real API server, from which the workflow must be removed. */
 const STOP_REAL_WITHIN_MS = 60_000;
 
-/** The first signal stops in order, a later one at once. */
 export function onEnd(
   host: Pick<ProcessHost, "onSignal" | "exit">,
   ending: AbortController,
@@ -152,7 +149,6 @@ function actsOf({ acts, kubeconfig }: UpOptions): readonly Act[] {
 /** In a real cluster, enabling planner and descheduler is the administrator's decision. */
 const REAL_ACTS: readonly Act[] = ["spread", "score"];
 
-/** On a redrawn terminal, logs become part of the screen. */
 function reporterOf(output: Format, print: (text: string) => void): { reporter: Reporter; log: Writable } {
   if (output !== "table")
     return { reporter: output === "json" ? jsonReporter(print) : yamlReporter(print), log: process.stderr };

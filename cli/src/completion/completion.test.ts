@@ -1,4 +1,3 @@
-// Runs the scripts in the real shells, if installed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +33,6 @@ function run(shell: string, args: readonly string[]): string {
   return stdout;
 }
 
-/** Typed words, split as bash does, and the expected completions. */
 const CASES: readonly (readonly [readonly string[], readonly string[]])[] = [
   [["gr"], ["graph"]],
   [["lab", "l"], ["link"]],

@@ -24,7 +24,6 @@ interface Case {
   readonly value: Value;
 }
 
-/** Groups options by the values they accept, keyed by command and option. */
 function valueCases(words: readonly CommandWords[]): Case[] {
   const all = words.flatMap(({ path, options }) =>
     options
@@ -130,7 +129,6 @@ function zshScript(name: string, words: readonly CommandWords[]): string {
       .map((each) => `    ${quoted(each.path)}) ${reply(nextOf(each))} ;;`),
     "  esac",
     "}",
-    // Sourced, or autoloaded by the completion system.
     `if [[ "$funcstack[1]" == ${fn} ]]; then ${fn} "$@"; else compdef ${fn} ${name}; fi`,
   ].join("\n");
 }

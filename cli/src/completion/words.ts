@@ -1,7 +1,5 @@
-// Derives the words after each command from the commander program.
 import type { Argument, Command, Option } from "commander";
 
-/** Value kind: one of some words, a file, or anything. */
 export type Value = { readonly words: readonly string[] } | "file" | "any";
 
 export interface OptionWords {
@@ -9,7 +7,6 @@ export interface OptionWords {
   readonly description: string;
   /** Null: the option takes none. */
   readonly value: Value | null;
-  /** The value may be left out. */
   readonly isValueOptional: boolean;
 }
 
@@ -18,7 +15,6 @@ export interface CommandWords {
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly options: readonly OptionWords[];
-  /** Value kind of its arguments. */
   readonly argument: Value | null;
 }
 

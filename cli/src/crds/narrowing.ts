@@ -2,7 +2,6 @@
 // with all their fields.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-/** Schema keywords that are read by name. */
 interface Schema extends Readonly<Record<string, unknown>> {
   readonly type?: unknown;
   readonly enum?: unknown;

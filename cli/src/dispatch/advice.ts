@@ -17,7 +17,6 @@ interface ZoneAdvised {
   readonly endpoints: number;
   /** Request rate of its endpoints divided by their capacity; null: no endpoints. */
   readonly loadRatio: number | null;
-  /** Keyed by the endpoints' zone. */
   readonly now: Shares;
   readonly advised: Shares;
   /** The nearest shares reachable by hints; null if hints cannot be set. */
@@ -26,7 +25,6 @@ interface ZoneAdvised {
 
 interface DispatchAdvice {
   readonly service: string;
-  /** The annotation's value; null: absent. */
   readonly dispatch: string | null;
   /** Why there is no advice; null: there is. */
   readonly refused: { readonly reason: string; readonly message: string } | null;

@@ -1,4 +1,3 @@
-// Formats a dispatcher's single decisions.
 import type { DispatchRecord } from "@isochrone/dispatcher";
 import { isList, looseFields, reasonOf } from "@isochrone/primitives";
 import { CommandError } from "../errors.ts";

@@ -11,7 +11,6 @@ interface ServiceStatus {
   readonly state: string | null;
   readonly requestsPerSecond: number;
   readonly inTimeRatio: number | null;
-  /** Share of requests that leave their zone. */
   readonly spillRatio: number | null;
   readonly advisedSpillRatio: number | null;
   /** Spare capacity of all endpoints, requests per second; negative: overload. */

@@ -8,7 +8,6 @@ import { NAME_A_CLUSTER, NAME_A_SERVER, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 import { samplesOf } from "./sources.ts";
 
-/** An aggregator's newest mark with the object that carries it. */
 export interface Annotator extends WriterMark {
   readonly example: string;
 }

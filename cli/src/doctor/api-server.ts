@@ -14,7 +14,6 @@ export interface ApiServerLook {
   /** HTTP status; null: no answer. */
   readonly status: number | null;
   readonly gitVersion: string | null;
-  /** From the Date header, ms since the epoch. */
   readonly dateMs: number | null;
   readonly askedAtMs: number;
   readonly answeredAtMs: number;

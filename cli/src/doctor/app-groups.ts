@@ -1,4 +1,3 @@
-// Checks that some pods or pod templates match the label selectors of each AppGroup.
 import { GENERATED_ANNOTATION, isStoreError, KINDS } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
@@ -9,7 +8,6 @@ import type { Verdict } from "./finding.ts";
 
 interface AppGroupFacts {
   readonly appGroups: number;
-  /** namespace/name with its unmatched selectors, sorted. */
   readonly unmatched: readonly { readonly appGroup: string; readonly selectors: readonly string[] }[];
 }
 

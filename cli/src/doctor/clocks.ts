@@ -1,4 +1,3 @@
-// Clock checks: ours against API server and aggregator, and the sources' as seen by the aggregator.
 import type { Health } from "@isochrone/topology";
 import { NAME_A_CLUSTER, NAME_A_SERVER, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
@@ -8,7 +7,7 @@ export interface ClockLook {
   /** Its own time, ms since the epoch; null: unknown, see `why`. */
   readonly atMs: number | null;
   readonly why: string;
-  /** By our clock, before the request and after the answer. */
+  /** Local times before the request and after the answer. */
   readonly askedAtMs: number;
   readonly answeredAtMs: number;
   /** A Date header has a resolution of one second. */

@@ -1,4 +1,3 @@
-// Definition checks: present, established, and at least as wide as the chart's.
 import { hasCondition, isStoreError, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { readdirSync, readFileSync } from "node:fs";

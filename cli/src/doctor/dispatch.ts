@@ -8,7 +8,6 @@ import { NAME_A_CLUSTER, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
 interface DispatchFacts {
-  /** Services requesting zone weights, sorted. */
   readonly services: readonly {
     readonly service: string;
     readonly lever: string;

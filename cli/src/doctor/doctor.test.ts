@@ -24,7 +24,6 @@ const CHART = fileURLToPath(new URL("../../../helm/isochrone", import.meta.url))
 const severities = (verdicts: readonly Verdict[]): Record<string, string> =>
   Object.fromEntries(verdicts.map(({ check, severity }) => [check, severity]));
 
-/** Anything not ok must name a remedy, unless it is informational. */
 function expectRemedies(verdicts: readonly Verdict[]): void {
   const bad = verdicts.filter(({ severity }) => severity === "warning" || severity === "error");
   expect(bad.filter(({ remedy }) => remedy === null)).toEqual([]);

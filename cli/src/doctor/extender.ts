@@ -3,7 +3,6 @@ import { skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 import { samplesOf } from "./sources.ts";
 
-/** The scheduler-plugin's /metrics. */
 interface ExtenderPage {
   readonly url: string;
   readonly text: string | null;

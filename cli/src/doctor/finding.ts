@@ -1,5 +1,3 @@
-// Findings of the doctor and the interface of check groups.
-
 export const GROUPS = [
   "node",
   "kernel",
@@ -23,7 +21,6 @@ export type Group = (typeof GROUPS)[number];
 /** `skipped`: not checked; the value gives the reason. */
 export type Severity = "ok" | "info" | "warning" | "error" | "skipped";
 
-/** Result of one check. */
 export interface Verdict {
   readonly check: string;
   readonly severity: Severity;

@@ -4,7 +4,6 @@ import type { KernelParts } from "@isochrone/network-manager";
 import type { StreamsSnapshot } from "@isochrone/topology";
 import { NAME_A_SERVER, ok, skipped, verdict, type Verdict } from "./finding.ts";
 
-/** A manager's answer at /api/v1/flows. */
 interface ManagerPage {
   readonly url: string;
   /** Null: see `error`. */
@@ -23,7 +22,6 @@ interface FlowFacts {
 }
 
 const MAX_PLAN_AGE_SECONDS = 10;
-/** Measured shares of the prediction below this are reported. */
 const BEHIND = 0.9;
 const SHOWN = 5;
 

@@ -1,4 +1,3 @@
-// Graph checks: age, coverage, losses of intake, unhealthy nodes.
 import {
   droppedElements,
   type ClusterGraphSnapshot,
@@ -13,7 +12,6 @@ import type { Verdict } from "./finding.ts";
 /** The graph API's answers; null if missing, see `why`. */
 export interface GraphFacts {
   readonly cluster: ClusterGraphSnapshot | null;
-  /** Parts dropped on reading; absent: none. */
   readonly dropped?: Dropped;
   readonly health: Health | null;
   readonly why: string;
@@ -277,7 +275,6 @@ function coverageVerdict({ nodes, links }: ClusterGraphSnapshot): Verdict {
   });
 }
 
-/** Pairs whose every method loses all packets. */
 function silentVerdict({ links }: ClusterGraphSnapshot): Verdict {
   const silent = links
     .filter(({ lossRatio }) => lossRatio === 1)
@@ -295,7 +292,6 @@ function silentVerdict({ links }: ClusterGraphSnapshot): Verdict {
   });
 }
 
-/** Pairs that answer but deviate from their baseline. */
 function departuresVerdict(departures: Departures | undefined): Verdict {
   const parts = {
     check: "changed links",

@@ -24,11 +24,8 @@ import type { Installation } from "./rbac-files.ts";
 import { samplesOf } from "./sources.ts";
 
 interface GateFacts {
-  /** Pods with our gate, their age, and whether it is the only gate. */
   readonly gated: readonly { readonly pod: string; readonly ageMs: number; readonly isOursAlone: boolean }[];
-  /** Overdue pods still detached from their ReplicaSet. */
   readonly leftReleased: readonly string[];
-  /** Pods in an unfinished move, whose initiator may be gone. */
   readonly moving: readonly string[];
   readonly openerTrouble: string | null;
   /** Null: not registered. */
@@ -36,7 +33,6 @@ interface GateFacts {
 }
 
 interface RegistrationFacts {
-  /** The webhook's address as used by the API server. */
   readonly target: string;
   /** Why it is unreachable; null: reachable or unknown. */
   readonly trouble: string | null;
@@ -49,7 +45,6 @@ interface RegistrationFacts {
 interface GateQuestion {
   readonly store: ClusterStore;
   readonly installation: Installation;
-  /** Null: unreadable. */
   readonly metrics: () => Promise<string | null>;
   readonly nowMs: () => number;
 }
@@ -178,7 +173,6 @@ async function byName(store: ClusterStore, kind: KindRef): Promise<Map<string, K
     const { items } = await store.list(kind, { metadataOnly: true });
     return new Map(items.map((one) => [`${one.metadata.namespace ?? ""}/${one.metadata.name}`, one]));
   } catch (error) {
-    // A cluster without AppGroups.
     if (isStoreError(error, "not_found")) return new Map();
     throw error;
   }

@@ -1,4 +1,3 @@
-// Kafka checks: reachability, authorization, and topic configuration.
 import { BusError } from "@isochrone/bus";
 import { connectKafka } from "@isochrone/bus/kafka";
 import { kafkaOptions, topicSpecs, verifyTopics } from "@isochrone/bus/open";
@@ -27,7 +26,6 @@ export async function lookAtKafka(settings: BusSettings): Promise<KafkaFacts> {
   const authentication = `${tls ? "TLS" : "plain TCP"}, ${saslMechanism === null ? "no name" : `${saslMechanism} as ${saslUsername}`}`;
   const facts = { brokers, authentication, topics: specs.length };
   try {
-    // Failures become findings, not log lines.
     const logger = createLogger({
       service: "isochrone",
       level: "error",

@@ -1,4 +1,3 @@
-// Machine checks: Node's version, kernel stamps and clock source, process rights.
 import { inspectHostSockets } from "@isochrone/probe";
 import type { HostSockets } from "@isochrone/probe";
 import { systemClock } from "@isochrone/runtime/basics";
@@ -127,7 +126,6 @@ export function judgePermissions({ userId, capabilities, maxOpenFiles, cpuMax }:
   return [rawVerdict(userId, capabilities), filesVerdict(maxOpenFiles), cpuVerdict(cpuMax)];
 }
 
-/** Informs if no right is needed. */
 function rawVerdict(userId: number | null, capabilities: bigint | null): Verdict {
   const parts = {
     check: "capabilities",

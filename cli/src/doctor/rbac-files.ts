@@ -69,7 +69,6 @@ function ownOf(file: Omit<FileRights, "own">, all: readonly Omit<FileRights, "ow
   return own.length === 0 ? file.rights : own;
 }
 
-/** Rights of the roles in a file. */
 export function rightsOf(text: string, { release, namespace }: Installation): Right[] {
   const filled = text.replaceAll("__NAMESPACE__", namespace).replaceAll("__NAME__", release);
   return parseAllDocuments(filled)

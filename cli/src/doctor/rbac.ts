@@ -11,7 +11,6 @@ const SERVICE_ACCOUNT = { apiVersion: "v1", kind: "ServiceAccount" } as const;
 const CONCURRENCY = 8;
 const SHOWN = 6;
 
-/** Rights that this program's commands need. */
 const OURS: readonly (Right & { readonly command: string })[] = [
   { command: "plan, gates list", verb: "list", group: "", resource: "pods" },
   { command: "plan", verb: "list", group: "", resource: "nodes" },
@@ -24,7 +23,6 @@ interface AccountLook {
   readonly isOptional: boolean;
   readonly asked: number;
   readonly missing: readonly Right[];
-  /** True if the account has none of the file's own rights. */
   readonly isOff: boolean;
 }
 
@@ -43,7 +41,6 @@ interface RbacQuestion {
   /** Null: files not found. */
   readonly files: readonly FileRights[] | null;
   readonly folder: string;
-  /** Checks only this user's rights. */
   readonly as: string | null;
 }
 
@@ -55,7 +52,6 @@ export async function lookAtRbac({
   folder,
   as,
 }: RbacQuestion): Promise<RbacFacts> {
-  // A service account does not use this command.
   const isOfOurs = files?.some(({ account }) => as === userOf(account, installation)) ?? false;
   const asked = isOfOurs ? [] : OURS;
   const allowed = await inTurns(asked, (right) => isAllowed(store, right, as));

@@ -1,4 +1,3 @@
-// Runs the groups of checks; shared requests are made once.
 import type { BusSettings } from "@isochrone/bus/settings";
 import type { Credentials } from "@isochrone/kubernetes/api-server";
 import type { ClusterStore } from "@isochrone/kubernetes";
@@ -30,7 +29,6 @@ import { judgeRbac, lookAtRbac } from "./rbac.ts";
 import { judgeSockets, lookAtSockets } from "./sockets.ts";
 import { judgeSources } from "./sources.ts";
 
-/** Targets besides this machine. */
 interface Targets {
   readonly graph: { readonly client: GraphClient; readonly server: string; readonly isAssumed: boolean };
   /** Null: none named, see `clusterWhy`. */
@@ -101,7 +99,6 @@ async function verdictsOf(group: Group, asked: Asked): Promise<readonly Verdict[
   }
 }
 
-/** Lazily requested answers shared by groups. */
 class Asked {
   readonly ground: Targets;
   #apiServer: Promise<ApiServerLook | null> | null = null;
@@ -145,7 +142,6 @@ class Asked {
         return { ...facts, cluster: null, why, clock: { ...clock, why } };
       }
       const why = reasonOf(error);
-      // A server answers but is unhealthy.
       return { ...facts, isAssumed: false, cluster: null, why, clock: { ...clock, why } };
     }
   }

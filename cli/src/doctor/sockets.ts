@@ -1,4 +1,3 @@
-// Socket checks for probes and services: unprivileged ICMP, UDP and TCP.
 import { inspectHostSockets, netPingObstacle } from "@isochrone/probe";
 import type { IcmpOpening } from "@isochrone/probe";
 import { systemClock } from "@isochrone/runtime/basics";
@@ -11,14 +10,12 @@ import { skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
 export interface SocketFacts {
-  /** Why ICMP sockets were not tried; null: they were. */
   readonly obstacle: string | null;
   readonly icmp: readonly IcmpOpening[];
   /** Why net-ping, the last fallback, is unusable; null: it is usable. */
   readonly netPing: string | null;
   /** Groups permitted to open datagram ICMP sockets; null: unknown. */
   readonly pingGroupRange: string | null;
-  /** Reasons for failed binds; null: bound. */
   readonly bound: Readonly<Record<"UDP" | "TCP", string | null>>;
 }
 
@@ -105,7 +102,6 @@ function icmpVerdict(
   const [datagram, raw] = [refusalOf("datagram"), refusalOf("raw")];
   const words = (refusal: string | null): string => (refusal === null ? "allowed" : `refused (${refusal})`);
   const value = `datagram ${words(datagram)}, raw ${words(raw)}${range}`;
-  // A host without IPv6 is healthy.
   if (family === 6 && datagram?.includes("EAFNOSUPPORT") === true)
     return { ...parts, severity: "info", value: "this kernel has no IPv6", remedy: null };
   return verdict(datagram === null, raw === null ? "info" : family === 4 ? "error" : "warning", {

@@ -6,7 +6,6 @@ import type { Verdict } from "./finding.ts";
 interface SourceFacts {
   readonly cluster: ClusterGraphSnapshot | null;
   readonly workflows: readonly WorkflowGraphSnapshot[];
-  /** Names shared by several workloads; null: unknown. */
   readonly ambiguousNames: number | null;
   readonly why: string;
   /** A collector's /metrics; null: none named. */
@@ -210,7 +209,6 @@ function collectorVerdicts(collector: SourceFacts["collector"]): Verdict[] {
   ];
 }
 
-/** Usable but skipped rows, by reason. */
 function rowsVerdict(parts: { readonly looked: string }, text: string): Verdict {
   const byReason = new Map<string, number>();
   const add = (reason: string, count: number): void => {
@@ -272,7 +270,6 @@ function connectionsVerdict(parts: { readonly looked: string }, state: string): 
   });
 }
 
-/** Parses Prometheus text format. */
 export function samplesOf(text: string, ...names: readonly string[]): { labels: string; value: number }[] {
   return text.split("\n").flatMap((line) => {
     const [, name, labels = "", value] = /^([a-zA-Z_:]+)(?:\{([^}]*)\})? (\S+)/.exec(line) ?? [];

@@ -13,7 +13,6 @@ interface ActFigures {
   readonly endToEnd: EndToEnd;
   /** Sum of the round trips of all calls per request; null: unknown. */
   readonly networkMsPerRequest: number | null;
-  /** Minimum and maximum during the measurement; null: unknown. */
   readonly networkRangeMs: RangeMs | null;
   /** Why the figures are approximate; null: they are not. */
   readonly doubt: string | null;
@@ -32,7 +31,6 @@ export function actsMistake(acts: readonly Act[]): string | null {
   return isOrdered ? null : `--acts must be in the order ${ACTS.join(" ")}, each once, got ${shown}`;
 }
 
-/** Figures for comparing acts. */
 export type Figure = "network" | "p50Ms" | "p95Ms";
 
 /**

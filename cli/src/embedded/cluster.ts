@@ -23,7 +23,6 @@ export interface EmbeddedCluster {
   readonly store: ClusterStore;
   readonly sites: readonly FakeNode[];
   readonly links: LinkMatrix;
-  /** Whether the store is a real API server. */
   readonly isReal: boolean;
   readonly network: TableSites | null;
   close(): Promise<void>;
@@ -64,7 +63,6 @@ export async function openEmbeddedCluster(options: EmbeddedOptions): Promise<Emb
   }
 }
 
-/** Number of matrix rows used as nodes. Throws CommandError. */
 function countOf(nodes: number | undefined, rows: number): number {
   if (rows < MIN_NODES) throw usageError(`--matrix must have at least ${MIN_NODES} nodes, got ${rows}`);
   if (nodes === undefined && rows > MAX_NODES)

@@ -52,7 +52,6 @@ export class Embedded {
   readonly network: EmulatedNetwork;
   readonly cluster: LabCluster;
   readonly graphs: GraphClient;
-  /** Move events after the planning act. */
   readonly moves: Pick<PodMoves, "subscribe">;
   /** Page URL with the token of the emulator's controls; never log it. */
   readonly pageWithControls: string;
@@ -210,7 +209,6 @@ export class Embedded {
     await optIn({ store: this.store, namespace: this.#namespace }, true);
   }
 
-  /** Divides the rates of requests and probes. */
   setPace(factor: number): void {
     this.cluster.setPace(factor);
     this.#thread.setPace(factor);
@@ -221,12 +219,10 @@ export class Embedded {
   }
 }
 
-/** Start events, in order. */
 type StartProgress = Pick<Reporter, "startingPart" | "serving">;
 
 const UNTOLD: StartProgress = { startingPart: () => undefined, serving: () => undefined };
 
-/** In starting order. */
 const STARTED = [
   "the emulated network",
   "the aggregator",
@@ -237,7 +233,6 @@ const STARTED = [
 ] as const;
 type StartedPart = (typeof STARTED)[number];
 
-/** @param page served from now on */
 function begins(progress: StartProgress, part: StartedPart, page?: string): Part {
   const start = (): void => {
     if (page !== undefined) progress.serving(page);

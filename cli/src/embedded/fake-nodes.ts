@@ -1,4 +1,3 @@
-// Nodes of a real API server that may be emulated: only nodes that run nothing.
 import { isStoreError, KINDS, nodeView } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { NetworkSite, Site } from "@isochrone/lab";
@@ -10,7 +9,6 @@ const WRONG_USAGE = { exitCode: 2 } as const;
 export const MIN_NODES = 2;
 export const MAX_NODES = 16;
 
-/** A node as the network and the cluster stand-in want it. */
 export type FakeNode = NetworkSite & Site;
 
 /**

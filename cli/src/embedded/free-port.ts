@@ -4,12 +4,10 @@ import { CommandError } from "../errors.ts";
 
 const HOST = "127.0.0.1";
 
-/** Returns a TCP port of 127.0.0.1 that was just free. */
 export async function freePort(): Promise<number> {
   return await tried(0);
 }
 
-/** Throws CommandError unless all ports are free; checked before anything starts. */
 export async function requireFreePorts(ports: readonly number[]): Promise<void> {
   for (const port of ports)
     await tried(port).catch((error: unknown) => {
@@ -25,7 +23,6 @@ function problemOf(error: unknown): string {
   return code === "EACCES" ? "this user may not listen there" : `got ${String(error)}`;
 }
 
-/** Listens, closes and returns the port. */
 async function tried(wanted: number): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

@@ -100,7 +100,6 @@ async function killNode(
     });
 }
 
-/** Kinds of a cluster dump that the stand-in has. */
 const DUMPED = [
   KINDS.node,
   KINDS.namespace,
@@ -120,7 +119,6 @@ async function objectsOf(store: ClusterStore): Promise<object> {
   return { apiVersion: "v1", kind: "List", items: lists.flat() };
 }
 
-/** Calls of commands that move pods. */
 const CALLED = ["get", "list", "patch", "jsonPatch", "evict"] as const;
 
 async function storeAnswer(store: ClusterStore, { method, args }: StoreCall): Promise<StoreAnswer> {

@@ -1,13 +1,11 @@
 // Detects a busy machine and lowers the rates of probes and requests until it recovers.
 import type { Clock } from "@isochrone/runtime";
 
-/** State from the last few seconds. */
 export interface MachineState {
   readonly isBusy: boolean;
   /** A busy machine may be in time at lower rates. */
   readonly isLate: boolean;
   readonly lateMs: number;
-  /** Runnable processes, mean over a minute. */
   readonly load: number;
   readonly cores: number;
   /** Divisor of the request and probe rates. */
@@ -33,7 +31,6 @@ const SOUND_MS = 50;
 /** The embedded cluster alone has about one runnable process per core. */
 const CROWDED_PER_CORE = 3;
 const UNANSWERED = 0.2;
-/** Sound rounds before a step up. */
 const SOUND_ROUNDS = 2;
 /** Doubled up to this after each failed raise, so that a measurement fits in between. */
 const MAX_SOUND_ROUNDS = 16;
@@ -81,7 +78,6 @@ export class MachineWatch {
     try {
       return (await this.#options.unanswered()) > UNANSWERED;
     } catch {
-      // The load generator is late or not started: lateness decides.
       return false;
     }
   }

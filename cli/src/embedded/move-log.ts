@@ -4,7 +4,6 @@ import type { EndToEnd } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { PodMove } from "./pod-moves.ts";
 
-/** One stage of one pod's move. */
 export type MovedPod = Pick<
   PodMove,
   "stage" | "namespace" | "workload" | "pod" | "from" | "to" | "target" | "reason"
@@ -13,7 +12,6 @@ export type MovedPod = Pick<
 export interface EndedMove {
   readonly workload: string;
   readonly from: string;
-  /** Current node; null: none. */
   readonly to: string | null;
   /** Intended node; null: undecided. */
   readonly target: string | null;
@@ -27,25 +25,21 @@ export interface EndedMove {
 export interface MoveGroup {
   readonly pods: readonly EndedMove[];
   readonly reasons: readonly string[];
-  /** End-to-end figures up to the first move. */
   readonly before: EndToEnd;
 }
 
 interface MoveLogOptions {
   readonly clock: Clock;
-  /** Time span of end-to-end figures. */
   readonly lastMs: number;
   readonly endToEnd: (lastMs: number) => Promise<EndToEnd>;
   readonly onMoved: (group: MoveGroup) => void;
   readonly onMeasured: (group: MoveGroup, after: EndToEnd, doubt: string | null) => void;
-  /** Whether the machine is busy with other work. */
   readonly isBusy: () => boolean;
 }
 
 const POLL_MS = 500;
 /** Moves within this gap belong together: the descheduler takes several runs for a large one. */
 const TOGETHER_WITHIN_MS = 5_000;
-/** Unfinished moves are reported after this. */
 const PATIENCE_MS = 60_000;
 /** Lets requests from before the last move finish. */
 const SETTLE_MS = 2_000;

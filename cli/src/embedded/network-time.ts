@@ -3,7 +3,6 @@ import { workflowLatency } from "@isochrone/placement";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 
-/** Workflows whose channels carry calls per request instead of requests per second. */
 type Calls = readonly WorkflowGraphSnapshot[];
 
 export interface NetworkSample {
@@ -54,7 +53,6 @@ export function networkMsPerRequest({ cluster, workflows }: NetworkSample, calls
   return ms;
 }
 
-/** Maximum share of calls with unknown cost. */
 const UNKNOWN_SHARE = 0.02;
 
 export interface BusyLink {

@@ -25,7 +25,6 @@ interface Part {
 export class PartTokens {
   readonly #principals = new Map<string, Principal>();
 
-  /** Requires a part's token on reserved routes. */
   readonly gate: RequestGate = { check: (request) => this.#check(request) };
 
   partOf(name: string, node: string, bus: Bus): Part {

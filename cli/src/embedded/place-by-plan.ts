@@ -20,12 +20,10 @@ interface PlanPlacement {
   readonly namespace: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Maximum of each wait: for the webhook, and for the new pods. */
   readonly withinMs: number;
 }
 
 const POLL_MS = 100;
-/** Retries for pods that the planner released without a plan. */
 const ATTEMPTS = 3;
 
 /** While opted in, new pods wait for the planner, and the descheduler may move pods. */
@@ -55,7 +53,6 @@ export async function placeByPlan(options: PlanPlacement): Promise<readonly Move
     for (let attempt = 0; attempt < ATTEMPTS && unplanned.length > 0; attempt++) {
       // All at once: a pod whose peers stay would be placed beside them without a joint plan.
       await Promise.all(unplanned.map((name) => store.evict({ namespace, name })));
-      // The read view lags behind the store.
       while (present().some(({ name }) => unplanned.includes(name))) await clock.sleep(POLL_MS, signal);
       await cluster.waitReady(withinMs, signal);
       unplanned = await unplannedOf(store, namespace);
@@ -66,7 +63,6 @@ export async function placeByPlan(options: PlanPlacement): Promise<readonly Move
   }
 }
 
-/** Waits until the webhook is registered and the planner is alive. */
 async function untilGated({ store, clock, signal, withinMs }: PlanPlacement): Promise<void> {
   const endMs = clock.monotonic() + withinMs;
   for (;;) {

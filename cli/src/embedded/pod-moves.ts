@@ -4,13 +4,11 @@ import type { LabCluster, LabPod } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { MoveProgress, MoveStage } from "@isochrone/scheduler-plugin";
 
-/** One event per stage of a pod's move. */
 export interface PodMove {
   readonly stage: MoveStage;
   readonly cause: "network" | "node-lost";
   readonly namespace: string;
   readonly workload: string;
-  /** The replaced pod. */
   readonly pod: string;
   readonly from: string;
   /** Current node, or the planned one before it runs; null: undecided. */

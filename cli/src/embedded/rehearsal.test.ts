@@ -150,7 +150,6 @@ test("pods that could not be placed anew are said, and the next act follows", as
   ]);
 });
 
-/** Load of `ms`, plus or minus a tenth. */
 const loadOf = (ms: number): EndToEnd => ({
   ...END_TO_END,
   p10Ms: 0.9 * ms,
@@ -160,7 +159,6 @@ const loadOf = (ms: number): EndToEnd => ({
   p95RangeMs: [1.8 * ms, 2.2 * ms],
 });
 
-/** Each act halves request times; records the requested `lastMs` in `asked`. */
 function halving(asked: number[] = [], add: () => number = () => 0): Partial<Rehearsed> {
   let ms = 400;
   const place = async () => {
@@ -212,7 +210,6 @@ test("on a machine that stays busy the three acts are compared all the same, as 
   expect(doubtsOf(told)).toEqual(Array(3).fill("the machine was busy"));
   expect(savedOf(told, "p50")).toEqual([null, 0.5, 0.75]);
   expect(savedOf(told, "p95")).toEqual([null, null, null]);
-  // Everything measured counts.
   expect(Math.max(...asked)).toBeGreaterThanOrEqual(2 * 6_000);
 });
 

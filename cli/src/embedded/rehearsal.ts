@@ -23,20 +23,16 @@ export interface Rehearsed {
     workflow(namespace: string, name: string): Promise<{ readonly value: WorkflowGraphSnapshot }>;
   };
   readonly cluster: Pick<LabCluster, "pods" | "endToEnd">;
-  /** Replaces every pod, each on its best-scoring node. */
   placeByScore(signal: AbortSignal): Promise<readonly Move[]>;
-  /** Moves pods to their places in the best plan. */
   placeByPlan(signal: AbortSignal): Promise<readonly Move[]>;
 }
 
 interface RehearsalOptions {
   readonly windowMs: number;
-  /** The first act is the initial placement. */
   readonly acts: readonly Act[];
   readonly reporter: Reporter;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Whether the machine was late in the last seconds. */
   readonly isLate: () => boolean;
 }
 
@@ -76,7 +72,6 @@ export async function rehearse(embedded: Rehearsed, options: RehearsalOptions): 
   reporter.verdict(results, busiestLink(cluster, workflows), acts.includes("live"));
 }
 
-/** Null if it cannot be placed so; the previous placement stays. */
 async function placed(
   act: PlacingAct,
   embedded: Rehearsed,
@@ -121,7 +116,6 @@ async function measure(act: PlacingAct, embedded: Rehearsed, options: RehearsalO
   }
 }
 
-/** Skips samples whose window misses earlier events. */
 function networkOf(
   samples: readonly NetworkSample[],
   first: NetworkSample | undefined,

@@ -32,17 +32,14 @@ import {
 export const PROPOSALS = { intervalMs: 5_000, planMs: 20, maxPairs: 5_000, seed: 1 };
 
 export interface Surroundings extends BareSurroundings {
-  /** The page's view and controls of the emulator. */
   readonly emulator: LinkRoutesOptions;
 }
 
-/** Without the emulator's controls. */
 export interface BareSurroundings {
   readonly options: EmbeddedOptions;
   readonly bus: Bus;
   readonly tokens: PartTokens;
   readonly store: ClusterStore;
-  /** A real API server: graphs are written to its objects. */
   readonly isReal: boolean;
   readonly logger: Logger;
   readonly pages: MetricsPage[];
@@ -51,7 +48,6 @@ export interface BareSurroundings {
 const clock = systemClock;
 const random = systemRandom;
 
-/** A registry with a scrapable page. */
 export function registryOf(
   { pages }: Pick<BareSurroundings, "pages">,
   job: string,
@@ -87,7 +83,6 @@ export function aggregatorOf(
 
 interface SchedulerSeat {
   readonly port: number;
-  /** Port of the webhook that gates new pods. */
   readonly webhookPort: number;
   readonly graphUrl: string;
   readonly onMove: (progress: MoveProgress) => void;
@@ -160,7 +155,6 @@ export class EmbeddedProbes implements ProbeAddresses {
         await this.#network.expose(node, { protocol: "tcp", port: probe.tcpPort });
         this.#exposed.add(node);
       };
-      // Removes an ending probe from all plans.
       const stop = (): void => void this.#exposed.delete(node);
       return [
         { name: `probe ${node}`, service: probe },
@@ -169,7 +163,6 @@ export class EmbeddedProbes implements ProbeAddresses {
     });
   }
 
-  /** Call once all probes are reachable. */
   refreshPlans(): void {
     for (const probe of this.#probes.values()) probe.refreshPlan();
   }
@@ -200,7 +193,6 @@ export class EmbeddedProbes implements ProbeAddresses {
   }
 }
 
-/** One collector per node with its own view, like the DaemonSet. */
 export function collectorServices(
   surroundings: BareSurroundings,
   seats: readonly NodeSeat[],

@@ -50,7 +50,6 @@ function sinceThen(changes: readonly string[]): string[] {
   return ["Asked again now:", ...changes.map((change) => `- ${change}`)];
 }
 
-/** Uses the newest known round trips. */
 function peerTable({ peers: stored, now, ...decision }: Decision, name: string): string[] {
   const peers = now !== undefined && now.peers.length > 0 ? now.peers : (stored ?? []);
   if (peers.length === 0) return [];
@@ -78,7 +77,6 @@ function peerTable({ peers: stored, now, ...decision }: Decision, name: string):
 function rttCell({ rttMs, errorMs = {} }: Peer, node: string): Cell {
   const rtt: Rtt = rttMs[node] ?? null;
   const error = errorMs[node];
-  // A node's cost to itself has no error.
   return typeof rtt === "number" && rtt > 0 && error !== undefined
     ? `${rtt.toFixed(1)} ±${error.toFixed(1)}`
     : rtt;
@@ -125,7 +123,6 @@ function byName(candidates: readonly Candidate[]): ReadonlyMap<string, Candidate
   return new Map(candidates.map((candidate) => [candidate.name, candidate]));
 }
 
-/** Sums behind the scores. */
 function partTable(candidates: readonly Candidate[]): string[] {
   const parts = [...new Set(candidates.flatMap((candidate) => Object.keys(candidate.parts)))];
   if (parts.length === 0) return [];

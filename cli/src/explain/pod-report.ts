@@ -88,7 +88,6 @@ function pending(pod: KubernetesObject): string[] {
   return [`${summary}, says kube-scheduler:`, ...each.map((cause) => `- ${cause}`), ...rest];
 }
 
-/** Nodes refused by our filter. */
 function rejections(decision: Decision | null): string[] {
   const refused = decision?.candidates.filter(({ feasible }) => !feasible) ?? [];
   return refused.map(

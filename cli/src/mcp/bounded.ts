@@ -1,7 +1,6 @@
 export interface LeftOut {
   /** Path of the list, as in `workflows[].channels`. */
   readonly list: string;
-  /** Remaining elements of all lists at this path. */
   readonly shown: number;
   readonly of: number;
 }
@@ -34,7 +33,6 @@ export function boundedTo(value: unknown, maxCharacters: number): Bounded | null
   }
 }
 
-/** Lists removed with an outer list are not named. */
 function leftOutOf(value: unknown, limits: ReadonlyMap<string, number>): LeftOut[] {
   const before = placesOf(value, new Map());
   const after = placesOf(value, limits);
@@ -51,7 +49,6 @@ function longestOf(places: ReadonlyMap<string, Place>): readonly [string, Place]
   return longest;
 }
 
-/** Lists of the truncated value. */
 function placesOf(value: unknown, limits: ReadonlyMap<string, number>): Map<string, Place> {
   const places = new Map<string, Place>();
   const walk = (part: unknown, path: string): void => {

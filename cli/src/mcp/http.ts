@@ -13,7 +13,6 @@ interface McpHttpOptions {
   readonly allowedHosts: readonly string[];
   readonly logger: Logger;
   readonly factory: (authorization: string | undefined) => McpServerFactory;
-  /** Creates a client with the request's header. */
   readonly clientFor: (authorization: string | undefined) => GraphClient;
 }
 

@@ -45,7 +45,6 @@ async function asked<T>(client: Client, use: (client: Client) => Promise<T>): Pr
   }
 }
 
-/** The 2025 protocol of most clients, and the newest revision. */
 const REVISIONS = ["legacy", { pin: "2026-07-28" }] as const;
 type Revision = (typeof REVISIONS)[number];
 

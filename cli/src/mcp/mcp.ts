@@ -42,7 +42,6 @@ async function serveHttp(options: McpOptions, port: number, print: Print): Promi
     throw usageError(
       `--token-file must not be given with --http: each client sends its own token, got ${tokenFile}`,
     );
-  // Rejects an unused certificate file.
   graphClientOf(options);
   const fetch = authorizedFetch({ caFile: caFile ?? null, clock: systemClock });
   const clientFor = (authorization: string | undefined): GraphClient =>

@@ -1,4 +1,3 @@
-// The MCP server, independent of the transport.
 import { McpServer, type CallToolResult, type StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { reasonOf } from "@isochrone/primitives";
 import { visible } from "@isochrone/runtime/basics";

@@ -1,4 +1,3 @@
-// The tools: each reads the graph API like the corresponding command.
 import type { GraphClient } from "@isochrone/topology/client";
 import { Type, type Static, type TObject } from "typebox";
 import { judgeFreshness } from "../doctor/freshness.ts";
@@ -6,7 +5,6 @@ import { findDecision, unaskedSentence } from "../explain/find-decision.ts";
 
 export interface Sources {
   readonly client: GraphClient;
-  /** Address of the graph API, for messages. */
   readonly server: string;
 }
 
@@ -15,7 +13,6 @@ export interface Tool<S extends TObject = TObject> {
   readonly title: string;
   readonly description: string;
   readonly input: S;
-  /** Hint for getting a shorter answer. */
   readonly askForLess: string;
   /** Rejects with a message for the model. */
   call(sources: Sources, input: Static<S>, signal: AbortSignal): Promise<unknown>;
@@ -31,7 +28,6 @@ const limit = (what: string, maximum: number) =>
     Type.Integer({ minimum: 1, maximum, default: DEFAULT_LIMIT, description: `so many ${what} at most` }),
   );
 
-/** Infers the types of one tool. */
 const tool = <S extends TObject>(parts: Tool<S>): Tool<S> => parts;
 
 export const clusterGraph = tool({

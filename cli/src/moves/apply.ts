@@ -1,4 +1,3 @@
-// Executes plans step by step, and reverts them.
 import {
   appliedMovesPatch,
   KINDS,
@@ -52,7 +51,6 @@ export async function applyCommand(namespace: string, options: PlanOptions, prin
 async function apply(namespace: string, options: PlanOptions, mover: Mover, print: Print): Promise<void> {
   const planning = await planningOf(options);
   const reports = await readPlans(graphClientOf(options), namespace, options, planning);
-  // Escapes untrusted names.
   print(viewOf(reports, { text: (shown) => plansText(namespace, shown) }).text());
   const moves = chosenMoves(namespace, reports, options.pods);
   if (moves.length === 0) return print("\nNothing is to be carried out.");
@@ -94,7 +92,6 @@ function countOf({ length }: readonly unknown[]): string {
   return length === 1 ? "1 pod" : `${length} pods`;
 }
 
-/** Throws CommandError unless confirmed. */
 async function confirmed(question: string, { yes = false }: PlanOptions): Promise<void> {
   if (yes) return;
   if (!process.stdin.isTTY) throw usageError("--yes is needed where nobody can be asked");
@@ -114,7 +111,6 @@ interface MoverDeps {
   readonly signal: AbortSignal;
 }
 
-/** The reverse of an executed move. */
 interface BackMove {
   readonly owner: KubernetesObject;
   readonly applied: AppliedMove;
@@ -234,7 +230,6 @@ class Mover {
     return outcome;
   }
 
-  /** Throws CommandError if the API server refuses. */
   async #withdraw(pod: KubernetesObject): Promise<void> {
     const { store, clock } = this.#deps;
     const logger = createLogger({ service: "isochrone", level: "error" });

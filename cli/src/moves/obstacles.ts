@@ -11,7 +11,6 @@ type Kind =
   | "persistentVolumeClaims"
   | "disruptionBudgets";
 
-/** The objects that determine whether pods may be moved. */
 export type MovedBy = Readonly<Partial<Record<Kind, Iterable<ApiObject> | undefined>>>;
 
 /**

@@ -7,7 +7,6 @@ import type { GraphServerOptions } from "../graph-client.ts";
 const TIMEOUT_MS = 10_000;
 
 interface Proposed {
-  /** Keyed by workflow. */
   readonly steps: ReadonlyMap<string, PreviousMoves>;
   /** The service's exclusion rules; null: no proposer or no answer. */
   readonly rules: ExclusionRules | null;

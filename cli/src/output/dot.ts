@@ -84,7 +84,6 @@ function rateText(bytesPerSecond: number): string {
 
 const nodeId = (name: string): string => quoted(`node ${name}`);
 
-/** Escapes untrusted names. */
 function quoted(text: string): string {
   return `"${visible(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }

@@ -1,4 +1,3 @@
-// Output formats of all commands.
 import { visibleData, visibleLines, visibleSource } from "@isochrone/runtime/basics";
 import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
@@ -9,7 +8,6 @@ const require = createRequire(import.meta.url);
 export const FORMATS = ["table", "json", "yaml"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** Grouping of a bill's lines. */
 export const BILL_SORTS = ["channel", "workload", "namespace", "zones", "destination"] as const;
 export type BillSort = (typeof BILL_SORTS)[number];
 

@@ -12,7 +12,6 @@ export interface PairFigure {
 type FigureOf = (source: string, target: string) => PairFigure | null;
 
 const LEAST_NAME = 4;
-/** Cell width without a figure. */
 const SWATCH = 2;
 
 /**
@@ -62,7 +61,6 @@ function drawn(
   return [top.trimEnd(), ...lines, legend(canvas)].join("\n");
 }
 
-/** Each step with its lower end. */
 function legend(canvas: Canvas): string {
   const steps = [0, ...HEAT_EDGES_MS].map((from) => paintedMs(` ${from} `, from, canvas));
   return `ms from ${steps.join("")} ${paintedMs(" lost ", null, canvas)}`;

@@ -52,7 +52,6 @@ export function paintedMs(text: string, ms: number | null, { depth }: Canvas): s
   return `\u001b[38;${code(ink, depth)};48;${code(back, depth)}m${text}${RESET}`;
 }
 
-/** Approximate luminance, for choosing the ink. */
 function lightOf([red, green, blue]: Rgb): number {
   return 0.2126 * red ** 2.2 + 0.7152 * green ** 2.2 + 0.0722 * blue ** 2.2;
 }
@@ -67,7 +66,6 @@ function levelOf(part: number): number {
   return CUBE.indexOf(nearest(part));
 }
 
-/** Levels of the palette's colour cube. */
 const CUBE: readonly number[] = [0, 95, 135, 175, 215, 255];
 
 function nearest(part: number): number {

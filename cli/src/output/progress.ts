@@ -6,17 +6,13 @@ interface ProgressScreen {
 }
 
 interface Progress {
-  /** @param share of the work done, 0 to 1 */
   at(share: number, what: string): void;
-  /** Removes the bar, for example before printing a line; the next `at` redraws it. */
   clear(): void;
 }
 
 const WIDTH = 24;
-/** Minimum redraw interval. */
 const EVERY_MS = 50;
 
-/** @param nowMs monotonic */
 export function createProgress(screen: ProgressScreen, nowMs: () => number): Progress {
   if (screen.isTTY !== true) return { at: () => undefined, clear: () => undefined };
   let drawnAtMs = Number.NEGATIVE_INFINITY;

@@ -27,18 +27,14 @@ export interface LiveView {
 
 export interface Measuring {
   readonly act: PlacingAct;
-  /** Measured time in which the machine was in time. */
   readonly fairMs: number;
-  /** Required `fairMs`; the measurement also ends after `patienceMs`. */
   readonly wantedMs: number;
   readonly allMs: number;
   readonly patienceMs: number;
 }
 
-/** Parts start in order; the page answers once served. */
 export interface Starting {
   readonly part: string;
-  /** Number of started parts. */
   readonly done: number;
   readonly total: number;
 }
@@ -47,26 +43,21 @@ export interface Starting {
 export interface Reporter {
   /** Null: the nodes of an existing cluster. */
   starting(nodes: number | null): void;
-  /** A part begins to start. */
   startingPart(progress: Starting): void;
-  /** The page answers and shows what it waits for. */
   serving(page: string): void;
   /**
    * @param pageWithControls contains the token of the emulator's controls: for a terminal, never for a log
    */
   started(urls: EmbeddedUrls, pid: number, pageWithControls: string): void;
-  /** Nodes of the given matrix, and which labels were derived from times. */
   network(network: TableSites): void;
   warming(progress: WarmUp): void;
   warm(progress: WarmUp): void;
   measuring(progress: Measuring): void;
-  /** The next act begins: pods are being replaced. */
   replacing(act: PlacingAct, before: ActResult): void;
   /** An act was measured. @param before null: the first act */
   placed(result: ActResult, before: ActResult | null, moves: readonly Move[]): void;
   /** All placing acts are over. @param link the most used link; null: none */
   verdict(results: readonly ActResult[], link: BusyLink | null, isLive: boolean): void;
-  /** The machine became busy or recovered. */
   machine(state: MachineState): void;
   moved(group: MoveGroup): void;
   /** @param doubt why the figures are unreliable; null: they are reliable */

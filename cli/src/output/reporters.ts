@@ -26,7 +26,6 @@ export function jsonReporter(print: (text: string) => void): Reporter {
   return eventReporter((event) => print(jsonText(event)));
 }
 
-/** One YAML document per event. */
 export function yamlReporter(print: (text: string) => void): Reporter {
   return eventReporter((event) => print(`---\n${yamlText(event)}`));
 }
@@ -75,7 +74,6 @@ export interface Output {
   write(text: string): unknown;
 }
 
-/** One text line per event, for files and pipes. */
 export function lineReporter(out: Output): Reporter {
   let urls: EmbeddedUrls | null = null;
   const say = (text: string): void => void out.write(`${visibleLines(text)}\n`);
@@ -125,7 +123,6 @@ function urlsText({ page, extender, lab }: EmbeddedUrls): string {
   ].join("\n");
 }
 
-/** Zones with their nodes, and the origin of derived labels. */
 export function networkText({ sites, derived }: TableSites): string {
   const zones = [...new Set(sites.map(({ zone }) => zone))].map((zone) => {
     const nodes = sites.filter((site) => site.zone === zone);

@@ -1,4 +1,3 @@
-// Redraws one terminal screen.
 import { reasonOf } from "@isochrone/primitives";
 import { visibleLines } from "@isochrone/runtime";
 import type { EmbeddedUrls } from "../embedded/options.ts";
@@ -19,13 +18,10 @@ import {
   warmText,
 } from "./sentences.ts";
 
-/** Number of past messages shown. */
 const EVENTS = 6;
-/** Default terminal width. */
 const COLUMNS = 80;
 const MIN_COLUMNS = 20;
 
-/** @param nowText time of day, for events */
 export function screenReporter(out: Output, nowText: () => string): Reporter & { log(text: string): void } {
   const parts = { head: "", now: "", result: "", busy: "", view: "" };
   const events: string[] = [];
@@ -76,11 +72,9 @@ export function screenReporter(out: Output, nowText: () => string): Reporter & {
   };
 }
 
-/** The nearer of both end conditions. */
 const measuredShare = ({ fairMs, wantedMs, allMs, patienceMs }: Measuring): number =>
   Math.max(fairMs / wantedMs, allMs / patienceMs);
 
-/** The least advanced of the conditions. */
 function warmBar(progress: WarmUp): string {
   const { linksMeasured, links, podsReady, pods } = progress;
   return `${bar(Math.min(linksMeasured / links, podsReady / pods))} ${warmText(progress)}`;
@@ -98,7 +92,6 @@ function page(text: string, { rows = 0, columns = 0 }: Output): string {
 
 const INDENT = "    ";
 
-/** Wraps sentences; truncates table rows. */
 function wrapped(line: string, width: number): string[] {
   if (line.length <= width) return [line];
   if (/ {2}\S/.test(line.trimStart().slice(12))) return [line.slice(0, width)];

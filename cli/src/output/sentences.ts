@@ -74,7 +74,6 @@ function figureText(result: ActResult, figure: Figure): string {
   return result.doubt === null || value === null ? ms(value) : `about ${ms(value)}`;
 }
 
-/** Error bounds of a busy machine's figures. */
 function doubtText(result: ActResult): string {
   if (!isAnswered(result.endToEnd)) return "without p50 and p95 to compare";
   const spread = (["network", "p50Ms"] as const).flatMap((figure) => {
@@ -87,7 +86,6 @@ function doubtText(result: ActResult): string {
 
 const FIGURES: readonly Figure[] = ["network", "p50Ms", "p95Ms"];
 
-/** One line per act with its saving, plus remarks on approximate figures. */
 export function verdictText(results: readonly ActResult[]): string {
   const first = results[0]!;
   let isUnclear = false;
@@ -155,7 +153,6 @@ export function movedText({ pods, reasons }: MoveGroup): string {
   const [moved, failed, moving] = [of("moved"), of("failed"), of("moving")];
   const ways = Map.groupBy(moved, ({ from, to }) => `${from} -> ${to}`);
   const texts = [...ways].map(([way, those]) => `${those.map(({ workload }) => workload).join(", ")} ${way}`);
-  // The first reason applies to the whole move.
   const why = reasons[0] ?? "no reason was given";
   return [
     ...(moved.length === 0 ? [] : [`moved ${plural(moved.length, "pod")}: ${texts.join("; ")}: ${why}`]),
@@ -216,7 +213,6 @@ function failedShare({ count, errors }: EndToEnd): string {
   return count + errors === 0 ? "–" : `${Math.round((100 * errors) / (count + errors))} %`;
 }
 
-/** `-47 %`, `+3 %` */
 function percentText(share: number): string {
   const percent = Math.round(100 * share);
   return `${percent > 0 ? "+" : ""}${percent} %`;

@@ -39,9 +39,7 @@ async function watched(
   );
   const settled = Promise.withResolvers<void>();
   done.then(settled.resolve, settled.reject);
-  // Awaited below, once the clock has stopped.
   settled.promise.catch(() => undefined);
-  // One sleep between two reads.
   for (let look = 0; look <= reads.length; look++) await clock.advance(1_000);
   await settled.promise;
   return { written, notes };

@@ -1,4 +1,3 @@
-// Prints a command's result once or periodically.
 import { nodeProcessHost, systemClock, visible, visibleData } from "@isochrone/runtime/basics";
 import { reasonOf } from "@isochrone/primitives";
 import type { Clock } from "@isochrone/runtime/basics";
@@ -17,7 +16,6 @@ export interface View {
   readonly value: unknown;
   /** @param canvas null: without colours */
   text(canvas?: Canvas | null): string;
-  /** Graphviz output, if supported. */
   dot?(): string;
 }
 
@@ -57,9 +55,7 @@ export interface Screen {
 interface WatchSurroundings {
   readonly screen: Screen;
   readonly clock: Clock;
-  /** Ends the watch in order. */
   readonly signal: AbortSignal;
-  /** Reports failed reads if no table is redrawn. */
   readonly note: (text: string) => void;
 }
 
@@ -130,7 +126,6 @@ function lineOf(value: unknown, output: Format): string {
   return output === "yaml" ? `---\n${yamlText(value)}` : jsonText(value);
 }
 
-/** Null: aborted meanwhile. */
 async function unlessEnded<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T | null> {
   const ended = new Promise<null>((resolve) =>
     signal.addEventListener("abort", () => resolve(null), { once: true }),

@@ -1,11 +1,6 @@
-// Parses the output of `isochrone up`, as the inverse of sentences.ts, for checks of its statements against
-// the truth. Unmatched sentences are unknown statements.
-
-/** One way that pods moved. */
 export interface StatedWay {
   readonly workloads: readonly string[];
   readonly from: string;
-  /** Null: no replacement yet. */
   readonly to: string | null;
 }
 
@@ -13,7 +8,6 @@ export interface StatedWay {
 export interface StatedFailure {
   readonly workload: string;
   readonly from: string;
-  /** Current node. */
   readonly to: string | null;
   readonly target: string | null;
 }
@@ -28,12 +22,10 @@ interface StatedFigures {
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
   readonly networkMs: number | null;
-  /** Whether savings against the first act are claimed. */
   readonly isClaimed: boolean;
 }
 
 export type Statement =
-  /** Pods will move, or have moved, these ways. */
   | {
       readonly kind: "moving" | "moved" | "stillMoving";
       readonly count: number;
@@ -45,13 +37,10 @@ export type Statement =
       readonly what: string;
       readonly p50Ms: StatedChange;
       readonly p95Ms: StatedChange;
-      /** Percent. */
       readonly failed: StatedChange;
       readonly isClaimed: boolean;
     }
-  /** Figures of a measured act. */
   | ({ readonly kind: "placed"; readonly act: string } & StatedFigures)
-  /** A row of the verdict. @param letter of the act */
   | ({
       readonly kind: "verdict";
       readonly letter: string;
@@ -60,7 +49,6 @@ export type Statement =
       readonly networkPercent: number | null;
     } & StatedFigures)
   | { readonly kind: "doubt"; readonly letter: string; readonly reason: string }
-  /** The verdict's advice: link and round trip. */
   | { readonly kind: "slowLink"; readonly source: string; readonly target: string }
   | { readonly kind: "linkNow"; readonly rttMs: number | null }
   | { readonly kind: "killNode"; readonly node: string }
@@ -68,18 +56,15 @@ export type Statement =
   | { readonly kind: "machine"; readonly isBusy: boolean }
   | { readonly kind: "networkDown" }
   | { readonly kind: "trouble"; readonly what: string }
-  /** States nothing checkable. */
   | { readonly kind: "aside" };
 
 type Reader = (match: readonly (string | undefined)[]) => Statement | null;
 
 const MS = String.raw`(\d+ ms|–)`;
-/** Includes the mark for a busy machine. */
 const FIGURE = `(?:about )?${MS}`;
 const SHARE = String.raw`(\d+ %|–)`;
 const SAVED = String.raw`( \([+-]?\d+ %\))?`;
 
-/** The first matching pattern applies. */
 const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
   [/^(moving|moved) (\d+) pods?: (.+)$/, ([, verb, count, rest]) => moveOf(verb!, count!, rest!)],
   [/^(\d+) moves? failed: (.+)$/, ([, count, rest]) => failuresOf(count!, rest!)],

@@ -60,7 +60,6 @@ function measuredText(act: StreamAct, figures: readonly StreamFigures[]): string
     .join("\n");
 }
 
-/** Total, and the slowest job. */
 function sumText(figures: readonly StreamFigures[]): string {
   const measured = figures.map((each) => each.measured ?? 0);
   const sum = measured.reduce((all, each) => all + each, 0);

@@ -4,7 +4,6 @@ import { visible } from "@isochrone/runtime/basics";
 
 export type Cell = string | number | null;
 
-/** Lines with a header; columns fit their widest cell. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const texts = rows.map((row) => row.map(cellText));
   const isNumber = head.map((_, column) => rows.some((row) => typeof row[column] === "number"));

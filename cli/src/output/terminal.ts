@@ -8,7 +8,6 @@ interface Stream {
 
 /** Results and remarks go to separate streams. */
 interface Terminal {
-  /** Prints a result. */
   readonly print: (text: string, isPainted?: boolean) => void;
   /** Prints a remark or error, which is not piped. */
   readonly note: (text: string) => void;
@@ -22,5 +21,4 @@ export function terminalOn(out: Stream, error: Stream): Terminal {
   };
 }
 
-/** Standard output and standard error. */
 export const terminal: Terminal = terminalOn(process.stdout, process.stderr);

@@ -50,7 +50,6 @@ describe("what the cluster has for kube-scheduler", () => {
     expect(await readFile(certFile, "utf8")).toBe(pair.certificate);
     expect((await stat(keyFile)).mode & 0o777).toBe(0o600);
     expect((await stat(target)).mode & 0o777).toBe(0o700);
-    // An existing world-readable key file is replaced by a private one.
     await writeFile(keyFile, "old");
     await chmod(keyFile, 0o644);
     await writeClientPair(target, pair);

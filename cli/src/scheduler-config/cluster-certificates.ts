@@ -66,7 +66,6 @@ export async function writeClientPair(
   return { certFile, keyFile };
 }
 
-/** A Service by name. */
 interface ServiceName {
   readonly namespace: string;
   readonly name: string;

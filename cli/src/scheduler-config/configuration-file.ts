@@ -12,7 +12,6 @@ const KIND = "KubeSchedulerConfiguration";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Fields used by merging. */
 interface ConfigurationFields extends Json {
   readonly profiles?: unknown;
   readonly extenders?: unknown;
@@ -23,7 +22,6 @@ export interface ConfigurationFile {
   readonly name: string;
   readonly document: Document;
   readonly json: ConfigurationFields;
-  /** Creates an error naming file, line, field, rule and value. */
   fail(path: readonly (string | number)[], rule: string, value: unknown): CommandError;
 }
 

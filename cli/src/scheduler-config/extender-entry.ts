@@ -6,13 +6,10 @@ import { reasonOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 
-/** The extender's address and credentials for kube-scheduler. */
 export interface ExtenderRequest {
-  /** URL prefix of the verbs. */
   readonly url: string;
   /** Name in the extender's certificate. @default none: the certificate must name the host of `url` */
   readonly serverName?: string | undefined;
-  /** PEM of the authorities of the extender's certificate. */
   readonly ca?: string | undefined;
   /** Paths in kube-scheduler's file system. */
   readonly clientCertificate?: string | undefined;
@@ -21,9 +18,7 @@ export interface ExtenderRequest {
   readonly weight?: number | undefined;
   /** @default the existing entry's, else DEFAULT_TIMEOUT_MS */
   readonly timeoutMs?: number | undefined;
-  /** Enables filtering, for declared maxNetworkCost limits. */
   readonly filter: boolean;
-  /** Restricts calls to pods requesting one of these extended resources. */
   readonly managedResources: readonly string[];
 }
 
@@ -36,7 +31,6 @@ const DEFAULT_TIMEOUT_MS = 1_000;
 /** Above this kube-scheduler's own scores become rounding errors, and sums approach integer overflow. */
 export const MAX_WEIGHT = 1_000;
 
-/** An entry of `extenders` (kubescheduler.config.k8s.io/v1, Extender). */
 export interface ExtenderEntry {
   urlPrefix: string;
   filterVerb?: string;

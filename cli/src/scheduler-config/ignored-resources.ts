@@ -19,7 +19,6 @@ export function ignoringExtenders<E extends Readonly<Record<string, unknown>>>(e
   );
 }
 
-/** Appends the resources to every profile's list. */
 export function ignoreInProfiles(document: Document, resources: readonly string[]): void {
   for (const profile of profilesOf(document)) {
     const args = fitArgs(profile) ?? addFitArgs(document, profile);

@@ -21,13 +21,11 @@ export interface MergeRequest extends ExtenderRequest {
 
 interface Merged {
   readonly document: Document;
-  /** Remarks for the operator, one sentence each. */
   readonly notes: readonly string[];
 }
 
 const DEFAULT_SCHEDULER = "default-scheduler";
 
-/** Changes the file's document. Throws CommandError naming field, rule and value. */
 export function mergeExtender(file: ConfigurationFile, request: MergeRequest): Merged {
   const notes: string[] = [];
   const { document } = file;
@@ -67,7 +65,6 @@ function ownIndex(extenders: readonly Readonly<Record<string, unknown>>[], reque
   return same < 0 ? extenders.length : same;
 }
 
-/** Ignores default ports and trailing slashes. */
 function plainUrl(text: string): string {
   return (URL.canParse(text) ? new URL(text).href : text).replace(/\/+$/, "");
 }
@@ -109,7 +106,6 @@ function keepsIgnored(
   return false;
 }
 
-/** Keeps the entry's other fields and comments. */
 function putEntry(document: Document, index: number, entry: ExtenderEntry): void {
   const extenders = document.get("extenders");
   if (!isSeq(extenders)) {
@@ -128,7 +124,6 @@ function putEntry(document: Document, index: number, entry: ExtenderEntry): void
     if (!(key in wanted)) document.deleteIn(["extenders", index, key]);
 }
 
-/** Keeps comments inside unchanged values. */
 function setUnlessEqual(document: Document, path: readonly (string | number)[], value: unknown): void {
   const present = document.getIn(path);
   const json: unknown = isCollection(present) ? present.toJS(document) : present;

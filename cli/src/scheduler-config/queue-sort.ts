@@ -10,10 +10,8 @@ import { recordsOf } from "./configuration-file.ts";
 import type { ConfigurationFile } from "./configuration-file.ts";
 
 const PLUGIN = "TopologicalSort";
-/** kube-scheduler's own, the plugin's fallback. */
 const IN_TREE = "PrioritySort";
 
-/** Remarks for the operator. */
 export const QUEUE_SORT_NOTES: readonly string[] = [
   `${PLUGIN} is in kube-schedulers that are built from kubernetes-sigs/scheduler-plugins alone; any other one refuses this configuration`,
   "its account needs get on appgroups.appgroup.diktyo.x-k8s.io, and every AppGroup that pods are labelled with must be in one of these namespaces: the plugin doesn't check whether it found one",
@@ -37,7 +35,6 @@ export function sortQueue(file: ConfigurationFile, namespaces: readonly string[]
   }
 }
 
-/** Creates the default profile if there is none. */
 function profilesOf(document: Document): YAMLMap[] {
   const profiles = document.get("profiles");
   if (isSeq(profiles) && profiles.items.length > 0) return profiles.items.filter(isMap);

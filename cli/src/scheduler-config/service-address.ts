@@ -9,7 +9,6 @@ import { recordsOf } from "./configuration-file.ts";
 interface ServiceAddress {
   /** https://ip:port */
   readonly url: string;
-  /** The name in the Service's certificate. */
   readonly serverName: string;
 }
 
@@ -47,7 +46,6 @@ const USUAL_PORTS = ["extender", "https"];
 
 function portOf(object: KubernetesObject, service: string, wanted: string | undefined): number {
   const ports = recordsOf(object.spec?.ports);
-  // The chart's Service also has the webhook's port.
   const usual = USUAL_PORTS.find((usualName) => ports.some(({ name }) => name === usualName));
   const found =
     wanted === undefined && ports.length === 1

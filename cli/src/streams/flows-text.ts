@@ -11,7 +11,6 @@ interface FlowView {
   /** Null: not reported, or other flows share the workloads. */
   readonly achievedBitsPerSecond: number | null;
   readonly droppedPacketsPerSecond: number | null;
-  /** Node names in order, as far as plans tell. */
   readonly route: readonly string[];
 }
 
@@ -40,7 +39,6 @@ export function flowViews(
   return views.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Only for flows that are alone in their channel. */
 function achievedOf(
   flows: readonly PlannedFlow[],
   graphs: readonly WorkflowGraphSnapshot[],

@@ -1,4 +1,3 @@
-// StreamJobs of a cluster from their status, for people.
 import { conditionsOf, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { StreamJobView } from "@isochrone/topology";
@@ -27,7 +26,6 @@ interface JobView {
     readonly bitsPerSecond: number | null;
     readonly route: readonly string[];
   }[];
-  /** Results of profiling pods. */
   readonly profiles: readonly {
     readonly task: string;
     readonly kind: string;
@@ -166,7 +164,6 @@ export function jobsText(jobs: readonly JobView[]): string {
   );
 }
 
-/** Why it is placed so, and what it waits for. */
 export function jobText(job: JobView): string {
   const { namespace, name, phase, throughput, minThroughput, limit, tasks, flows, profiles, conditions } =
     job;

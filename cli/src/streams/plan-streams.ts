@@ -21,7 +21,6 @@ export interface PlannedJob {
 interface PlannedFlow {
   readonly from: string;
   readonly to: string;
-  /** Nodes in order. */
   readonly route: readonly string[];
   readonly bitsPerSecond: number;
 }

@@ -18,7 +18,6 @@ import type { DumpObject, Json } from "../score/read-objects.ts";
 
 export interface StreamObjects {
   readonly system: StreamSystem;
-  /** In file order. */
   readonly jobs: readonly StreamJob[];
 }
 
@@ -82,7 +81,6 @@ function labelsOf(node: DumpObject): Json {
 
 const NOWHERE = { file: "the files", document: null, line: null };
 
-/** Attributes errors to the object read. */
 function checked<T>(object: DumpObject | null, make: () => T): T {
   try {
     return make();

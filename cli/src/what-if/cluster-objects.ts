@@ -31,7 +31,6 @@ const ALL = {
 } as const;
 type Name = keyof typeof ALL;
 
-/** Kinds read by kube-scheduler's filters. */
 const FILTERED_BY = [
   "nodes",
   "pods",
@@ -41,7 +40,6 @@ const FILTERED_BY = [
   "csiNodes",
   "volumeAttachments",
 ] as const;
-/** Additional kinds for obstacles of moves. */
 export const MOVED_BY = [
   ...FILTERED_BY,
   "replicaSets",
@@ -49,7 +47,6 @@ export const MOVED_BY = [
   "statefulSets",
   "disruptionBudgets",
 ] as const;
-/** Additional kinds for scores. */
 export const SCORED_BY = [...MOVED_BY, "services"] as const;
 
 /** Reads the user's embedded cluster if no cluster is named, else an API server. */
@@ -87,7 +84,6 @@ export async function embeddedLab(source: ClusterSource): Promise<LabClient | nu
   return token === null ? null : new LabClient(lab, { token });
 }
 
-/** An embedded cluster's page and controls share a machine. */
 function isSameMachine(server: string, lab: string): boolean {
   const [a, b] = [server, lab].map((address) => new URL(address).hostname.replaceAll(/^\[|\]$/g, ""));
   return a === b || (isLoopback(a!) && isLoopback(b!));

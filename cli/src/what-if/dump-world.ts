@@ -1,4 +1,3 @@
-// Loads the world from two files: objects as for `score`, and graphs.
 import type { World } from "@isochrone/placement";
 import type { MovedBy } from "../moves/obstacles.ts";
 import { ofKind, withAllocatable } from "../score/feasibility.ts";

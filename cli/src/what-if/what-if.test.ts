@@ -1,4 +1,3 @@
-// The command on files, without a cluster.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -26,15 +26,12 @@ interface WhatIfOptions extends GraphServerOptions, ClusterSource {
   readonly scale: readonly Scaling[];
   readonly move: readonly Relocation[];
   readonly slow: readonly Slowdown[];
-  /** File of other prices. */
   readonly prices?: string;
   /** @default the settings' objective */
   readonly objective?: "latency" | "money" | "weighted";
   readonly namespace?: string;
-  /** File of objects, instead of a cluster. */
   readonly cluster?: string;
   readonly graph?: string;
-  /** Search time per workflow, ms. */
   readonly time: number;
   readonly seed: number;
   readonly settings?: string;
@@ -86,7 +83,6 @@ function asked(ask: () => WhatIf): WhatIf {
   }
 }
 
-/** Loads the service's code on demand. */
 async function pricesOf(file: string): Promise<PriceTable> {
   return (await import("@isochrone/aggregator")).loadPrices(file);
 }

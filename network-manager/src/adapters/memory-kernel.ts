@@ -22,9 +22,7 @@ interface Surroundings {
   readonly ways: ReadonlyMap<string, Way>;
   readonly roots: ReadonlyMap<string, RootQdisc>;
   readonly forwards?: KernelState["forwards"];
-  /** @default unknown */
   readonly mtus?: KernelState["mtus"];
-  /** @default nothing sent */
   readonly counters?: () => KernelState["counters"];
 }
 

@@ -81,7 +81,6 @@ test("differences lead to what is wanted, never name what is another's, and leav
       expect(kernel.own).toEqual(wanted);
       expect(difference(kernel.state(), wanted)).toEqual([]);
       if (each.plan === null) continue;
-      // A newly started manager only knows the kernel.
       expect(wantedState(each.plan, each.mode, kernel.state()).state).toEqual(wanted);
     }
   });

@@ -27,7 +27,6 @@ export type Step =
   | { readonly tool: "nft"; readonly changes: readonly MarkChange[] }
   | { readonly tool: "ip"; readonly changes: readonly RoutingChange[] };
 
-/** Steps from the kernel's state to the wanted one; empty if equal. */
 export function difference(kernel: KernelState, wanted: OwnState): readonly Step[] {
   const traffic = trafficChanges(kernel, wanted);
   const routing = routingChanges(kernel, wanted);
@@ -39,7 +38,6 @@ export function difference(kernel: KernelState, wanted: OwnState): readonly Step
     { tool: "ip", changes: routing.before },
     { tool: "nft", changes: marks.switch },
     { tool: "ip", changes: routing.after },
-    // This would remove its routes.
     { tool: "ip", changes: oldTunnel(kernel, wanted) },
     { tool: "nft", changes: marks.after },
     { tool: "tc", changes: traffic.after },
@@ -66,7 +64,6 @@ function trafficChanges(kernel: KernelState, wanted: OwnState): Changes<TrafficC
   }
   for (const [device, classes] of kernel.devices) {
     const kept = wanted.devices.get(device);
-    // This removes its classes.
     if (kept === undefined) after.push({ kind: "qdisc-delete", device });
     else after.push(...oldClasses(device, classes, kept));
   }

@@ -32,7 +32,6 @@ type Counted = Pick<ClassCounters, "sentBytes" | "droppedPackets">;
 
 export class FlowMeter {
   #kept = new Map<string, Kept>();
-  /** Time of the last reading, monotonic ms; null: none. */
   #readMs: number | null = null;
 
   /**

@@ -18,7 +18,6 @@ export interface HtbClass {
   /** Bits per second, a value that tc can show; see `shownRate`. */
   readonly rateBitsPerSecond: number;
   readonly ceilBitsPerSecond: number;
-  /** Lower numbers borrow first. */
   readonly priority: number;
   /** Queue limit in bytes; null: an inner class. */
   readonly queueBytes: number | null;
@@ -50,18 +49,15 @@ export interface Route {
 
 /** Device for neighbours behind routers: VXLAN-GPE with bare IP packets. */
 export interface Tunnel {
-  /** MTU inside, bytes; 0: unusable. */
   readonly mtu: number;
 }
 
-/** The manager's objects; functions below create the keys. */
 export interface OwnState {
   readonly devices: ReadonlyMap<string, ReadonlyMap<number, HtbClass>>;
   readonly marks: ReadonlyMap<string, Mark>;
   readonly hops: ReadonlyMap<string, HopMark>;
   readonly rules: ReadonlyMap<string, Rule>;
   readonly routes: ReadonlyMap<string, Route>;
-  /** Null: none. */
   readonly tunnel: Tunnel | null;
   /** Addresses admitted to the tunnel; all others are dropped. */
   readonly peers: ReadonlySet<string>;
@@ -70,7 +66,6 @@ export interface OwnState {
 /** State of the nft table. Damaged: its chain or maps were changed by others. */
 export type TableState = "absent" | "sound" | "damaged";
 
-/** Counters since the class was created. */
 export interface ClassCounters {
   readonly sentBytes: number;
   readonly droppedPackets: number;
@@ -82,12 +77,9 @@ export interface RootQdisc {
   readonly name: string;
 }
 
-/** The kernel's own route to a neighbour. */
 export interface Way {
   readonly device: string;
-  /** Null: on the device's link. */
   readonly gateway: string | null;
-  /** One of this node's own addresses. */
   readonly isLocal: boolean;
 }
 
@@ -96,15 +88,12 @@ export interface KernelState extends OwnState {
   readonly roots: ReadonlyMap<string, RootQdisc>;
   /** Keyed by the queried address; unreachable ones are absent. */
   readonly ways: ReadonlyMap<string, Way>;
-  /** Whether the kernel forwards the family's packets. */
   readonly forwards: Readonly<Record<IpFamily, boolean>>;
   /** Strict reverse path filter (RFC 3704): drops tunnelled packets unless replies would use the tunnel. */
   readonly isStrict: boolean;
-  /** MTU in bytes, by device. */
   readonly mtus: ReadonlyMap<string, number>;
   /** Packets refused by the tunnel's filter since the table was created. */
   readonly refusedPackets: number;
-  /** Keyed by device and minor number. */
   readonly counters: ReadonlyMap<string, ReadonlyMap<number, ClassCounters>>;
 }
 
@@ -123,7 +112,6 @@ export const HANDLE = 0x15c0;
 export const ROUTE_PROTOCOL = 150;
 /** Rule preferences, more specific ports first, before those of the kernel and CNIs. */
 export const RULE_PREFERENCES = { both: 450, target: 451, source: 452, none: 453 } as const;
-/** One routing table per neighbour. */
 export const FIRST_TABLE = 15_000_000;
 /** One device for all neighbours of the tunnel: routes give the outer destination. */
 export const TUNNEL = { device: "isochrone-vx", port: 8477, id: 150 } as const;
@@ -159,7 +147,6 @@ export function classId(minor: number): string {
   return `${HANDLE.toString(16)}:${minor.toString(16)}`;
 }
 
-/** Null for a class not below the manager's handle. */
 export function minorOf(id: string): number | null {
   const [major, minor] = id.split(":");
   if (major === undefined || Number.parseInt(major, 16) !== HANDLE || !minor) return null;

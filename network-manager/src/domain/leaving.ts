@@ -1,4 +1,3 @@
-// Delays the removal of state that packets may still need.
 import { NOTHING, type HtbClass, type KernelState, type OwnState } from "./kernel-state.ts";
 
 /** Maximum delay: a full queue of half a second, and the time for other managers to follow the plan. */

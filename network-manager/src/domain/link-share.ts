@@ -2,7 +2,6 @@ import { fairLevel } from "@isochrone/primitives/algorithms";
 import { FLOW_PLAN_BOUNDS, type PlannedFlow } from "@isochrone/topology";
 import { shownRate } from "./rates.ts";
 
-/** Tolerance: rounding changes capacities by up to 0.1 %. */
 const ROUNDING = 1.001;
 
 /**
@@ -13,9 +12,7 @@ export class LinkShare {
   readonly #capacity: number;
   readonly #planned = new Map<string, number>();
   readonly #level: number;
-  /** Planned bits per second on the link, uncut. */
   readonly plannedBitsPerSecond: number;
-  /** Bits per second for all unplanned traffic. */
   readonly restBitsPerSecond: number;
 
   constructor(capacity: number, flows: readonly PlannedFlow[]) {
@@ -30,7 +27,6 @@ export class LinkShare {
     this.restBitsPerSecond = shownRate(Math.max(capacity - promised, 0));
   }
 
-  /** Guaranteed bits per second of a flow. */
   promised({ owner, bitsPerSecond }: PlannedFlow): number {
     return shownRate(shownRate(bitsPerSecond) * this.#factorOf(owner));
   }

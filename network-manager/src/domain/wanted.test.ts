@@ -28,7 +28,6 @@ function classesOf(of: FlowPlan, mode: ActiveMode, kernel = kernelOf()): HtbClas
 const capacity = (bitsPerSecond: number | null): FlowPlan["neighbours"] => [
   { node: "b", address: "10.1.0.2", capacityBitsPerSecond: bitsPerSecond },
 ];
-/** Arrives from a node behind the neighbour b. */
 const COMING: Partial<FlowPlan["flows"][number]> = {
   routed: true,
   previous: "b",
@@ -218,7 +217,6 @@ describe("a plan of more than the link", () => {
 });
 
 const REST = FLOW_PLAN_BOUNDS.restShare;
-/** Rounding of capacity and rate, at most 0.1 % each. */
 const LEAST_SHOWN = 0.998;
 
 function sum(values: readonly number[]): number {

@@ -28,7 +28,6 @@ import { slotsOf } from "./slots.ts";
 export type ActiveMode = "guarantee" | "shape" | "route";
 
 export const UNMET_REASONS = [
-  /** The kernel has no route to the neighbour. */
   "neighbour_unreachable",
   "neighbour_is_here",
   "foreign_qdisc",
@@ -39,9 +38,7 @@ export const UNMET_REASONS = [
   /** The plan's path differs from the kernel's, and the mode sets no routes. */
   "not_routed",
   "foreign_device",
-  /** The kernel would drop tunnelled packets. */
   "reverse_path_filter",
-  /** The flow and the neighbour's address differ in IP family. */
   "ip_family",
   "not_forwarding",
   /** Missing in the kernel despite a successful change. */
@@ -53,14 +50,12 @@ interface FlowPlace {
   readonly device: string;
   readonly minor: number;
   readonly ceilBitsPerSecond: number;
-  /** Rule that routes it; null: the kernel's own route. */
   readonly rule: string | null;
 }
 
 /** Result for one flow of the plan on this node. */
 export interface FlowPlacement {
   readonly flow: PlannedFlow;
-  /** Location of its class; null: none here. */
   readonly place: FlowPlace | null;
   /** Null: as planned, or the flow ends here. A cut flow has both a reason and a place. */
   readonly unmet: { readonly reason: UnmetReason; readonly text: string } | null;
@@ -314,7 +309,6 @@ class Builder {
   }
 }
 
-/** For a device with unknown MTU. */
 const USUAL_MTU = 1500;
 
 function leaf(minor: number, parent: number | null, rate: number, ceil: number, priority: number): HtbClass {

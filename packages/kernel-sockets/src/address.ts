@@ -15,7 +15,6 @@ export interface SocketAddress {
   readonly bytes: number;
 }
 
-/** @throws RangeError unless `ip` is an IP address without zone */
 export function socketAddress(libc: Libc, ip: string, port: number): SocketAddress {
   const address = ipBytes(ip);
   if (address === null) {

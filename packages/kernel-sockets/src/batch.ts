@@ -22,7 +22,6 @@ export interface MessageInfo {
   kernelTime: number;
   /** For a send time from the error queue: number of the send (from 0); -1: none. */
   sendNumber: number;
-  /** Errno of an ICMP error from the error queue; 0: none. */
   errno: number;
   /** Remaining TTL or hop limit; -1: not requested. */
   hops: number;
@@ -42,7 +41,6 @@ export class ReceiveBatch {
   readonly #names: Block;
   readonly #vectors: Block;
   readonly #entries: Block;
-  /** Entries whose lengths the kernel has overwritten. */
   #filled = 0;
   readonly #info: MessageInfo = {
     kernelTime: Number.NaN,
@@ -53,7 +51,6 @@ export class ReceiveBatch {
     overflows: -1,
   };
 
-  /** @param dataBytes longer messages are truncated */
   constructor(libc: Libc, slots: number, dataBytes: number) {
     this.slots = slots;
     this.#libc = libc;
@@ -81,7 +78,6 @@ export class ReceiveBatch {
     return count < 0 && this.#libc.lastError() === "EAGAIN" ? 0 : count;
   }
 
-  /** The message's bytes, in place. */
   message(slot: number): Buffer {
     const from = slot * this.#dataBytes;
     return this.#data.bytes.subarray(from, from + this.length(slot));
@@ -234,10 +230,6 @@ export class SendBatch {
     return Math.max(0, sent);
   }
 
-  /**
-   * Sends all and empties the batch, skipping refused messages; calls `onRefused` with the error name for
-   * each. Returns how many were accepted.
-   */
   sendEach(fd: number, onRefused: (error: string) => void): number {
     let taken = 0;
     let left = this.#count;

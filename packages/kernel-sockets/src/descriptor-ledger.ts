@@ -1,6 +1,5 @@
 import type { Libc } from "./libc.ts";
 
-/** Bitmap size: descriptors up to 65535. */
 const BYTES = 8192;
 
 /**
@@ -16,7 +15,6 @@ export class DescriptorLedger {
     this.#bits = new Uint8Array(buffer);
   }
 
-  /** Ignores descriptors beyond the ledger's size. */
   opened(fd: number): void {
     if (fd >= 0 && fd >> 3 < BYTES) Atomics.or(this.#bits, fd >> 3, 1 << (fd & 7));
   }
@@ -53,7 +51,6 @@ export function trackDescriptors(libc: Libc, ledger: DescriptorLedger): Libc {
     eventCounter: () => noted(libc.eventCounter()),
     watcher: () => noted(libc.watcher()),
     close(fd) {
-      // Before closing: afterwards another thread may reuse the number.
       ledger.closed(fd);
       libc.close(fd);
     },

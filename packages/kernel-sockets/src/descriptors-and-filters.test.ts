@@ -75,7 +75,6 @@ describe.skipIf(!isLibcSupported())("kernel sockets", () => {
         protocol: 0,
       });
       open.push(second);
-      // The first is bound without sharing: a port in use must be an error.
       expect(() => second.bind(ip, port)).toThrow(/EADDRINUSE/);
       for (const socket of [first, second])
         expect(socket.setOption(SYS.SOL_SOCKET, SYS.SO_REUSEPORT, 1)).toBe(true);

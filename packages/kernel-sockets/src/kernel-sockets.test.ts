@@ -133,7 +133,6 @@ describe.skipIf(!isLibcSupported())("kernel sockets", () => {
   test("a request of the device's kind fills in its answer, or names the system's reason", async () => {
     const libc = await loadLibc();
     const { fd } = udp(libc, "127.0.0.1");
-    // struct ifreq: name (16 bytes), then the request.
     const request = libc.block(40);
     request.bytes.write("lo");
     const SIOCGIFMTU = 0x8921;

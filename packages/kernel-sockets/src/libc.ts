@@ -41,24 +41,18 @@ export interface Libc {
     addressBytes: number,
   ): number;
   receive(fd: number, data: Block, bytes: number, flags: number): number;
-  /** `messages`: array of struct mmsghdr. */
   sendMessages(fd: number, messages: Block, count: number, flags: number): number;
   receiveMessages(fd: number, messages: Block, count: number, flags: number): number;
-  /** `timeout`: struct timespec. */
   poll(descriptors: Block, count: number, timeout: Block): number;
   watcher(): number;
   /** `operation`: SYS.EPOLL_CTL_*; `event`: struct epoll_event. */
   watch(watcher: number, operation: number, fd: number, event: Block): number;
-  /** Fills structs epoll_event; returns their number. */
   watched(watcher: number, events: Block, atMost: number): number;
-  /** Reads from a descriptor that is not a socket; -1 for an error. */
   read(fd: number, into: Block, bytes: number): number;
   /** Non-blocking eventfd(2); another thread's 8-byte write wakes pollers. */
   eventCounter(): number;
-  /** `flags` as in open(2). Returns a descriptor, or -1. */
   open(path: string, flags: number): number;
   setNetworkNamespace(fd: number): number;
-  /** `argument`: for example a struct ifreq. */
   ioctl(fd: number, request: number, argument: Block): number;
   /** Gives the thread SCHED_FIFO priority, 1 to 99; it must sleep, or it starves its core. */
   setRealtimePriority(priority: number): number;
@@ -69,9 +63,7 @@ export interface Libc {
   interfaceIndex(name: string): number;
   /** Readable when the main thread's Node loop has work, except timers. -1: unknown. */
   nodeLoopFd(): number;
-  /** Clock in ns since {@link kernelTimeBase}. */
   clock(id: number): number;
-  /** Name (EPERM) or number of the last error. */
   lastError(): string;
   errorName(errno: number): string;
 }
@@ -85,7 +77,6 @@ const SCHED_FIFO = 1;
  */
 export const kernelTimeBase = Math.floor(Date.now() / 1000);
 
-/** Whether {@link loadLibc} works here. */
 export function isLibcSupported(): boolean {
   const { platform, arch } = process;
   return platform === "linux" && (arch === "x64" || arch === "arm64") && endianness() === "LE";
@@ -189,7 +180,6 @@ function watcherCalls(lib: ReturnType<Koffi["load"]>): Pick<Libc, "watcher" | "w
   };
 }
 
-/** @param scratch 4 bytes for arguments */
 function rareCalls(
   lib: ReturnType<Koffi["load"]>,
   scratch: Block,
@@ -228,7 +218,6 @@ function errorNames(errno: Readonly<Record<string, number>>): Map<number, string
   return new Map(byName.map(([name, value]) => [value, name]));
 }
 
-/** Reads a struct timespec as ns since `baseSeconds`. */
 export function toKernelTime(view: DataView, offset: number, baseSeconds: number = kernelTimeBase): number {
   // Seconds fit 48 bits; bigint would allocate per packet.
   const seconds = view.getInt16(offset + 4, true) * 0x1_0000_0000 + view.getUint32(offset, true);

@@ -26,7 +26,6 @@ interface Interface {
  * phys_port_name of a virtual or sub-function's representor, whose traffic the card's own port counts too.
  */
 const REPRESENTOR = /^(?:c\d+)?pf\d+(?:vf|sf)\d+$/;
-/** Default route in /proc/net/ipv6_route: destination and prefix length. */
 const ANY_IP6 = /^0{32} 00 /;
 
 /**
@@ -47,7 +46,6 @@ export async function networkCards(
   return (cards.length > 0 ? cards : await lowestOfRoutes(known, proc)).toSorted();
 }
 
-/** Bytes of the cards, from /proc/net/dev. */
 export async function readCardBytes(
   paths: NetworkPaths = { proc: "/proc", sys: "/sys" },
 ): Promise<CardBytes[]> {
@@ -71,7 +69,6 @@ async function namesIn(folder: string): Promise<string[]> {
 
 async function readInterface(folder: string, name: string): Promise<Interface> {
   const entries = await namesIn(join(folder, name));
-  // Reading fails if the driver provides no name.
   const port = await readFile(join(folder, name, "phys_port_name"), "utf8").catch(() => "");
   return {
     name,

@@ -5,7 +5,6 @@ import { SYS } from "./sys.ts";
 const ENTRY_BYTES = 8;
 /** struct epoll_event, packed on x64: events (4), user data (8). */
 const EVENT = process.arch === "x64" ? { bytes: 12, dataAt: 4 } : { bytes: 16, dataAt: 8 };
-/** Maximum descriptors per wait; the others follow in the next. */
 const EVENTS = 64;
 
 type ReadyHandler = (events: number) => void;
@@ -23,10 +22,8 @@ interface Ready {
   readonly events: number;
 }
 
-/** The global is resolved by a getter on each access. */
 const clock = performance;
 
-/** Upper bound of a short wait. Milliseconds. */
 const SHORT_WAIT_MS = 0.2;
 /** After this many short waits in a row, the next one is expected to be short. */
 const SHORT_WAITS = 32;
@@ -35,11 +32,8 @@ const SHORT_WAITS = 32;
  * threads.
  */
 const SHORT_WAITS_CONTENDED = 1000;
-/** Period, in waits, of polling all sockets. */
 const TURN = 16;
-/** Attempts at the expected socket between polls of all. */
 const ATTEMPTS = 4;
-/** Maximum spinning time. Milliseconds. */
 const SPIN_MS = 0.1;
 
 interface PollerOptions {
@@ -106,7 +100,6 @@ export class Poller {
     this.#control(SYS.EPOLL_CTL_MOD, fd, interest);
   }
 
-  /** Call before closing the descriptor. */
   remove(fd: number): void {
     if (this.#watched.delete(fd)) this.#control(SYS.EPOLL_CTL_DEL, fd, 0);
   }
@@ -139,7 +132,6 @@ export class Poller {
     for (const block of [this.#timeout, this.#entry, this.#events]) this.#libc.free(block);
   }
 
-  /** Returns the number of ready descriptors; 0: none within the spinning time. */
   #waitAwake(startMs: number, timeoutMs: number, onWake: (() => void) | undefined): number {
     const endMs = startMs + Math.min(timeoutMs, SPIN_MS);
     for (let round = 0; ; round++) {

@@ -6,7 +6,6 @@ import { SYS, TIMESTAMPING } from "./sys.ts";
 const SOCKADDR_LL_BYTES = 20;
 const SOCKADDR_NL_BYTES = 12;
 
-/** A failed system call with the system's error name. */
 export class SystemCallError extends Error {
   readonly code: string;
 
@@ -17,23 +16,18 @@ export class SystemCallError extends Error {
 }
 
 interface SocketKind {
-  /** SYS.AF_INET, AF_INET6 or AF_PACKET. */
   readonly family: number;
-  /** SYS.SOCK_DGRAM, SOCK_RAW or SOCK_STREAM. */
   readonly type: number;
   readonly protocol: number;
 }
 
-/** struct sock_fprog: number of instructions, padding, address. */
 const FILTER_HEAD_BYTES = 16;
-/** SO_MEMINFO: nine numbers of 4 bytes; the last counts drops. */
 const MEMORY_INFO_BYTES = 36;
 const MEMORY_INFO_DROPS = 32;
 
 interface TcpInfo {
   /** Smoothed round-trip time, microseconds; right after the handshake, the handshake's. */
   readonly rttUs: number;
-  /** Retransmitted segments, including the SYN. */
   readonly retransmits: number;
 }
 
@@ -93,7 +87,6 @@ export class KernelSocket {
     if (result < 0) throw new SystemCallError("bind a netlink socket", code);
   }
 
-  /** Returns true if a stream socket is still connecting (EINPROGRESS). @throws SystemCallError */
   connect(ip: string, port: number): boolean {
     let connecting = false;
     this.#withAddress(ip, port, "connect", (address) => {
@@ -173,7 +166,6 @@ export class KernelSocket {
     return drops;
   }
 
-  /** Null: not provided. */
   tcpInfo(): TcpInfo | null {
     const info = this.#libc.block(TCP_INFO_BYTES);
     const read = this.getOptionBytes(SYS.IPPROTO_TCP, SYS.TCP_INFO, info);
@@ -195,7 +187,6 @@ export class KernelSocket {
     return set;
   }
 
-  /** Reads and clears SO_ERROR: 0, or an errno. */
   takeError(): number {
     return this.getOption(SYS.SOL_SOCKET, SYS.SO_ERROR);
   }

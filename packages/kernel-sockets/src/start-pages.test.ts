@@ -60,7 +60,6 @@ describe("pages of the start", () => {
     const dropped = dropStartPages(libc) / 1024;
     const after = residentKiB();
     expect(dropped).toBeGreaterThan(before / 2);
-    // Pages of the call itself and of this test are resident again.
     expect(after).toBeLessThan(before - dropped / 3);
     expect(JSON.parse('{"still":"here"}')).toEqual({ still: "here" });
   });

@@ -1,5 +1,3 @@
-// Linux header constants, equal on the supported x64 and arm64.
-
 export const SYS = {
   AF_INET: 2,
   AF_INET6: 10,

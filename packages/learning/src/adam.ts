@@ -2,7 +2,6 @@ import type { Parameter } from "./dense-net.ts";
 
 interface AdamOptions {
   readonly learningRate: number;
-  /** Gradients with a larger norm are scaled down to it. */
   readonly maxNorm: number;
 }
 
@@ -10,7 +9,6 @@ const BETA1 = 0.9;
 const BETA2 = 0.999;
 const EPSILON = 1e-8;
 
-/** The optimizer of Kingma and Ba (2015). */
 export class Adam {
   readonly #parameters: readonly Parameter[];
   readonly #options: AdamOptions;

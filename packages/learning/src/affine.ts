@@ -37,7 +37,6 @@ function addRows(
   }
 }
 
-/** y = x W + b */
 export function affine(x: Tensor, layer: Layer, y: Tensor): void {
   const { inputs, outputs, weights, bias } = layer;
   const at = new Int32Array(inputs);

@@ -4,10 +4,9 @@ import { activate, type Activation, type Tape } from "./tape.ts";
 import { constant, type Tensor } from "./tensor.ts";
 
 interface DenseNetOptions {
-  /** Numbers of inputs, of units per hidden layer, and of outputs. */
   readonly sizes: readonly number[];
   readonly seed: number;
-  /** Of the hidden layers; the last has none. @default "relu" */
+  /** Activation of the hidden layers; the last has none. @default "relu" */
   readonly activation?: Activation;
   /**
    * Factor on the last layer's initial weights: smaller values start a policy closer to uniform.
@@ -47,7 +46,6 @@ export class DenseNet {
     return y;
   }
 
-  /** Forward pass without gradients. */
   outputs(x: Float32Array, rows = 1): Float32Array {
     let y = constant(rows, this.sizes[0]!, x);
     for (const [at, layer] of this.#layers.entries()) {

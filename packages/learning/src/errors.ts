@@ -1,4 +1,3 @@
-/** Codes of faults in a weights file. */
 const WEIGHTS_ERROR_CODES = ["not_weights", "other_version", "other_kind", "other_shape", "damaged"] as const;
 type WeightsErrorCode = (typeof WEIGHTS_ERROR_CODES)[number];
 

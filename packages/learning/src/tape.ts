@@ -12,7 +12,6 @@ const LEAK = 0.05;
 export class Tape {
   readonly #back: (() => void)[] = [];
 
-  /** activation(x W + b) */
   dense(x: Tensor, layer: Layer, activation: Activation): Tensor {
     if (x.columns !== layer.inputs)
       throw new RangeError(`input of a layer must have ${layer.inputs} columns, got ${x.columns}`);
@@ -73,7 +72,6 @@ export class Tape {
     return joined;
   }
 
-  /** Propagates gradients to the layers and non-constant inputs. */
   backward(): void {
     for (let at = this.#back.length - 1; at >= 0; at--) this.#back[at]!();
   }

@@ -1,4 +1,3 @@
-/** A row-major matrix with the loss's gradient per value. */
 export interface Tensor {
   readonly rows: number;
   readonly columns: number;

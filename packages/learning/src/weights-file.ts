@@ -15,9 +15,7 @@ export interface NamedArray {
 }
 
 interface WeightsFile {
-  /** Kind of net. */
   readonly kind: string;
-  /** Origin: seed, options, training data. */
   readonly settings: Readonly<Record<string, string | number | boolean>>;
   readonly arrays: readonly NamedArray[];
 }
@@ -25,7 +23,6 @@ interface WeightsFile {
 interface WantedWeights {
   readonly subject: string;
   readonly kind: string;
-  /** Arrays of the net; their values are replaced. */
   readonly arrays: readonly NamedArray[];
 }
 

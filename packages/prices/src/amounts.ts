@@ -8,7 +8,6 @@ export class Amount {
   #unpriced = 0;
   #unknown: BillReason | null = null;
 
-  /** First reason for missing money, complete or partial. */
   get unknown(): BillReason | null {
     return this.#unknown;
   }
@@ -18,7 +17,6 @@ export class Amount {
     this.#perMonth = (this.#perMonth ?? 0) + perMonth;
   }
 
-  /** @param bytesPerSecond null: unknown too */
   addUnpriced(bytesPerSecond: number | null, reason: BillReason): void {
     this.#unknown ??= reason;
     if (bytesPerSecond === null) return;
@@ -60,12 +58,10 @@ export class Amounts<T> {
     return found.amount;
   }
 
-  /** Most expensive first. */
   lines(): AmountLine<T>[] {
     return allSteps(this.lineSteps());
   }
 
-  /** As {@link lines}, in steps. */
   *lineSteps(): Generator<void, AmountLine<T>[]> {
     const sorted = yield* sortedSteps(
       [...this.#byKey],

@@ -380,7 +380,6 @@ describe("traffic with the outside of the cluster", () => {
     const workloads = [workload("p", { "p-1": "a1", "p-2": "n1" }), workload("q", { "q-1": "a1" })];
     const flows = [outside("internet", 2 * GB, 0), { ...outside("internet", GB, 0), workload: "q" }];
     const { destinations, total } = bill(AWS, [{ ...workflowSnapshot(workloads, []), outside: flows }]);
-    // One replica's region has no row: its half is unpriced.
     expect(destinations).toEqual([
       {
         destination: "internet",

@@ -17,7 +17,6 @@ import { placePairs } from "./zone-pairs.ts";
 /** 730 hours, as clouds count a month. */
 export const MONTH_SECONDS = 730 * 3600;
 
-/** Pods per step: some milliseconds of work. */
 const PODS_PER_STEP = 10_000;
 
 export interface BilledGraphs {
@@ -25,7 +24,6 @@ export interface BilledGraphs {
   readonly observedAt: string;
   readonly windowSeconds: number;
   readonly nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[];
-  /** Iterated more than once. */
   readonly workflows: Iterable<BilledWorkflow>;
   readonly demand: Pick<Demand, "services">;
 }
@@ -67,11 +65,9 @@ export function* billSteps(
   };
 }
 
-/** Channels with the known sending weights. */
 export interface Scene {
   readonly channels: readonly Billed[];
   readonly placeOf: PlaceOf;
-  /** Measured sending weights by place of caller, per called workload. */
   readonly weights: ReadonlyMap<string, WeightOf>;
   readonly windowSeconds: number;
 }

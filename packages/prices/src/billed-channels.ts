@@ -1,8 +1,6 @@
-// Deduplicates the channels of workflow graphs.
 import type { Workload } from "@isochrone/topology";
 import { keyOf, type Billed, type BilledWorkflow, type End } from "./billed.ts";
 
-/** Channels per step: some milliseconds of work. */
 export const CHANNELS_PER_STEP = 500;
 
 /**

@@ -18,7 +18,6 @@ export interface End extends Name {
 export type BilledWorkflow = Pick<WorkflowGraphSnapshot, "name" | "namespace"> & {
   readonly workloads: readonly Workload[];
   readonly channels: readonly Channel[];
-  /** Traffic leaving the cluster; absent: unknown. */
   readonly outside?: readonly OutsideFlow[];
 };
 
@@ -26,7 +25,6 @@ export interface Billed {
   readonly source: End;
   readonly target: End;
   readonly channel: Channel;
-  /** From its source's own namespace. */
   readonly isOwn: boolean;
 }
 

@@ -68,7 +68,6 @@ describe("a bill of another routing", () => {
   const DB = workload("db", { "d-1": "a1" });
 
   test("keeps traffic in its zone", () => {
-    // Half of 4 GB crosses zones.
     expect(costs([WEB, API], [channel("web", "api", 4 * GB)], NO_CHANGE)).toBeCloseTo(0.04, 12);
     expect(costs([WEB, API], [channel("web", "api", 4 * GB)], changeOf({}, NEAR))).toBeCloseTo(0, 12);
   });
@@ -78,7 +77,6 @@ describe("a bill of another routing", () => {
     // api in b first sends half of 8 GB across, then a quarter, the share of web in b.
     expect(costs([WEB, API, DB], channels, NO_CHANGE)).toBeCloseTo(0.04 + 0.08, 12);
     expect(costs([WEB, API, DB], channels, changeOf({}, NEAR))).toBeCloseTo(0.04, 12);
-    // A move has the same effect: all of web is in a.
     expect(costs([WEB, API, DB], channels, changeOf({ "w-4": "a2" }, NEAR))).toBeCloseTo(0, 12);
   });
 

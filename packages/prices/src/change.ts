@@ -2,7 +2,6 @@
 import { routingScopes, type Channel, type PodPlacement, type RoutingScope } from "@isochrone/topology";
 
 export interface Change {
-  /** New node by pod (namespace/name). */
   readonly moves: ReadonlyMap<string, string>;
   /** New routing preference of callers, by workload (namespace/name). */
   readonly routing: ReadonlyMap<string, readonly RoutingScope[]>;
@@ -19,7 +18,6 @@ export function nodeOf(change: Change, { namespace }: Workload, { name, node }: 
   return change.moves.size === 0 ? node : (change.moves.get(`${namespace}/${name}`) ?? node);
 }
 
-/** Null: traffic is spread over all replicas. */
 export function scopesOf(
   change: Change,
   { namespace, name }: Workload,

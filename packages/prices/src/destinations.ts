@@ -7,7 +7,6 @@ const MAX_DESTINATIONS = 1_000;
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const REGION = /^[a-z0-9][a-z0-9.-]{0,62}$/;
 
-/** Adds faults to `mistakes`; then do not use the result. */
 export function readDestinations(list: unknown, mistakes: string[]): Destination[] {
   if (!isList(list) || list.length > MAX_DESTINATIONS) {
     const got = isList(list) ? list.length : shown(list);

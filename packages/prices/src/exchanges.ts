@@ -9,7 +9,6 @@ import type { WeighedPod } from "./zone-pairs.ts";
 
 export interface Exchange {
   readonly billed: Billed;
-  /** Preference for nearer callees; null: none. */
   readonly scopes: readonly RoutingScope[] | null;
   readonly callers: readonly WeighedPod[];
   readonly callees: readonly Pick<WeighedPod, "node">[];
@@ -18,7 +17,6 @@ export interface Exchange {
 interface Circumstances {
   readonly change: Change;
   readonly placeOf: PlaceOf;
-  /** Measured sending weights by place of caller, per called workload. */
   readonly weights: ReadonlyMap<string, WeightOf>;
 }
 

@@ -3,12 +3,10 @@ import type { PodPlacement, RoutingScope } from "@isochrone/topology";
 import type { Place, PlaceOf } from "./place.ts";
 
 interface End {
-  /** namespace/name */
   readonly key: string;
   readonly pods: readonly PodPlacement[];
 }
 
-/** A channel's part that matters for shares. */
 export interface Inflow {
   readonly source: End;
   readonly target: End;

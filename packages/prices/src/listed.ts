@@ -4,7 +4,6 @@ import { PriceTable } from "./table.ts";
 
 /** Parses the graph API's price list. Throws PriceError. */
 export function listedPrices({ prices }: PriceList): PriceTable {
-  // The list has a null `to`, files omit it.
   const rows = prices.map(({ to, ...row }) => (to === null ? row : { ...row, to }));
   return PriceTable.of(readPrices({ replace: true, prices: rows }));
 }

@@ -13,7 +13,6 @@ export interface BilledOutside {
   readonly destination: string;
   readonly amount: Amount;
   readonly rows: readonly PriceRow[];
-  /** Unpriced bytes by cause. */
   readonly unpriced: Unpriced;
 }
 

@@ -3,10 +3,8 @@ import type { BillReason, BillZone, ClusterNode } from "@isochrone/topology";
 import { placesOf, type Place } from "./place.ts";
 import type { PriceTable } from "./table.ts";
 
-/** Structured-cloneable. */
 export interface PairPrices {
   readonly currency: string;
-  /** Place index by node index. */
   readonly placeOf: Int32Array;
   readonly places: number;
   /**
@@ -24,10 +22,8 @@ interface UnknownPrice {
   readonly reason: BillReason;
 }
 
-/** Maximum listed pairs. */
 const MOST_NAMED = 10;
 
-/** Uses the bill's rules. */
 export function pairPrices(
   nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[],
   table: PriceTable,

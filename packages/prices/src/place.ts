@@ -12,7 +12,6 @@ export type PlaceOf = (node: string) => Place | undefined;
 /** Schemes of `spec.providerID` by cloud. */
 const SCHEMES: Readonly<Record<string, Provider>> = { aws: "aws", gce: "gcp", azure: "azure" };
 
-/** Nodes of one place share its object. */
 export function placesOf(
   nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[],
 ): PlaceOf {

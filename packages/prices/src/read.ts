@@ -146,7 +146,6 @@ class RowReader {
     return this.#refuse(field, rule, "");
   }
 
-  /** @param stead placeholder in the refused row */
   #refuse<T>(field: keyof PriceRow, rule: string, stead: T): T {
     this.#mistakes.push(`${this.#path}.${field} ${rule}, got ${shown(this.#fields[field])}`);
     return stead;

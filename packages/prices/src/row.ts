@@ -2,7 +2,6 @@
 export const PROVIDERS = ["aws", "gcp", "azure", "own"] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-/** Distance of traffic. */
 export const SCOPES = ["same-zone", "zone-to-zone", "region-to-region", "internet"] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -14,7 +13,6 @@ export interface Destination {
   readonly region: string | null;
 }
 
-/** Bytes per unit of price pages. */
 export const UNITS = { GB: 1e9, GiB: 2 ** 30 } as const;
 type Unit = keyof typeof UNITS;
 
@@ -28,12 +26,10 @@ export interface PriceRow {
   readonly to: string | null;
   /** Billed to the sender, per unit. */
   readonly out: number;
-  /** Billed to the receiver, per unit. */
   readonly in: number;
   readonly per: Unit;
-  /** ISO 4217. */
   readonly currency: string;
-  /** Where the price is published. */
+  /** Publication of the price. */
   readonly source: string;
   /** Newest day or month at which it is known to be listed, or `unknown`. */
   readonly date: string;

@@ -12,7 +12,6 @@ import { GCP_ROWS } from "./rows/gcp.ts";
  */
 export type Unpriced = "direction" | "no_price" | "no_zone";
 
-/** Price per byte between two places, both directions, with its rows. */
 export interface Price {
   readonly perByte: number;
   readonly rows: readonly PriceRow[];
@@ -68,7 +67,6 @@ export class PriceTable {
     return new PriceTable(rows, file?.destinations ?? []);
   }
 
-  /** Price between two places, both directions together. */
   between(a: Place, b: Place): Price | Unpriced {
     const scope = scopeOf(a, b);
     if (scope === null) return "no_zone";
@@ -140,7 +138,6 @@ function bySharpness(a: PriceRow, b: PriceRow): number {
   return sharpness(b.from) - sharpness(a.from) || sharpness(b.to ?? "*") - sharpness(a.to ?? "*");
 }
 
-/** A whole name is more specific than a prefix. */
 function sharpness(pattern: string): number {
   return pattern.endsWith("*") ? pattern.length - 1 : pattern.length + 0.5;
 }

@@ -16,12 +16,10 @@ export class Unpriced {
   /** Causes are derived lazily: bills add many channels but few pairs. */
   readonly #pairs = new Map<PricedPair, number>();
 
-  /** Adds bytes that no price row can cover. */
   add(bytesPerSecond: number, reason: BillReason): void {
     this.#add({ reason, ...NO_ROW, bytesPerSecond });
   }
 
-  /** @param pair without a price */
   addPair(bytesPerSecond: number, pair: PricedPair): void {
     this.#pairs.set(pair, (this.#pairs.get(pair) ?? 0) + bytesPerSecond);
   }
@@ -53,7 +51,6 @@ function pairCause({ from: a, to: b, price }: PricedPair): Omit<Cause, "bytesPer
   const reason = typeof price === "string" ? price : "no_price";
   const scope = scopeOf(a, b);
   if (reason !== "no_price" || scope === null || a.provider !== b.provider) return { reason, ...NO_ROW };
-  // Both directions are one cause.
   const [from = null, to = null] = [a.region, b.region].toSorted((one, other) =>
     (one ?? "") < (other ?? "") ? -1 : 1,
   );
@@ -106,7 +103,6 @@ function causeText({ reason, provider, scope, from, to, destination }: Cause): s
   return to === null ? `${row} from ${from}` : `${row} from ${from} to ${to} and back`;
 }
 
-/** Cents; smaller amounts with two significant digits. */
 function moneyText(value: number): string {
   const size = Math.abs(value);
   return size === 0 || size >= 0.1 ? value.toFixed(2) : String(Number(value.toPrecision(2)));

@@ -7,7 +7,6 @@ export interface WeighedPod {
   readonly weight: number;
 }
 
-/** Share of a channel's bytes between two places. */
 interface PlacePair<P> {
   readonly from: P;
   readonly to: P;
@@ -65,7 +64,6 @@ function endOf<P>(pods: readonly WeighedPod[], placeOf: (node: string) => P | un
   return { pods: placed, byNode, byPlace };
 }
 
-/** Callees by place in the narrowest non-empty scope around a caller. */
 function nearest<P extends Place>(
   scopes: readonly RoutingScope[],
   node: string,

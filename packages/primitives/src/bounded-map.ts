@@ -1,7 +1,5 @@
-/** A bounded least-recently-used map. */
 export class BoundedMap<V> {
   readonly #max: number;
-  /** Least recently used first. */
   readonly #entries = new Map<string, V>();
 
   constructor(max: number) {

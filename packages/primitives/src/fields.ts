@@ -3,7 +3,6 @@
 
 export type LooseFields = Readonly<Record<string, unknown>>;
 
-/** Known field names with unknown values. */
 export type Unchecked<T> = { readonly [K in keyof T]?: unknown };
 
 export function isRecord(value: unknown): value is LooseFields {
@@ -14,7 +13,7 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** Fields of unknown type, restricted to those of a declared type if there is one. */
+/** Known fields of an untrusted object; {} if it is not an object. */
 export function looseFields<T extends object>(value: T | null | undefined): Partial<T>;
 // oxlint-disable-next-line typescript/no-generated-empty-object-type -- a T with fields keeps their names
 export function looseFields<T extends object = LooseFields>(value: unknown): Unchecked<T>;
@@ -53,12 +52,10 @@ export function isKeyOf<K extends string>(object: Readonly<Record<K, unknown>>, 
   return Object.hasOwn(object, key);
 }
 
-/** Makes fields that may be undefined optional. */
 type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K];
 } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
 
-/** Drops undefined fields. */
 export function definedOf<T extends object>(fields: T): Defined<T> {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Defined<T>;
@@ -107,7 +104,6 @@ export function isNestedTooDeeply(text: string): boolean {
   return false;
 }
 
-/** Fast path: few brackets mean few levels. */
 function hasManyOpenings(text: string): boolean {
   let openings = 0;
   for (const bracket of "[{")
@@ -116,7 +112,6 @@ function hasManyOpenings(text: string): boolean {
   return false;
 }
 
-/** Index of the closing quote; -1: none. */
 function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let backslashes = 0;

@@ -13,7 +13,6 @@ export class MinHeap<T> {
     return this.#entries.length;
   }
 
-  /** Key of the first item; Infinity if empty. */
   get nextKey(): number {
     return this.#entries[0]?.key ?? Infinity;
   }
@@ -32,7 +31,6 @@ export class MinHeap<T> {
     entries[at] = entry;
   }
 
-  /** Undefined if empty. */
   pop(): T | undefined {
     const entries = this.#entries;
     const first = entries[0];
@@ -65,7 +63,6 @@ function isBefore(a: Entry<unknown>, b: Entry<unknown>): boolean {
  * steps. Four children per node: half as deep as a binary heap, and children share a cache line.
  */
 export class NumberHeap {
-  /** Key of the first item; Infinity if empty. */
   nextKey = Infinity;
   #keys: Float64Array;
   #items: Int32Array;

@@ -14,7 +14,6 @@ interface Placed {
   readonly region: string | null;
 }
 
-/** Comparator; missing regions or zones sort as "no region" and "no zone". */
 export function byPlace(a: Placed, b: Placed): number {
   return (
     naturally(a.region ?? NO_REGION, b.region ?? NO_REGION) ||

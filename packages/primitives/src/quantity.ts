@@ -5,7 +5,6 @@ declare const UNIT: unique symbol;
 /** A branded number: other units are type errors, plain numbers are accepted. */
 type Amount<Unit extends string> = number & { readonly [UNIT]?: Unit };
 
-/** CPU in thousandths of a core. */
 export type Millicores = Amount<"millicores">;
 export type Bytes = Amount<"bytes">;
 export type BitsPerSecond = Amount<"bitsPerSecond">;
@@ -27,9 +26,7 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 };
 const BINARY_SUFFIXES = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/** The exact value `digits * 10 ** exponent`. */
 interface Decimal {
-  /** Negative for a negative quantity. */
   readonly digits: bigint;
   readonly exponent: number;
 }
@@ -64,12 +61,10 @@ export function parseMillicores(quantity: unknown): Millicores | null {
   return roundedUp(decimalOf(quantity), 3);
 }
 
-/** Bytes, rounded up. Null unless a quantity from 0 to 2^53 - 1. */
 export function parseBytes(quantity: unknown): Bytes | null {
   return roundedUp(decimalOf(quantity), 0);
 }
 
-/** Bits per second, rounded up. Null unless a quantity from 0 to 2^53 - 1. */
 export function parseBitsPerSecond(quantity: unknown): BitsPerSecond | null {
   return roundedUp(decimalOf(quantity), 0);
 }

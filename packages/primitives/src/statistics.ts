@@ -23,7 +23,6 @@ export function quantile(values: Iterable<number>, share: number): number | null
   return sorted.length === 0 ? null : quantileOfSorted(sorted, share);
 }
 
-/** Null without values. */
 export function median(values: Iterable<number>): number | null {
   return quantile(values, 0.5);
 }

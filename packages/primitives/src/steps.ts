@@ -14,7 +14,6 @@ export async function inTurns<T>(steps: Generator<void, T>, turn: () => Promise<
 /** Items per step: some milliseconds of work. */
 const ITEMS_PER_STEP = 4096;
 
-/** As `toSorted`, in steps. */
 export function* sortedSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): Generator<void, T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += ITEMS_PER_STEP) {

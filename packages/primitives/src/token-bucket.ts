@@ -1,6 +1,5 @@
 export interface TokenRate {
   readonly perSecond: number;
-  /** Maximum permits available at once after a pause. */
   readonly burst: number;
 }
 
@@ -25,7 +24,6 @@ export class TokenBucket {
     return this.#tokens < 1;
   }
 
-  /** Returns false if no token is left. */
   take(nowMs: number): boolean {
     if (this.isEmpty(nowMs)) return false;
     this.#tokens--;

@@ -8,7 +8,6 @@ interface NamedObject {
 
 /** Label with the pod template's hash, which ends the name of a Deployment's ReplicaSet. */
 const TEMPLATE_HASH = "pod-template-hash";
-/** The same for Argo Rollouts. */
 const ROLLOUT_HASH = "rollouts-pod-template-hash";
 /** Label with the name of an OpenShift DeploymentConfig. */
 const DEPLOYMENT_CONFIG = "deploymentconfig";
@@ -55,7 +54,6 @@ export function controlledWorkload(
   }
 }
 
-/** Returns null unless the name ends with a dash and this text. */
 function withoutEnd(name: string, end: string): string | null {
   return end !== "" && name.endsWith(`-${end}`) ? name.slice(0, -end.length - 1) : null;
 }

@@ -9,7 +9,6 @@ export interface FlowLink {
   readonly source: string;
   readonly target: string;
   readonly capacityBitsPerSecond: BitsPerSecond;
-  /** @default "full" */
   readonly duplex?: Duplex;
 }
 
@@ -71,7 +70,6 @@ export class FlowNetwork {
     return this.#arcs[node]!;
   }
 
-  /** Null for an unknown name. */
   indexOf(name: string): number | null {
     return this.#index.get(name) ?? null;
   }

@@ -2,7 +2,6 @@
 const HEADER_BYTES = 66;
 const SEGMENT_BYTES = 1_448;
 
-/** Bytes of a frame on the wire. */
 export function withHeaders(bytesPerFrame: number): number {
   return bytesPerFrame * (1 + HEADER_BYTES / Math.min(SEGMENT_BYTES, bytesPerFrame));
 }

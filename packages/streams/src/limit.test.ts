@@ -9,7 +9,6 @@ import { StreamSystem } from "./stream-system.ts";
 const NAMES = ["camera", "far"];
 const KB = 125;
 
-/** A source without computation and one node behind a link that all frames cross. */
 async function limitWith(bitsPerSecond: number) {
   const network = new FlowNetwork(NAMES, [
     { source: "camera", target: "far", capacityBitsPerSecond: bitsPerSecond },

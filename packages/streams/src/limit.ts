@@ -6,15 +6,12 @@ type Limit =
   | { readonly kind: "task"; readonly task: number; readonly node: number }
   | {
       readonly kind: "link";
-      /** Index among the job's flows. */
       readonly flow: number;
-      /** Node indexes of the hop's ends. */
       readonly source: number;
       readonly target: number;
       readonly capacityBitsPerSecond: number;
     };
 
-/** Smaller relative differences are rounding errors. */
 const EQUAL = 1e-6;
 
 /** The slowest task if compute limits the job, else the fullest hop of its slowest flow. */

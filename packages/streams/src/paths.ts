@@ -3,7 +3,6 @@ import { MinHeap } from "@isochrone/primitives";
 import type { FlowNetwork } from "./flow-network.ts";
 
 export interface Path {
-  /** Node indexes from source to target, inclusive. */
   readonly nodes: readonly number[];
   /** Capacity index per hop. Empty from a node to itself. */
   readonly hops: readonly number[];
@@ -65,16 +64,13 @@ export function widthOf(path: Path, capacities: Float64Array): number {
 }
 
 interface Banned {
-  /** Nodes excluded as the first hop. */
   readonly next: ReadonlySet<number>;
   readonly nodes: ReadonlySet<number>;
-  /** Excludes capacities below this, bits/s. */
   readonly below: number;
 }
 
 const NOTHING: Banned = { next: new Set(), nodes: new Set(), below: 0 };
 
-/** More hops than any path has. */
 const FAR = 2 ** 30;
 
 class PathSearch {
@@ -86,7 +82,6 @@ class PathSearch {
   readonly #previous: Int32Array;
   readonly #hopTo: Int32Array;
   readonly #queue: Int32Array;
-  /** Predecessors by node. */
   readonly #sources: readonly (readonly number[])[];
   /** Hops to `#target` by node without exclusions; `FAR` if unreachable. */
   readonly #ahead: Int32Array;
@@ -218,7 +213,6 @@ class PathSearch {
     return this.#marks[node] === this.#mark;
   }
 
-  /** Returns the queue's length. */
   #visitNext(node: number, isSource: boolean, banned: Banned, length: number, limit: number): number {
     const { capacities } = this.#network;
     const away = this.#distance[node]! + 1;

@@ -2,7 +2,6 @@ import { SOURCE, type StreamJob } from "./stream-job.ts";
 import type { Path } from "./paths.ts";
 
 export interface Flow {
-  /** Index among the job's dependencies. */
   readonly dependency: number;
   readonly source: number;
   readonly target: number;
@@ -14,17 +13,14 @@ export interface Flow {
 
 export type Demand = Pick<Flow, "dependency" | "source" | "target" | "bitsPerFrame">;
 
-/** An alternative placement. */
 interface OtherNodes {
   readonly hosts: readonly number[];
   /** Frames per second there, beside the jobs running at that time. */
   readonly throughput: number;
 }
 
-/** A job with its nodes, routes and rates. */
 export interface PlacedJob {
   readonly job: StreamJob;
-  /** Index of the node, by task. */
   readonly hosts: readonly number[];
   /** Frames per second allowed by its nodes. */
   readonly computable: number;
@@ -35,7 +31,6 @@ export interface PlacedJob {
   readonly nextBest?: OtherNodes;
 }
 
-/** Node of a task, or of the source. */
 export function hostOf(job: StreamJob, hosts: readonly number[], task: number): number {
   return task === SOURCE ? job.source : hosts[task]!;
 }
@@ -74,7 +69,6 @@ export function computable(
   return 1 / slowest;
 }
 
-/** Frames per second for given flow rates (ENTS, equations 1 and 2). */
 export function throughputOf(
   most: number,
   flows: readonly Pick<Flow, "bitsPerFrame" | "bitsPerSecond">[],

@@ -56,7 +56,6 @@ describe.each(STRATEGIES)("$name", (strategy) => {
       system.update(await strategy.share(system, "changed"));
       paces.push(pacesOf(system));
     }
-    // The last is below the promise: nothing is left for the other job.
     expect(paces).toEqual([
       [8, 2],
       [12, 12],

@@ -66,7 +66,6 @@ function pacesOf(placed: readonly PlacedJob[]): Float64Array {
   return Float64Array.from(placed, ({ throughput }) => throughput);
 }
 
-/** Relative rounding error of rate sums. */
 const EQUAL = 1e-6;
 
 function fitsLinks(placed: readonly PlacedJob[], { network }: StreamSystem): boolean {

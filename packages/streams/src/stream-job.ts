@@ -11,17 +11,13 @@ interface StreamTask {
 }
 
 interface StreamDependency {
-  /** Index of a task, or SOURCE. */
   readonly source: number;
-  /** Index of a task. */
   readonly target: number;
   readonly bitsPerFrame: number;
 }
 
-/** Tasks are in topological order. */
 export interface StreamJob {
   readonly name: string;
-  /** Index of the node where frames arise. */
   readonly source: number;
   readonly tasks: readonly StreamTask[];
   readonly dependencies: readonly StreamDependency[];
@@ -43,12 +39,10 @@ export interface StreamTaskSpec extends StreamTask {
   readonly downstream?: readonly { readonly task: string; readonly bytesPerFrame: number }[];
 }
 
-/** Namespace of a job named namespace/name; empty without one. */
 export function namespaceOf({ name }: Pick<StreamJob, "name">): string {
   return name.slice(0, Math.max(0, name.indexOf("/")));
 }
 
-/** Maximum tasks per job. */
 export const MAX_TASKS = 256;
 const BITS_PER_BYTE = 8;
 

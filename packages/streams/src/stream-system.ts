@@ -3,7 +3,6 @@ import { PathTable } from "./paths.ts";
 import type { PlacedJob } from "./placed-job.ts";
 import type { StreamJob } from "./stream-job.ts";
 
-/** Resources for tasks, by node index. */
 export interface NodeResources {
   readonly memoryBytes: Float64Array;
   readonly cpuMillicores: Float64Array;
@@ -16,7 +15,6 @@ export class StreamSystem {
   readonly free: NodeResources;
   #running: readonly PlacedJob[] = [];
 
-  /** @param paths of the network, reused between systems */
   constructor(network: FlowNetwork, total: NodeResources, paths = new PathTable(network)) {
     this.#network = network;
     this.#paths = paths;
@@ -32,7 +30,6 @@ export class StreamSystem {
     return this.#paths;
   }
 
-  /** @param network with the same nodes and links: `FlowNetwork.withCapacities` */
   changeNetwork(network: FlowNetwork): void {
     this.#network = network;
     this.#paths = this.#paths.of(network);
@@ -55,7 +52,6 @@ export class StreamSystem {
     this.#running = [...this.#running, placed];
   }
 
-  /** Returns false if the job is not running. */
   remove(job: StreamJob): boolean {
     const placed = this.#running.find((each) => each.job === job);
     if (placed === undefined) return false;
@@ -85,7 +81,6 @@ export class StreamSystem {
   }
 }
 
-/** Relative rounding tolerance of resource sums. */
 const TOLERANCE = 1e-9;
 
 export function copyOf({ memoryBytes, cpuMillicores }: NodeResources): NodeResources {

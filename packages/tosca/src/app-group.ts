@@ -25,7 +25,6 @@ interface AppGroupOptions {
   readonly isPlanned?: boolean;
 }
 
-/** Throws ToscaError if the channels exceed an annotation. */
 export function appGroupOf(
   application: Application,
   { algorithm = DEFAULT_ALGORITHM, isPlanned = false }: AppGroupOptions = {},

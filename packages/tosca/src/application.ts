@@ -1,4 +1,3 @@
-// The result of reading a template in any format.
 import { isDnsLabel, isDnsSubdomain, isLabelValue } from "@isochrone/kubernetes";
 import { NO_NETWORK_LIMIT } from "@isochrone/topology";
 import { isRecord, looseFields, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/primitives";
@@ -16,12 +15,10 @@ export interface Capability {
   readonly properties: ReadonlyMap<string, Cursor>;
 }
 
-/** Relationship properties used by a channel. */
 export const CHANNEL_PROPERTIES: readonly string[] = ["priority", "maxNetworkCost", "minBandwidth"];
 
 const ROLES = ["Metadata", "Service", "Deployment"];
 
-/** Properties read of a capability of these types; null: all. */
 export function neededProperties(types: readonly string[], isGraphOnly: boolean): readonly string[] | null {
   if (!ROLES.some((role) => types.includes(role))) return [];
   if (!isGraphOnly) return null;
@@ -54,18 +51,15 @@ export interface ServiceNode {
   readonly annotations: Readonly<Record<string, string>>;
   /** Properties of the capability and its type (ClusterIP, …; Service: unspecified). Null: none. */
   readonly service: { readonly type: string; readonly properties: ReadonlyMap<string, Cursor> } | null;
-  /** Properties of the capability. Null: none. */
   readonly deployment: ReadonlyMap<string, Cursor> | null;
   readonly container: ReadonlyMap<string, Cursor> | null;
   readonly hosts: readonly string[];
   readonly at: Cursor;
 }
 
-/** A dependency between services, by their names. */
 export interface RouteChannel {
   readonly source: ServiceNode;
   readonly target: ServiceNode;
-  /** Local name of the relationship's type. */
   readonly relationshipType: string;
   /** Null: neither the relationship nor its types have one. */
   readonly priority: number | null;
@@ -80,13 +74,11 @@ export interface Application {
   readonly channels: readonly RouteChannel[];
   /** Remarks for the user on omissions and reinterpretations. */
   readonly notes: readonly string[];
-  /** The topology, or the Clout. */
   readonly root: Cursor;
 }
 
 export interface Draft {
   readonly root: Cursor;
-  /** The template's own name; null: none. */
   readonly name: string | null;
   readonly services: readonly ServiceDraft[];
   readonly routes: readonly RouteDraft[];
@@ -143,7 +135,6 @@ function noServices({ root, notes }: Draft): ToscaError {
   );
 }
 
-/** Adds changed names to `renamed`. */
 function metadataOf(
   { template, at, capabilities, container, hosts }: ServiceDraft,
   renamed: string[],
@@ -179,7 +170,6 @@ function templateName(template: string, at: Cursor, renamed: string[]): Cursor {
 
 const MAX_NAME = 63;
 
-/** At most 63 lower-case letters, digits and dashes; may be "". */
 function dashed(text: string): string {
   return text
     .toLowerCase()
@@ -232,7 +222,6 @@ function checkUnique(services: readonly ServiceNode[], mistakes: Mistakes): void
   }
 }
 
-/** Lower case, with dashes for invalid characters. */
 function applicationName(naming: Naming, otherwise: string, root: Cursor): string {
   const wanted = naming.name ?? otherwise;
   const name = naming.name !== undefined && wanted.length > MAX_NAME ? wanted : dashed(wanted);

@@ -37,7 +37,6 @@ export async function applyObjects(
   }
 }
 
-/** Drops what the API server and controllers maintain. */
 function said({ metadata, status: _status, ...rest }: KubernetesObject): object {
   const { labels = {}, annotations = {} } = metadata;
   return { ...rest, metadata: { labels, annotations } };

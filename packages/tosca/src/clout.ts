@@ -124,7 +124,6 @@ function plain(at: Cursor): unknown {
   if ("$list" in value) return at.get("$list")?.items().map(plain) ?? [];
   if ("$map" in value) return mapOf(at);
   if ("$primitive" in value || "$value" in value) return null;
-  // A scalar with unit: `$number` in its type's unit.
   if ("$number" in value) return value;
   return Object.fromEntries(at.entries().map(([key, each]) => [key, plain(each)]));
 }

@@ -3,7 +3,6 @@ import { isRecord } from "@isochrone/primitives";
 import { checkValues, fieldsOf } from "./application.ts";
 import type { Cursor, Fields } from "./cursor.ts";
 
-/** Properties equal to fields of a Kubernetes container. */
 const CONTAINER_FIELDS = [
   "image",
   "command",
@@ -21,7 +20,6 @@ const CONTAINER_FIELDS = [
   "tty",
 ];
 
-/** Properties used to build a node template's container. */
 export const CONTAINER_PROPERTIES: readonly string[] = [...CONTAINER_FIELDS, "env", "ports"];
 
 /** Artifact types of container images, excluding machine images. */
@@ -38,7 +36,6 @@ export function imageArtifact(template: Cursor): Cursor | null {
   return found ?? null;
 }
 
-/** Builds the container from properties and image artifact. Throws ToscaError. */
 export function containerOf(name: string, properties: ReadonlyMap<string, Cursor>): Fields {
   const fields: Record<string, unknown> = { name };
   for (const key of CONTAINER_FIELDS) {
@@ -71,7 +68,6 @@ export function servicePortsOf(properties: ReadonlyMap<string, Cursor>): Fields[
   });
 }
 
-/** A list of ports, or a map from container ports to service ports. */
 function portsOf(properties: ReadonlyMap<string, Cursor>): Fields[] {
   const at = properties.get("ports");
   if (at === undefined) return [];
@@ -112,7 +108,6 @@ function variablesOf(env: Cursor): Fields[] {
 const CONTAINER_KEYS = new Set(["containers", "image"]);
 const MAX_SEARCHED = 100_000;
 
-/** Null: none. */
 export function templateWithContainers(templates: Cursor): Cursor | null {
   for (const template of templates.isMap ? templates.children() : []) {
     const found = (template.isMap ? imageArtifact(template) : null) ?? containersIn(template);
@@ -121,7 +116,6 @@ export function templateWithContainers(templates: Cursor): Cursor | null {
   return null;
 }
 
-/** Null: none. */
 export function containersIn(template: Cursor): Cursor | null {
   const queue = [template];
   for (let index = 0; index < queue.length && index < MAX_SEARCHED; index++) {

@@ -5,7 +5,6 @@ import { periodic, type Clock, type Logger, type Periodic } from "@isochrone/run
 import type { GraphClient } from "@isochrone/topology/client";
 
 const TARGET = 0.7;
-/** Relative deviations below this change nothing. */
 const TOLERANCE = 0.1;
 const INTERVAL_MS = 2_000;
 const MAX_REPLICAS = 30;
@@ -16,7 +15,6 @@ interface AutoscalerOptions {
   readonly namespace: string;
   readonly workflow: string;
   readonly deployment: string;
-  /** Per replica. */
   readonly requestedMillicores: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -58,7 +56,6 @@ export class HorizontalPodAutoscaler {
   }
 }
 
-/** Replicas for the target at this mean utilization. */
 function wantedReplicas(replicas: number, utilization: number): number {
   const ratio = utilization / TARGET;
   return Math.abs(ratio - 1) <= TOLERANCE

@@ -70,10 +70,8 @@ export interface HotSiteUrls {
 
 const clock = systemClock;
 const random = systemRandom;
-/** Short, so that weights follow requests within seconds. */
 const WINDOW_MS = 8_000;
 const ROUND_MS = 1_000;
-/** Replicas start within a second or two. */
 const COOL_DOWN_MS = 2_000;
 const START_DEADLINE_MS = 300_000;
 const STOP_DEADLINE_MS = 30_000;
@@ -84,7 +82,6 @@ const KEY_BYTES = 32;
 const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
 const LOOPBACK = "127.0.0.1";
 const MILLICORES = 1_000;
-/** No pod has this label. */
 const NOT_YET = "lab.isochrone.dev/not-yet";
 const NOBODY = { [NOT_YET]: "true" };
 const SERVICE = { ...KINDS.service, namespace: NAMESPACE, name: API };
@@ -92,10 +89,8 @@ const DEPLOYMENT = { ...KINDS.deployment, namespace: NAMESPACE, name: API };
 
 export interface ActStart {
   readonly annotations: Readonly<Record<string, string>>;
-  /** Sets `trafficDistribution` to PreferSameZone. */
   readonly isNear: boolean;
   readonly isAutoscaled: boolean;
-  /** Callers use their node's dispatcher. */
   readonly isDispatched: boolean;
 }
 
@@ -168,7 +163,6 @@ export class HotSiteLab {
     return new HotSiteLab(urls, { cluster, users, dispatchers, autoscaler, store, services, zone });
   }
 
-  /** Switches the hot zone's request rate between the other zones' and the grown one. */
   setHot(isHot: boolean): void {
     this.#parts.users.value().setPace(webOf(this.#parts.zone), isHot ? 1 : CALM_PACE);
   }
@@ -191,7 +185,6 @@ export class HotSiteLab {
       const port = proxied.get(name)?.port ?? null;
       cluster.value().setProxy(name, API, port === null ? null : { host: LOOPBACK, port });
     }
-    // New replicas wait for the planner, which fills the zones that lack them.
     const labels = { [PLACEMENT_LABEL]: start.isAutoscaled ? null : PLACEMENT_ENABLED };
     await store.patch(DEPLOYMENT, { spec: { replicas: REPLICAS, template: { metadata: { labels } } } });
     const former = (await this.#replicas()).map(({ metadata }) => metadata);
@@ -228,7 +221,6 @@ export class HotSiteLab {
     return items.filter((pod) => workloadOf(pod).name === API && !podView(pod).terminating);
   }
 
-  /** Waits until callers can find them. */
   async #untilListed(signal: AbortSignal): Promise<void> {
     const slice = { ...KINDS.endpointSlice, namespace: NAMESPACE, name: `${API}-1` };
     const untilMs = clock.monotonic() + READY_WITHIN_MS;
@@ -294,7 +286,6 @@ function usersOn(
   );
 }
 
-/** One dispatcher per node, with endpoint addresses reachable from there. */
 function dispatchersOn(
   network: EmulatedNetwork,
   { options, store, logger }: BareSurroundings,

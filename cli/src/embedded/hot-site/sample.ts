@@ -14,20 +14,16 @@ export const NAMESPACE = "default";
 /** Service time of a request, and its deadline. Milliseconds. */
 const WORK_MS = 200;
 export const DEADLINE_MS = 800;
-/** Requests per second that a replica serves. */
 const CAPACITY_PER_SECOND = 1000 / WORK_MS;
 export const REPLICAS = 4 * HOT_ZONES.length;
 
-/** Request rate per zone; the hot zone's after growing. */
 const CALM_PER_SECOND = 7;
 const HOT_PER_SECOND = 30;
 /** Factor by which the hot zone sends less before growing. */
 export const CALM_PACE = HOT_PER_SECOND / CALM_PER_SECOND;
 
-/** Fits all replicas wanted in a zone. */
 const NODE = { cpuMillicores: 24_000, memoryBytes: 32 * 2 ** 30 };
 
-/** Workload and Service called by the zone's users. */
 export function webOf(zone: HotZone): string {
   return `web-${zone}`;
 }
@@ -36,10 +32,8 @@ export function hotSites(): readonly (Site & NetworkSite)[] {
   return HOT_ZONES.map((zone, row) => ({ name: `${zone}-1`, region: "site", zone, row, ...NODE }));
 }
 
-/** 10 ms between zones. */
 export const hotMatrix = (): ReturnType<typeof matrixOfZones> => matrixOfZones(hotSites());
 
-/** Random times within 20 s, repeated. */
 export function loadPlans(hot: HotZone, random: Random): ReadonlyMap<string, LoadPlan> {
   const periodMs = 20_000;
   return new Map(
@@ -47,7 +41,6 @@ export function loadPlans(hot: HotZone, random: Random): ReadonlyMap<string, Loa
       const perSecond = zone === hot ? HOT_PER_SECOND : CALM_PER_SECOND;
       const count = Math.round((perSecond * periodMs) / 1000);
       const phasesMs = Array.from({ length: count }, () => random.next() * periodMs).sort((a, b) => a - b);
-      // Users wait longer than the deadline, but not forever.
       return [webOf(zone), { phasesMs, periodMs, timeoutMs: 5 * DEADLINE_MS, maxPending: 1_000 }];
     }),
   );
@@ -70,7 +63,6 @@ export function hotManifest(): WorkflowManifest {
       [DISPATCH_ANNOTATIONS.loadPath]: LOAD_PATH,
     },
   });
-  // JSON is valid YAML.
   return readManifest(
     [...webs, api]
       .flat()

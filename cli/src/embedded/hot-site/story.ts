@@ -11,7 +11,6 @@ import { DEADLINE_MS, type HotZone } from "./sample.ts";
  */
 export type HotSiteAct = "near" | "hints" | "dispatcher";
 
-/** Figures of one zone's users, or of all. */
 interface ZoneFigures {
   readonly requests: number;
   /** Share answered within the deadline; null without requests. */

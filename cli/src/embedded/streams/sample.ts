@@ -12,7 +12,6 @@ import { readStreams, type StreamObjects } from "../../streams/read-streams.ts";
 const SAMPLE_STREAMS = join(import.meta.dirname, "../../../../packages/lab/manifests/sample-streams.yaml");
 const MIN_NODES = 2;
 const MAX_NODES = 16;
-/** All jobs share the machine. */
 const MAX_JOBS = 16;
 
 interface StreamSite {
@@ -29,7 +28,6 @@ export interface StreamSample {
   readonly links: readonly ShapedLink[];
   readonly networks: readonly KubernetesObject[];
   readonly jobs: readonly KubernetesObject[];
-  /** The same for strategies, with on-wire frame sizes. */
   system(): StreamObjects;
 }
 
@@ -37,7 +35,6 @@ export interface StreamSample {
 export function readSample(file = SAMPLE_STREAMS): StreamSample {
   const objects = readObjects(readTextFile(file), file);
   const system = (): StreamObjects => readStreams(objects, withHeaders);
-  // Validates everything before the start.
   const { jobs } = system();
   const of = (kind: string): readonly DumpObject[] => objects.filter((object) => object.kind === kind);
   const bounds = (what: string, count: number, [least, most]: readonly [number, number]): void => {
@@ -90,7 +87,6 @@ function siteOf(node: KubernetesObject): StreamSite {
   };
 }
 
-/** For flows whose job names no port. */
 const ANY_PORT = 1;
 
 /** A job's stages on their nodes; null while a task has none. */

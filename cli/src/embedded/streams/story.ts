@@ -22,7 +22,6 @@ export interface StreamFigures {
   /** Frames per second; null: the job waits. */
   readonly predicted: number | null;
   readonly measured: number | null;
-  /** The limiting task or link, or what it waits for. */
   readonly limit: string;
 }
 
@@ -41,11 +40,9 @@ interface StoryOptions {
 }
 
 const POLL_MS = 500;
-/** Settling time of queues and sockets. */
 const SETTLE_MS = 6_000;
 const MEASURED_SECONDS = 10;
 const PLACED_WITHIN_MS = 120_000;
-/** Share of its capacity that a link keeps. */
 const LEFT = 0.5;
 
 /** Rejects with the signal's reason if aborted. */

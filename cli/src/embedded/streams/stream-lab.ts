@@ -42,7 +42,6 @@ export interface StreamUrls {
 
 const clock = systemClock;
 const random = systemRandom;
-/** Managers read counters as often as the story measures. */
 const CHECK_MS = 2_000;
 const START_DEADLINE_MS = 300_000;
 const STOP_DEADLINE_MS = 30_000;
@@ -126,7 +125,6 @@ export class StreamLab {
     return (await this.#store.list(KINDS.streamJob)).items;
   }
 
-  /** Changes a link's declaration and its emulated capacity. */
   async changeLinks(network: KubernetesObject, spec: object): Promise<void> {
     await this.#store.patch({ ...KINDS.flowNetwork, name: network.metadata.name }, { spec });
   }
@@ -158,7 +156,6 @@ interface ManagerSurroundings {
   readonly url: string;
 }
 
-/** As on a real node, except for the kernel. */
 function managerOf(
   node: string,
   { logger }: StreamLabOptions,
@@ -183,7 +180,6 @@ function managerOf(
       random,
       bus: part.bus,
       plans: createPlanSource({ aggregatorUrl: url, node, fetch: part.fetch }),
-      // Nobody else uses this kernel.
       lock: { hold: async () => true, release: async () => undefined },
       logger: logger.child({ service: "network-manager" }),
       registry: createRegistry(),

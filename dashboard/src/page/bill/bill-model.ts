@@ -35,7 +35,6 @@ const REASONS: Readonly<Record<BillReason, string>> = {
 
 type Line = Pick<BillAmount, "perMonth" | "unpricedBytesPerSecond"> & { readonly unknown: BillReason | null };
 
-/** Explains missing or partial money; empty if complete. */
 export function remarkText({ perMonth, unpricedBytesPerSecond: lacking, unknown }: Line): string {
   if (unknown === null) return "";
   if (perMonth === null) return REASONS[unknown];

@@ -7,7 +7,6 @@ export const OPTIONS = [
   { of: "both", title: "Both" },
 ] as const;
 
-/** The change, and the resulting round trips. */
 export function changeText({ services, moves, roundTripChangeMs: change }: SavingsOption): string {
   const steps = [
     ...(services.length === 0 ? [] : [plural(services.length, "Service")]),

@@ -2,10 +2,8 @@
 import type { Candidate, Decision, Peer, Rtt } from "@isochrone/topology";
 import { failureOf, moveStateOf } from "../model/move.ts";
 
-/** Location of a decision's pod in the list. */
 interface Whereabouts {
   readonly node: string | null;
-  /** A remark of a word or two; null: none. */
   readonly note: string | null;
 }
 
@@ -99,7 +97,6 @@ function byName(candidates: readonly Candidate[]): ReadonlyMap<string, Candidate
   return new Map(candidates.map((candidate) => [candidate.name, candidate]));
 }
 
-/** Maximum number of compared nodes. */
 const MAX_COMPARED = 4;
 
 /**
@@ -137,7 +134,6 @@ export function pairOf(
 const LEAST_MS = 0.5;
 const LEAST_RATIO = 1.25;
 
-/** Whether the difference to the earlier round trip is worth showing. */
 export function isOther(then: Rtt | undefined, now: Rtt): boolean {
   if (then === undefined || then === null || now === null || then === now) return false;
   if (typeof then === "string" || typeof now === "string") return true;

@@ -63,7 +63,6 @@ function List({ filter }: { readonly filter: ActFilter | undefined }): VNode {
   );
 }
 
-/** Replicas of the scheduler-plugin that did not answer. */
 function Unasked({ replicas }: { readonly replicas: readonly string[] }): VNode | null {
   if (replicas.length === 0) return null;
   return (

@@ -4,7 +4,6 @@ import type { Candidate } from "@isochrone/topology";
 
 interface Segment {
   readonly part: string;
-  /** Share of the whole width, 0 to 1. */
   readonly share: number;
   /** In the part's own unit. */
   readonly value: number;
@@ -15,10 +14,8 @@ interface Bar {
   readonly segments: readonly Segment[];
 }
 
-/** Parts contained in another part's sum. */
 const INNER: Readonly<Record<string, readonly string[]>> = { resource: ["cpu", "memory"] };
 
-/** Compared parts in order; unknown ones are omitted. */
 export function partsOf(candidates: readonly Candidate[]): string[] {
   const names = [...new Set(candidates.flatMap(({ parts }) => Object.keys(parts)))];
   const hidden = new Set(names.flatMap((name) => INNER[name] ?? []));

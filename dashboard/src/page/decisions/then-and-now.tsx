@@ -11,7 +11,6 @@ interface Props {
 
 const MOST_NODES = 60;
 
-/** Network time of the pod's requests, before all sums. */
 export function Figures({ decision }: Props): VNode {
   const { binding, best, now, candidates, asked = candidates.length } = decision;
   const home = binding?.node ?? null;
@@ -80,7 +79,6 @@ export function Since({ decision: { now } }: Props): VNode | null {
   );
 }
 
-/** The pod's peers and their distances to the relevant nodes. */
 export function Peers({ decision }: Props): VNode {
   const peers = peersOf(decision);
   const nodes = comparedNodes(decision);

@@ -21,9 +21,7 @@ export interface Instrument {
   readonly state: "good" | "warn" | "bad";
   readonly words: string;
   readonly cause: Cause | null;
-  /** Sentence on a node that is down. */
   readonly down: string | null;
-  /** Peers without an answer. */
   readonly silent: readonly string[];
 }
 
@@ -70,7 +68,6 @@ type Cause = keyof typeof CAUSES;
 const LAG = 10_000;
 const SKEW_SECONDS = 5;
 
-/** Unhealthy first. */
 export function instrumentsOf({ nodes, pairs, windowSeconds, observedAt }: ClusterView): Instrument[] {
   const timeText = (at: string): string => clockTime(at, Date.parse(observedAt));
   const stale = staleAfterSeconds(windowSeconds);
@@ -138,7 +135,6 @@ function downTitle(sick: readonly Instrument[]): string {
   return `${plural(sick.length, "node")} are down: ${named(sick.map(({ node }) => node))}`;
 }
 
-/** One finding per cause, for all affected nodes. */
 function findingOf(cause: Cause, instruments: readonly Instrument[]): Finding | null {
   const sick = instruments.filter((each) => each.cause === cause);
   if (sick.length === 0) return null;
@@ -157,7 +153,6 @@ function findingOf(cause: Cause, instruments: readonly Instrument[]): Finding | 
 export const total = (reasons: Readonly<Record<string, number>>): number =>
   Object.values(reasons).reduce((sum, value) => sum + value, 0);
 
-/** All known replicas; an aggregator without others gives itself. */
 export function replicasOf({ ready, version, graphAgeSeconds, replicas }: Health): readonly ReplicaHealth[] {
   const { replica, isLeader, ownedPartitions, lag, all } = replicas;
   const own = { replica: replica ?? "", problem: null, ready, isLeader, version, graphAgeSeconds };
@@ -202,7 +197,6 @@ function refusedNext(refused: NonNullable<Health["intake"]["refusedNow"]>): stri
 const NO_LOSS = "unknown_metric";
 const SHOWN_REASONS = 3;
 
-/** Title and remedy. @param unused sorted, most first */
 function unusedText(unused: NonNullable<Health["intake"]["unusedNow"]>): [title: string, remedy: string] {
   const shown = unused
     .slice(0, SHOWN_REASONS)
@@ -215,7 +209,6 @@ function unusedText(unused: NonNullable<Health["intake"]["unusedNow"]>): [title:
   ];
 }
 
-/** Findings on lost and unusable records. */
 function intakeFindings(intake: Health["intake"]): Finding[] {
   const { refusedNow = [], unusedNow = [] } = intake;
   const unused = unusedNow.filter(({ reason }) => reason !== NO_LOSS);
@@ -263,7 +256,6 @@ function cutFindings(cuts: readonly string[]): Finding[] {
 /** Further pairs are only counted. */
 const NAMED_DEPARTURES = 6;
 
-/** @param timeOf formats an RFC 3339 time */
 export function departureFindings(departures: Departures, timeOf: (at: string) => string): Finding[] {
   const texts = departureTexts(departures, { arrow: "↔", timeOf });
   const findings = texts.slice(0, NAMED_DEPARTURES).map(({ text, pair }): Finding => {

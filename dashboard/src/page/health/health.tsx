@@ -187,7 +187,6 @@ function Reasons({ health: { intake } }: { readonly health: Health }): VNode {
   );
 }
 
-/** Each replica reads and reports its own partitions. */
 function Replicas(props: {
   readonly all: readonly ReplicaHealth[];
   readonly answering: string | null;

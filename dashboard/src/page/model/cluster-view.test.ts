@@ -51,7 +51,6 @@ const graph = (links: Link[]): ClusterGraphSnapshot => ({
   links,
 });
 
-/** Built from the graph through its columns, as in the page. */
 const viewOf = (of: ClusterGraphSnapshot) => clusterViewOf(clusterColumnsOf(of));
 
 describe("the cluster as the page sees it", () => {
@@ -242,7 +241,6 @@ describe("the network as a whole", () => {
       ]),
     );
     const worst = worstPairs(view);
-    // One entry per pair, named by the worse direction.
     expect(worst.map(({ source, target }) => `${source} ${target}`)).toEqual([
       "b-2 b-10",
       "b-2 a-1",

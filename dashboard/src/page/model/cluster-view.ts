@@ -4,13 +4,11 @@ import { byPlace, NO_REGION, NO_ZONE, recordOf } from "@isochrone/primitives";
 import type { ClusterColumns, ClusterNode } from "@isochrone/topology";
 
 const DEFAULT_METHODS: readonly string[] = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
-/** Windows for which placement trusts a figure. */
 const STALE_AFTER_WINDOWS = 3;
 
 const FIGURES = ["p50", "p90", "p99", "lossRatio", "costMs", "errorMs", "ageSeconds", "count"] as const;
 type FigureName = (typeof FIGURES)[number];
 
-/** Flag bits of a pair. */
 export const PAIR = { provisional: 1, estimated: 2, declared: 4, stale: 8, dead: 16 } as const;
 
 /**
@@ -24,7 +22,6 @@ export interface Pairs {
   readonly figures: Readonly<Record<FigureName, Float32Array>>;
 }
 
-/** Consecutive nodes of one zone. */
 interface Area {
   readonly region: string;
   readonly zone: string;
@@ -35,7 +32,6 @@ interface Area {
 /** Pairs of a down node are omitted: their figures are meaningless. */
 export const isDown = ({ down }: Pick<ClusterNode, "down">): boolean => down !== undefined;
 
-/** One sentence on a down node. @param timeText formats a time */
 export function downWords(
   { down }: Pick<ClusterNode, "down">,
   timeText: (at: string) => string,
@@ -120,7 +116,6 @@ function pairsOf(graph: ClusterColumns, rowAt: Int32Array): Pairs {
 
 type Links = ClusterColumns["links"];
 
-/** Column of each figure in the answer. */
 const COLUMNS = {
   p50: "p50Ms",
   p90: "p90Ms",

@@ -16,7 +16,6 @@ interface NodePair {
   readonly target: string;
 }
 
-/** Most expensive first, unknown last. */
 export function channelCosts(
   { workloads, channels }: Pick<WorkflowGraphSnapshot, "workloads" | "channels">,
   costBetween: (source: string, target: string) => number,
@@ -70,7 +69,6 @@ function distanceOf(
   return { ms: known === 0 ? Number.NaN : sum / known, pair };
 }
 
-/** The workflow with moved pods at their targets. */
 export function withMoves<W extends Pick<WorkflowGraphSnapshot, "workloads">>(
   workflow: W,
   moves: readonly { readonly name: string; readonly workload: string | null; readonly node: string | null }[],
@@ -89,7 +87,6 @@ export function withMoves<W extends Pick<WorkflowGraphSnapshot, "workloads">>(
   };
 }
 
-/** Total of all channels, and the number of those with unknown cost. */
 export function totalCost(costs: readonly ChannelCost[]): {
   readonly total: number;
   readonly unknown: number;

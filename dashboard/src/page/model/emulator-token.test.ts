@@ -8,7 +8,6 @@ test.each([
   [`#/pair/a/b?show=loss&emulator=${token}`, "#/pair/a/b?show=loss", token],
   ["#/network?show=loss", "#/network?show=loss", null],
   ["", "", null],
-  // Invalid tokens are also removed from the address.
   ["#/?emulator=short", "#/", null],
   ["#/?emulator=%3Cscript%3Ealert(1)%3C/script%3E", "#/", null],
 ])("of %s the token is taken out", (fragment, rest, found) =>

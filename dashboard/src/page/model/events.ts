@@ -9,7 +9,6 @@ export interface ServerEvent {
 interface FollowOptions {
   readonly open: (lastId: string, signal: AbortSignal) => Promise<Response>;
   readonly onEvent: (event: ServerEvent) => void;
-  /** Called when a connection is established or lost. */
   readonly onState?: (isOpen: boolean) => void;
   readonly signal: AbortSignal;
   /** First retry delay, ms, unless the server sets one; doubles per failure. @default 1000 */
@@ -17,7 +16,6 @@ interface FollowOptions {
 }
 
 const MAX_RETRY_MS = 30_000;
-/** Limit of the doubling. */
 const MAX_DOUBLINGS = 4;
 const REFUSALS = [401, 403];
 /** The server's heartbeat period is 15 s: longer silence means a dead stream. */
@@ -46,7 +44,6 @@ export async function followEvents(options: FollowOptions): Promise<void> {
         }
       }
     } catch {
-      // Any failure shows again on the next connection.
     } finally {
       silence.stop();
     }

@@ -6,11 +6,9 @@ import type { Measure } from "./scale.ts";
 
 /** Kind of a cell; `scarce`: too few samples for the shown quantity. */
 export const CELL = { nothing: 0, measured: 1, estimated: 2, dead: 3, self: 4, scarce: 5 } as const;
-/** Additional flags of a cell. */
 export const MARK = { lossy: 16, stale: 32, provisional: 64 } as const;
 export const KIND_BITS = 15;
 
-/** Minimum loss marked beside a latency. */
 const LOSSY = 0.001;
 
 interface Band {
@@ -163,7 +161,6 @@ interface Found {
   scarce: number;
 }
 
-/** Priority: measured, dead, estimated, scarce. */
 function areaCell({ measured, guessed, marks, dead, scarce }: Found): readonly [cell: number, value: number] {
   const lossy = dead > 0 ? MARK.lossy : 0;
   if (measured.length > 0) return [CELL.measured | marks | lossy, median(measured)!];
@@ -216,7 +213,6 @@ function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regio
 
 const SAMPLE = 5;
 
-/** Sampled estimates between two areas; empty without coordinates. */
 function guessesBetween({ nodes, coordinates }: ClusterView, from: Group, to: Group): number[] {
   if (coordinates === null || coordinates === undefined) return [];
   const some = ({ members }: Group): readonly number[] =>

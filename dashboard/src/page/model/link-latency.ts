@@ -1,4 +1,3 @@
-// Percentiles of a node pair's round trip from the graph. Pure.
 import { costBetween, findPair, type ClusterView } from "./cluster-view.ts";
 
 /** Milliseconds. Unknown is NaN, no answer is Infinity. */

@@ -1,4 +1,3 @@
-// Outcome of a descheduler move, from its decision. Pure.
 import type { Decision } from "@isochrone/topology";
 
 /** `moved`: the replacement runs on its target. `failed`: it does not, or there is none. */

@@ -1,24 +1,18 @@
-// When to read the graphs again. Pure; all times are ms of one clock.
-
 /** Divisor of reading time: at most a tenth, so that large clusters leave the browser free. */
 const SPARE = 10;
 const LEAST_MS = 500;
 /** Maximum delay for a new graph, however slow the last reading was. */
 const MOST_MS = 5_000;
-/** Polling period without a stream. */
 export const ASK_EVERY_MS = 1_000;
 export const PATIENCE_MS = 10_000;
-/** Longer requests are reported. */
 const LONG_MS = 2_000;
 
-/** Time of the next reading after one from `beganMs` to `endedMs`. */
 export function readAgainMs(beganMs: number, endedMs: number, isStreaming: boolean): number {
   // Polling: each second, or at once after a slower answer.
   if (!isStreaming) return Math.max(beganMs + ASK_EVERY_MS, endedMs);
   return beganMs + Math.min(Math.max(LEAST_MS, SPARE * (endedMs - beganMs)), endedMs - beganMs + MOST_MS);
 }
 
-/** Status text while the stream is lost. @param askedMs start of the pending request; null: none */
 export function askingWords(askedMs: number | null, nowMs: number): string {
   const waited = askedMs === null ? 0 : nowMs - askedMs;
   return waited < LONG_MS

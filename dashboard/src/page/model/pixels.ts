@@ -1,4 +1,3 @@
-// A grid as pixels, one per cell, for drawing small cells and for panning and zooming.
 import { DEAD, muted, NOTHING, rgbOf, rgbSteps, SCARCE, stepOf, type Rgb, type Theme } from "./scale.ts";
 import { CELL, KIND_BITS, MARK, measureOf, type Grid } from "./grid.ts";
 

@@ -1,11 +1,7 @@
-// Answers of the scheduler-plugin's plans API, documented there.
-
 export interface Plan {
   readonly id: string;
   readonly at: string;
-  /** The planning replica; absent: the only one. */
   readonly replica?: string;
-  /** namespace/name */
   readonly workflow: string;
   readonly durationMs: number;
   /** Bytes per second times milliseconds. */
@@ -23,7 +19,6 @@ export interface Plan {
 
 export interface PlanList {
   readonly plans: readonly Plan[];
-  /** Replicas that did not answer; absent: none. */
   readonly incomplete?: readonly string[];
 }
 
@@ -33,7 +28,6 @@ export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explana
   readonly cost: NonNullable<Plan["cost"]>;
   /** Share of the current network cost saved by the currently possible moves; null if the cost is 0. */
   readonly savedRatio: number | null;
-  /** Total gain of these moves and its error. */
   readonly gain: number;
   readonly gainError: number;
   /** Mean round trip of a request, ms; null without traffic. */
@@ -42,7 +36,6 @@ export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explana
     readonly bestMs: number;
     readonly errorMs: number;
   } | null;
-  /** Moving pods in step order. */
   readonly pods: readonly {
     readonly name: string;
     readonly workload: string | null;
@@ -53,7 +46,6 @@ export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explana
     /** Gain of the step after the previous ones, and its error. */
     readonly gain: number;
     readonly gainError: number;
-    /** Why it cannot be made now; null: it can. */
     readonly obstacle: string | null;
   }[];
 }

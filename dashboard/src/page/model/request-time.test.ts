@@ -50,7 +50,6 @@ describe("network time per request", () => {
     expect(requestTime(placed, costBetween)).toEqual({ totalMs: 10, chainMs: 10, leftOut: 2 });
     expect(requestTime(workflow({ a: "a" }, []), costBetween)).toBeNull();
     expect(requestTime(workflow({ a: "a", b: "b" }, [["a", "b", null]]), costBetween)).toBeNull();
-    // Only cycles: the request rate is unknown.
     const circle = workflow({ a: "a", b: "b" }, [
       ["a", "b", 3],
       ["b", "a", 3],

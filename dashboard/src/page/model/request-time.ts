@@ -1,4 +1,3 @@
-// Network time of a workflow's request, from the graphs. Pure.
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { channelCosts, type ChannelCost } from "./costs.ts";
 
@@ -11,11 +10,9 @@ export interface PodMove {
 }
 
 export interface RequestTime {
-  /** Sum over all calls of a request, ms. */
   readonly totalMs: number;
   /** The slowest chain of calls, ms: the time if services make their calls concurrently. */
   readonly chainMs: number;
-  /** Omitted channels: uncounted requests or unknown round trip. */
   readonly leftOut: number;
 }
 
@@ -54,7 +51,6 @@ export function requestTime(workflow: Placed, costBetween: CostBetween): Request
 const countedCalls = (costs: readonly ChannelCost[]): ChannelCost[] =>
   costs.filter(({ channel, ms }) => (channel.requestsPerSecond ?? 0) > 0 && !Number.isNaN(ms));
 
-/** Calls per request, by channel. */
 export function callsPerRequest(channels: Placed["channels"]): ReadonlyMap<string, number> {
   const rate = entryRate(channels.map((channel) => ({ channel })));
   return new Map(

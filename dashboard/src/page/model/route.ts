@@ -11,7 +11,6 @@ export type Place =
   | {
       readonly page: "network";
       readonly view: "matrix" | "map";
-      /** Map: the node at the centre. */
       readonly from?: string;
     }
   | { readonly page: "pair"; readonly source: string; readonly target: string }
@@ -31,7 +30,6 @@ export type Place =
       readonly page: "decisions";
       readonly kind: "decision" | "plan";
       readonly id: string | null;
-      /** Absent: all decisions. */
       readonly filter?: ActFilter;
     }
   | { readonly page: "bill" }
@@ -41,16 +39,13 @@ export const ACT_KINDS = ["move", "plan", "placement", "proposal"] as const;
 
 export interface ActFilter {
   readonly namespace?: string;
-  /** Substring of a workload's or pod's name. */
   readonly workload?: string;
   readonly kind?: string;
-  /** Name of a time span until now. */
   readonly within?: string;
 }
 
 const FILTERS = ["namespace", "workload", "kind", "within"] as const;
 
-/** Display options; null: the page's default. */
 export interface View {
   readonly quantity: Quantity;
   readonly level: Level | null;
@@ -65,7 +60,6 @@ export interface Route {
 
 const PLAIN: View = { quantity: "p50", level: null, at: null };
 
-/** Whether a page ignores the selected moment. */
 export function isAlwaysNow({ page }: Place): boolean {
   return page === "decisions" || page === "health";
 }
@@ -80,7 +74,6 @@ export function parseRoute(fragment: string): Route {
   return { place: withFilter(placeOf(parts), asked), view: viewOf(asked) };
 }
 
-/** Formats a place; omits defaults. */
 export function formatRoute({ place, view }: Route): string {
   const query = new URLSearchParams();
   if (view.quantity !== PLAIN.quantity) query.set("show", view.quantity);

@@ -17,7 +17,6 @@ import {
 } from "./scale.ts";
 
 const THEMES: readonly Theme[] = ["light", "dark"];
-/** The matrix's background: `--card` of the styles. */
 const CARD: Readonly<Record<Theme, string>> = { light: "#ffffff", dark: "#171c22" };
 
 const linear = (part: number): number =>
@@ -53,7 +52,6 @@ const TO_XYZ: Matrix = [
   [0.0193339 / 1.08883, 0.119192 / 1.08883, 0.9503041 / 1.08883],
 ];
 
-/** CIELAB of a perceived colour, lightness first. */
 function labOf(colour: Rgb, sight: Matrix): Rgb {
   const seen = times(sight, [linear(colour[0]), linear(colour[1]), linear(colour[2])]);
   const clipped = seen.map((part) => Math.min(Math.max(part, 0), 1)) as unknown as Rgb;
@@ -82,7 +80,6 @@ describe("colours", () => {
     const contrasts = stepsOf(theme).map((colour) => contrast(colour, CARD[theme]));
     expect(contrasts).toEqual(contrasts.toSorted((a, b) => a - b));
     expect(contrasts[0]).toBeGreaterThan(1.2);
-    // WCAG 2.1 requires 3 for graphics.
     expect(contrasts.at(-1)).toBeGreaterThan(10);
     expect(contrast(DEAD[theme], CARD[theme])).toBeGreaterThan(4.5);
   });

@@ -40,7 +40,6 @@ export const SCARCE: Readonly<Record<Theme, string>> = { light: "#d9dfe6", dark:
 /** Pairs without any answer. */
 export const DEAD: Readonly<Record<Theme, string>> = { light: "#c4122c", dark: "#f53c23" };
 
-/** Lower ends of the steps after the first. */
 const EDGES_MS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200];
 const EDGES_LOSS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5];
 const EDGES_SECONDS = [2, 5, 10, 20, 30, 60, 120, 300, 600];
@@ -64,7 +63,6 @@ export function colourOf(value: number, measure: Measure, theme: Theme): string 
   return STEPS[theme][stepOf(value, measure)]!;
 }
 
-/** The more readable ink on a background. */
 export function inkOn(colour: string): string {
   return contrast(INKS[0], colour) >= contrast(INKS[1], colour) ? INKS[0] : INKS[1];
 }
@@ -91,7 +89,6 @@ export function rgbOf(colour: string): Rgb {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** Legend: colours with their lower ends; null for the lowest. */
 export function legendOf(
   measure: Measure,
   theme: Theme,

@@ -6,7 +6,6 @@ export class ServerClock {
   /** Lower bound of the server's wall time minus the monotonic clock, ms; null: unknown. */
   #aheadMs: number | null = null;
 
-  /** @param date of an answer */
   heard(date: string | null, monotonicMs: number): void {
     const aheadMs = Date.parse(date ?? "") - monotonicMs;
     if (Number.isNaN(aheadMs)) return;
@@ -15,7 +14,6 @@ export class ServerClock {
     this.#aheadMs = before - aheadMs < SECOND_MS ? Math.max(before, aheadMs) : aheadMs;
   }
 
-  /** @param wallMs this machine's time, the fallback */
   nowMs(monotonicMs: number, wallMs: number): number {
     return this.#aheadMs === null ? wallMs : this.#aheadMs + monotonicMs;
   }

@@ -17,7 +17,6 @@ class Tab implements TabPort {
   }
 }
 
-/** Answers each stream with a test-controlled body, or an error status. */
 class Server {
   readonly opened: Headers[] = [];
   readonly #open = new Set<ReadableStreamDefaultController<Uint8Array>>();
@@ -91,7 +90,6 @@ test("a tab gets events of its own token's stream only, and streams have a bound
     "Bearer t2",
   ]);
   expect(tabs[3]!.state).toBe(false);
-  // A tab that changes its token frees its stream.
   hub.receive(tabs[2]!, follow("t0"));
   hub.receive(tabs[3]!, follow("t3"));
   await expect.poll(() => tabs[3]!.state).toBe(true);

@@ -10,10 +10,8 @@ export type TabMessage =
 /** Sent to a tab. Every `follow` is answered with a state. */
 export type HubMessage =
   | { readonly kind: "event"; readonly type: string }
-  /** Null: the stream is being opened. */
   | { readonly kind: "state"; readonly isOpen: boolean | null };
 
-/** The hub's end of a connection to a tab. */
 export interface TabPort {
   tell(message: HubMessage): void;
 }
@@ -40,7 +38,6 @@ interface Lease {
 interface HubOptions {
   readonly open: (url: string, init: RequestInit) => Promise<Response>;
   readonly nowMs: () => number;
-  /** Passed to {@link followEvents}. */
   readonly retryMs?: number;
 }
 
@@ -79,7 +76,6 @@ export class StreamHub {
     for (const [tab, { seenMs }] of this.#leases) if (now - seenMs > LEASE_MS) this.#drop(tab);
   }
 
-  /** Returns null if no browser connection is left for it. */
   #open(key: string, url: string, token: string): Stream | null {
     if (this.#streams.size >= MAX_STREAMS) return null;
     const stream: Stream = { key, tabs: new Set(), stopped: new AbortController(), isOpen: null };

@@ -1,9 +1,7 @@
-// Overall network figures, computed in the worker. Pure.
 import { upperMedian } from "@isochrone/primitives";
 import type { ClusterNode } from "@isochrone/topology";
 import { findPair, isDown, PAIR, rowOf, type ClusterView } from "./cluster-view.ts";
 
-/** Text and tables derived from a graph. */
 export interface Digest {
   readonly summary: Summary;
   readonly worst: readonly WorstPair[];
@@ -16,10 +14,8 @@ export interface WorstPair {
   readonly target: string;
   readonly isDead: boolean;
   readonly isBackDead: boolean;
-  /** Median in each direction. */
   readonly p50: number;
   readonly backP50: number;
-  /** The higher of both directions. */
   readonly p99: number;
   readonly lossRatio: number;
 }
@@ -75,7 +71,6 @@ const isDeadAt = ({ pairs }: ClusterView, at: number): boolean => ((pairs.flags[
 
 export function summaryOf({ pairs, nodes }: ClusterView): Summary {
   const { p50, lossRatio } = pairs.figures;
-  /** Unordered pairs. */
   const [dead, lossy, stale] = [new Set<number>(), new Set<number>(), new Set<number>()];
   let lossiest: Summary["lossiest"] = null;
   for (let row = 0; row < nodes.length; row++)

@@ -1,26 +1,18 @@
-// Explains what a page part waits for. Pure.
-
-/** Shorter waits are not mentioned. */
 export const LONG_WAIT_MS = 5_000;
 
-/** Readiness of the server, queried while a part waits. */
 export type Readiness =
   | { readonly kind: "ready" }
   | { readonly kind: "starting"; readonly reasons: readonly string[] }
   | { readonly kind: "unreachable" }
-  /** No answer yet, or not asked. */
   | { readonly kind: "silent" };
 
 interface Wait {
   readonly waitedMs: number;
-  /** Oldest pending request. */
   readonly request: { readonly path: string; readonly waitedMs: number } | null;
   readonly readiness: Readiness;
-  /** Whether the event stream, a separate connection, is open. */
   readonly isStreaming: boolean;
 }
 
-/** Returns null for a short wait. */
 export function waitingWords({ waitedMs, request, readiness, isStreaming }: Wait): string | null {
   if (waitedMs < LONG_WAIT_MS) return null;
   const reason = reasonOf(readiness, isStreaming, request !== null);

@@ -18,7 +18,6 @@ export function NetworkPage(props: { readonly view: "matrix" | "map"; readonly f
   const [find, setFind] = useState("");
   const isSought = which === "matrix" && find.trim() !== "";
   const sought = useMemo(() => (isSought ? soughtIn(view, find) : null), [view, find, isSought]);
-  // Memoized: hundreds of rarely changing cells.
   const nodes = useMemo(
     () => <Nodes head={sought?.nodes ?? head} size={sought?.size ?? view.size} isSought={sought !== null} />,
     [head, view.size, sought],

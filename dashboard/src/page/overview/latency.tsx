@@ -11,7 +11,6 @@ import { nowMs } from "../state/store.ts";
 import { marksOf, moveMarksOf, type LabMark, type Mark } from "./marks.ts";
 import { pastOf, waysOf } from "./past.ts";
 
-/** Measured by the embedded cluster's load generator; defined by the lab's API. */
 export interface LabTimeline {
   readonly spanSeconds: number;
   readonly points: readonly {
@@ -73,7 +72,6 @@ function useEvictions(filter: string): DecisionList["decisions"] {
   return useJson<DecisionList>(path, { isOfNow: true }).data?.decisions ?? NO_DECISIONS;
 }
 
-/** Number of requested routes, the most used ones. */
 const MOST_WAYS = 24;
 
 export function NetworkTime({ workflow }: { readonly workflow: WorkflowGraphSnapshot }): VNode {
@@ -138,7 +136,6 @@ function Happened({ marks }: { readonly marks: readonly Mark[] }): VNode | null 
 const pairPath = (source: string, target: string): string =>
   `api/v1/graph/history/link?source=${encodeURIComponent(source)}&target=${encodeURIComponent(target)}`;
 
-/** History resolution. */
 const HISTORY_MS = 10_000;
 
 /** Fetched in sequence and refreshed every ten seconds; null: not loaded or unavailable. */

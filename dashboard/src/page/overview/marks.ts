@@ -1,10 +1,8 @@
-// Events as marks on a plot: pod moves, faults and recoveries. Pure.
 import type { Decision } from "@isochrone/topology";
 import { milliseconds, percent, plural } from "../model/format.ts";
 import { failureOf, moveStateOf } from "../model/move.ts";
 
 export interface Mark {
-  /** Seconds since the epoch. */
   readonly at: number;
   readonly kind: "move" | "fault" | "heal";
   readonly text: string;
@@ -16,7 +14,6 @@ interface EmulatedLink {
   readonly cut: boolean;
 }
 
-/** Marks of the emulator's timeline; defined by the lab's API. */
 export type LabMark =
   | {
       readonly at: string;
@@ -106,7 +103,6 @@ function isWayBack(before: LabMark | null, mark: LinkMark): boolean {
   );
 }
 
-/** A link may be set to its current state. */
 const isChange = ({ before, after }: LinkMark): boolean =>
   before.cut !== after.cut || before.lossRatio !== after.lossRatio || before.rttMs !== after.rttMs;
 

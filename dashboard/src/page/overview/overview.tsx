@@ -178,7 +178,6 @@ function EndToEnd({ timeline }: { readonly timeline: LabTimeline | null }): VNod
 
 function TimeTile(props: {
   readonly time: RequestTime | null;
-  /** Workloads with requests but no pod on an up node. */
   readonly absent: readonly string[];
   readonly name: { readonly namespace: string; readonly name: string } | null;
 }): VNode {

@@ -11,7 +11,6 @@ interface Way {
   readonly calls: number;
 }
 
-/** Routes between different nodes, most used first; calls are spread evenly over replicas. */
 export function waysOf({
   workloads,
   channels,
@@ -39,15 +38,12 @@ export function waysOf({
 }
 
 interface Past {
-  /** Seconds since the epoch. */
   readonly times: readonly number[];
-  /** Null if a route is unknown. */
   readonly totalMs: readonly (number | null)[];
   /** Pairs that stopped or resumed answering, or changed their delay. */
   readonly marks: readonly Mark[];
 }
 
-/** @param histories in route order; null: not loaded */
 export function pastOf(ways: readonly Way[], histories: readonly (LinkHistory | null)[]): Past {
   const points = histories.map((history) => history?.points ?? []);
   const [first = []] = points;
@@ -87,7 +83,6 @@ function outagesOf({ source, target }: Way, points: LinkHistory["points"]): Mark
   return marks;
 }
 
-/** Smaller differences are noise. */
 const STEP_MS = 5;
 const STEP_SHARE = 0.5;
 

@@ -1,4 +1,3 @@
-// The most important concerns with their next steps. Pure.
 import { milliseconds, percent, plural } from "../model/format.ts";
 import type { Place, View } from "../model/route.ts";
 import type { Finding } from "../health/health-model.ts";
@@ -21,13 +20,11 @@ export interface Gain {
   readonly allBestMs: number;
   readonly moves: number;
   readonly blocked: number;
-  /** Relative error of the gain. */
   readonly errorRatio: number;
 }
 
 export interface Known {
   readonly summary: Pick<Summary, "dead" | "lossy" | "lossiest">;
-  /** Dead pairs first, then the slowest. */
   readonly worst: readonly Pick<WorstPair, "source" | "target" | "isDead">[];
   readonly down: readonly string[];
   readonly findings: readonly Finding[];
@@ -35,7 +32,6 @@ export interface Known {
   readonly departures: Departures | null;
   readonly timeOf: (at: string) => string;
   readonly gain: Gain | null;
-  /** Results of the embedded cluster's users; null: not counted. */
   readonly requests: { readonly answered: number; readonly failed: number } | null;
 }
 
@@ -93,7 +89,6 @@ function changes({ departures, timeOf }: Known): Concern[] {
     }));
 }
 
-/** Losses too small for a baseline deviation. */
 function losses({ summary: { lossy, lossiest }, departures }: Known): Concern[] {
   if (lossiest === null || (departures?.counts.loss ?? 0) > 0) return [];
   const { source, target, ratio } = lossiest;
@@ -108,7 +103,6 @@ function losses({ summary: { lossy, lossiest }, departures }: Known): Concern[] 
   ];
 }
 
-/** Dead pairs, naming one if known. */
 function silence(pairs: number, one: Known["worst"][number] | null): Concern {
   const level = "bad";
   if (one === null)

@@ -2,7 +2,6 @@ import { useEffect, useState } from "preact/hooks";
 import { failureOf, moment, ofMoment, round, type Failure } from "../state/store.ts";
 import { getJson, Refused } from "../state/session.ts";
 
-/** `status` is for example 404 if the server refused. */
 interface Answer<T> {
   readonly data: T | null;
   readonly failure: Failure | null;

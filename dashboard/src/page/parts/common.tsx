@@ -38,7 +38,6 @@ export function Empty(props: { readonly title: string; readonly children?: Compo
   );
 }
 
-/** An error with its reason. */
 export function Trouble(props: { readonly title: string; readonly children?: ComponentChildren }): VNode {
   return (
     <div class="empty trouble">
@@ -64,7 +63,6 @@ export function Loading(props: { readonly lines?: number }): VNode {
 
 export function WaitReason(): VNode | null {
   const began = useRef(performance.now());
-  // Re-renders each second.
   void nowMs.value;
   const waitedMs = performance.now() - began.current;
   if (waitedMs >= LONG_WAIT_MS) void askReadiness();
@@ -148,7 +146,6 @@ function Hidden({ columns }: { readonly columns: readonly Column[] }): VNode | n
   return <p class="soft hidden-columns">Hidden: {words.join("; ")}.</p>;
 }
 
-/** A figure with its label. */
 export function Tile(props: {
   readonly label: string;
   readonly value: ComponentChildren;

@@ -2,7 +2,6 @@ import type UPlot from "uplot";
 import type { Theme } from "../model/scale.ts";
 
 export interface PlotMark {
-  /** Seconds since the epoch. */
   readonly at: number;
   readonly kind: "move" | "fault" | "heal";
 }

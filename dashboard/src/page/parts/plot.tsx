@@ -18,10 +18,8 @@ const LINES = {
 const DASHES = [[], [6, 3], [2, 3]] as const;
 const AXES = { light: ["#4d5a68", "#e3e8ed"], dark: ["#a9b4c1", "#2a323c"] } as const;
 
-/** Width of a time label with spacing, pixels. */
 const CLOCK_SPACE = 84;
 
-/** Local time of day. */
 const clock = (seconds: number): string => new Date(seconds * 1000).toLocaleTimeString("en-GB");
 
 function newest(plot: UPlot): void {
@@ -31,12 +29,10 @@ function newest(plot: UPlot): void {
 
 export function TimePlot(props: {
   readonly label: string;
-  /** Seconds since the epoch. */
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly height?: number;
   readonly marks?: readonly PlotMark[];
-  /** @default milliseconds */
   readonly text?: (value: number | null) => string;
 }): VNode {
   const text = useRef(props.text ?? milliseconds);
@@ -64,9 +60,7 @@ export function TimePlot(props: {
       {
         width: holder.clientWidth,
         height,
-        // Right margin of the last time label.
         padding: [12, 28, 0, 0],
-        // Without a pointer, the legend shows the newest figures.
         hooks: {
           setCursor: [newest],
           ready: [newest],

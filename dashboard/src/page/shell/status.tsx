@@ -4,7 +4,6 @@ import type { ClusterView } from "../model/cluster-view.ts";
 import { askingWords } from "../model/pace.ts";
 import { askedMs, cluster, connection, digest, failure, moment, nowMs } from "../state/store.ts";
 
-/** Age from which a graph is called old. */
 const OLD_SECONDS = 30;
 
 export function Status(): VNode {

@@ -5,7 +5,6 @@ import { isAlwaysNow } from "../model/route.ts";
 import { history, look, moment, nowMs, route } from "../state/store.ts";
 import { indexOfMoment } from "./moments.ts";
 
-/** Only on pages that show a moment; others say that they do not. */
 export function TimeBar(): VNode | null {
   const { place, view } = route.value;
   if (!isAlwaysNow(place)) return <Slider />;
@@ -20,7 +19,6 @@ export function TimeBar(): VNode | null {
   );
 }
 
-/** Slider over the kept history; the right end is now. */
 function Slider(): VNode | null {
   const times = history.value?.times ?? [];
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

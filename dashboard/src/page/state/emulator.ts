@@ -4,7 +4,6 @@ import { signal } from "@preact/signals";
 import { withoutToken } from "../model/emulator-token.ts";
 import { allowed } from "./session.ts";
 
-/** State of an emulated link. */
 export interface EmulatedLink {
   readonly rttMs: number;
   readonly jitterMs: number;
@@ -15,11 +14,9 @@ export interface EmulatedLink {
 
 export interface EmulatedLinkState {
   readonly link: EmulatedLink;
-  /** Before any change. */
   readonly initial: EmulatedLink;
 }
 
-/** Omitted fields stay. */
 export interface LinkChange {
   readonly delayMs?: number;
   readonly jitterMs?: number;
@@ -53,7 +50,6 @@ export function linkPath(source: string, target: string): string {
   return `lab/v1/links/${encodeURIComponent(source)}/${encodeURIComponent(target)}`;
 }
 
-/** Rejects with Refused if the emulator refuses. */
 export async function changeLink(source: string, target: string, change: LinkChange): Promise<void> {
   await allowed(
     await fetch(linkPath(source, target), {

@@ -13,7 +13,6 @@ interface Waiting {
 
 type Question = Omit<ViewRequest, "id"> | Omit<PictureRequest, "id">;
 
-/** A displayed graph with its digest. */
 export interface Reading {
   readonly view: ClusterView;
   readonly digest: Digest;
@@ -25,7 +24,6 @@ export interface Picture extends Omit<PackedPicture, "grid"> {
 
 type ReadAnswer = Reading | { readonly status: number; readonly text: string };
 
-/** The worker that reads and draws. */
 export class Reader {
   readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   readonly #unpacker = new Unpacker();
@@ -63,7 +61,6 @@ export class Reader {
     this.#spent = { values, cells };
   }
 
-  /** Draws the last read graph; null before the first. */
   async draw(quantity: Quantity, level: Level, theme: Theme): Promise<Picture | null> {
     const spent = this.#spent;
     this.#spent = null;

@@ -3,7 +3,6 @@ import { looseFields } from "@isochrone/primitives";
 import { ServerClock } from "../model/server-clock.ts";
 
 const TOKEN_KEY = "isochrone-token";
-/** Characters valid in an Authorization header. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 /** Retry period of a refused token: the server may have erred, but must not be asked each second. */
 const REFUSED_MS = 30_000;
@@ -42,13 +41,11 @@ export function serverMs(): number {
 
 interface Request {
   readonly path: string;
-  /** Monotonic. */
   readonly sinceMs: number;
 }
 
 const underWay = new Set<Request>();
 
-/** Null: none is pending. */
 export function oldestRequest(): { readonly path: string; readonly waitedMs: number } | null {
   for (const { path, sinceMs } of underWay) return { path, waitedMs: performance.now() - sinceMs };
   return null;
@@ -74,7 +71,6 @@ export async function ask(path: string, init: RequestInit = {}, fetcher: Fetcher
     return response;
   }
   const detail = await detailOf(response);
-  // A new token may have been entered meanwhile.
   if (sent === token.peek()) {
     refusal = { token: sent, untilMs: performance.now() + REFUSED_MS };
     askForToken(sent === "" ? "" : `Not signed in: ${detail}.`);
@@ -82,7 +78,6 @@ export async function ask(path: string, init: RequestInit = {}, fetcher: Fetcher
   throw new TokenNeeded();
 }
 
-/** Rejects with Refused if the server refuses. */
 export async function getJson<T>(path: string, aborted?: AbortSignal): Promise<T> {
   const init: RequestInit = { headers: { accept: "application/json" } };
   if (aborted !== undefined) init.signal = aborted;
@@ -98,9 +93,7 @@ async function detailOf(response: Response): Promise<string> {
   try {
     const { detail } = looseFields<Record<"detail", unknown>>(await response.json());
     if (typeof detail === "string" && detail !== "") return detail;
-  } catch {
-    // Not a problem document; use the status.
-  }
+  } catch {}
   return `it answered ${response.status}`;
 }
 
@@ -113,7 +106,6 @@ export function tokenWorks(): void {
   hasToken.value = token.peek() !== "";
 }
 
-/** Returns false for an invalid token. */
 export function enterToken(text: string): boolean {
   // Copied terminal text may contain line breaks.
   const entered = text.replaceAll(/\s+/g, "");
@@ -132,6 +124,5 @@ export function enterToken(text: string): boolean {
 
 export function signOut(): void {
   sessionStorage.removeItem(TOKEN_KEY);
-  // Reload, so that nothing displayed remains.
   location.reload();
 }

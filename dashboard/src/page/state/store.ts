@@ -18,7 +18,6 @@ export interface Failure {
 }
 
 export const cluster = signal<ClusterView | null>(null);
-/** Null until the first graph. */
 export const digest = signal<Digest | null>(null);
 export const workflows = signal<WorkflowList | null>(null);
 export const history = signal<GraphHistory | null>(null);
@@ -32,7 +31,6 @@ export const reader: Reader = new Reader();
 
 /** The displayed moment for the API; empty: now. */
 export const moment = computed(() => (isAlwaysNow(route.value.place) ? "" : (route.value.view.at ?? "")));
-/** Start of the pending graph request, ms since the epoch; null: none. */
 export const askedMs = signal<number | null>(null);
 
 const HISTORY_MS = 10_000;
@@ -129,7 +127,6 @@ async function load(): Promise<void> {
       ofMoment("api/v1/graph/workflows", at),
       AbortSignal.timeout(PATIENCE_MS),
     );
-    // Another moment was chosen meanwhile.
     if (at !== moment.peek()) return refresh(true);
     batch(() => {
       if (view.version !== cluster.peek()?.version || view.observedAt !== cluster.peek()?.observedAt) {
@@ -164,11 +161,9 @@ export function failureOf(error: unknown): Failure {
 
 async function loadHistory(): Promise<void> {
   if (document.hidden && history.peek() !== null) return;
-  // Older servers have no history.
   history.value = await getJson<GraphHistory>("api/v1/graph/history").catch(() => history.peek());
 }
 
-/** Starts following the server. */
 export function start(): void {
   let shown = moment.peek();
   effect(() => {

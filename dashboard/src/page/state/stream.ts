@@ -7,7 +7,6 @@ const MAX_FAULTS = 2;
 
 interface StreamListener {
   onEvent(type: string): void;
-  /** @param isOpen null: being opened */
   onState(isOpen: boolean | null): void;
 }
 
@@ -45,7 +44,6 @@ class TabStream {
     this.#link.send({ kind: "follow", url: this.#url, token: token.peek() });
   }
 
-  /** The page is left or cached. */
   hide(): void {
     this.#isGone = true;
     this.leave();

@@ -1,4 +1,3 @@
-// Queries the server's readiness while a part waits.
 import { signal } from "@preact/signals";
 import { isList, looseFields, looseText } from "@isochrone/primitives";
 import type { Readiness } from "../model/waiting.ts";
@@ -10,7 +9,6 @@ const PATIENCE_MS = 4_000;
 let askedAtMs = -Infinity;
 let isUnderWay = false;
 
-/** Asks unless an answer is recent or pending. Never rejects. */
 export async function askReadiness(): Promise<void> {
   if (isUnderWay || performance.now() - askedAtMs < ASK_EVERY_MS) return;
   isUnderWay = true;

@@ -13,7 +13,6 @@ export interface ViewRequest {
   readonly id: number;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Timeout of the request. */
   readonly patienceMs: number;
 }
 
@@ -30,7 +29,6 @@ export interface PackedPicture {
   readonly version: number;
   readonly theme: Theme;
   readonly grid: PackedGrid;
-  /** One pixel per cell; null without cells. */
   readonly bitmap: ImageBitmap | null;
 }
 
@@ -40,7 +38,6 @@ export type WorkerAnswer =
   | { readonly id: number; readonly picture: PackedPicture | null }
   | { readonly id: number; readonly fault: string; readonly kind: FaultKind };
 
-/** Kinds of fetch failures: unreachable, timeout, other. */
 type FaultKind = "unreachable" | "timeout" | "other";
 
 interface WorkerScope {

@@ -5,7 +5,6 @@ import { bitsPerSecond, percent, plural, UNKNOWN } from "../model/format.ts";
 import { linkTo } from "../state/store.ts";
 import { useOf } from "./streams-model.ts";
 
-/** Named flows per link; the others are counted. */
 const NAMED = 4;
 const MOST = 200;
 

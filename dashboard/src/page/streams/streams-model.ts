@@ -31,7 +31,6 @@ const BEHIND = 0.9;
 /** Rounding tolerance of promises. */
 const KEPT = 1 - 1e-6;
 
-/** Null: no trouble. */
 export function troubleOf(job: StreamJobView): { readonly state: State; readonly words: string } | null {
   const { phase, framesPerSecond: predicted, measuredFramesPerSecond: measured, minThroughput, waits } = job;
   if (phase === "Failed") return { state: "bad", words: waits?.message ?? "its spec can't be carried out" };
@@ -43,7 +42,6 @@ export function troubleOf(job: StreamJobView): { readonly state: State; readonly
   return null;
 }
 
-/** With trouble first, worst at the top; then by name. */
 export function inOrder(jobs: readonly StreamJobView[]): StreamJobView[] {
   const rank = (job: StreamJobView): number => ["bad", "warn"].indexOf(troubleOf(job)?.state ?? "good");
   const place = (job: StreamJobView): number => (rank(job) === -1 ? 2 : rank(job));
@@ -54,7 +52,6 @@ export function nameOf({ namespace, name }: Pick<StreamJobView, "name" | "namesp
   return `${namespace}/${name}`;
 }
 
-/** Over placed jobs; measured is null if any is unknown. */
 export function totals(jobs: readonly StreamJobView[]): {
   readonly predicted: number;
   readonly measured: number | null;
@@ -79,20 +76,16 @@ export function paceOf({ framesPerSecond, measuredFramesPerSecond }: StreamJobVi
   return measuredFramesPerSecond ?? framesPerSecond;
 }
 
-/** Null: no job has a known rate. */
 export function slowestOf(jobs: readonly StreamJobView[]): StreamJobView | null {
   const known = jobs.filter((job) => paceOf(job) !== null);
   return known.toSorted((a, b) => paceOf(a)! - paceOf(b)! || (nameOf(a) < nameOf(b) ? -1 : 1))[0] ?? null;
 }
 
 interface Use {
-  /** Shares of the capacity. */
   readonly planned: number;
-  /** Null: unknown. */
   readonly sent: number | null;
 }
 
-/** Null: unknown capacity. */
 export function useOf(link: StreamLinkView): Use | null {
   const { capacityBitsPerSecond: capacity, plannedBitsPerSecond: planned, sentBitsPerSecond: sent } = link;
   if (capacity === null || capacity <= 0) return null;

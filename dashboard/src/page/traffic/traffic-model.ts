@@ -8,7 +8,6 @@ interface Trouble {
   readonly words: string;
 }
 
-/** Utilization from which a zone's endpoints are full. */
 const FULL = 1 - 1e-6;
 /** Smaller differences of shares are not shown. */
 const SAME_SHARE = 0.005;
@@ -17,7 +16,6 @@ export function requestsOf({ zones }: Pick<ServiceTraffic, "zones">): number {
   return zones.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
 }
 
-/** Spare capacity of all endpoints, requests per second; negative: overload. */
 export function headroomOf(service: Pick<ServiceTraffic, "zones" | "capacityPerSecond">): number | null {
   const { zones, capacityPerSecond } = service;
   const endpoints = zones.reduce<number | null>(
@@ -28,7 +26,6 @@ export function headroomOf(service: Pick<ServiceTraffic, "zones" | "capacityPerS
   return endpoints * capacityPerSecond - requestsOf(service);
 }
 
-/** Null: no trouble. */
 export function troubleOf({ state, message, abovePerSecond, zones }: ServiceTraffic): Trouble | null {
   if (state === "refused") return { state: "bad", words: message ?? "its requests can't be spread" };
   if (abovePerSecond !== null && abovePerSecond > 0)
@@ -43,7 +40,6 @@ export function troubleOf({ state, message, abovePerSecond, zones }: ServiceTraf
     : { state: "warn", words: `${full.map(({ zone }) => zone ?? "?").join(", ")}: full, others have room` };
 }
 
-/** With trouble first, worst at the top; then by request rate. */
 export function inOrder(services: readonly ServiceTraffic[]): ServiceTraffic[] {
   const place = (service: ServiceTraffic): number => {
     const trouble = troubleOf(service);
@@ -96,7 +92,6 @@ export function cellOf(caller: ZoneTraffic, to: string): Cell | null {
 
 interface Totals {
   readonly requestsPerSecond: number;
-  /** Null: no Service has a deadline. */
   readonly inTimeRatio: number | null;
   readonly spread: number;
   readonly troubled: number;

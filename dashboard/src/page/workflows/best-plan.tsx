@@ -6,7 +6,6 @@ import { Card, Empty, Name, Table, Tile } from "../parts/common.tsx";
 import { moment, nowMs } from "../state/store.ts";
 import { onTheWay, totalCost, type ChannelCost } from "../model/costs.ts";
 
-/** Bytes in flight: traffic times round-trip time. */
 export const sum = (cost: number): string => bytesPerSecond(onTheWay(cost)).replace("B/s", "B");
 
 interface CostsProps {

@@ -1,9 +1,7 @@
-// Layout of a workflow's boxes and lines.
 import { Graph, layout } from "@dagrejs/dagre";
 import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
 
 export const BOX = { width: 168, height: 58 } as const;
-/** Size of a line's label. */
 export const LABEL = { width: 52, height: 18 } as const;
 
 interface PlacedBox {
@@ -14,7 +12,6 @@ interface PlacedBox {
 
 export interface PlacedLine {
   readonly channel: Channel;
-  /** An SVG path. */
   readonly path: string;
   readonly label: Point;
 }
@@ -72,7 +69,6 @@ export function layoutOf(
   };
 }
 
-/** Smooth curves through the points that leave and arrive in reading direction. */
 function curveOf(points: readonly Point[], direction: "LR" | "TB"): string {
   const [first, ...rest] = points;
   if (first === undefined) return "";

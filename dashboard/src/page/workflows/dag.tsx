@@ -19,7 +19,6 @@ interface DagProps {
   readonly workflow: WorkflowGraphSnapshot;
   readonly view: ClusterView;
   readonly costs: readonly ChannelCost[];
-  /** Pods drawn elsewhere than they run, by workload. */
   readonly moved: ReadonlyMap<string, number>;
 }
 
@@ -292,7 +291,6 @@ function Box({ workload, x, y, zones, colours, nodeNames, index, moved }: BoxPro
   );
 }
 
-/** Zone shares of its pods as consecutive intervals of 0 to 1. */
 function stripesOf(
   counts: ReadonlyMap<string, number>,
   pods: number,

@@ -155,7 +155,6 @@ function Calls(props: {
     const planned = withMoves(workflow, movesNow(proposal));
     return { workflow: planned, costs: channelCosts(planned, costBetween(view)), moved: movesOf(proposal) };
   }, [workflow, proposal, view]);
-  // If the plan disappears, show the current placement.
   const planned = wanted === "best plan" ? best : null;
   const drawn = planned ?? { workflow, costs, moved: NO_MOVES };
   const placement = planned === null ? "today" : "best plan";

@@ -44,7 +44,6 @@ class IprouteKernel implements KernelPort {
   }
 
   async read(neighbours: readonly string[]): Promise<KernelState> {
-    // Separate processes, so they run in parallel.
     const [traffic, table, rules, routes, ways, links, forwards4, forwards6, isStrict] = await Promise.all([
       this.#traffic(),
       this.#table(),
@@ -115,7 +114,6 @@ class IprouteKernel implements KernelPort {
     return parseWays((await this.#run("ip", ["-j", "-force", "-batch", "-"], input)).stdout);
   }
 
-  /** A node without the family has no such file. */
   async #forwards(family: IpFamily): Promise<boolean> {
     const { status, stdout } = await this.#run("cat", [FORWARDING[family]]);
     return status === 0 && stdout.trim() !== "0";
@@ -194,7 +192,6 @@ function trafficText(change: TrafficChange): string {
   const handle = `${HANDLE.toString(16)}:`;
   switch (change.kind) {
     case "qdisc-add":
-      // Unclassified packets are sent as if there were no classes.
       return `qdisc add dev ${change.device} root handle ${handle} htb default 0`;
     case "qdisc-delete":
       return `qdisc delete dev ${change.device} root handle ${handle} htb`;

@@ -38,7 +38,6 @@ const mapName = (family: IpFamily, kind: Ports | "hops" | "peers"): string => `v
 
 export const LIST_TABLE = ["-j", "list", "table", ...TABLE.split(" ")] as const;
 
-/** Input of `nft -f`, applied atomically. */
 export function nftText(changes: readonly MarkChange[]): string {
   return changes.map(changeText).join("\n") + "\n";
 }
@@ -185,7 +184,6 @@ function ruleName({ comment }: Readonly<Record<string, unknown>>): string {
   return `rule ${String(comment)}`;
 }
 
-/** Packets counted by the rule; 0: it has no counter. */
 function packetsOf({ expr }: Readonly<Record<string, unknown>>): number {
   let packets = 0;
   for (const part of listOf(expr, "nft rule")) {

@@ -50,7 +50,6 @@ class Output {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** Returns false if the output is too large. */
   add(chunk: Buffer): boolean {
     this.#bytes += chunk.length;
     this.#chunks.push(chunk);

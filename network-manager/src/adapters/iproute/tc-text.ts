@@ -11,7 +11,6 @@ import { parseRate } from "../../domain/rates.ts";
 import { arrayOf, numberOf, objectOf, textOf } from "./json.ts";
 
 const OWN_HANDLE = `${HANDLE.toString(16)}:`;
-/** Handle of default qdiscs. */
 const KERNELS_HANDLE = "0:";
 
 interface Qdiscs {
@@ -51,7 +50,6 @@ interface Classes {
 
 const CLASS = /^class htb (\S+) (?:parent (\S+)|root)(?: leaf \S+)?(?: prio (\d+))? rate (\S+) ceil (\S+) /;
 const SENT = /^ Sent (\d+) bytes \d+ pkts? \(dropped (\d+),/;
-/** The line after it. */
 const QUEUED = /^ backlog \w+ (\d+)p /;
 
 /** Parses `tc -s class show dev DEVICE` of a device with the manager's root qdisc. */

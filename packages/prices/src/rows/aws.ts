@@ -12,7 +12,6 @@ const COMMERCIAL = "af- ap- ca- eu- il- me- mx- sa- us-east- us-west-"
   .split(" ")
   .map((prefix) => `${prefix}*`);
 
-/** Regions with 0.02 to other regions; elsewhere it is higher and differs. */
 const NORTH_AND_WEST = [
   "us-east-1 us-east-2 us-west-1 us-west-2 ca-central-1 eu-central-1 eu-north-1",
   "eu-west-1 eu-west-2 eu-west-3",

@@ -56,7 +56,6 @@ export class Outcome {
     return { ...this.whole(), roundTripMs: this.#roundTrip(own) };
   }
 
-  /** Paid by its callers. */
   paidFor(callee: Name): number | null {
     const known = this.#money.channels.flatMap(({ target, perMonth }) =>
       keyOf(target) === keyOf(callee) && perMonth !== null ? [perMonth] : [],

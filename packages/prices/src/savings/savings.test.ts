@@ -93,7 +93,6 @@ const move = (name: string, workloadName: string, from: string, to: string): Pro
 
 const WEB = workload("web", { "w-1": "a1", "w-2": "a1", "w-3": "a2", "w-4": "b1" });
 const API = workload("api", { "x-1": "a1", "x-2": "b1" });
-/** Half of 4 GB crosses: 0.04 USD. */
 const CALLS = channel("web", "api", 4 * GB, { requestsPerSecond: 40 });
 
 describe("keeping traffic in its zone", () => {

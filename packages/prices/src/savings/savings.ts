@@ -9,7 +9,6 @@ import { Outcome, type Sum } from "./outcome.ts";
 /** Smaller monthly savings are rounding errors. */
 const LEAST_SAVING = 1e-9;
 
-/** Plans with more moves are not shortened one by one. */
 const MAX_PREFIXES = 64;
 
 type Lines = Pick<Savings, "leftOut" | "lines">;
@@ -269,7 +268,6 @@ class WorkflowSavings {
     });
   }
 
-  /** A pod that left or moved invalidates the move. */
   #isThere(move: ProposedMove): boolean {
     const pods = this.#own.get(workloadKey(move))?.pods ?? [];
     return pods.some(({ name, node }) => name === move.name && node === move.from);
@@ -292,7 +290,6 @@ function reasonAgainst(saved: number | null): string | null {
   return saved <= LEAST_SAVING ? "it would save nothing" : null;
 }
 
-/** Called workloads of the workflow, by traffic. */
 function byTraffic(channels: readonly Billed[], own: ReadonlyMap<string, Service>): Service[] {
   const traffic = new Map<string, number>();
   for (const { target, channel } of channels) {

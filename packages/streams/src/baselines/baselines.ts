@@ -66,7 +66,6 @@ function unallocated(
   };
 }
 
-/** The node with room and the lowest score; null: none. */
 function whole(job: StreamJob, system: StreamSystem, score: (node: number) => number): PlacedJob | null {
   const tasks = [...job.tasks.keys()];
   let host = -1;

@@ -3,7 +3,6 @@
 import type { Filling } from "./filling.ts";
 import type { Load } from "./namespace-shares.ts";
 
-/** Loads indexed by link. Reuses its arrays. */
 export class ConnectedLoads {
   readonly #loads: readonly Load[];
   readonly #users: number[][];
@@ -29,7 +28,6 @@ export class ConnectedLoads {
     return paces;
   }
 
-  /** Frames per second by load. @param before rates with the replaced load */
   withReplaced(replaced: number, by: Load, before: Float64Array, filling: Filling): Float64Array {
     const affected = this.#connectedTo([this.#loads[replaced]!.links, by.links]).filter(
       (at) => at !== replaced,

@@ -32,7 +32,6 @@ export function loadOfJob({ flows, computable, job }: PlacedJob): Load {
   return loadOf(flows, computable, job.minThroughput ?? 0, namespaceOf(job));
 }
 
-/** Progressive filling. Reuses its arrays. */
 export class Filling {
   readonly #whole: Float64Array;
   /** Capacities for one namespace; only its links are up to date. */
@@ -44,7 +43,6 @@ export class Filling {
   readonly #isUsed: Uint8Array;
   #used: number[] = [];
 
-  /** @param capacities bits/s */
   constructor(capacities: Float64Array) {
     this.#whole = this.#capacities = capacities;
     this.#slice = new Float64Array(capacities.length);
@@ -186,7 +184,6 @@ export class Filling {
     return Math.max(0, step);
   }
 
-  /** Returns whether a link became full. */
   #lower(step: number): boolean {
     let isAnyFull = false;
     for (const link of this.#used) {

@@ -4,15 +4,12 @@ import type { PlacedJob } from "../placed-job.ts";
 import { namespaceOf, type StreamJob } from "../stream-job.ts";
 
 export interface Load {
-  /** Distinct capacity indexes. */
   readonly links: Int32Array;
-  /** Bits per frame on each of `links`. */
   readonly bits: Float64Array;
   /** Maximum usable frames per second. */
   readonly most: number;
   /** Promised frames per second; 0: none. */
   readonly least: number;
-  /** Unit of link sharing. */
   readonly namespace: string;
 }
 

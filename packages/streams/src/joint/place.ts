@@ -22,7 +22,6 @@ export const PLACE_DEFAULTS: PlaceSettings = { evaluations: 600, candidates: 64 
 const HOP_PRICE = 1e-3;
 /** Cost of a second per frame on stages other than the slowest. */
 const STAGE_PRICE = 1e-3;
-/** Smaller gains are rounding errors. */
 const NO_GAIN = 1e-9;
 
 interface Judged {
@@ -31,7 +30,6 @@ interface Judged {
   readonly worth: number;
   /** Seconds per frame of each task, or of its slowest flow if larger. */
   readonly stageSeconds: Float64Array;
-  /** Frames per second by running job; the new one is last. */
   readonly paces: Float64Array;
 }
 
@@ -70,7 +68,6 @@ export class Judge {
     return this.count >= this.#settings.evaluations;
   }
 
-  /** Null if a flow has no path. */
   judge(hosts: readonly number[]): Judged | null {
     this.count++;
     const flows = this.#routed(demandsOf(this.#job, hosts));

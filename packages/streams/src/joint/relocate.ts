@@ -38,7 +38,6 @@ export function relocate(
   return [...jobs.values()];
 }
 
-/** Frames per second of a job with each task on its fastest node. */
 function mostOf({ secondsPerFrame, tasks }: StreamJob): number {
   const nodes = secondsPerFrame.length / tasks.length;
   let slowest = 0;

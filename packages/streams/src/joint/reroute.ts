@@ -54,9 +54,7 @@ export function reroute(
   return jobs;
 }
 
-/** Smaller gains are rounding errors. */
 const NO_GAIN = 1e-9;
-/** Rounding tolerance of promises. */
 const KEPT = 1 - 1e-6;
 
 /**

@@ -3,7 +3,6 @@ import { hostOf } from "../placed-job.ts";
 import type { StreamJob } from "../stream-job.ts";
 import { copyOf, fits, take, type StreamSystem } from "../stream-system.ts";
 
-/** Lower is better; `hosts` are those of earlier tasks. */
 type Price = (task: number, node: number, hosts: readonly number[]) => number;
 
 /** Cost of a hop in seconds: prefers nearer nodes. */
@@ -68,7 +67,6 @@ function greedy(
   return hosts;
 }
 
-/** Hops by node; Infinity if unreachable. */
 function hopsFrom(source: number, { network }: StreamSystem): Float64Array {
   const hops = new Float64Array(network.nodes.length).fill(Infinity);
   hops[source] = 0;

@@ -67,7 +67,6 @@ describe("a move of one task", () => {
   });
 
   test("breaks no promise of another job", () => {
-    // It has the whole link to the fast node.
     const promised = [job("promised", 4), [2, 2]] as const;
     expect(bestTaskMove(systemWith(4.2e6, 9, [onSlow, promised]), movable(slow), 0.2)).toBeNull();
   });

@@ -7,7 +7,6 @@ import { betterMove, candidatesOf, Judge, PLACE_DEFAULTS } from "./place.ts";
 import { keepsPromises } from "./reroute.ts";
 
 interface Movable {
-  /** Index among the running jobs. */
   readonly running: number;
   readonly job: StreamJob;
   readonly tasks: readonly number[];

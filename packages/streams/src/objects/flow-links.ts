@@ -10,7 +10,6 @@ export function readFlowLinks(spec: unknown): FlowLink[] {
   return listAt(["spec", "links"], links).map((link, at) => readFlowLink(link, ["spec", "links", at]));
 }
 
-/** Throws FieldError. */
 export function readFlowLink(link: unknown, path: FieldPath): FlowLink {
   const {
     source,

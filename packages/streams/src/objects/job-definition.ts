@@ -2,9 +2,7 @@ import { looseFields, parseBytes, parseMillicores, type LooseFields } from "@iso
 import { MAX_TASKS, type StreamJobSpec, type StreamTaskSpec } from "../stream-job.ts";
 import { FieldError, listAt, numberAt, portAt, positiveAt, textAt, type FieldPath } from "./fields.ts";
 
-/** Maximum entries of a task's profile. */
 const MAX_PROFILE = 256;
-/** Maximum words of a command. */
 const MAX_WORDS = 256;
 
 interface TaskDefinition {
@@ -12,7 +10,6 @@ interface TaskDefinition {
   readonly template: LooseFields | null;
   /** Declared seconds per frame on a node with these labels; null: none. */
   secondsOn(labels: LooseFields): number | null;
-  /** Null: no profiling pod runs. */
   readonly profiling: Profiling | null;
   /** Receiving port of a downstream task; null: any. */
   portTo(task: string): number | null;
@@ -34,7 +31,6 @@ export interface JobDefinition {
   readonly framesPerSecond: number | null;
   /** Receiving port for the source's frames; null: any. */
   readonly sourcePort: number | null;
-  /** Keyed by name, in spec order. */
   readonly tasks: ReadonlyMap<string, TaskDefinition>;
 }
 

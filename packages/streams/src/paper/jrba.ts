@@ -7,7 +7,6 @@ type Routed<D extends Demand> = D & { readonly path: Path; readonly bitsPerSecon
 
 export interface JrbaOptions {
   readonly solve: LinearSolver;
-  /** Time limit of the solver, ms. @default 10000 */
   readonly timeMs?: number;
   /**
    * `printed`: the solver's choice among optima. `shortest`: prefers few hops on wide links, large flows
@@ -23,12 +22,9 @@ interface JrbaResult<D extends Demand> {
   readonly boundSeconds: number;
 }
 
-/** Capacities below this share of the largest count as zero. */
 const NO_ROOM = 1e-12;
 const DEFAULT_TIME_MS = 10_000;
-/** Weight of hops relative to the objective. */
 const TIE_WEIGHT = 1e-2;
-/** Smaller differences of a flow's parts are solver rounding errors. */
 const EQUAL = 1e-9;
 /** Digits of a coefficient; further ones are unit-dependent rounding errors. */
 const DIGITS = 12;

@@ -48,7 +48,6 @@ export function otfs(options: OtfsOptions): StreamStrategy {
   };
 }
 
-/** Shortest paths with zero rate. Null without a path. */
 function idleFlows(demands: ReturnType<typeof demandsOf>, { paths }: StreamSystem): Flow[] | null {
   const flows: Flow[] = [];
   for (const demand of demands) {

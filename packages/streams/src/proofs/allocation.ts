@@ -86,7 +86,6 @@ function addComputing(
     program.row([...network.nodes.keys().map((node) => term(task, node)), [-1, SECONDS]], "<=", 0);
 }
 
-/** Flow conservation of each dependency. */
 function addFlows(program: LinearProgram, job: StreamJob, { network }: StreamSystem): void {
   const loads = new Map<number, [number, string][]>();
   for (const [at, { source, target, bitsPerFrame }] of job.dependencies.entries())

@@ -19,7 +19,6 @@ const WHOLE = [NODE_1, NODE_1, NODE_1, NODE_1, NODE_1, NODE_1];
 const PARTITIONED = WHOLE.with(0, NODE_4);
 const SOLVER_MS = 60_000;
 
-/** Units of the figure, with bits as units of data. */
 function figure2(): { system: StreamSystem; job: StreamJob } {
   const names = ["e1", "e2", "e3", "e4", "e5"];
   const links = [
@@ -75,7 +74,6 @@ function figure2(): { system: StreamSystem; job: StreamJob } {
 export interface Figure2 {
   readonly whole: number;
   readonly equalShares: number;
-  /** Links shared in proportion to flow volumes. */
   readonly proportional: number;
   readonly ownRoutes: number;
   readonly optimum: number;

@@ -31,7 +31,6 @@ const DEVICES: readonly NodeKind[] = [
 
 interface RandomNetworkOptions {
   readonly nodes: number;
-  /** Mean link capacity, bits/s. */
   readonly bitsPerSecond: number;
   /** Variance of capacities relative to the squared mean. @default 0.3 */
   readonly variance?: number;
@@ -44,11 +43,10 @@ interface RandomNetworkOptions {
 export interface RandomNetwork {
   readonly network: FlowNetwork;
   readonly total: NodeResources;
-  /** By node index. */
+  /** Speeds by node index. */
   readonly speeds: readonly number[];
 }
 
-/** Lower bound of capacities relative to the mean. */
 const LEAST_CAPACITY = 0.1;
 
 export function randomNetwork(options: RandomNetworkOptions): RandomNetwork {

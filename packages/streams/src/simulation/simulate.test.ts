@@ -1,4 +1,3 @@
-// Complete runs of each strategy; experiments cover the published sizes.
 import { seeded } from "@isochrone/primitives";
 import { describe, expect, test } from "vitest";
 import { balancedAllocation, leastRequested, partitioned } from "../baselines/baselines.ts";
@@ -21,7 +20,6 @@ interface Setting {
 }
 const CROWDED: Setting = { nodes: 30, bitsPerSecond: 1e6 };
 
-/** Fifty jobs, one per two seconds on average. */
 async function run(
   strategy: StreamStrategy,
   seed: number,

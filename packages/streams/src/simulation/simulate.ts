@@ -17,10 +17,8 @@ interface SimulateOptions {
   readonly network: FlowNetwork;
   readonly total: NodeResources;
   readonly arrivals: readonly Arrival[];
-  /** Sorted by time. @default none */
   readonly changes?: readonly SystemChange[];
   readonly strategy: StreamStrategy;
-  /** Milliseconds, only for decision times. */
   readonly now: () => number;
 }
 
@@ -37,12 +35,10 @@ interface JobOutcome {
 }
 
 export interface SimulationResult {
-  /** In the order of arrival. */
   readonly jobs: readonly JobOutcome[];
   /** Rerouted flows and moved tasks of running jobs. */
   readonly reroutes: number;
   readonly moves: number;
-  /** Duration of each decision. */
   readonly decisionsMs: readonly number[];
 }
 
@@ -55,7 +51,6 @@ interface Run {
   keptSeconds: number;
 }
 
-/** Rounding tolerance of promises. */
 const KEPT = 1 - 1e-6;
 
 export async function simulate(options: SimulateOptions): Promise<SimulationResult> {

@@ -78,7 +78,6 @@ test.each(STRATEGIES)("$name: a job for which no node is left stands until its e
 test("a smaller link is left by joint, and cuts what a strategy that stays promised", async () => {
   const first: Record<string, number> = {};
   for (const strategy of [joint(), otfs({ solve })]) {
-    // Independent of the initially chosen path.
     const runs = [1, 2].map((way) =>
       run(strategy, [{ atSeconds: 10, kind: "links", links: [linkFrom(0, way)], factor: 0.5 }]),
     );

@@ -9,7 +9,6 @@ interface ChangeBase {
 interface LinkChange extends ChangeBase {
   readonly kind: "links";
   readonly links: readonly number[];
-  /** Above 0. */
   readonly factor: number;
 }
 
@@ -52,7 +51,6 @@ export function cutToCapacities(
     const factor = placed.flows
       .flatMap(({ path }) => path.hops)
       .reduce((least, hop) => Math.min(least, capacities[hop]! / used[hop]!), 1);
-    // Ignores rounding errors.
     if (!(factor < 1 - 1e-9)) return placed;
     const flows = placed.flows.map((flow) => ({ ...flow, bitsPerSecond: flow.bitsPerSecond * factor }));
     return { ...placed, flows, throughput: placed.throughput * factor };

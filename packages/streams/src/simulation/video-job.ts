@@ -9,18 +9,14 @@ const ATTRIBUTES = 7;
 interface VideoJobOptions {
   readonly name: string;
   readonly source: number;
-  /** A compressed frame of 1920 x 1080. @default 250000 */
   readonly bytesPerFrame?: number;
-  /** Frames per second. @default none */
   readonly minThroughput?: number;
 }
 
 interface VideoTask extends StreamTaskSpec {
-  /** Seconds per frame on a node of speed 1. */
   readonly seconds: number;
 }
 
-/** Bytes of a frame's crops, features and boxes. */
 const CROP = 20_000;
 const FEATURE = 2_000;
 const BOXES = 1_000;

@@ -6,7 +6,6 @@ import type { Demand } from "../placed-job.ts";
 /** Successive exponents of the norm: low ones relieve crowded regions, high ones the fullest link. */
 const NORMS = [8, 4, 16, 32];
 const ROUNDS = 20;
-/** Smaller relative gains are rounding errors. */
 const NO_GAIN = 1e-12;
 
 /**
@@ -39,7 +38,6 @@ class PathSearch {
   readonly #demands: readonly Demand[];
   readonly #candidates: readonly (readonly Path[])[];
   readonly #capacities: Float64Array;
-  /** Seconds per frame by capacity. */
   readonly #seconds: Float64Array;
 
   constructor(
@@ -54,7 +52,6 @@ class PathSearch {
     this.chosen = demands.map(() => null);
   }
 
-  /** Seconds per frame of the slowest flow. */
   fullest(): number {
     return this.#seconds.reduce((most, seconds) => Math.max(most, seconds), 0);
   }

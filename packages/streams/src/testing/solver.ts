@@ -1,10 +1,8 @@
 import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import highsModule from "highs";
 
-// Typed as CommonJS, but `import` yields a module whose default export is the loader.
 const load = highsModule as unknown as typeof highsModule.default;
 
-/** @param gap relative optimality gap of the proof */
 export async function testSolver(gap = 1e-6): Promise<LinearSolver> {
   const highs = await load();
   return async (program, timeMs) => {

@@ -10,7 +10,6 @@ import type { Spot } from "./pod-layer.tsx";
 import { spread, within } from "./spread.ts";
 
 const EDGE = 36;
-/** Margin for the outer nodes' names. */
 const NAMES = 70;
 
 export interface Size {

@@ -11,7 +11,6 @@ const COORDINATES: Readonly<Record<string, number[] | null>> = {
   e: null,
 };
 
-/** Links of a: to b measured, to c dead; d only has coordinates, e nothing. */
 function view() {
   const columns = (values: readonly (number | null)[]): (number | null)[] => [...values];
   return clusterViewOf({

@@ -9,9 +9,7 @@ export interface Neighbour {
   readonly node: ClusterNode;
   /** Round trip; NaN: unknown, Infinity: no answer. */
   readonly ms: number;
-  /** Estimated from coordinates or declared, not measured. */
   readonly isEstimated: boolean;
-  /** Radians. */
   readonly angle: number;
   /** Distance from the centre: 1 is the outer ring; nodes without a figure are outside. */
   readonly share: number;
@@ -22,12 +20,10 @@ export interface Isochrones {
   readonly rings: readonly { readonly ms: number; readonly share: number; readonly within: number }[];
 }
 
-/** Radius of nodes without an answer or figure. */
 const OUTSIDE = 1.12;
 /** Share of the rotation from true directions to an even spread, so that nodes do not overlap. */
 const EVENNESS = 0.6;
 
-/** Null: no such node. */
 export function isochronesOf(view: ClusterView, from: string): Isochrones | null {
   const row = view.nodes.findIndex(({ name }) => name === from);
   if (row < 0) return null;

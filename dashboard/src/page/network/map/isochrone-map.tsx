@@ -41,7 +41,6 @@ export function isochroneSpots(
   return spots.length > MOST_APART ? spots : spread(spots, around({ x, y }));
 }
 
-/** Labels of rings, outer first; overlapping ones are omitted. */
 function ringNames({ rings }: Isochrones, size: Size) {
   const radius = outerRadius(size);
   let above = Number.NEGATIVE_INFINITY;

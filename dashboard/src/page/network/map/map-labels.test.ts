@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { boxAround, labelBeside, labelsOf, type Box, type Label } from "./map-labels.ts";
 
-/** Deterministic linear congruential generator, 0 to 1. */
 function seededRandom(seed: number): { next(): number } {
   let state = seed;
   return {

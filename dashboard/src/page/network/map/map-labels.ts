@@ -1,5 +1,3 @@
-// Places names beside dots without overlaps. Pure.
-
 interface Dot {
   readonly text: string;
   readonly x: number;
@@ -8,12 +6,10 @@ interface Dot {
   readonly radius: number;
 }
 
-/** Start of a name, pixels. */
 export interface Label {
   readonly text: string;
   readonly x: number;
   readonly y: number;
-  /** Connects a distant name with its dot; null: adjacent. */
   readonly line: string | null;
 }
 
@@ -33,7 +29,6 @@ export const LINE = 14;
 const GAP = 3;
 /** Tried positions: beside the dot first, then further above and below. */
 const RINGS = 8;
-/** Limit of the quadratic search. */
 const MOST_NAMES = 250;
 
 /**

@@ -3,7 +3,6 @@ import type { ClusterNode } from "@isochrone/topology";
 
 export interface Place {
   readonly node: ClusterNode;
-  /** Milliseconds along the first two components. */
   readonly x: number;
   readonly y: number;
   /** Cost of every path to it besides the distance, ms. */
@@ -12,7 +11,6 @@ export interface Place {
 
 const ROUNDS = 40;
 
-/** Omits nodes without coordinates. */
 export function mapOf(nodes: readonly ClusterNode[]): Place[] {
   const placed = nodes.filter(
     (node): node is ClusterNode & { coordinate: number[] } =>
@@ -62,7 +60,6 @@ function deflated(matrix: readonly (readonly number[])[], direction: readonly nu
   return matrix.map((row, a) => row.map((value, b) => value - strength * direction[a]! * direction[b]!));
 }
 
-/** A round length of about a fifth of the width. */
 export function scaleBar(widthMs: number): number {
   const rough = widthMs / 5;
   const decade = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-3)));

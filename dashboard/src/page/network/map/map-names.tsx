@@ -36,7 +36,6 @@ export function MapNames(props: {
   );
 }
 
-/** The full name of the hovered or focused item, on the map or in the pod list. */
 function PointedName({ spots, size }: { readonly spots: readonly Spot[]; readonly size: Size }): VNode {
   const layer = useRef<SVGGElement>(null);
   const [pointed, setPointed] = useState<string | null>(null);

@@ -3,7 +3,6 @@ import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 
 interface MapPod {
   readonly pod: string;
-  /** namespace/name */
   readonly workload: string;
   /** Null: unscheduled. */
   readonly node: string | null;

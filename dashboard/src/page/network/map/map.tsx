@@ -28,7 +28,6 @@ import { ZoneMap, zonesOf } from "./zone-map.tsx";
 import { predict, withMove } from "./what-if.ts";
 
 const USUAL_WIDTH = 640;
-/** Maximum nodes at which pods are visible. */
 const MOST_NODES = 200;
 
 /** Width from which the pod list is beside the drawing, pixels. */
@@ -37,7 +36,6 @@ const SHARE_BESIDE_LIST = 0.56;
 const ALL_NODES = "nodes";
 const ALL_ZONES = "zones";
 
-/** Nodes on a map or around one of them, with a workflow's pods. */
 export function NetworkMap({ from }: { readonly from: string | null }): VNode {
   const view = cluster.value!;
   const { place: holder, width } = useWidth<HTMLDivElement>(USUAL_WIDTH);
@@ -148,7 +146,6 @@ interface DrawingProps {
   readonly places: readonly Place[];
   readonly from: string | null;
   readonly isochrones: Isochrones | null;
-  /** Width of the card, pixels. */
   readonly width: number;
 }
 
@@ -214,7 +211,6 @@ function useLargestWorkflow(isSmall: boolean): WorkflowGraphSnapshot | null {
 
 const NO_SCENE = { traffic: null, pods: null, bars: null, list: null } as const;
 
-/** Pods of a workflow and their hypothetical moves. */
 function useScene(
   view: ClusterView,
   workflow: WorkflowGraphSnapshot | null,

@@ -9,12 +9,10 @@ import { nameOfWorkload, podsOf } from "./map-pods.ts";
 import { POD, ringsOf } from "./pod-rings.ts";
 import { colourOfMark, shapeOfMark, type Marks } from "./workload-colours.ts";
 
-/** A node's drawn position, pixels. */
 export interface Spot {
   readonly name: string;
   readonly x: number;
   readonly y: number;
-  /** Includes the pods around it. */
   readonly radius: number;
 }
 
@@ -24,12 +22,10 @@ interface LayerProps {
   readonly moves: readonly PodMove[];
   readonly marks: Marks;
   readonly mostRings: number;
-  /** A pod dragged over a node; null: dropped elsewhere. */
   readonly onHover: (move: PodMove | null) => void;
   readonly onDrop: (move: PodMove) => void;
 }
 
-/** Maximum drop distance from a node and its pods, pixels. */
 const REACH = 24;
 
 interface Drag {
@@ -39,7 +35,6 @@ interface Drag {
   readonly over: string | null;
 }
 
-/** Pods that can be dragged to other nodes to see the effect. */
 export function PodLayer(props: LayerProps): VNode {
   const { spots, workflow, moves, marks, mostRings, onHover, onDrop } = props;
   const layer = useRef<SVGGElement>(null);
@@ -162,7 +157,6 @@ function placedPods(
 
 const MOST_LINES = 400;
 
-/** One line per communicating node pair: width by traffic, colour by round trip. */
 export function Traffic(props: {
   readonly spots: readonly Spot[];
   readonly workflow: WorkflowGraphSnapshot;

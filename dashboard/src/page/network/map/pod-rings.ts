@@ -6,7 +6,6 @@ const BARE = 8;
 export const MOST_RINGS = 3;
 
 interface Slot {
-  /** Pixels from the node's centre. */
   readonly x: number;
   readonly y: number;
 }
@@ -45,10 +44,8 @@ export function reachOf(pods: number, mostRings: number): number {
   return reach;
 }
 
-/** Maximum covered share of a drawing, so that items can be moved apart. */
 const MOST_COVER = 0.35;
 
-/** Number of rings that fit for these pod counts. */
 export function ringsThatFit(
   podsPerNode: readonly number[],
   { width, height }: { readonly width: number; readonly height: number },

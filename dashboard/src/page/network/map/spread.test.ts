@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { around, spread, within } from "./spread.ts";
 
-/** Deterministic linear congruential generator, 0 to 1. */
 function seededRandom(seed: number): { next(): number } {
   let state = seed;
   return {

@@ -28,7 +28,6 @@ export function spread<T extends Circle>(
   return circles.map((circle, index) => ({ ...circle, ...at[index]! }));
 }
 
-/** One pass; returns false if nothing overlapped. */
 function pushApart(circles: readonly Circle[], at: { x: number; y: number }[]): boolean {
   let isMoved = false;
   for (const [index, one] of at.entries())
@@ -63,7 +62,6 @@ export function within(
   });
 }
 
-/** Keeps a circle's distance from the middle. */
 export function around(middle: Point): (point: Point, circle: Circle) => Point {
   return ({ x, y }, circle) => {
     const distance = Math.hypot(circle.x - middle.x, circle.y - middle.y);

@@ -12,7 +12,6 @@ import {
   type RequestTime,
 } from "../../model/request-time.ts";
 
-/** A figure with bounds, ms; null bounds: error unknown. */
 export interface Estimate {
   readonly ms: number;
   readonly lowMs: number | null;
@@ -38,7 +37,6 @@ export interface Prediction {
 export interface Known {
   readonly costBetween: CostBetween;
   readonly latencyBetween: LatencyBetween;
-  /** Null: requests are not measured end to end. */
   readonly measured: Measured | null;
 }
 
@@ -106,7 +104,6 @@ function chainLatency(
   return { p50, p95: bounded(independentMs, independentMs, Math.max(independentMs, togetherMs)) };
 }
 
-/** Another figure of the same calls; NaN if missing for a pod pair. */
 function figuresOf(
   workflow: WorkflowGraphSnapshot,
   chain: readonly ChannelCost[],

@@ -37,7 +37,6 @@ type Shape = (typeof SHAPES)[number];
 const COLOURS = WORKLOAD_COLOURS.light.length;
 const MARKS = COLOURS * SHAPES.length;
 
-/** Mark number by workload: colour and shape. */
 export type Marks = ReadonlyMap<string, number>;
 
 /**
@@ -74,7 +73,6 @@ export function shapeOfMark(mark: number): Shape {
   return SHAPES[Math.floor(mark / COLOURS)]!;
 }
 
-/** FNV-1a. */
 function hashOf(text: string): number {
   let hash = 0x81_1c_9d_c5;
   for (let index = 0; index < text.length; index++)

@@ -9,7 +9,6 @@ import { spread, within } from "./spread.ts";
 
 interface ZonePlaces {
   readonly zone: string;
-  /** Includes the region if zone names are ambiguous. */
   readonly title: string;
   readonly places: readonly Place[];
 }

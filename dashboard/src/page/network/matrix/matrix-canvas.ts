@@ -14,7 +14,6 @@ export interface Point {
 }
 
 interface MatrixEvents {
-  /** The hovered or keyboard-selected cell, and its position on the canvas in pixels. */
   readonly onCell: (cell: Cell | null, at: Point) => void;
   readonly onOpen: (cell: Cell) => void;
   readonly onGone: (picture: Picture) => void;
@@ -22,11 +21,9 @@ interface MatrixEvents {
 
 const NOWHERE: Point = { x: 0, y: 0 };
 const WHEEL_STEP = 0.0016;
-/** More lines would hide the matrix. */
 const MOST_FOUND = 24;
 const READABLE = 16;
 const MAX_HEIGHT_SHARE = 0.82;
-/** Maximum movement of a click, pixels. */
 const CLICK_SLOP = 4;
 
 export class MatrixCanvas {
@@ -37,7 +34,6 @@ export class MatrixCanvas {
   readonly #gone = new AbortController();
   #picture: Picture | null = null;
   #names: readonly string[] = [];
-  /** Key of the cached name widths. */
   #measured: { readonly labels: readonly string[]; readonly bands: string; readonly width: number } | null =
     null;
   #patterns: Patterns = { estimated: null, scarce: null };
@@ -84,7 +80,6 @@ export class MatrixCanvas {
       this.#isFitted = true;
     }
     this.#resize();
-    // The hovered cell has new figures.
     if (this.#cursor !== null) this.#events.onCell(this.#cursor, this.#pointedAt);
     if (previous !== null) {
       previous.bitmap?.close();
@@ -102,14 +97,12 @@ export class MatrixCanvas {
     this.#zoomAt(factor, { x: this.#field.width / 2, y: this.#field.height / 2 });
   }
 
-  /** Marks rows and columns whose names match. */
   find(text: string): void {
     this.#wanted = text;
     this.#found = new Set(found(this.#picture?.grid.labels ?? [], text, MOST_FOUND));
     this.#draw();
   }
 
-  /** Scrolls to the first match at a readable size. */
   goToFound(): void {
     const [row] = this.#found;
     if (row === undefined) return;

@@ -141,7 +141,6 @@ function Tooltip({ words, at }: Pointed): VNode {
   );
 }
 
-/** A canvas showing the graph, with the hovered cell's description. */
 function useMatrix(view: ClusterView, quantity: Quantity, level: Level, find: string) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const matrix = useRef<MatrixCanvas | null>(null);

@@ -1,4 +1,3 @@
-// Names beside the matrix: of rows and columns if they fit, else of bands.
 import { shorten, shortNames } from "../../model/names.ts";
 import type { Theme } from "../../model/scale.ts";
 import type { Grid } from "../../model/grid.ts";
@@ -31,7 +30,6 @@ export function rowNames(grid: Grid, isNarrow: boolean): readonly string[] {
   return grid.labels.map((label) => shorten(short.get(label)!, most));
 }
 
-/** Row names if they fit, else band names. */
 export function marginsOf(
   context: CanvasRenderingContext2D,
   grid: Grid,
@@ -51,7 +49,6 @@ export function paintNames(context: CanvasRenderingContext2D, scene: Scene): voi
   context.textBaseline = "middle";
   for (const axis of ["y", "x"] as const) {
     context.save();
-    // Columns are rows of a rotated page.
     if (axis === "x") context.transform(0, -1, 1, 0, 0, margins.top);
     const [offset, begin, extent] =
       axis === "y" ? [view.y, margins.top, field.height] : [view.x, margins.left, field.width];

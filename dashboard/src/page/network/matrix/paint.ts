@@ -1,4 +1,3 @@
-// Paints a grid: the enlarged picture, and figures, marks and names where they fit.
 import { figure } from "../../model/format.ts";
 import { colourOf, DEAD, inkOn, type Theme } from "../../model/scale.ts";
 import { CELL, KIND_BITS, MARK, measureOf, type Grid } from "../../model/grid.ts";
@@ -6,7 +5,6 @@ import { COLOURS, FONT, NAME_ROOM, paintNames } from "./paint-names.ts";
 import type { Viewport } from "./viewport.ts";
 import type { Patterns, Scene } from "./scene.ts";
 
-/** Minimum cell sizes for details, pixels. */
 const ROOM = { mark: 7, figure: 30, unit: 64 } as const;
 const UNITS = { ms: " ms", loss: " %", seconds: " s" } as const;
 
@@ -29,7 +27,6 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
   paintNames(context, scene);
 }
 
-/** Highlights hovered and found rows and columns. */
 function paintCrosshair(
   context: CanvasRenderingContext2D,
   { grid, view, theme, cursor, found }: Scene,
@@ -157,14 +154,12 @@ function inkOf({ grid, theme }: Scene, kind: number, value: number): string {
   }
 }
 
-/** Three digits fit a cell. */
 function cellText({ quantity }: Pick<Grid, "quantity">, value: number): string {
   if (Number.isNaN(value)) return "–";
   if (quantity === "loss") return value === 0 ? "0" : figure(Number((value * 100).toPrecision(2)));
   return value >= 10 ? String(Math.round(value)) : figure(Number(value.toPrecision(2)));
 }
 
-/** Between zones, and between all cells of a small matrix. */
 function paintLines(context: CanvasRenderingContext2D, { grid, view, theme }: Scene): void {
   const extent = grid.size * view.scale;
   context.strokeStyle = COLOURS[theme].paper;

@@ -25,7 +25,6 @@ export interface Scene {
   readonly patterns: Patterns;
 }
 
-/** Overlays of cells without a measured value. */
 export interface Patterns {
   readonly estimated: CanvasPattern | null;
   readonly scarce: CanvasPattern | null;

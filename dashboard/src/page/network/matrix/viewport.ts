@@ -1,5 +1,4 @@
 export interface Viewport {
-  /** Pixels per cell. */
   readonly scale: number;
   readonly x: number;
   readonly y: number;
@@ -10,16 +9,13 @@ export interface Field {
   readonly height: number;
 }
 
-/** Maximum fitted cell size, so that two nodes do not fill a screen. */
 const MAX_FIT = 200;
-/** Maximum zoomed cell size, pixels. */
 const MAX_SCALE = 64;
 
 export function fitted(size: number, { width, height }: Field): Viewport {
   return { scale: Math.min(MAX_FIT, width / Math.max(size, 1), height / Math.max(size, 1)), x: 0, y: 0 };
 }
 
-/** Zooms by a factor around a fixed point. */
 export function zoomed(
   view: Viewport,
   factor: number,
@@ -68,7 +64,6 @@ function nearest(offset: number, index: number, scale: number, extent: number): 
   return end > extent ? offset - (end - extent) : offset;
 }
 
-/** Cell at a point; null outside. */
 export function cellAt(
   { scale, x, y }: Viewport,
   at: { readonly x: number; readonly y: number },

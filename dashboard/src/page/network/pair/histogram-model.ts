@@ -5,7 +5,6 @@ export type MethodDistribution = LinkDistributions["distributions"][number];
 interface Bar {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Share of all answers of the method. */
   readonly share: number;
   readonly count: number;
 }
@@ -44,7 +43,6 @@ export function barsOf({ buckets, count }: MethodDistribution, { low, high }: Lo
     }));
 }
 
-/** From the fastest to the slowest answer. */
 export function logAxisOf(distributions: readonly MethodDistribution[]): LogAxis {
   const known = distributions.flatMap(({ minMs, maxMs }) => [minMs ?? 0, maxMs ?? 0]).filter((ms) => ms > 0);
   if (known.length === 0) return { low: 0.1, high: 100, ticks: [0.1, 1, 10, 100] };
@@ -54,7 +52,6 @@ export function logAxisOf(distributions: readonly MethodDistribution[]): LogAxis
   return { low, high, ticks: ticksBetween(low, high) };
 }
 
-/** Round tick values, coarse first. */
 const STEPS: readonly (readonly number[])[] = [
   [1],
   [1, 3],
@@ -84,7 +81,6 @@ function ticksBetween(low: number, high: number): number[] {
 
 const TICK_WIDTH = 60;
 
-/** Ticks that do not overlap their predecessor. */
 export function apart(ticks: readonly number[], toX: (tick: number) => number): number[] {
   let free = Number.NEGATIVE_INFINITY;
   return ticks.filter((tick) => {

@@ -8,7 +8,6 @@ import { METHOD_NAMES, onAxis } from "./pair-model.ts";
 const USUAL_WIDTH = 560;
 const LEFT = 58;
 const RIGHT = 14;
-/** Panel layout: heading, quantile names, bars, bottom margin. */
 const HEAD = 20;
 const NAMES = 16;
 const BARS = 96;

@@ -103,7 +103,6 @@ export function PairControls({ source, target }: PairProps): VNode {
   );
 }
 
-/** Disabled until the initial state of the link is known. */
 function HealButton(props: {
   readonly there: EmulatedLinkState | null;
   readonly back: EmulatedLinkState | null;
@@ -179,7 +178,6 @@ function Amount(props: {
   );
 }
 
-/** Asks for the token held by the user who started the cluster. */
 function TokenForm(): VNode {
   const [token, setToken] = useState("");
   return (

@@ -24,7 +24,6 @@ export function believed(links: readonly Link[], order: readonly string[]): Link
   );
 }
 
-/** A cost's error, and whether it has consequences. */
 export function errorNote({
   costMs,
   errorMs,
@@ -43,7 +42,6 @@ export type KnownLink = Link & {
   readonly since?: string | null;
 };
 
-/** Time of the other side's last answer. */
 interface LastAnswer {
   readonly at: string;
   /** False: at that time or up to a window earlier. */
@@ -78,13 +76,11 @@ export function noAnswerText(last: LastAnswer | null, worstMs: number, nowMs: nu
   return `No answer since ${about}${clockTime(last.at, nowMs)} (${ago}). ${pays}`;
 }
 
-/** Position on a logarithmic axis, 0 to 1. */
 export function onAxis(value: number, low: number, high: number): number {
   const share = Math.log(Math.max(value, low) / low) / Math.log(high / low);
   return Math.min(Math.max(share, 0), 1);
 }
 
-/** Axis of decades, halves and fifths around the values, with ticks. */
 export function axisOf(values: readonly number[]): {
   readonly low: number;
   readonly high: number;
@@ -121,7 +117,6 @@ export function isAsBefore(link: EmulatedLink, initial: EmulatedLink): boolean {
   return changeable(link).every((value, index) => value === before[index]);
 }
 
-/** Change that restores the link. */
 export function healing({ rttMs: delayMs, ...rest }: EmulatedLink): LinkChange {
   const { jitterMs, lossRatio, bandwidthBitsPerSecond, cut } = rest;
   return { delayMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut };

@@ -113,7 +113,6 @@ function PairBody({ graph, past, source, target }: BodyProps): VNode {
   );
 }
 
-/** Only quantiles are kept of the past. */
 function Times(props: Omit<BodyProps, "graph" | "past"> & { readonly links: readonly Link[] }): VNode {
   const { source, target, links } = props;
   const isPast = moment.value !== "";
@@ -146,7 +145,6 @@ function Times(props: Omit<BodyProps, "graph" | "past"> & { readonly links: read
   return data === null && failure === null ? <Loading /> : <Distribution links={links} />;
 }
 
-/** Explains missing figures. */
 function Silence(props: Pick<BodyProps, "graph" | "past"> & { readonly link: KnownLink }): VNode | null {
   const { graph, past, link } = props;
   const view = cluster.value!;
@@ -202,7 +200,6 @@ function Facts({ link, back, past }: FactsProps): VNode {
   );
 }
 
-/** A lost packet is no answer, however recent. */
 function AnswerTile({ link, past }: Omit<FactsProps, "back">): VNode {
   const last = lastAnswer(link, past);
   const { since: changedAt = null } = link;
@@ -240,7 +237,6 @@ function bandwidthOf({ bandwidthBitsPerSecond: { capacity, achieved, available }
   return available ?? achieved ?? capacity;
 }
 
-/** Warns on partial loss; total loss is bad. */
 function lossState(lossRatio: number | null): { readonly state?: "warn" | "bad" } {
   return (lossRatio ?? 0) <= 0.001 ? {} : { state: lossRatio === 1 ? "bad" : "warn" };
 }
