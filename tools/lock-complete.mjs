@@ -31,9 +31,7 @@ function metadata(name, version) {
         stdio: ["ignore", "pipe", "ignore"],
       });
       if (output.trim() !== "") return JSON.parse(output);
-    } catch {
-      // Unknown version; ask without it.
-    }
+    } catch {}
   }
   return null;
 }

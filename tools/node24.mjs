@@ -12,9 +12,7 @@ function findNode24() {
   for (const name of [`node-${platform}-${arch}`, `node-bin-${platform}-${arch}`]) {
     try {
       return join(dirname(require.resolve(`${name}/package.json`)), "bin", "node");
-    } catch {
-      // Try the next package name.
-    }
+    } catch {}
   }
   throw new Error(
     `isochrone needs Node 24 or later and found ${process.versions.node}; no packaged Node for ${platform}-${arch} is installed. ` +

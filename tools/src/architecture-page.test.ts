@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 const PAGE = "docs/architecture.md";
 
-/** A repository path in backticks. */
 const PATH = /`([\w.@-]+(?:\/[\w.@-]+)+)`/g;
 
 test("docs/architecture.md names files and folders that exist", () => {

@@ -103,7 +103,6 @@ const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["isIP", "isIPv4", "isIPv6"],
 };
 
-/** Files of pure packages that are separate entries with I/O. */
 const IMPURE_ENTRIES = ["packages/topology/src/client.ts"];
 
 /** Package entries that a service's domain/ may import. */
@@ -151,11 +150,9 @@ interface Import {
   readonly specifier: string;
   readonly line: number;
   readonly typeOnly: boolean;
-  /** Named imports; empty for other kinds. */
   readonly names: readonly string[];
 }
 
-/** Violations, in file order. */
 export function checkArchitecture(
   files: readonly SourceFile[],
   manifests: ReadonlyMap<string, Manifest>,

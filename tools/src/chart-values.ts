@@ -1,12 +1,9 @@
 // Table of the chart's values, from the comments in values.yaml that begin with two dashes. Parsed by line:
 // YAML parsers handle comments badly.
 
-/** One value with a description of its own. */
 interface ChartValue {
-  /** Dotted path. */
   readonly path: string;
   readonly description: string;
-  /** As written. */
   readonly default: string;
 }
 
@@ -15,7 +12,6 @@ interface Line {
   readonly text: string;
 }
 
-/** @param text with plain-word keys, indented by two spaces @throws Error for an undocumented key */
 export function chartValues(text: string): ChartValue[] {
   const lines = text
     .split("\n")
@@ -71,7 +67,6 @@ function endOfBlock(lines: readonly Line[], from: number, indent: number): numbe
   return end === -1 ? lines.length : end;
 }
 
-/** Text from the last line that begins with two dashes. */
 function descriptionOf(comment: readonly string[]): string | null {
   const first = comment.findLastIndex((line) => line.startsWith("-- "));
   return first === -1 ? null : [comment[first]!.slice("-- ".length), ...comment.slice(first + 1)].join(" ");

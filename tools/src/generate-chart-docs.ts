@@ -35,7 +35,6 @@ if (before === document || after === undefined)
 const wantedDocument = `${before}${BEGIN}\n${chartValuesTable(chartValues(read(VALUES)))}\n${END}${after}`;
 
 if (process.argv.includes("--check")) {
-  // Ignores formatting.
   const isSame =
     isDeepStrictEqual(schema, JSON.parse(JSON.stringify(wantedSchema))) &&
     isDeepStrictEqual(JSON.parse(read(LIMITS)), JSON.parse(wantedLimits)) &&

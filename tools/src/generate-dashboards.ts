@@ -13,7 +13,6 @@ const wanted = new Map(
   ]),
 );
 const present = readdirSync(folder);
-/** Ignores formatting. */
 const isWanted = (name: string): boolean => {
   const text = wanted.get(name);
   if (text === undefined || !present.includes(name)) return false;

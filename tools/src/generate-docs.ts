@@ -45,7 +45,6 @@ function readOrNull(file: string): string | null {
   }
 }
 
-// Also generates the chart's pages, with the same arguments.
 await import("./generate-chart-docs.ts");
 await import("./generate-dashboards.ts");
 await import("./generate-references.ts");

@@ -11,7 +11,6 @@ const TARGET = join(
 );
 const ROOTS = ["PodList", "PartialObjectMetadataList", "Status"];
 const COLUMNS = 110;
-/** Basic types, and structs that are a text or number in JSON. */
 const SCALARS: Readonly<Record<string, string>> = {
   string: "string",
   bool: "bool",
@@ -22,21 +21,17 @@ const SCALARS: Readonly<Record<string, string>> = {
   Quantity: "quantity",
   IntOrString: "intOrString",
 };
-/** Unread fields. */
 const SKIPPED: ReadonlySet<string> = new Set(["managedFields"]);
 
 interface Field {
   readonly number: number;
   readonly name: string;
   readonly text: string;
-  /** Nested message; null for scalars. */
   readonly message: string | null;
 }
 
 interface GoTypes {
-  /** Lines of each struct. */
   readonly structs: ReadonlyMap<string, readonly string[]>;
-  /** Targets of named types. */
   readonly aliases: ReadonlyMap<string, string>;
 }
 
@@ -82,7 +77,6 @@ function markOfValue(scalar: string | undefined, options: readonly string[]): "?
   return options.includes(isBasic ? "omitempty" : "omitzero") ? "?" : "";
 }
 
-/** Resolves aliases to the element type of lists and maps. */
 function resolved(type: string, types: GoTypes): { element: string; shape: "" | "[]" | "{}" } {
   if (type.startsWith("[]")) return { ...resolved(type.slice(2), types), shape: "[]" };
   const [, value] = /^map\[\w+\](.+)$/.exec(type) ?? [];
@@ -117,7 +111,6 @@ function addVersion(table: Map<string, Map<number, Field>>, types: GoTypes): voi
   }
 }
 
-/** The part that is equal in all versions. */
 function bare({ text }: Field): string {
   return text.replace(/[?!]/, "");
 }

@@ -15,12 +15,10 @@ const FOLDERS = [
   "packages/kubernetes/src",
   "packages/topology/src",
 ];
-/** A docstring with its constant or table member. */
 const CONSTANT =
   /\/\*\*((?:(?!\*\/)[^])*)\*\/\s*(?:export )?(?:const (\w+)(?::\s*\w+)? = |(\w+): )"([\w./-]+)"/g;
 const BARE = /export const ANNOTATION_NAMES = \{([^}]*)\}/;
 
-/** @param root of the repository @throws Error for an undocumented constant */
 export function documentedNames(root: string): DocumentedName[] {
   const names = FOLDERS.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })

@@ -4,13 +4,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const FOLDER = "helm/isochrone/files/rbac";
-/** Roles the chart does not bind. */
 const FOR_READERS = "graph-roles";
 const COMPONENTS = ["probe", "collector", "aggregator", "scheduler-plugin", "uninstall"];
 const PLACEHOLDER = /__([A-Z_]+?)__/g;
 const OWN_NAMESPACE = "__NAMESPACE__";
 
-/** @param root of the repository @throws Error for a file without a comment, or a rule without verbs */
 export function rightsTable(root: string): string {
   const names = readdirSync(join(root, FOLDER))
     .filter((file) => file.endsWith(".yaml"))

@@ -15,7 +15,6 @@ interface SuiteResult {
   readonly failed: number;
   readonly skipped: number;
   readonly failures: readonly string[];
-  /** Retried tests with reasons. */
   readonly notes: readonly string[];
 }
 
@@ -250,7 +249,6 @@ async function prepare(): Promise<void> {
   const suites = wanted.length > 0 ? wanted : all;
   if (!suites.some((suite) => ["contract", "integration", "e2e", "paired", "measuring"].includes(suite)))
     return;
-  // Tests that need it fail with the reason.
   await run(process.execPath, [join(root, "test/harness/prepare.ts")], false);
 }
 

@@ -10,7 +10,6 @@ export interface FileReport {
   readonly skipped: number;
   /** One line each: file, test, reason of the first attempt. */
   readonly failures: readonly string[];
-  /** Retried successes with the reason of the first failure. */
   readonly flaky: readonly string[];
 }
 
@@ -75,7 +74,6 @@ function reportOf(module: TestModule): FileReport {
   return { path, passed, skipped, failures, flaky };
 }
 
-/** Vitest names the file of an uncaught error, if known. */
 function fileOf(error: SerializedError): string | null {
   const path = error["VITEST_TEST_PATH"];
   return typeof path === "string" ? relative(process.cwd(), path) : null;

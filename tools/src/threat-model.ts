@@ -9,7 +9,6 @@ interface UntestedClaim {
 
 const HEADING = /^#+ /;
 const SECTION = /^## Threat model\b/;
-/** A table row; the one below the header consists of dashes. */
 const ROW = /^\|(.*)\|$/;
 const RULER = /^[\s|:-]+$/;
 /** Tests in a cell: `file`: *beginning of a title*, *beginning of another*. */
@@ -32,7 +31,6 @@ export function untestedClaims(document: string, root: string): UntestedClaim[] 
     return tests.flatMap(({ file, title }) => {
       const path = join(root, file);
       if (!existsSync(path)) return [{ claim, reason: `there is no file ${file}` }];
-      // Quotes in titles may differ in kind.
       const isThere = readFileSync(path, "utf8").replace(QUOTES, "").includes(title.replace(QUOTES, ""));
       return isThere ? [] : [{ claim, reason: `${file} has no test "${title}"` }];
     });

@@ -29,7 +29,6 @@ export interface ServiceDraft {
   readonly template: string;
   readonly at: Cursor;
   readonly capabilities: readonly Capability[];
-  /** Properties of the container if the node template is one; else null. */
   readonly container: ReadonlyMap<string, Cursor> | null;
   readonly hosts: readonly string[];
 }
@@ -61,7 +60,6 @@ export interface RouteChannel {
   readonly source: ServiceNode;
   readonly target: ServiceNode;
   readonly relationshipType: string;
-  /** Null: neither the relationship nor its types have one. */
   readonly priority: number | null;
   readonly maxNetworkCost: number | null;
   readonly minBandwidthBitsPerSecond: BitsPerSecond | null;
@@ -72,7 +70,6 @@ export interface Application {
   readonly namespace: string;
   readonly services: readonly ServiceNode[];
   readonly channels: readonly RouteChannel[];
-  /** Remarks for the user on omissions and reinterpretations. */
   readonly notes: readonly string[];
   readonly root: Cursor;
 }
@@ -126,7 +123,6 @@ export function applicationOf(draft: Draft, naming: Naming, fileName: string): A
 
 const SHOWN_NOTES = 8;
 
-/** A template without services may lack what is not needed; report the missing services. */
 function noServices({ root, notes }: Draft): ToscaError {
   const found = notes.length === 0 ? "" : ` (${notes.slice(-SHOWN_NOTES).join("; ")})`;
   return root.error(

@@ -14,7 +14,6 @@ export interface ApplyPlan {
 export interface AppliedObject {
   readonly object: KubernetesObject;
   readonly outcome: "created" | "changed" | "unchanged";
-  /** Changed field paths; empty for a new object. */
   readonly changes: readonly string[];
 }
 

@@ -196,7 +196,6 @@ function targetOf(edge: Cursor, vertexes: ReadonlyMap<string, Cursor>): { id: st
   return { id: at.text(), vertex };
 }
 
-/** True if a resolved requirement named its target neither by name nor by type. */
 function hasNamelessTarget(vertex: Cursor): boolean {
   const requirements = vertex.get("properties")!.get("requirements")?.items() ?? [];
   return requirements.some(

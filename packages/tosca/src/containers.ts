@@ -22,11 +22,9 @@ const CONTAINER_FIELDS = [
 
 export const CONTAINER_PROPERTIES: readonly string[] = [...CONTAINER_FIELDS, "env", "ports"];
 
-/** Artifact types of container images, excluding machine images. */
 const IMAGE = /(^|[.:])((Container|Docker)?Image|Dockerfile)([.:]|$)/;
 const MACHINE_IMAGE = /[.:]VM([.:]|$)/;
 
-/** Returns the container image artifact; null: none. Throws ToscaError. */
 export function imageArtifact(template: Cursor): Cursor | null {
   const artifacts = template.get("artifacts")?.children() ?? [];
   const found = artifacts.find((each) => {

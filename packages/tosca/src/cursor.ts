@@ -2,7 +2,6 @@ import { isRecord } from "@isochrone/primitives";
 import { shown, ToscaError, type ToscaErrorCode } from "./errors.ts";
 import type { Path, Source } from "./source.ts";
 
-/** A value with its location, for error messages. */
 export class Cursor {
   readonly source: Source;
   readonly path: Path;
@@ -14,7 +13,6 @@ export class Cursor {
     this.path = path;
   }
 
-  /** Null if absent or empty. */
   get(key: string): Cursor | null {
     const { value } = this;
     if (!isRecord(value) || !Object.hasOwn(value, key)) return null;
@@ -30,7 +28,6 @@ export class Cursor {
     return null;
   }
 
-  /** Pairs of a map, including those without a value. Throws ToscaError otherwise. */
   entries(): [string, Cursor][] {
     const { value } = this;
     if (value === null || value === undefined) return [];
@@ -38,7 +35,6 @@ export class Cursor {
     return Object.entries(value).map(([key, inner]) => [key, this.#at(key, inner)]);
   }
 
-  /** Throws ToscaError unless it is a list. */
   items(): Cursor[] {
     const { value } = this;
     if (value === null || value === undefined) return [];
@@ -89,7 +85,6 @@ export class Cursor {
     return new ToscaError(code, { file: source.file, line, column }, `${subject} ${rule}`);
   }
 
-  /** The same location with a computed value. */
   with(value: unknown): Cursor {
     return new Cursor(this.source, value, this.path);
   }

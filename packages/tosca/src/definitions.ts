@@ -18,9 +18,7 @@ export interface TypeDefinition {
   readonly kind: TypeKind;
   /** Name in its file; if the file is missing, the name as used. */
   readonly name: string;
-  /** Null: only the name is known. */
   readonly definition: { readonly at: Cursor; readonly scope: Scope } | null;
-  /** Names qualified by the profile. */
   readonly fullNames: readonly string[];
   /** Another type has the same name; thrown on use. */
   readonly conflict?: ToscaError;
@@ -30,9 +28,7 @@ export interface Scope {
   readonly root: Cursor;
   readonly dialect: Dialect;
   readonly types: ReadonlyMap<TypeKind, ReadonlyMap<string, TypeDefinition>>;
-  /** Types may have unlisted properties. */
   readonly isOpen: boolean;
-  /** Missing imports of all files. */
   readonly gaps: readonly Gap[];
   /** Types possibly defined in missing imports, by kind and name. */
   readonly unknown: Map<string, TypeDefinition>;
@@ -74,7 +70,6 @@ export class Definitions {
   #read = 0;
   #imports = 0;
 
-  /** @param folders with profiles, besides the template's folder */
   constructor(files: FileSource, template: string, folders: readonly string[] = []) {
     this.#finder = new ImportFinder(files, template, folders);
   }
@@ -220,7 +215,6 @@ function normativeType(kind: TypeKind, name: string): TypeDefinition | undefined
   return types.get(name) ?? types.get(`${prefix}${local}`) ?? types.get(`${prefix}network.${local}`);
 }
 
-/** A type known by name only. */
 function namedType(scope: Scope, kind: TypeKind, name: string): TypeDefinition {
   const key = `${kind} ${name}`;
   let type = scope.unknown.get(key);
@@ -233,7 +227,6 @@ function namedType(scope: Scope, kind: TypeKind, name: string): TypeDefinition {
   return type;
 }
 
-/** Throws ToscaError. */
 export function typeNamed(scope: Scope, kind: TypeKind, name: string, at: Cursor): TypeDefinition {
   const found = scope.types.get(kind)!.get(name) ?? normativeType(kind, name);
   if (found?.conflict !== undefined) throw found.conflict;

@@ -1,5 +1,4 @@
 const TOSCA_ERROR_CODES = [
-  /** Neither YAML nor JSON, or not shaped like TOSCA or Clout. */
   "malformed",
   /** Exceeds limits on bytes, files, values or nesting. */
   "too_large",
@@ -9,7 +8,6 @@ const TOSCA_ERROR_CODES = [
   "unresolved",
   /** Cyclic imports, derived_from or get_property. */
   "circular",
-  /** Well-formed but against a rule. */
   "invalid_value",
   /** Invalid input value or name given beside the template. */
   "invalid_option",
@@ -18,7 +16,6 @@ export type ToscaErrorCode = (typeof TOSCA_ERROR_CODES)[number];
 
 export interface ToscaPosition {
   readonly file: string;
-  /** From 1; null: unknown. */
   readonly line: number | null;
   readonly column: number | null;
 }
@@ -30,10 +27,8 @@ export interface ToscaPosition {
 export class ToscaError extends Error {
   readonly code: ToscaErrorCode;
   readonly position: ToscaPosition;
-  /** Without file, line and column. */
   readonly rule: string;
 
-  /** Combines errors; a single one is returned as it is. */
   static of(mistakes: readonly ToscaError[]): ToscaError {
     const first = mistakes.find(({ code }) => code !== "invalid_option") ?? mistakes[0]!;
     if (mistakes.length === 1) return first;
@@ -55,7 +50,6 @@ export class ToscaError extends Error {
 
 const SHOWN_CHARACTERS = 80;
 
-/** Abbreviated value for a message. */
 export function shown(value: unknown): string {
   if (value === undefined || value === null) return "nothing";
   if (typeof value === "object") return Array.isArray(value) ? `a list of ${value.length}` : mapText(value);

@@ -9,13 +9,10 @@ interface FolderEntry {
 }
 
 export interface FileSource {
-  /** The file's text; null: no such file. */
   read(path: string): Promise<string | null>;
-  /** Entries of a folder by name; empty if unreadable. */
   list?(folder: string): Promise<readonly FolderEntry[]>;
 }
 
-/** Regular local files within the size limit. */
 export const localFiles: FileSource = {
   async read(path) {
     try {

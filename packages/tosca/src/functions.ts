@@ -4,9 +4,7 @@ import type { Cursor } from "./cursor.ts";
 import type { Dialect } from "./definitions.ts";
 import type { Mistakes } from "./mistakes.ts";
 
-/** Referents of functions. Values are plain and evaluated. */
 export interface Surroundings {
-  /** Collects secondary errors. */
   readonly mistakes: Mistakes;
   dialectOf(cursor: Cursor): Dialect;
   input(name: string, at: Cursor): unknown;
@@ -89,7 +87,6 @@ function calculated({ name, at, argument }: Call, surroundings: Surroundings): u
   }
 }
 
-/** `name`, or a list of names and indices. */
 function namesOf(argument: Cursor): string[] {
   if (!Array.isArray(argument.value)) return [argument.text()];
   const names = argument

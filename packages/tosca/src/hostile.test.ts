@@ -35,7 +35,6 @@ const PIECES = [
   "Route",
 ];
 
-/** A node template whose property p0 refers through `length` others. */
 function chain(length: number, value: (index: number) => string): string {
   const names = Array.from({ length }, (_, index) => `p${index}`);
   const properties = names.map((name) => `${name}: {}`).join(", ");

@@ -69,7 +69,6 @@ function faultOf(value: unknown, definition: Cursor): string | null {
   return typeFault(value, typeOf(definition)) ?? constraintFault(value, definition);
 }
 
-/** Parses YAML scalars, lists and maps, as in a file. */
 function valueOf(name: string, text: string): unknown {
   try {
     const problem = yamlSizeProblem(text, YAML_LIMITS);

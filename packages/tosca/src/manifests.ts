@@ -11,7 +11,6 @@ import { secondsOf } from "./values.ts";
 /** Service capability types that are Kubernetes Service types. */
 const SERVICE_TYPES: ReadonlySet<string> = new Set(["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]);
 
-/** Objects of the services, and the omitted services. Throws ToscaError. */
 export function manifestsOf(application: Application): {
   readonly objects: KubernetesObject[];
   readonly notes: string[];
@@ -38,7 +37,6 @@ export function manifestsOf(application: Application): {
   return { objects, notes };
 }
 
-/** Throws ToscaError for containers without a manifest. */
 function checkNone(containers: Cursor | null, whose: string): void {
   if (containers !== null)
     throw containers.error(
@@ -47,7 +45,6 @@ function checkNone(containers: Cursor | null, whose: string): void {
     );
 }
 
-/** Null: no ports. */
 function serviceObject(node: ServiceNode): KubernetesObject | null {
   if (node.container !== null) return containerService(node, servicePortsOf(node.container));
   if (node.service === null) return null;
@@ -93,7 +90,6 @@ function portOf(at: Cursor): Fields {
   return target === undefined ? port : { ...port, targetPort: target };
 }
 
-/** Null: no pods of its own. */
 function deploymentObject(application: Application, node: ServiceNode): KubernetesObject | null {
   if (node.container !== null)
     return deploymentWith(application, node, {}, { containers: [containerOf(node.name, node.container)] });
@@ -107,7 +103,6 @@ function deploymentObject(application: Application, node: ServiceNode): Kubernet
   return deploymentWith(application, node, spec, { containers: containers.items().map(resourceContainer) });
 }
 
-/** @param metadata of the pods, from the template */
 function deploymentWith(
   application: Application,
   node: ServiceNode,

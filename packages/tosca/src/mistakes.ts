@@ -2,11 +2,9 @@ import { ToscaError } from "./errors.ts";
 
 const MOST = 50;
 
-/** Collects mistakes, so that all are reported at once. */
 export class Mistakes {
   /** Keyed by message: every template of a type repeats the type's mistakes. */
   readonly #found = new Map<string, ToscaError>();
-  /** The combined error, while it propagates. */
   #all: ToscaError | null = null;
 
   /**
@@ -33,7 +31,6 @@ export class Mistakes {
     return this.#found.size === 0;
   }
 
-  /** Throws the combined ToscaError, if any. */
   check(): void {
     if (this.isEmpty) return;
     this.#all = ToscaError.of(inFileOrder([...this.#found.values()]));
@@ -52,7 +49,6 @@ function inFileOrder(mistakes: readonly ToscaError[]): ToscaError[] {
   );
 }
 
-/** Thrown if a value depends on something already reported. */
 export class ConsequenceError extends ToscaError {
   constructor(cause: string) {
     super("unresolved", { file: "", line: null, column: null }, cause);

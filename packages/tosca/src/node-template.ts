@@ -17,12 +17,10 @@ import { constraintFault, typeFault } from "./values.ts";
 /** A requirement as assigned, as defined by the type, or both. */
 export interface Requirement {
   readonly name: string;
-  /** Null: only defined by the type. */
   readonly at: Cursor | null;
   readonly member: MemberDefinition | null;
 }
 
-/** A typed node template with evaluated values. */
 export class NodeTemplate {
   readonly name: string;
   readonly at: Cursor;
@@ -43,17 +41,14 @@ export class NodeTemplate {
     this.#properties = new Assigned(at, propertiesOf(this.type), isClosed(this.type), surroundings);
   }
 
-  /** Whether it has a Deployment, as in Kubernetes profiles. */
   get hasDeployment(): boolean {
     return this.capabilityNames().some((name) => this.capabilityTypes(name).includes("Deployment"));
   }
 
-  /** Undefined: no such property. */
   property(name: string): Cursor | undefined {
     return this.#properties.get(name);
   }
 
-  /** Whether template or type gives a value. */
   hasProperty(name: string): boolean {
     return this.#properties.isGiven(name);
   }
@@ -67,13 +62,11 @@ export class NodeTemplate {
     return [...this.#capabilities.keys()];
   }
 
-  /** Null: no such capability, or unknown type. */
   capabilityType(name: string): TypeDefinition | null {
     const member = this.#capabilities.get(name);
     return member === undefined ? null : memberType(member, "type", "capability_types");
   }
 
-  /** Local names, most derived first. */
   capabilityTypes(name: string): readonly string[] {
     const type = this.capabilityType(name);
     return type === null ? [] : chainOf(type).map((each) => localName(each.name));
@@ -128,7 +121,6 @@ export class NodeTemplate {
     return { name, at, member };
   }
 
-  /** Adds a mistake per capability missing in the type. */
   checkCapabilities(): void {
     if (!isClosed(this.type)) return;
     for (const [name, at] of this.at.get("capabilities")?.entries() ?? [])
@@ -148,7 +140,6 @@ export class Assigned {
   readonly #assigned: ReadonlyMap<string, Cursor>;
   readonly #isClosed: boolean;
   readonly #surroundings: Surroundings;
-  /** Null while being evaluated; the error if that failed. */
   readonly #known = new Map<string, Cursor | Error | null>();
 
   constructor(
@@ -163,7 +154,6 @@ export class Assigned {
     this.#surroundings = surroundings;
   }
 
-  /** Undefined without a value. Throws ToscaError. */
   get(name: string): Cursor | undefined {
     const known = this.#known.get(name);
     const definition = this.#definitions.get(name);

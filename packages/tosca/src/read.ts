@@ -17,7 +17,6 @@ export interface ReadOptions extends Naming {
   readonly profiles?: readonly string[];
   /** Reads only services and channels, insufficient for manifests. @default false */
   readonly isGraphOnly?: boolean;
-  /** @default local files */
   readonly files?: FileSource;
 }
 

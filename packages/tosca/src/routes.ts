@@ -12,7 +12,6 @@ export interface Link {
   readonly kind: "channel" | "host";
   readonly source: NodeTemplate;
   readonly target: NodeTemplate;
-  /** The link as a channel. Throws ToscaError. */
   route(): RouteDraft;
 }
 
@@ -28,14 +27,12 @@ interface Surrounding {
 
 interface Relationship {
   readonly type: TypeDefinition;
-  /** Null: no own properties. */
   readonly assignment: Cursor | null;
 }
 
 export class Links {
   readonly #around: Surrounding;
   #byType: Map<TypeDefinition, NodeTemplate[]> | null = null;
-  /** Whether some node template was unreadable. */
   #isPartial: boolean | null = null;
 
   constructor(around: Surrounding) {
@@ -60,7 +57,6 @@ export class Links {
     return mapping.capabilities.hasAny(this.#asked(requirement)) ? "channel" : null;
   }
 
-  /** Names of the requested capability type. */
   #asked(requirement: Requirement): string[][] {
     const capability = this.#capability(requirement);
     return capability === null ? [] : this.#namesOf(capability);
@@ -94,7 +90,6 @@ export class Links {
     };
   }
 
-  /** The relationship's type and its property assignments. */
   #relationship({ at, member }: Requirement): Relationship | null {
     const named = at !== null && at.isMap ? at.get("relationship") : null;
     const own = member === null ? null : memberType(member, "relationship", "relationship_types");
@@ -144,7 +139,6 @@ export class Links {
     const assigned = at?.isMap === true ? at.get("node") : at;
     const template = typeof assigned?.value === "string" ? this.#templateNamed(assigned.value) : undefined;
     if (template !== undefined) return template;
-    // Unnamed hosts are chosen at deployment.
     return kind === "host" ? null : this.#targetOfType(source, requirement, assigned);
   }
 
@@ -158,7 +152,6 @@ export class Links {
     const found = type === null ? [] : this.#othersOf(type, source);
     const [only] = found;
     if (only !== undefined && found.length === 1 && !hasFilter) return only;
-    // It may be the unreadable one.
     this.#isPartial ??= [...this.#around.templates.values()].includes(undefined);
     if (only === undefined && this.#isPartial) throw new ConsequenceError(name);
     const reason = hasFilter
@@ -174,7 +167,6 @@ export class Links {
       .filter((each) => each !== source);
   }
 
-  /** Node templates by type, including ancestors. */
   #ofType(type: TypeDefinition): readonly NodeTemplate[] {
     if (this.#byType === null) {
       this.#byType = new Map();
@@ -188,7 +180,6 @@ export class Links {
     return this.#byType.get(type) ?? [];
   }
 
-  /** Undefined: none. */
   #templateNamed(name: string): NodeTemplate | undefined {
     const template = this.#around.templates.get(name);
     if (template === undefined && this.#around.templates.has(name)) throw new ConsequenceError(name);

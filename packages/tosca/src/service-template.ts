@@ -21,7 +21,6 @@ interface TemplateOptions {
   readonly isGraphOnly: boolean;
 }
 
-/** Reads a service template with its imports. Throws ToscaError. */
 export async function readServiceTemplate(
   source: Source,
   files: FileSource,
@@ -105,7 +104,6 @@ class Topology implements Surroundings {
     return {
       root: this.#root,
       name: this.mistakes.attempt(() => this.#name()) ?? null,
-      // In template order.
       services: this.#known
         .filter((each) => services.has(each))
         .map((each) => this.#service(each, carriedBy.get(each) ?? [])),
@@ -220,7 +218,6 @@ class Topology implements Surroundings {
     return { types, properties: needed === null ? assigned.all(template.at) : assigned.some(needed) };
   }
 
-  /** Null: no channel. */
   #route(link: Link, services: ReadonlySet<NodeTemplate>): RouteDraft | null {
     const { source, target } = link;
     const other = [source, target].find((each) => !services.has(each));
@@ -253,7 +250,6 @@ class Topology implements Surroundings {
     }
   }
 
-  /** As seen from a node template. */
   #of(self: string): Surroundings {
     return {
       mistakes: this.mistakes,

@@ -25,7 +25,6 @@ export const LIMITS = {
   /** Per file, with aliases expanded. */
   values: 500_000,
   nesting: 100,
-  /** A template with its imports. */
   files: 64,
   /** Over all files, including missing ones. */
   imports: 1_000,
@@ -164,7 +163,6 @@ class Values {
   #plain(node: unknown): unknown {
     if (isSeq(node)) return node.items.map((item) => this.of(item));
     if (isMap(node)) return this.#map(node);
-    // An entry of !!omap or !!pairs.
     if (isPair(node)) return this.#map({ items: [node] });
     if (!isScalar(node)) return null;
     if (isEndless(node.value)) throw this.#error("malformed", finiteRule(node.source ?? node.value), node);
@@ -262,7 +260,6 @@ function childOf(node: unknown, key: string | number): { key: unknown; value: un
  */
 function keyText(key: unknown, value: unknown): string {
   if (typeof value === "string") return value;
-  // YAML 1.1's merge key.
   if (typeof value === "symbol") return "<<";
   if (isScalar(key) && typeof key.value !== "object" && key.source !== undefined) return key.source;
   return flowText(value, KEY_CHARACTERS);

@@ -3,12 +3,9 @@ import { chainOf, typeNamed, type TypeDefinition } from "./definitions.ts";
 
 export interface PropertyDefinition {
   readonly name: string;
-  /** From the nearest type with one; null: none. */
   readonly preset: Cursor | null;
-  /** Name of its type; "" if unknown. */
   readonly type: string;
   readonly isRequired: boolean;
-  /** The nearest definition. */
   readonly at: Cursor;
 }
 
@@ -64,7 +61,6 @@ export function requirementsOf(type: TypeDefinition): Map<string, MemberDefiniti
   return members(type, (at) => at.get("requirements")?.items().map(soleEntry) ?? []);
 }
 
-/** The only entry of a map. Throws ToscaError. */
 export function soleEntry(at: Cursor): [string, Cursor] {
   const [entry, ...others] = at.entries();
   if (entry === undefined || others.length > 0) throw at.fail("must be a map of one requirement");

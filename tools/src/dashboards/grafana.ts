@@ -3,7 +3,6 @@
 
 interface Query {
   readonly expr: string;
-  /** Grafana template: {{label}}. */
   readonly legend?: string;
 }
 
@@ -47,12 +46,10 @@ interface Panel {
   readonly title: string;
   readonly description: string;
   readonly kind: "stat" | "timeseries" | "table" | "heatmap" | "bargauge";
-  /** A Grafana unit. */
   readonly unit: string;
   readonly queries: readonly Query[];
   /** Out of 24. */
   readonly width: number;
-  /** @default 8, of a stat 4 */
   readonly height?: number;
   /** Lower bounds of the warning and the bad range. */
   readonly thresholds?: readonly [warn: number, bad: number];
@@ -72,9 +69,7 @@ interface Row {
 interface Variable {
   readonly name: string;
   readonly label: string;
-  /** Label values query. */
   readonly query: string;
-  /** @default true */
   readonly multi?: boolean;
 }
 

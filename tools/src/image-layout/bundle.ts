@@ -8,11 +8,8 @@ import { urlsIn, URLS } from "./trace.ts";
 
 interface BundleOptions {
   readonly root: string;
-  /** Absolute path of the service's main module. */
   readonly entry: string;
-  /** Absolute paths of our loadable modules. */
   readonly files: ReadonlySet<string>;
-  /** Unbundled or deliberately missing packages. */
   readonly external: readonly string[];
   readonly target: string;
 }
@@ -29,7 +26,6 @@ export async function bundle({ root, entry, files, external, target }: BundleOpt
     platform: "node",
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
     plugins: [relocated(root, dirname(entry), programs), withoutFacade, withoutPushgateway],
-    // Warnings concern packages: circular imports, `eval`.
     logLevel: "silent",
   });
   await build.write({
@@ -50,7 +46,6 @@ export async function bundle({ root, entry, files, external, target }: BundleOpt
   await build.close();
 }
 
-/** Name of each program beside the entry, by path. */
 function programsOf(root: string, entry: string, files: ReadonlySet<string>): ReadonlyMap<string, string> {
   const named = [...files].flatMap((file) => urlsIn(file)).filter((path) => path.endsWith(".ts"));
   const names = named.map(

@@ -1,8 +1,6 @@
 interface Component {
   readonly folder: string;
-  /** Excluded packages that some module names. */
   readonly without: readonly string[];
-  /** Bundled, to save memory. */
   readonly isService: boolean;
 }
 

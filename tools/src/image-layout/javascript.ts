@@ -5,12 +5,10 @@ import { MODULE_NAMES, URLS } from "./trace.ts";
 
 const TYPESCRIPT = /\.ts$/;
 
-/** @param path of a module @returns its path in the image */
 export function scriptName(path: string): string {
   return path.replace(TYPESCRIPT, ".js");
 }
 
-/** @param text of an erasable TypeScript module */
 export function scriptOf(text: string): string {
   const code = stripTypeScriptTypes(text);
   return [...MODULE_NAMES, URLS].reduce(
@@ -19,7 +17,6 @@ export function scriptOf(text: string): string {
   );
 }
 
-/** Rewrites our package manifests, whose entries are modules. */
 export function scriptManifest(text: string): string {
   const manifest = JSON.parse(text) as { exports?: Record<string, string> };
   const entries = Object.entries(manifest.exports ?? {}).map(([key, path]) => [key, scriptName(path)]);
@@ -27,7 +24,6 @@ export function scriptManifest(text: string): string {
   return `${JSON.stringify({ ...manifest, ...exports }, null, 2)}\n`;
 }
 
-/** Rewrites only our own paths ending in .ts. */
 function renamed(whole: string, name: string): string {
   if (!TYPESCRIPT.test(name)) return whole;
   const at = whole.lastIndexOf(name);

@@ -17,7 +17,6 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Type-only packages. */
 const TYPES = /^(@types\/|undici-types$)/;
 
 /**
@@ -63,7 +62,6 @@ interface Wanted {
   readonly isNeeded: boolean;
 }
 
-/** Optional and peer packages may be missing. */
 function needsOf(manifest: Manifest, from: string): Wanted[] {
   const { dependencies = {}, optionalDependencies = {}, peerDependencies = {} } = manifest;
   const needed = Object.keys(dependencies).filter((name) => !Object.hasOwn(optionalDependencies, name));

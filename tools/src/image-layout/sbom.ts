@@ -4,7 +4,6 @@ import type { NpmPackage } from "./npm-packages.ts";
 interface SbomSubject {
   readonly name: string;
   readonly version: string;
-  /** Ms since the epoch. */
   readonly builtAtMs: number;
 }
 

@@ -20,7 +20,6 @@ export const MODULE_NAMES: readonly RegExp[] = [
   /\bimport\s*\(\s*["']([^"'\n]+)["']/g,
   /\brequire\s*\(\s*["']([^"'\n]+)["']/g,
 ];
-/** References to files: threads, programs. */
 export const URLS: RegExp = /\bnew URL\(\s*["']([^"'\n]+)["']\s*,\s*import\.meta\.url/g;
 const OWN = "@isochrone/";
 
@@ -58,7 +57,6 @@ function namesIn(code: string): string[] {
   return MODULE_NAMES.flatMap((pattern) => [...code.matchAll(pattern)].map(([, name]) => name!));
 }
 
-/** Absolute paths that a TypeScript module names by `new URL`. */
 export function urlsIn(file: string): string[] {
   return file.endsWith(".ts") ? urlsOf(stripTypeScriptTypes(readFileSync(file, "utf8")), file) : [];
 }

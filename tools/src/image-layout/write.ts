@@ -17,7 +17,6 @@ import { scriptManifest, scriptName, scriptOf } from "./javascript.ts";
 /** Files in packages that no program loads. Licences stay. */
 const USELESS = /(\.(map|d\.[cm]?ts|md|markdown|flow|tsbuildinfo)|\.(c|cc|cpp|h|hh|proto\.txt))$/i;
 const LICENCE = /licen[cs]e|notice/i;
-/** A file that node-gyp leaves in its build folder. */
 const NODE_GYP_MARK = "config.gypi";
 const USELESS_FOLDERS = new Set([
   ".github",
@@ -35,7 +34,6 @@ export class Layout {
   readonly #root: string;
   readonly #target: string;
 
-  /** @param root of the repository @param target an empty folder */
   constructor(root: string, target: string) {
     this.#root = root;
     this.#target = target;
@@ -52,7 +50,6 @@ export class Layout {
     this.#put(scriptName(relative(this.#root, path)), scriptOf(readFileSync(path, "utf8")));
   }
 
-  /** Copies one of our manifests for JavaScript modules. */
   copyManifest(path: string): void {
     this.#put(relative(this.#root, path), scriptManifest(readFileSync(path, "utf8")));
   }
@@ -80,7 +77,6 @@ export class Layout {
     }
   }
 
-  /** Copies the licences of a bundled package. @param to their folder below the target */
   copyLicences(folder: string, to: string): void {
     for (const name of readdirSync(folder))
       if (LICENCE.test(name) && lstatSync(join(folder, name)).isFile())
@@ -117,7 +113,6 @@ export class Layout {
 function finish(path: string, atSeconds: number): void {
   const stat = lstatSync(path);
   if (stat.isDirectory()) for (const name of readdirSync(path)) finish(join(path, name), atSeconds);
-  // Keeps executables executable.
   if (!stat.isSymbolicLink())
     chmodSync(path, stat.isDirectory() || (stat.mode & 0o100) !== 0 ? 0o755 : 0o644);
   lutimesSync(path, atSeconds, atSeconds);

@@ -19,7 +19,6 @@ export function isTest(path: string): boolean {
   return /\.test\.tsx?$/.test(path) || path.startsWith("test/") || path.includes("/testing/");
 }
 
-/** Programs loaded by name, whose exports no import shows. */
 const LOADED_BY_NAME = /\.bench\.ts$/;
 
 export function reportExports(graph: ModuleGraph): ExportReport {

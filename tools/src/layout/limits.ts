@@ -11,8 +11,8 @@ export const LIMITS = {
   wideMarkdownLines: 0,
   stringIndexReads: 101,
   casts: 249,
-  // 200; dispatch.levers, dispatch.changes (how fast a cluster may change is a matter of its size); and the
-  // eight without which a dispatcher has no place, port or aggregator.
+  // Number of settings. Raised from 200 for dispatch.levers, dispatch.changes and eight settings that place a
+  // dispatcher.
   settings: 200,
 } as const;
 

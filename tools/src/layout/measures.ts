@@ -137,7 +137,6 @@ interface Excess {
   readonly name: Limited;
   readonly count: number;
   readonly limit: number;
-  /** Empty if unknown. */
   readonly places: readonly string[];
 }
 

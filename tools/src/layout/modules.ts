@@ -1,4 +1,3 @@
-// Imports and exports by name, and the users of each exported name.
 import { readSource, type SourceText } from "./source-text.ts";
 
 interface Module {
@@ -86,7 +85,6 @@ interface Edge {
 export class ModuleGraph {
   readonly modules: ReadonlyMap<string, Module>;
   readonly edges: readonly Edge[];
-  /** Entry file path -> specifier for other packages. */
   readonly entries: ReadonlyMap<string, string>;
   readonly #folders: readonly string[];
 
@@ -109,7 +107,6 @@ export class ModuleGraph {
     return this.#folders.find((folder) => path.startsWith(`${folder}/`)) ?? "";
   }
 
-  /** Users of each exported name, by file. */
   users(): Map<string, Map<string, string[]>> {
     const users = new Map(
       [...this.modules.values()].map(({ path, exports }) => [

@@ -1,12 +1,9 @@
 // Forbids second definitions of what packages/primitives and packages/runtime provide.
 
 interface Rule {
-  /** Names of functions and classes that must not be defined elsewhere. */
   readonly names?: RegExp;
-  /** Code that must not appear elsewhere. */
   readonly shape?: RegExp;
   readonly places: readonly string[];
-  /** The replacement. */
   readonly use: string;
 }
 
@@ -47,11 +44,7 @@ const RULES: readonly Rule[] = [
   },
   {
     names: /^(mulberry|seeded)/i,
-    places: [
-      `${PRIMITIVES}/seeded.ts`,
-      // The same numbers behind the port of randomness.
-      "packages/runtime/src/random.ts",
-    ],
+    places: [`${PRIMITIVES}/seeded.ts`, "packages/runtime/src/random.ts"],
     use: "seeded of @isochrone/primitives or seededRandom of @isochrone/runtime",
   },
   {

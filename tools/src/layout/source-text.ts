@@ -2,7 +2,6 @@
 
 interface Range {
   readonly start: number;
-  /** Exclusive. */
   readonly end: number;
 }
 
@@ -15,7 +14,6 @@ export interface SourceText {
 const REGEX_CONTEXT = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of|do|else|yield|await))\s*$/;
 const CONTEXT_LENGTH = 60;
 
-/** Splits code from comments and literals. */
 export function readSource(text: string): SourceText {
   return new Lexer(text).run();
 }
@@ -24,7 +22,6 @@ class Lexer {
   readonly #text: string;
   readonly #comments: Range[] = [];
   readonly #parts: string[] = [];
-  /** Open braces in each enclosing template literal. */
   readonly #templates: number[] = [];
   #copied = 0;
   #at = 0;

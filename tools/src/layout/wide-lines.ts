@@ -33,7 +33,6 @@ export function wideMarkdownLines(text: string): number[] {
   return wide;
 }
 
-/** Four spaces after a blank line, outside a list. */
 function isIndentedCode(lines: readonly string[], index: number): boolean {
   const start = lines.slice(0, index).findLastIndex((line) => !/^ {4}/.test(line));
   const before = lines.slice(0, index).findLast((line) => /^\S/.test(line)) ?? "";
@@ -51,7 +50,6 @@ function isBreakable(line: string): boolean {
   return !isOneWord(line) && !/^\s*(\/\/|\*)\s*\||(ox|es)lint-disable/.test(line);
 }
 
-/** Only one word after a list or comment mark. */
 function isOneWord(line: string): boolean {
   const words = line
     .trim()
@@ -69,7 +67,6 @@ class Lines {
     for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) this.#starts.push(at + 1);
   }
 
-  /** Line number, from 1, of a position. */
   at(position: number): number {
     let [low, high] = [0, this.#starts.length];
     while (high - low > 1) {

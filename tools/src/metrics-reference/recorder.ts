@@ -2,7 +2,6 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-/** The shared shape of prom-client's metrics and ours. */
 interface Metric {
   readonly name: string;
   readonly help: string;

@@ -53,7 +53,6 @@ function table(metrics: readonly RecordedMetric[], ownersOf?: (name: string) => 
     .join("\n");
 }
 
-/** Empty: a count. */
 function unitOf(name: string): string {
   return UNITS.find(([suffix]) => suffix.test(name))?.[1] ?? "";
 }

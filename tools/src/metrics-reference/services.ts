@@ -18,17 +18,14 @@ const WITHIN_MS = 90_000;
 const HTTP = "isochrone_http_requests_total";
 const DAY_MS = 86_400_000;
 
-/** They never query an API server. */
 const WITHOUT_KUBERNETES: readonly string[] = ["probe", "network-manager"];
 
 interface Run {
   readonly component: string;
-  /** The last metric to appear. */
   readonly until: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Configurations of services with distinct metrics. */
 const RUNS: readonly Run[] = [
   {
     component: "probe",
@@ -198,7 +195,6 @@ async function record({ component, until, env }: Run, folder: string): Promise<R
     child.once("message", (metrics) => resolve(metrics as RecordedMetric[]));
     child.once("exit", () => {
       clearTimeout(timer);
-      // No effect after a message.
       reject(new Error(`${component} has ended before it had its metrics (${until}):\n${said}`));
     });
   });

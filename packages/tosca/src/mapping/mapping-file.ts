@@ -1,4 +1,3 @@
-// Reads a mapping file; see docs/tosca.md.
 import { CHANNEL_TYPES } from "@isochrone/placement";
 import { isRecord } from "@isochrone/primitives";
 import { Cursor } from "../cursor.ts";
@@ -11,7 +10,6 @@ const KEYS = ["services", "others", "channels", "hosts", "builtIn"];
 const CHANNEL_KEYS = ["relationships", "capabilities", "requirements"];
 const ROUTES: readonly string[] = CHANNEL_TYPES.map(({ name }) => name);
 
-/** Throws a ToscaError with all mistakes. */
 export function readMapping(text: string, file: string): Mapping {
   const root = new Cursor(parseSource(text, file));
   const mistakes = new Mistakes();
@@ -98,7 +96,6 @@ function namesOf(at: Cursor | null, mistakes: Mistakes, routes?: Map<string, str
   return names.map((name) => name.replaceAll("::", ":"));
 }
 
-/** `*` is only allowed at the end, after other text. */
 function nameOf(at: Cursor): string {
   const name = at.text();
   if (!/^[^*]+\*?$/.test(name)) throw at.fail("must be a name, with a * at its end alone", "invalid_value");

@@ -2,7 +2,6 @@
 import { localName } from "../definitions.ts";
 import { ROUTE_TYPES } from "../route-types.ts";
 
-/** Type names, which include derived types. */
 export interface Mapping {
   readonly services: TypeNames;
   /** Node types that are not services although an ancestor is. */
@@ -12,7 +11,6 @@ export interface Mapping {
   readonly capabilities: TypeNames;
   /** Requirement names, for types without relationship and capability. */
   readonly requirements: ReadonlySet<string>;
-  /** Relationship types by which a node hosts another. */
   readonly hosts: TypeNames;
   /** Isochrone route type by relationship or capability type, which determines the channel's priority. */
   readonly routes: ReadonlyMap<string, string>;
@@ -20,7 +18,6 @@ export interface Mapping {
   readonly named: TypeNames;
 }
 
-/** Names of a type and its ancestors, most derived first. */
 type TypeChain = readonly (readonly string[])[];
 
 /** A set of types. A name without dots and colons matches any namespace; a trailing `*` matches prefixes. */
@@ -44,7 +41,6 @@ export class TypeNames {
     return chain.some((names) => this.has(names));
   }
 
-  /** The matching name in the set; null: none. */
   nameOf(names: readonly string[]): string | null {
     for (const name of names.map(canonical)) {
       const found = [name, localName(name)].find((each) => this.#exact.has(each));
@@ -69,7 +65,6 @@ export function isServiceType(chain: TypeChain, { services, others }: Mapping): 
   return false;
 }
 
-/** Null: no route type mapped. */
 export function routeTypeOf(chain: TypeChain, { routes }: Mapping): string | null {
   const known = new TypeNames(routes.keys());
   for (const names of chain) {

@@ -3,10 +3,8 @@ import { dirname, isAbsolute, join, normalize } from "node:path";
 import { ToscaError } from "../errors.ts";
 import type { FileSource } from "../files.ts";
 
-/** Maximum searched entries of a profile folder. */
 export const MAX_SEARCHED_ENTRIES = 2_000;
 const MAX_FOLDER_DEPTH = 8;
-/** Maximum compared trailing URL segments. */
 const MAX_URL_SEGMENTS = 8;
 
 interface FoundFile {
@@ -19,7 +17,6 @@ export class ImportFinder {
   readonly #files: FileSource;
   readonly #home: string;
   readonly #folders: readonly string[];
-  /** Files by the profile name they declare. */
   #profiles: ReadonlyMap<string, string> | null = null;
 
   constructor(files: FileSource, template: string, folders: readonly string[]) {
@@ -28,7 +25,6 @@ export class ImportFinder {
     this.#folders = folders.map((folder) => normalize(folder));
   }
 
-  /** The file meant by `name` in `from`; null: none. Throws ToscaError. */
   async find(name: string, from: string): Promise<FoundFile | null> {
     for (const path of new Set(this.#pathsOf(name, dirname(from)))) {
       const text = await this.#files.read(path);

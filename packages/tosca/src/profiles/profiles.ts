@@ -95,9 +95,7 @@ const BUILT_IN: Readonly<Record<string, string>> = {
   "dev.isochrone.routes:1.0": ROUTES,
 };
 
-/**
- * Where newer Puccinis keep the Kubernetes profile, which they no longer ship; replaced by ours if missing.
- */
+/** Path of the Kubernetes profile that newer Puccinis no longer ship; replaced by ours if missing. */
 const STAND_IN = /(^|\/)kubernetes(-profile|\/1\.0)\/profile\.yaml$/;
 
 export function builtInProfile(name: string): string | null {
@@ -107,11 +105,9 @@ export function builtInProfile(name: string): string | null {
 interface StandIn {
   readonly text: string;
   readonly note: string;
-  /** Types may have unlisted properties. */
   readonly isOpen: boolean;
 }
 
-/** Replacement for a missing profile file. */
 export function standInProfile(file: string): StandIn | null {
   if (STAND_IN.test(file))
     return {

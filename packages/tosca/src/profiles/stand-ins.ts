@@ -188,7 +188,6 @@ const STAND_INS: readonly (readonly [RegExp, string])[] = [
   [/^(org\.oasis-open\.)?tosca\.simple:|^tosca-normative-types:|^org\.oasis-open\.simple:/, SIMPLE_PROFILE],
 ];
 
-/** Null: no replacement. */
 export function publishedProfile(name: string): string | null {
   return STAND_INS.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 }

@@ -24,7 +24,6 @@ export async function readText(
   return await readTosca("main.yaml", { files: memoryFiles({ "main.yaml": text, ...others }), ...options });
 }
 
-/** The error's message; "nothing failed" without one. */
 export async function failureOf(
   text: string,
   others: Readonly<Record<string, string>> = {},
@@ -51,12 +50,10 @@ export function routesOf({ channels }: Application): string[] {
     .sort();
 }
 
-/** A 1.3 template with our routes; `body` starts at `topology_template`. */
 export function template(body: string): string {
   return `tosca_definitions_version: tosca_simple_yaml_1_3\nimports: [ "internal:/isochrone/1.0/profile.yaml" ]\n${body}`;
 }
 
-/** a calls b by the given requirement. */
 export const pair = (requirement: string, rest = ""): string =>
   template(`${rest}
 topology_template:
