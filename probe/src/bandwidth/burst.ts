@@ -1,8 +1,9 @@
 // The state machine of one bandwidth test: what to send when, and when to stop. No clock and no socket; the
-// sender calls `next`, acts, and reports back. Phase `listen` sends a few small packets to check for other
-// traffic and to measure the empty delay. Phase `ramp` doubles the rate in short steps until arrivals queue:
-// the link is full. Phase `hold` sends at link rate, steered to a small queue: the rate is estimated from
-// this phase.
+// sender calls `next`, acts, and reports back. Phases:
+//
+// listen  a few small packets check for other traffic and measure the empty delay
+// ramp    short steps double the rate until arrivals queue: the link is full
+// hold    sends at link rate, steered to a small queue; the rate is estimated from this phase
 import type { BandwidthResult } from "@isochrone/telemetry";
 import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
 import { estimateLink, type EstimateRules, type LinkEstimate } from "./estimate.ts";

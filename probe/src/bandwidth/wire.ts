@@ -1,9 +1,9 @@
-// What a bandwidth test says over the network. One TCP connection carries the session; UDP carries the
+// The wire protocol of bandwidth tests. One TCP connection carries the session; UDP carries the
 // packets of a UDP test.
 //
-// Every message begins with its type (1 byte), the version (1), the id of the key that signed it (2; 0: not
-// signed) and its whole length (4, header included). Numbers are big-endian. Signed messages end with a tag
-// of 16 bytes: HMAC-SHA256 of all bytes before, truncated.
+// Message header: type (1 byte), version (1), id of the signing key (2; 0: not signed), length including the
+// header (4). Numbers are big-endian. Signed messages end with a tag of 16 bytes: the truncated HMAC-SHA256
+// of all bytes before.
 //
 // | message | from     | body                                                                                                    |
 // | ------- | -------- | ------------------------------------------------------------------------------------------------------- |
@@ -16,8 +16,8 @@
 // | bins    | receiver | arrivals (48 bytes each)                                                                                |
 // | end     | receiver | reason (4): nothing follows                                                                             |
 //
-// An answer is never longer than the open was; bins are a few percent of the data they report on. A UDP
-// packet: "ISBW" (4), token (16), sequence (4), send time in ns (8), padding; nothing ever answers it.
+// An answer is never longer than the open. Bins are a few percent of the data they report on. A UDP packet:
+// "ISBW" (4), token (16), sequence (4), send time in ns (8), padding; it is never answered.
 import { TAG_BYTES, type Keyring } from "../domain/keyring.ts";
 import type { ArrivalBin } from "./arrivals.ts";
 

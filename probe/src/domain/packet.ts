@@ -1,6 +1,5 @@
-// The request/response packet. UDP carries one per datagram; TCP carries the same bytes behind a length of 2
-// bytes. All numbers are big-endian. An answer is exactly as long as its question, so that a responder can't
-// be used to amplify.
+// The request/response packet. UDP carries one per datagram; TCP prefixes it with a length of 2 bytes. All
+// numbers are big-endian. A response is as long as its request, so that a responder cannot amplify.
 //
 // | offset | bytes | field                | request                        | response                              |
 // | ------ | ----- | -------------------- | ------------------------------ | ------------------------------------- |
@@ -20,8 +19,7 @@
 // | 68     | n     | padding              | zeros                          | zeros                                 |
 // | 68 + n | 16    | authentication       | HMAC-SHA256 of all bytes before, truncated to 16 bytes                 |
 //
-// The identities are declared ones: address translation may lie in between. IPv4 addresses are written
-// IPv4-mapped.
+// Identities are declared, since addresses may be translated on the way. IPv4 addresses are IPv4-mapped.
 import { ADDRESS_BYTES } from "./ip.ts";
 import { TAG_BYTES, type Keyring } from "./keyring.ts";
 

@@ -11,8 +11,8 @@ export const LIMITS = {
   wideMarkdownLines: 0,
   stringIndexReads: 101,
   casts: 249,
-  // Number of settings. Raised from 200 for dispatch.levers, dispatch.changes and eight settings that place a
-  // dispatcher.
+  // Includes dispatch.levers, dispatch.changes (how fast a cluster may change depends on its size), and the
+  // eight that give a dispatcher its place, port and aggregator.
   settings: 200,
 } as const;
 

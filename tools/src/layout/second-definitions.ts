@@ -44,7 +44,11 @@ const RULES: readonly Rule[] = [
   },
   {
     names: /^(mulberry|seeded)/i,
-    places: [`${PRIMITIVES}/seeded.ts`, "packages/runtime/src/random.ts"],
+    places: [
+      `${PRIMITIVES}/seeded.ts`,
+      // Generates the same numbers behind the port of randomness.
+      "packages/runtime/src/random.ts",
+    ],
     use: "seeded of @isochrone/primitives or seededRandom of @isochrone/runtime",
   },
   {
