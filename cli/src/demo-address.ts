@@ -20,12 +20,15 @@ export async function findDemo(command: Command, env: Env, note: (text: string) 
     command.getOptionValueSource(option) === "default" && command.getOptionValue(option) === address;
   const noServer = isUnset("server", DEFAULT_SERVER);
   const noLab = isUnset("lab", DEFAULT_LAB);
-  const isNamed = ["kubeconfig", "context"].some((option) => command.getOptionValue(option) !== undefined);
+  // A named cluster, or one given as a file, is not the embedded one.
+  const isNamed = ["kubeconfig", "context", "cluster"].some(
+    (option) => command.getOptionValue(option) !== undefined,
+  );
   if (isNamed || (!noServer && !noLab)) return;
   const labs = await listLabs(env);
   const set = ({ page, lab }: RunningLab): void => {
     if (noServer) command.setOptionValue("server", page);
-    if (noLab) command.setOptionValue("lab", lab);
+    if (noLab) command.setOptionValue("lab", lab ?? undefined);
   };
   const given = givenLab(command, labs);
   if (given !== undefined) return set(given);
@@ -35,7 +38,8 @@ export async function findDemo(command: Command, env: Env, note: (text: string) 
     return;
   }
   if (await answers(noServer ? DEFAULT_SERVER : DEFAULT_LAB)) return;
-  const running = await runningOf(labs);
+  // Emulator commands need a cluster with controls.
+  const running = await runningOf(noServer ? labs : labs.filter(({ lab }) => lab !== null));
   if (running.length > 1) throw usageError(severalText(running, noServer));
   const [only] = running;
   if (only === undefined) return;
@@ -56,7 +60,7 @@ function givenLab(command: Command, labs: readonly RunningLab[]): RunningLab | u
     const value: unknown = command.getOptionValue(option);
     return command.getOptionValueSource(option) !== "default" && isSame(value, address);
   };
-  return labs.find(({ page, lab }) => isGiven("server", page) || isGiven("lab", lab));
+  return labs.find(({ page, lab }) => isGiven("server", page) || (lab !== null && isGiven("lab", lab)));
 }
 
 /** All loopback names are one machine. */
@@ -74,7 +78,7 @@ async function runningOf(labs: readonly RunningLab[]): Promise<RunningLab[]> {
 
 function severalText(running: readonly RunningLab[], asksServer: boolean): string {
   const option = asksServer ? "--server" : "--lab";
-  const addresses = running.map(({ page, lab }) => (asksServer ? page : lab));
+  const addresses = running.flatMap(({ page, lab }) => (asksServer ? page : (lab ?? [])));
   return `${option} must name one of the embedded clusters that run, got none; give ${option} ${addresses.join(` or ${option} `)}`;
 }
 

@@ -47,6 +47,13 @@ describe("the next step after an error", () => {
     expect(nextStepOf(error)).toBe("give a token by --token-file FILE");
   });
 
+  it("is a kubeconfig, where the cluster's one gives no credentials, whatever its words", () => {
+    const named = (name: string): Error => Object.assign(new Error("some words"), { name });
+    const next = nextStepOf(new Error("the pods can't be read", { cause: named("CredentialsError") }));
+    expect(next).toBe("name the cluster's file by --kubeconfig FILE");
+    expect(nextStepOf(named("StoreError"))).toBeNull();
+  });
+
   it("is none where the error says all", async () => {
     expect(nextStepOf(await errorOf("graph", "--server", await serving(200, {})))).toBeNull();
     expect(nextStepOf(new Error("port 1 is taken"))).toBeNull();

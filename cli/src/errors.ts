@@ -33,10 +33,8 @@ export function nextStepOf(error: unknown): string | null {
   const has = (key: string, ...values: readonly unknown[]): boolean =>
     causes.some((each) => values.includes(Reflect.get(each, key)));
   // Matches by name: importing the classes would load all their clients.
-  if (has("name", "StoreError"))
-    return causes.some(({ message }) => message.includes("gives no credentials"))
-      ? "name the cluster's file by --kubeconfig FILE"
-      : null;
+  if (has("name", "CredentialsError")) return "name the cluster's file by --kubeconfig FILE";
+  if (has("name", "StoreError")) return null;
   if (has("name", "LabClientError") && has("status", UNAUTHORIZED))
     return "run the command as the user that started the demo, or start it again";
   if (has("status", UNAUTHORIZED)) return "give a token by --token-file FILE";

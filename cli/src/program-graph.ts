@@ -46,6 +46,12 @@ export function addGraph(program: Command, print: Print): void {
     .description("explain why a pod is on its node, or where a StreamJob runs and what limits it")
     .argument("<pod>", "name of the pod, of its workload, or of a StreamJob", objectName)
     .addOption(namespace("its namespace").default("default"))
+    .addOption(
+      new Option(
+        "--acts",
+        "list all that was done with it instead: placements, moves, plans and proposals",
+      ).conflicts(["kubeconfig", "context"]),
+    )
     .addOption(kubeconfig("also read the pod from this cluster: its node, or why it is pending"))
     .addOption(context())
     .addOption(server())
@@ -68,6 +74,7 @@ export function addGraph(program: Command, print: Print): void {
     "% explain web-7c9f -n shop",
     "% explain web-7c9f -n shop --kubeconfig ~/.kube/config",
     "% explain web --watch",
+    "% explain web -n shop --acts",
   );
 }
 

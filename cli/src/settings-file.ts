@@ -21,7 +21,7 @@ export function fromSettingsFile<T>(
   } catch (error) {
     const rule =
       error instanceof SettingsError
-        ? `the settings of ${of} are wrong`
+        ? `the settings of ${of}${path === undefined ? "" : ` in ${path}`} are wrong`
         : `--settings must be a readable YAML or JSON file, got ${path}`;
     throw usageError(`${rule}: ${reasonOf(error)}`, { cause: error });
   }

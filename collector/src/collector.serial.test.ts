@@ -1,4 +1,3 @@
-// Many pages at once take more of the machine than tests that run beside others may.
 import { randomBytes } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { afterEach, expect, it } from "vitest";
@@ -21,7 +20,7 @@ it("reads hundreds of pages in every round, some of which hang, answer slowly, o
     (_, response) => {
       response.writeHead(200, { "content-type": "text/plain" });
       const noise = randomBytes(65_536);
-      // As fast as a network: what this process does at its own pace it does instead of reading.
+      // Writes at network speed: time spent here is not spent reading.
       const more = (): void => {
         if (response.destroyed) return;
         response.write(noise);
@@ -36,8 +35,7 @@ it("reads hundreds of pages in every round, some of which hang, answer slowly, o
     ...Array.from({ length: 30 }, (_, index) => bad[index % bad.length]!),
     ...Array.from({ length: 300 }, () => good),
   ]);
-  // Pages that failed twice are left out of a round whole: with a pause of one round chance decides whether
-  // any is.
+  // A page that failed twice skips a whole round, and a pause of one round would leave that to chance.
   const running = await tests.run(targets, { intervalMs: 2_500, timeoutMs: 500, maxBackoffRounds: 4 });
   const read = (): Promise<number> => running.metric(SCRAPES, { result: "ok" });
   const ended = (): Promise<number> => running.metric(ROUNDS, { le: "+Inf" });
@@ -49,8 +47,7 @@ it("reads hundreds of pages in every round, some of which hang, answer slowly, o
   const before = await read();
   const rounds = await ended();
   await running.until(async () => (await read()) >= before + 600);
-  // Two rounds, although a tenth of the pages keeps its connection for as long as it is let; one more where
-  // the machine stood still.
+  // Two rounds, although a tenth of the pages holds its connection; one more if the machine stalled.
   expect((await ended()) - rounds).toBeLessThanOrEqual(3);
   await running.until(async () => (await found()).join() === "300,30");
   await running.until(

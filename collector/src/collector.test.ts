@@ -87,7 +87,6 @@ describe("createCollector", () => {
       await running.until(async () => (await running.metric(failures, { reason })) >= 2);
       const before = running.records.length;
       await running.until(() => running.records.length >= before + 2);
-      // On a busy machine a page may time out too, which is another reason and told once as well.
       const told = running.logger.lines.filter(
         ({ event, fields }) => event === "page not taken" && fields["reason"] === reason,
       );

@@ -31,9 +31,7 @@ interface CollectorDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Shared where several collectors live in one process and registry. */
   readonly metrics?: CollectorMetrics;
-  /** @default reading by HTTP, kubelets as the settings say */
   readonly reader?: PageReader;
 }
 
@@ -48,11 +46,14 @@ const TOPIC_OF: Readonly<Record<TargetKind, string>> = {
   agent: TOPICS.traffic,
 };
 const CLOSE_DEADLINE_MS = 2_000;
+const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+const MAX_SAMPLES_PER_PAGE = 50_000;
+/** Bounds what one pod can cause. */
+const MAX_SERIES_PER_POD = 5_000;
+/** Bytes that the last values of all pages take. */
+const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 
-/**
- * A collector: scrapes its node's pages on a fixed beat and publishes them as OTLP. One slow or hostile page
- * delays no other.
- */
+/** Scrapes the node's pages at a fixed interval and publishes OTLP. No page delays others. */
 export function createCollector(
   config: CollectorConfig,
   dependencies: CollectorDependencies,
@@ -77,7 +78,7 @@ class Collector {
     const { clock, random, logger } = deps;
     this.#config = config;
     this.#deps = deps;
-    const { maxKeptBytes: maxBytes, reduce } = config;
+    const { maxKeptBytes: maxBytes = MAX_KEPT_BYTES, reduce } = config;
     const seed = (): number => Math.floor(random.next() * 2 ** 32);
     this.#memories = new TargetMemories({ maxBytes, reduce, seed });
     this.#metrics = deps.metrics ?? createCollectorMetrics(deps.registry);
@@ -137,10 +138,7 @@ class Collector {
     await this.#beat.stop();
   }
 
-  /**
-   * The beat begins at a random point of the interval: collectors that were started together don't scrape
-   * together.
-   */
+  /** Starts at a random point of the interval, so that collectors started together spread out. */
   async #begin(): Promise<void> {
     const { clock, random } = this.#deps;
     await pause(clock, random.next() * this.#config.intervalMs, this.#stopping.signal);
@@ -156,7 +154,7 @@ class Collector {
     this.#gauges.set(this.#metrics.catchingUp, {}, isCatchingUp ? 1 : 0);
   }
 
-  /** The trace that begins here ends in the aggregator's graph. */
+  /** This trace continues into the aggregator's graph. */
   #scrape(target: Target, timeoutMs: number, signal: AbortSignal): Promise<ScrapeEnd> {
     const attributes = { "isochrone.target.kind": target.kind, "isochrone.target.instance": target.instance };
     return withSpan("scrape", attributes, () => this.#scrapePage(target, timeoutMs, signal));
@@ -165,7 +163,7 @@ class Collector {
   async #scrapePage(target: Target, timeoutMs: number, signal: AbortSignal): Promise<ScrapeEnd> {
     const { kind, instance, pod } = target;
     const { clock } = this.#deps;
-    const { maxPageBytes, maxSamplesPerPage, maxSeriesPerPod, node } = this.#config;
+    const { maxPageBytes = MAX_PAGE_BYTES, maxSamplesPerPage = MAX_SAMPLES_PER_PAGE, node } = this.#config;
     const begunMs = clock.monotonic();
     const page = new MeasuredReader(this.#reader);
     const resource = {
@@ -183,7 +181,7 @@ class Collector {
       const result = await scrape(
         page,
         request,
-        { timeoutMs, maxPageBytes, maxSamplesPerPage, maxSeriesPerPod },
+        { timeoutMs, maxPageBytes, maxSamplesPerPage, maxSeriesPerPod: MAX_SERIES_PER_POD },
         signal,
       );
       this.#publish(target, result);
@@ -234,7 +232,6 @@ class Collector {
   #failed(target: Target, error: unknown): void {
     const { kind, instance } = target;
     const reason = error instanceof ScrapeError ? error.code : "connect";
-    // Its buffers go on holding what they grew to.
     if (reason === "namespace_share") this.#memories.forget(target);
     this.#metrics.scrapes.inc({ kind, result: "failed" });
     this.#metrics.failures.inc({ kind, reason });
@@ -242,7 +239,6 @@ class Collector {
   }
 }
 
-/** Counts what one page has given, whether it was taken in the end or not. */
 class MeasuredReader implements PageReader {
   readonly #reader: PageReader;
   bytes = 0;

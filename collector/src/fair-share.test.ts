@@ -37,7 +37,6 @@ describe("FairQueue", () => {
     const queue = new FairQueue([...pages("evil", 100), ...pages("shop", 3)], 1_000_000);
     const first = [1, 2, 3, 4].map(() => queue.next(ANY)!);
     expect(names(first)).toEqual(["evil/0", "shop/0", "evil/1", "shop/1"]);
-    // Those of evil hang: all that gets free is for shop, as long as it has pages.
     queue.ended(first[1]!, 10);
     expect(queue.next(ANY)!.instance).toBe("shop/2");
     queue.ended(first[3]!, 10);

@@ -1,8 +1,7 @@
-// Pages of many namespaces through one collector: none of them, however many or slow pages it has, keeps
-// another's waiting.
+// Fair queueing of pages by namespace: no namespace delays another with many or slow pages.
 import type { Target } from "./ports/ports.ts";
 
-/** Pages that an operator named, or that belong to the node, count as one namespace's, and go first. */
+/** Pages named by an operator or belonging to the node count as one namespace, which goes first. */
 const OPERATOR = "";
 
 interface Share {
@@ -11,10 +10,7 @@ interface Share {
   bytes: number;
 }
 
-/**
- * The first `count` of the targets, taken from namespaces in turn; the operator's come first. In the given
- * order otherwise.
- */
+/** The first `count` targets in turns of namespaces, the operator's first; otherwise in the given order. */
 export function fairFirst(targets: readonly Target[], count: number): Target[] {
   if (targets.length <= count) return [...targets];
   const turns = new Map<string, number>();
@@ -34,15 +30,13 @@ export function fairFirst(targets: readonly Target[], count: number): Target[] {
 }
 
 /**
- * What is read next in a round: a page of a namespace that has read less than an equal share of the bytes,
- * among these of the one that has the fewest pages under way. So slow and large pages wait for those of
- * others, and use all that is left over.
+ * Chooses the next page of a round: from namespaces below an equal share of bytes, the one with the fewest
+ * pages in flight. Work-conserving.
  */
 export class FairQueue {
   readonly #shares = new Map<string, Share>();
   readonly #bytesEach: number;
 
-  /** @param maxBytes of all pages of the round */
   constructor(targets: readonly Target[], maxBytes: number) {
     for (const target of targets) {
       const { namespace = OPERATOR } = target;
@@ -54,8 +48,8 @@ export class FairQueue {
   }
 
   /**
-   * Undefined: nothing waits.
-   * @param prefers pages that are taken before others, but not before another namespace has had its bytes
+   * Undefined if nothing waits.
+   * @param prefers pages to take first, but not before another namespace's fair share
    */
   next(prefers: (target: Target) => boolean): Target | undefined {
     const shares = this.#inTurn();
@@ -69,7 +63,6 @@ export class FairQueue {
     return taken(first, 0);
   }
 
-  /** A page that `next` gave was read, or left out. */
   ended({ namespace = OPERATOR }: Target, bytes: number): void {
     const share = this.#shares.get(namespace);
     if (share === undefined) return;

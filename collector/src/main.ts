@@ -1,4 +1,3 @@
-// The collector's process.
 import { openPublisher } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server";
@@ -12,6 +11,9 @@ import { createPages } from "./pages.ts";
 import { createPrometheusCollector } from "./prometheus/prometheus-collector.ts";
 import { collectorSettings } from "./settings.ts";
 import { collectorSpeaker } from "./speaker.ts";
+
+/** The chart writes its value `outside` there. Without it, no address counts as outside of the cluster. */
+const OUTSIDE_FILE = "/etc/isochrone/config/outside.yaml";
 
 await serviceMain({
   name: "collector",
@@ -40,7 +42,7 @@ await serviceMain({
       const collector = createConnectionCollector(config, {
         ...surroundings,
         bus,
-        outside: checkedFileIfAny(config.outsideFile, "outside", readOutside),
+        outside: checkedFileIfAny(OUTSIDE_FILE, "outside", readOutside),
       });
       return [...carrying, { name: "collector", service: collector }];
     }

@@ -1,24 +1,18 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Why a page was not read in a round. Metric label `reason` of isochrone_collector_skipped_total. */
+/** Metric label `reason` of isochrone_collector_skipped_total. */
 const SKIP_REASONS = [
-  /** It kept failing, and is tried less often. */
+  /** Repeated failures: tried less often. */
   "backoff",
-  /** The round had no time left for it. */
   "round_time",
-  /** The round had read its bytes. */
+  /** The round's byte limit is reached. */
   "round_bytes",
-  /** There are more pages than collector.maxTargets. */
   "too_many_targets",
-  /** Another page has the same name. */
   "duplicate",
 ] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/**
- * The collector's own metrics; labels are kinds, roles and reasons, never targets, so that their number stays
- * small.
- */
+/** Labels are kinds, roles and reasons, never targets, so that series stay few. */
 export interface CollectorMetrics {
   readonly scrapes: Counter<"kind" | "result">;
   readonly failures: Counter<"kind" | "reason">;
@@ -182,7 +176,7 @@ function publishMetrics(registry: Registry) {
   } as const;
 }
 
-/** One collector's share of gauges that several collectors of a process add up in. */
+/** One collector's share of gauges that several collectors of a process sum up in. */
 export class GaugeShare {
   readonly #shares = new Map<
     Gauge,
@@ -197,7 +191,6 @@ export class GaugeShare {
     shares.set(key, { labels, value });
   }
 
-  /** Takes it back. */
   clear(): void {
     for (const [gauge, shares] of this.#shares)
       for (const { labels, value } of shares.values()) gauge.dec(labels, value);

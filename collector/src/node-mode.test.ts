@@ -1,7 +1,7 @@
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import { loadSettings, seededRandom } from "@isochrone/runtime";
-import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
+import { seededRandom } from "@isochrone/runtime";
+import { configWith, ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { describe, expect, it, vi } from "vitest";
 import { nodeTargets } from "./node-mode.ts";
 import { collectorSettings, type CollectorConfig } from "./settings.ts";
@@ -10,7 +10,7 @@ import { injectedPod, node, ztunnelPod } from "./testing/pods.ts";
 const clock = new ManualClock();
 const surroundings = { clock, random: seededRandom(1), logger: new MemoryLogger() };
 const configOf = (collector: Partial<CollectorConfig>): CollectorConfig =>
-  loadSettings([collectorSettings], { env: {}, file: { collector: { node: "n1", ...collector } } }).collector;
+  configWith(collectorSettings, { node: "n1", ...collector });
 
 async function urlsOf(settings: Partial<CollectorConfig>, store: ClusterStore | null): Promise<string[]> {
   const { targets, parts } = nodeTargets(configOf(settings), { ...surroundings, store });

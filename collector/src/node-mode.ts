@@ -1,24 +1,23 @@
-// Which pages a collector of a node reads, and how it speaks to the kubelet.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import { ClusterTargets, type DiscoveryOptions } from "./adapters/cluster-targets.ts";
 import { KubeletAccess } from "./adapters/kubelet-access.ts";
 import { joinTargets, staticTargets } from "./adapters/static-targets.ts";
-import { kubeletTargets, type KubeletOptions } from "./discovery/kubelet.ts";
+import { kubeletTargets, type KubeletOptions, type KubeletPage } from "./discovery/kubelet.ts";
 import { podTargetRule } from "./discovery/pod-targets.ts";
 import type { TargetSource } from "./ports/ports.ts";
 import type { CollectorConfig } from "./settings.ts";
 
 interface NodeTargetsDependencies {
-  /**
-   * Null: no access to the API server. Then pods' pages are not found, and the kubelet's only by
-   * collector.nodeAddress.
-   */
+  /** Null: no API server, so no discovery of pods, and the kubelet only by collector.nodeAddress. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
+
+/** The second page is only read while the first fails. */
+const KUBELET_PAGES: readonly KubeletPage[] = ["cadvisor", "resource"];
 
 /**
  * The targets that the settings name and let discover. Throws RangeError naming the entry that can't be read.
@@ -28,7 +27,7 @@ export function nodeTargets(
   { store, ...surroundings }: NodeTargetsDependencies,
 ): { readonly targets: TargetSource; readonly parts: readonly Part[] } {
   const { node, nodeAddress, kubeletPort } = config;
-  const kubelet = { pages: config.kubeletPages };
+  const kubelet = { pages: config.kubeletPages ?? KUBELET_PAGES };
   const sources: TargetSource[] = [staticTargets(config.staticTargets)];
   if (nodeAddress !== "") {
     const known = kubeletTargets(node, nodeAddress, kubeletPort, kubelet);
@@ -42,7 +41,6 @@ export function nodeTargets(
   return { targets: joinTargets(sources), parts: [discovery] };
 }
 
-/** How kubelets are spoken to. Says so where it is not safe. */
 export function kubeletAccess(config: CollectorConfig, logger: Logger): KubeletAccess {
   const { kubeletCaFile, kubeletTokenFile, kubeletServerName, kubeletInsecureSkipVerify } = config;
   if (kubeletInsecureSkipVerify)
@@ -73,13 +71,12 @@ function discoveryOptions(config: CollectorConfig, kubelet: KubeletOptions | nul
   };
 }
 
-/** An API server that is away must not keep the pages from being read that are known without it. */
+/** Pages known without the API server must be read while it is unavailable. */
 function inBackground(cluster: ClusterTargets, logger: Logger): Part["service"] {
   return {
     start() {
       void cluster.start().then(
         () => logger.info("pages of pods are found"),
-        // Stopped before.
         () => undefined,
       );
     },

@@ -3,7 +3,6 @@ import { createPages as createHttpPages } from "@isochrone/runtime/pages";
 import type { Registry } from "prom-client";
 import type { CollectorConfig } from "./settings.ts";
 
-/** The collector's own /metrics, /healthz and /readyz. */
 export function createPages(
   { host, port }: CollectorConfig,
   { logger, registry }: { readonly logger: Logger; readonly registry: Registry },

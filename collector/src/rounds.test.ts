@@ -1,5 +1,5 @@
-import { createRegistry, loadSettings } from "@isochrone/runtime";
-import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
+import { createRegistry } from "@isochrone/runtime";
+import { configWith, ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { createCollectorMetrics } from "./metrics.ts";
 import type { Target } from "./ports/ports.ts";
@@ -7,7 +7,7 @@ import { Rounds } from "./rounds.ts";
 import { collectorSettings, type CollectorConfig } from "./settings.ts";
 
 const configOf = (collector: Partial<CollectorConfig>): CollectorConfig =>
-  loadSettings([collectorSettings], { env: {}, file: { collector: { node: "n1", ...collector } } }).collector;
+  configWith(collectorSettings, { node: "n1", ...collector });
 
 interface Page {
   readonly takesMs?: number;
@@ -17,7 +17,6 @@ interface Page {
   readonly more?: Partial<Target>;
 }
 
-/** Pages that take their time on a clock that is moved by hand. */
 function roundsOver(pages: Record<string, Page>, settings: Partial<CollectorConfig> = {}) {
   const clock = new ManualClock();
   const registry = createRegistry();
@@ -97,7 +96,7 @@ describe("Rounds", () => {
       const startMs = read[begin]!.atMs;
       const good = read.slice(begin).filter(({ instance }) => instance.startsWith("p"));
       expect(good.map(({ instance }) => instance).toSorted()).toEqual(Object.keys(named(10)));
-      // Two of the four workers take ten pages of 10 ms each.
+      // Two of the four workers read ten pages of 10 ms each.
       expect(Math.max(...good.map(({ atMs }) => atMs)) - startMs).toBeLessThanOrEqual(50);
     }
   });
@@ -147,7 +146,6 @@ describe("Rounds", () => {
     expect(await value("isochrone_collector_targets_up", { kind: "resource" })).toBe(0);
     expect(await run()).toContain("spare");
     expect(await value(SKIPPED, { kind: "istio", reason: "backoff" })).toBe(1);
-    // Nothing is said of what this node doesn't have.
     expect((await metrics.targets.get()).values).toHaveLength(4);
     rounds.close();
     expect(await value("isochrone_collector_targets", { kind: "istio", role: "sidecar" })).toBe(0);

@@ -5,6 +5,15 @@ import type { Target, TargetKind, TargetRole, TargetSource } from "./ports/ports
 import { ScrapePlan, type ScrapeOutcome } from "./scrape-plan.ts";
 import type { CollectorConfig } from "./settings.ts";
 
+/** Pages that a round reads. */
+const MAX_TARGETS = 1_000;
+/** A failing page is tried at least once in so many rounds. */
+const MAX_BACKOFF_ROUNDS = 8;
+/** Bytes that all pages of a round have together. */
+const MAX_ROUND_BYTES = 128 * 1024 * 1024;
+/** Pages that are read at a time. */
+const CONCURRENCY = 16;
+
 /** How a scrape ended; null: it was broken off because the collector stops. */
 export type ScrapeEnd = { readonly outcome: ScrapeOutcome; readonly bytes: number } | null;
 
@@ -15,13 +24,12 @@ interface RoundsOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: CollectorMetrics;
-  /** Reads one page within its time. Never rejects. */
   readonly scrape: (target: Target, timeoutMs: number, signal: AbortSignal) => Promise<ScrapeEnd>;
 }
 
 /**
- * One round after the other over all pages, each within bounds of time, bytes and concurrency. A round ends
- * within its interval: no page is begun that could not be finished by then.
+ * Reads all due pages in rounds bounded in time, bytes and concurrency. A round ends within its interval: it
+ * starts no page that couldn't finish.
  */
 export class Rounds {
   readonly #options: RoundsOptions;
@@ -30,12 +38,12 @@ export class Rounds {
   readonly #seen = new Map<string, { readonly kind: TargetKind; readonly role: TargetRole }>();
 
   constructor(options: RoundsOptions) {
-    const { intervalMs, maxBackoffRounds, maxTargets } = options.config;
+    const { intervalMs, maxBackoffRounds = MAX_BACKOFF_ROUNDS } = options.config;
     this.#options = options;
-    this.#plan = new ScrapePlan({ intervalMs, maxBackoffRounds, maxTargets, random: options.random });
+    const { random } = options;
+    this.#plan = new ScrapePlan({ intervalMs, maxBackoffRounds, maxTargets: MAX_TARGETS, random });
   }
 
-  /** Reads every page that is due. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, metrics, source } = this.#options;
     const begunMs = clock.monotonic();
@@ -43,7 +51,7 @@ export class Rounds {
     const { due, skipped } = this.#plan.round(targets, begunMs);
     for (const { target, reason } of skipped) this.#skip(target, reason);
     const spent = { begunMs, bytes: 0 };
-    const queue = new FairQueue(due, this.#options.config.maxRoundBytes);
+    const queue = new FairQueue(due, this.#maxBytes);
     const workers = this.#lanes(due.length).map(async (prefers) => {
       for (let target = queue.next(prefers); target !== undefined; target = queue.next(prefers)) {
         if (signal.aborted) return;
@@ -55,17 +63,21 @@ export class Rounds {
     this.#count(targets);
   }
 
+  get #maxBytes(): number {
+    return this.#options.config.maxRoundBytes ?? MAX_ROUND_BYTES;
+  }
+
   /** Takes its share out of the gauges. */
   close(): void {
     this.#gauges.clear();
   }
 
   /**
-   * What each worker prefers. Every other one takes pages that answered last time, the rest those that are
-   * new or failed: neither can keep the other waiting.
+   * Preference of each worker: alternately pages that answered last time, and new or failed ones, so that
+   * neither group starves.
    */
   #lanes(due: number): ((target: Target) => boolean)[] {
-    const { concurrency } = this.#options.config;
+    const { concurrency = CONCURRENCY } = this.#options.config;
     const isProven = (target: Target): boolean => this.#plan.isUp(target) === true;
     if (concurrency === 1) return [() => true];
     return Array.from({ length: Math.min(concurrency, due) }, (_, index) =>
@@ -73,7 +85,6 @@ export class Rounds {
     );
   }
 
-  /** @returns the bytes that were read */
   async #read(
     target: Target,
     spent: { readonly begunMs: number; bytes: number },
@@ -82,7 +93,7 @@ export class Rounds {
     const { clock, config, scrape } = this.#options;
     const nowMs = clock.monotonic();
     const timeoutMs = config.timeoutMs;
-    if (spent.bytes >= config.maxRoundBytes) return this.#skip(target, "round_bytes");
+    if (spent.bytes >= this.#maxBytes) return this.#skip(target, "round_bytes");
     if (nowMs - spent.begunMs + timeoutMs > config.intervalMs) return this.#skip(target, "round_time");
     const end = await scrape(target, timeoutMs, signal);
     if (end === null) return 0;
@@ -98,7 +109,6 @@ export class Rounds {
     return 0;
   }
 
-  /** Only kinds and roles that were seen: a node has few of them, and a cluster many nodes. */
   #count(targets: readonly Target[]): void {
     const { metrics } = this.#options;
     for (const { kind, role = "static" } of targets) this.#seen.set(`${kind} ${role}`, { kind, role });

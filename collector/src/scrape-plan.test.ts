@@ -18,7 +18,6 @@ const planOf = (options: { maxBackoffRounds?: number; maxTargets?: number } = {}
     ...options,
   });
 
-/** The rounds (by number) in which a target is read that ends as `ok` says. */
 function roundsOf(
   plan: ScrapePlan,
   subject: Target,

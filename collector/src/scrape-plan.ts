@@ -4,40 +4,36 @@ import type { SkipReason } from "./metrics.ts";
 import type { Target } from "./ports/ports.ts";
 
 interface ScrapePlanOptions {
-  /** Of the rounds. */
   readonly intervalMs: number;
-  /** A failing page is tried at least once in so many. */
+  /** Longest pause of a failing page, in rounds. */
   readonly maxBackoffRounds: number;
   readonly maxTargets: number;
   readonly random: Random;
 }
 
-/** After so many rounds in a row without a whole page another one stands in. */
+/** After this many rounds without a whole page, another page stands in. */
 export const STAND_IN_AFTER = 3;
 
-/** "incomplete": the page was read and lacks something that it should tell. */
+/** "incomplete": read, but lacking something. */
 export type ScrapeOutcome = "whole" | "incomplete" | "failed";
 
 interface Standing {
-  /** In a row. */
   failures: number;
-  /** Scrapes in a row that failed or gave a page that lacks something. */
+  /** Consecutive scrapes that failed or were incomplete. */
   missed: number;
-  /** Null before the first scrape. */
   up: boolean | null;
   lastBegunMs: number;
   dueMs: number;
 }
 
-/** A target that is left out of a round, and why. */
 interface Skipped {
   readonly target: Target;
   readonly reason: SkipReason;
 }
 
 /**
- * Decides what each round reads, and in which order: those go first that waited longest, and pages that
- * failed come after all others; between namespaces FairQueue decides. Times are the monotonic clock's.
+ * Chooses each round's pages and their order: longest wait first, failed pages last; FairQueue arbitrates
+ * between namespaces. Times are monotonic.
  */
 export class ScrapePlan {
   readonly #options: ScrapePlanOptions;
@@ -55,7 +51,7 @@ export class ScrapePlan {
     };
   }
 
-  /** What is due now, and what is not read though it is there. Forgets targets that have gone. */
+  /** Splits targets into due and skipped ones. Forgets targets that are gone. */
   round(targets: readonly Target[], nowMs: number): { readonly due: Target[]; readonly skipped: Skipped[] } {
     const { wanted, skipped } = this.#wanted(targets);
     const known = new Set(wanted.map(({ instance }) => instance));
@@ -64,7 +60,6 @@ export class ScrapePlan {
     for (const target of wanted) {
       if (this.#standsBy(target)) continue;
       const { dueMs, failures } = this.#standing(target);
-      // Rounds come with some jitter; the nearest counts.
       if (dueMs - this.#options.intervalMs / 2 <= nowMs) due.push(target);
       else if (failures > 0) skipped.push({ target, reason: "backoff" });
     }
@@ -72,8 +67,8 @@ export class ScrapePlan {
   }
 
   /**
-   * Says how a scrape ended. The first failure is tried again in the next round; further ones are tried ever
-   * less often. A page that lacks something is read on.
+   * Records an outcome. After a first failure the page is retried in the next round, then with growing
+   * pauses. Incomplete pages are read as usual.
    */
   ended(target: Target, begunMs: number, outcome: ScrapeOutcome): void {
     const standing = this.#standing(target);
@@ -87,12 +82,10 @@ export class ScrapePlan {
     standing.dueMs = begunMs + Math.max(this.#options.intervalMs, backoffMs);
   }
 
-  /** Null before the first scrape, and for targets that are unknown. */
   isUp({ instance }: Target): boolean | null {
     return this.#standings.get(instance)?.up ?? null;
   }
 
-  /** Whether the page was read last without all that it should tell. */
   isIncomplete({ instance }: Target): boolean {
     const standing = this.#standings.get(instance);
     return standing?.up === true && standing.missed > 0;

@@ -14,16 +14,43 @@ import {
 } from "@isochrone/runtime";
 import { STATIC_TARGET, staticTargetsRule } from "./adapters/static-targets.ts";
 import type { KubeletPage } from "./discovery/kubelet.ts";
+import type { BufferBounds } from "./domain/buffer-limits.ts";
 import { POD_TARGET } from "./discovery/pod-targets.ts";
 import { ACCOUNT } from "./discovery/trusted.ts";
 import { TARGET_KINDS } from "./ports/ports.ts";
-import { prometheusFields, prometheusRules } from "./prometheus/settings.ts";
+import { prometheusFields, prometheusRules, type PrometheusBounds } from "./prometheus/settings.ts";
 import { trustFields } from "./trust-settings.ts";
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Pages of a kubelet that tell the usage of its pods. */
-const KUBELET_PAGES = ["cadvisor", "resource"] as const;
+/** Names that were settings of the collector once. */
+const RETIRED = [
+  "bufferBytes",
+  "bufferMaxAgeMs",
+  "catchUpRecordsPerSecond",
+  "concurrency",
+  "extraFamilies",
+  "kubeletIntervalMs",
+  "kubeletPages",
+  "kubeletTimeoutMs",
+  "maxBackoffRounds",
+  "maxKeptBytes",
+  "maxPageBytes",
+  "maxRoundBytes",
+  "maxSamplesPerPage",
+  "maxSeriesPerPod",
+  "maxTargets",
+  "outsideFile",
+  "prometheusCatchUpMs",
+  "prometheusCluster",
+  "prometheusClusterLabel",
+  "prometheusMaxResponseBytes",
+  "prometheusMaxSeries",
+  "prometheusServiceGraphs",
+  "prometheusTimeoutMs",
+  "prometheusUsageMatchers",
+  "sidecarPage",
+];
 /** What discovery looks for beside the kubelet. */
 const DISCOVERABLE = ["istio", "linkerd", "hubble"] as const;
 
@@ -52,20 +79,7 @@ export const collectorSettings = section(
       ({ intervalMs }: { readonly intervalMs: number }) => Math.min(5_000, intervalMs / 2),
       "It is half of collector.intervalMs, at most five seconds.",
     ),
-    maxPageBytes: constant(16 * 1024 * 1024, "It is a bound for memory."),
-    maxRoundBytes: constant(128 * 1024 * 1024, "It is a bound for memory."),
-    maxSamplesPerPage: constant(50_000, "It is a bound for memory."),
-    maxSeriesPerPod: constant(5_000, "It is a bound for what one pod can cause."),
-    maxKeptBytes: constant(64 * 1024 * 1024, "It is a bound for memory."),
-    extraFamilies: constant(null, "Isochrone reads no such metrics."),
     reduce: constant(true, "Without it, records are larger and the graphs are the same."),
-    maxTargets: constant(1_000, "It is a bound for the work of a round."),
-    maxBackoffRounds: constant(8, "No documented case changes this default."),
-    concurrency: constant(16, "It is a bound for connections at a time."),
-    outsideFile: constant(
-      "/etc/isochrone/config/outside.yaml",
-      "The chart puts its value outside there; without such a file nothing is known to be outside of the cluster.",
-    ),
     staticTargets: list({
       default: [],
       pattern: STATIC_TARGET,
@@ -86,7 +100,6 @@ export const collectorSettings = section(
       patternRule: "must hold only istio, linkerd and hubble",
       description: "Pages of pods that are found by themselves; none: an empty list.",
     }),
-    sidecarPage: constant(null, "Envoy's own page has no rows of the application."),
     proxyAccounts: list({
       default: ["*/*"],
       pattern: ACCOUNT,
@@ -114,12 +127,6 @@ export const collectorSettings = section(
       max: 65_535,
       description: "Port of the kubelet at collector.nodeAddress.",
     }),
-    kubeletPages: constant<readonly KubeletPage[]>(
-      KUBELET_PAGES,
-      "The second page is only read while the first fails.",
-    ),
-    kubeletIntervalMs: constant(null, "collector.intervalMs is the one interval."),
-    kubeletTimeoutMs: constant(null, "The time for a page follows from collector.intervalMs."),
     kubeletCaFile: text({
       default: `${SERVICE_ACCOUNT}/ca.crt`,
       minLength: 0,
@@ -143,9 +150,6 @@ export const collectorSettings = section(
         "Believe any certificate of a kubelet. Whoever answers at its address then gets the token; for clusters whose kubelets sign their own.",
     }),
     ...AGGREGATOR_CLIENT_SETTINGS,
-    bufferBytes: constant(8 * 1024 * 1024, "Older records are dropped anyway."),
-    bufferMaxAgeMs: constant(300_000, "The aggregator's window has passed older records."),
-    catchUpRecordsPerSecond: constant(5, "It bounds the load of many collectors that catch up together."),
     host: text({
       default: "0.0.0.0",
       description: "Address of the collector's own /metrics, /healthz and /readyz.",
@@ -154,6 +158,7 @@ export const collectorSettings = section(
     ...prometheusFields,
   },
   {
+    retired: RETIRED,
     rules: [
       aggregatorClientRule("collector"),
       ({ staticTargets }) => staticTargetsRule(staticTargets),
@@ -169,4 +174,18 @@ export const collectorSettings = section(
   },
 );
 
-export type CollectorConfig = SettingsOf<typeof collectorSettings>;
+/** Bounds that have their value where they are used. Tests pass smaller ones. */
+interface CollectorBounds {
+  readonly concurrency?: number;
+  readonly kubeletPages?: readonly KubeletPage[];
+  readonly maxBackoffRounds?: number;
+  readonly maxKeptBytes?: number;
+  readonly maxPageBytes?: number;
+  readonly maxRoundBytes?: number;
+  readonly maxSamplesPerPage?: number;
+}
+
+export type CollectorConfig = SettingsOf<typeof collectorSettings> &
+  CollectorBounds &
+  BufferBounds &
+  PrometheusBounds;

@@ -14,7 +14,6 @@ const target = (instance: string, more: Partial<Target> = {}): Target => ({
 const memories = (): TargetMemories =>
   new TargetMemories({ maxBytes: MAX_BYTES, reduce: true, seed: () => 1 });
 
-/** A page of so many rows of about a kilobyte. */
 const rows = (count: number): string =>
   Array.from(
     { length: count },

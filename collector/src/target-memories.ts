@@ -2,25 +2,20 @@ import { TargetMemory } from "./domain/target-memory.ts";
 import type { Target } from "./ports/ports.ts";
 
 interface TargetMemoriesOptions {
-  /** Of pages that belong to namespaces, all together. */
   readonly maxBytes: number;
   readonly reduce: boolean;
-  /** 32 random bits. */
   readonly seed: () => number;
 }
 
 interface Entry {
   readonly memory: TargetMemory;
-  /** Undefined: the operator's own, which are not bounded together. */
+  /** Undefined: the operator's, which aren't bounded together. */
   readonly namespace: string | undefined;
-  /** Whose rows the memory holds: a pod of the same name may be another workload's. */
+  /** Scope of the rows: a pod of the same name may belong to another workload. */
   readonly scope: string;
 }
 
-/**
- * What is remembered of all targets. Beyond the bound the namespaces give way that hold more than an equal
- * share of it.
- */
+/** State of all targets. Beyond the bound, namespaces above an equal share lose theirs. */
 export class TargetMemories {
   readonly #options: TargetMemoriesOptions;
   readonly #entries = new Map<string, Entry>();
@@ -42,7 +37,7 @@ export class TargetMemories {
     return memory;
   }
 
-  /** False when the page's namespace holds more than its share, and all together more than there is. */
+  /** False if the namespace exceeds its share and the total exceeds the bound. */
   hasRoom({ namespace }: Target): boolean {
     if (namespace === undefined) return true;
     let total = 0;
@@ -63,7 +58,6 @@ export class TargetMemories {
     this.#entries.delete(instance);
   }
 
-  /** Forgets all but these. */
   retain(targets: readonly Target[]): void {
     const known = new Set(targets.map(({ instance }) => instance));
     for (const instance of this.#entries.keys()) if (!known.has(instance)) this.#entries.delete(instance);

@@ -1,7 +1,7 @@
 import { list } from "@isochrone/runtime";
 import { OBJECT, SERVED } from "./discovery/trusted.ts";
 
-/** Rows of the collector's section that say who may tell of others; they count in every mode. */
+/** Settings on who may report about others; they apply in every mode. */
 export const trustFields = {
   waypointServes: list({
     default: [],

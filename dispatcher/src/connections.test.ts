@@ -1,4 +1,4 @@
-// Connections to endpoints that end regularly: no request fails that an endpoint can't have begun with.
+// Endpoints that close connections regularly: no request fails that an endpoint can't have started.
 import { once } from "node:events";
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttp2, type Http2Server, type ServerHttp2Stream } from "node:http2";
@@ -18,14 +18,12 @@ async function started(appProtocol?: string): Promise<void> {
 
 const retries = (): Promise<readonly object[]> => rig.metric("retries_total");
 
-/** Share of failures of the only endpoint, as the newest decision saw it. */
 async function failureShare(): Promise<number | undefined> {
   await ask(rig.port);
   return rig.dispatcher.decisions(null, 1)[0]?.tries[0]?.failureShare;
 }
 
 describe("an HTTP/1.1 endpoint that ends a kept connection as the next request comes", () => {
-  /** Requests that arrived, by method; each connection serves one and ends with the second. */
   let arrived: string[] = [];
 
   async function closing(endpoints = 1): Promise<void> {
@@ -42,7 +40,6 @@ describe("an HTTP/1.1 endpoint that ends a kept connection as the next request c
     await known(rig, endpoints);
   }
 
-  /** Idle connections, so that the next requests meet one. */
   const warm = (connections: number): Promise<unknown> =>
     Promise.all(Array.from({ length: connections }, () => ask(rig.port)));
 
@@ -105,7 +102,7 @@ test("a POST whose kept connection has ended goes over another one, its body who
       "POST / HTTP/1.1\r\nhost: web.shop\r\ntransfer-encoding: chunked\r\n\r\n5\r\nfirst\r\n" +
         (isWhole ? "0\r\n\r\n" : ""),
     );
-    // The kernel holds the request and the end of its kept connection before the dispatcher reads either.
+    // The kernel then holds request and connection end before the dispatcher reads either.
     for (const socket of kept) socket.destroy();
     kept.clear();
     if (!isWhole) setImmediate(() => client.write("6\r\nsecond\r\n0\r\n\r\n"));
@@ -152,7 +149,6 @@ describe("an HTTP/2 endpoint, the only one,", () => {
         http2Server((stream) => {
           const { id = 1, session } = stream;
           if (++streams % 10 !== 5) return answers(stream);
-          // Names the stream before this one as the last that it has begun with.
           session?.goaway(code, Math.max(0, id - 2));
           return undefined;
         }),
@@ -204,7 +200,6 @@ describe("an HTTP/2 endpoint, the only one,", () => {
       socket.on("data", (data) => {
         if (isGreeted) return;
         before.push(data);
-        // The dispatcher would send its request in these turns.
         setImmediate(() =>
           setImmediate(() => {
             isGreeted = true;
@@ -227,7 +222,6 @@ const FRAME_HEAD_BYTES = 9;
 const HEADERS = 1;
 const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 
-/** Types of the frames that a client has sent. */
 function frameTypes(bytes: Buffer): number[] {
   const types: number[] = [];
   for (let at = PREFACE_BYTES; at < bytes.length; at += FRAME_HEAD_BYTES + bytes.readUIntBE(at, 3))

@@ -1,22 +1,16 @@
-// Some of the decisions, as many as a person reads, with what decided.
 import { TokenBucket } from "@isochrone/primitives";
 import type { Clock } from "@isochrone/runtime";
 import type { DeadlineSource } from "./domain/deadline-left.ts";
 import type { Outcome, Policy, RefusalReason } from "./ports/ports.ts";
 
-/** A request and what became of it. Durations in milliseconds. */
 export interface DispatchRecord {
-  /** RFC 3339. */
   at: string;
   readonly service: string;
-  /** What chose last; null: nobody did. */
   readonly policy: Policy | null;
   readonly leftMs: number | null;
   readonly deadlineFrom: DeadlineSource | null;
-  /** How long such a request takes without waiting; null: not known yet. */
   readonly workMs: number | null;
   readonly endpoints: number;
-  /** Each try, the last last. */
   readonly tries: readonly Try[];
   outcome: Outcome;
   reason: RefusalReason | null;
@@ -24,18 +18,16 @@ export interface DispatchRecord {
   tookMs: number | null;
 }
 
-/** An endpoint that was chosen, and why. */
 export interface Try {
   readonly endpoint: string;
   readonly node: string | null;
   readonly zone: string | null;
-  /** Probability to be in time; null: it was not weighed. */
+  /** Probability of being in time; null if not weighed. */
   readonly inTime: number | null;
   readonly waitMs: number;
   readonly roundTripMs: number;
   readonly inFlight: number;
   readonly failureShare: number;
-  /** Why there was another; null: it answered. */
   readonly fault: string | null;
 }
 
@@ -52,7 +44,6 @@ export class DecisionLog {
     this.#bucket = new TokenBucket(RATE, clock.monotonic());
   }
 
-  /** Whether the next request is one of the sample. */
   takes(): boolean {
     return this.#bucket.take(this.#clock.monotonic());
   }
@@ -62,7 +53,6 @@ export class DecisionLog {
     if (this.#records.length > 2 * MAX_RECORDS) this.#records = this.#records.slice(-MAX_RECORDS);
   }
 
-  /** The newest first. */
   list(service: string | null, limit: number): DispatchRecord[] {
     const found = this.#records.filter((record) => service === null || record.service === service);
     return found.toReversed().slice(0, Math.min(limit, MAX_RECORDS));

@@ -29,7 +29,6 @@ async function started(options?: ConstructorParameters<typeof DispatchRig>[0]): 
   return rig;
 }
 
-/** Once the dispatcher has heard of them. */
 async function ready(): Promise<void> {
   await vi.waitFor(async () => expect((await ask(rig.port)).status).not.toBe(404));
 }
@@ -108,7 +107,6 @@ describe("a request", () => {
       headers: { "isochrone-reason": "no_endpoints" },
     });
     await rig.endpoint(says("ending"), { conditions: { ready: false, serving: true, terminating: true } });
-    // As kube-proxy does: better one that ends than none.
     await vi.waitFor(async () => expect((await ask(rig.port)).body).toBe("ending"));
     await rig.endpoint(says("ready"));
     await vi.waitFor(async () => expect((await ask(rig.port)).body).toBe("ready"));
@@ -234,7 +232,6 @@ describe("a body", () => {
       }
     });
     encoded.pipe(socket);
-    // Nobody reads: the buffers of all on the way fill, and the source is asked no more.
     await vi.waitFor(
       async () => {
         const before = made;

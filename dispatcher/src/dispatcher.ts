@@ -32,11 +32,9 @@ interface DispatcherDeps {
   readonly registry: Registry;
 }
 
-/** Sends clients' requests to endpoints of the Services that ask for it. */
 interface DispatcherService extends ComposedService {
-  /** That clients connect to; null: not listening. */
+  /** Listening port; null if not listening. */
   readonly port: number | null;
-  /** The newest decisions of the sample, of one Service (namespace/name) or of all. */
   decisions(service: string | null, limit: number): readonly DispatchRecord[];
 }
 
@@ -44,15 +42,19 @@ export function createDispatcher(config: DispatcherConfig, deps: DispatcherDeps)
   return new Dispatcher(config, deps);
 }
 
-/**
- * One Service may take three quarters of all places: more than one client may, which would else take a
- * Service from its others.
- */
+/** Gives one Service up to three quarters of all places, so that one client can't block it for others. */
 const SERVICES_SHARE = 1.5;
-/** Of all requests under way. In memory they take several times as much. */
+/** Bound over all requests in flight. They take several times as much memory. */
 const MAX_HEADER_BYTES = 16 * 1024 * 1024;
-/** How often it is looked whether requests are still under way. */
 const DRAIN_LOOK_MS = 50;
+/** Graphs are built about so often; an answer without news is small. */
+const REFRESH_MS = 10_000;
+const MAX_CONNECTIONS = 4_096;
+const MAX_IN_FLIGHT = 8_192;
+/** A site that is cut off must not cost a request its deadline. */
+const CONNECT_TIMEOUT_MS = 1_000;
+/** Below the deadline of a part's stop. */
+const DRAIN_MS = 8_000;
 
 class Dispatcher implements DispatcherService {
   readonly #config: DispatcherConfig;
@@ -64,9 +66,7 @@ class Dispatcher implements DispatcherService {
   readonly #log: DecisionLog;
   readonly #exchanges: ExchangeDeps;
   readonly #service: ComposedService;
-  /** Requests under way. */
   readonly #byClient: Shares;
-  /** Bytes of their headers. */
   readonly #headers = new Shares(MAX_HEADER_BYTES);
   #pages: HttpApp | null = null;
   #port: number | null = null;
@@ -76,10 +76,11 @@ class Dispatcher implements DispatcherService {
     const { clock, registry } = deps;
     this.#config = config;
     this.#deps = deps;
-    this.#byClient = new Shares(config.maxInFlight);
+    const { maxInFlight = MAX_IN_FLIGHT, maxConnections = MAX_CONNECTIONS } = config;
+    this.#byClient = new Shares(maxInFlight);
     const draw = (): number => deps.random.next();
-    const trips = new GraphRoundTrips({ ...config, ...deps });
-    this.#upstreams = new Upstreams(config.connectTimeoutMs);
+    const trips = new GraphRoundTrips({ refreshMs: REFRESH_MS, ...config, ...deps });
+    this.#upstreams = new Upstreams(config.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
     this.#table = new ServiceTable({ ...deps, onGone: (endpoint) => this.#upstreams.retire(endpoint) });
     this.#metrics = new DispatcherMetrics(registry, {
       inFlight: () => this.#byClient.total,
@@ -91,6 +92,7 @@ class Dispatcher implements DispatcherService {
     this.#log = new DecisionLog(clock);
     this.#server = new ProxyServer({
       ...config,
+      maxConnections,
       onRequest: (arrival, clientKey) => this.#serve(arrival, clientKey),
       onClosedConnection: (reason) => this.#metrics.refused(reason),
     });
@@ -101,7 +103,7 @@ class Dispatcher implements DispatcherService {
       prober: new LoadProber({ upstreams: this.#upstreams, metrics: this.#metrics, clock, draw }),
       metrics: this.#metrics,
       log: this.#log,
-      byService: new Shares(SERVICES_SHARE * config.maxInFlight),
+      byService: new Shares(SERVICES_SHARE * maxInFlight),
       policy: createPolicy(config.policy, { metrics: this.#metrics, logger: deps.logger }),
       clock,
       draw,
@@ -163,12 +165,11 @@ class Dispatcher implements DispatcherService {
     this.#port = await this.#server.listen();
   }
 
-  /** What is under way may end; then all connections do. */
   async #drain(): Promise<void> {
     const { clock } = this.#deps;
     this.#isDraining = true;
     this.#server.drain();
-    const untilMs = clock.monotonic() + this.#config.drainMs;
+    const untilMs = clock.monotonic() + (this.#config.drainMs ?? DRAIN_MS);
     while (this.#byClient.total > 0 && clock.monotonic() < untilMs) await clock.sleep(DRAIN_LOOK_MS);
     this.#server.destroy();
     this.#port = null;

@@ -1,4 +1,3 @@
-// Faults of endpoints and of what the dispatcher is told.
 import { systemClock } from "@isochrone/runtime";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -64,7 +63,6 @@ test("30 % of endpoints are replaced at once: none is asked after its slice has 
     within,
   );
   over.abort();
-  // Every answer was one of an endpoint.
   expect((await clients).flat().filter((status) => status !== 200)).toEqual([]);
   expect(gone.map(({ counted }) => counted.requests)).toEqual(then);
 });
@@ -108,7 +106,7 @@ test("a site that is cut off costs a few requests some time, and none its answer
   expect((await rig.metric("retries_total"))[0]!.labels).toEqual({ fault: "connect" });
 });
 
-/** Of a process that stands still with a full queue: what is sent there gets no answer at all. */
+/** A stalled process with a full accept queue: requests there get no response. */
 async function silentPort(): Promise<number> {
   const program =
     'require("net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, function () { console.log(this.address().port) })';
@@ -203,7 +201,6 @@ describe("round trips", () => {
     });
     await rig.service("web", { annotations: { "isochrone.dev/deadline": "200ms" } });
     let busy = 0;
-    // One request at a time.
     const queue: (() => void)[] = [];
     const next = (): void => {
       const work = queue[0];
@@ -220,7 +217,6 @@ describe("round trips", () => {
       queue.push(() => response.end());
       next();
     });
-    // With its way.
     const far = new Counted(after(30));
     await rig.endpoint(near.listener);
     await rig.endpoint(far.listener, { zone: "east", node: "node-east" });
@@ -266,7 +262,6 @@ describe("round trips", () => {
     for (let each = 0; each < 10; each++) expect(await ask(rig.port, asked)).toMatchObject({ status: 200 });
     const decisions = rig.dispatcher.decisions(null, 10);
     expect(decisions.map(({ leftMs }) => leftMs)).toEqual(decisions.map(() => 30_000));
-    // The graph is believed, whatever time it says it was made at.
     for (const { zone, roundTripMs } of decisions.flatMap(({ tries }) => tries))
       expect([zone, roundTripMs > 10]).toEqual([zone, zone === "east"]);
     expect((await rig.metric("graph_age_seconds"))[0]!.value).toBeLessThan(60);

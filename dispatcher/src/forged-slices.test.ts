@@ -1,4 +1,4 @@
-// EndpointSlices of a tenant: whatever they say, requests go to pods of the Service alone.
+// Forged EndpointSlices: requests only go to pods of the Service.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { boundPort, seeded } from "@isochrone/primitives";
 import { once } from "node:events";
@@ -9,7 +9,6 @@ import { ask } from "./testing/client.ts";
 import { after, Counted } from "./testing/counted.ts";
 import { DispatchRig } from "./testing/dispatch-rig.ts";
 
-/** Somebody else's address. Pods of the rig have 127.0.0.1. */
 const VICTIM = "127.0.0.2";
 const NAMESPACE = "shop";
 const OWN = "127.0.0.1";
@@ -102,7 +101,6 @@ const forgeries: Readonly<Record<string, readonly [refusal: string | null, forge
   ],
 };
 
-/** Whoever writes slices chooses this label, too. */
 const MANAGERS = ["endpointslice-controller.k8s.io", "tenant", null];
 
 test.each(Object.entries(forgeries))("a slice %s brings no request to the victim", async (_, kind) => {
@@ -121,7 +119,6 @@ test.each(Object.entries(forgeries))("a slice %s brings no request to the victim
   const answer = await ask(rig.port);
   expect(answer).toMatchObject({ status: 503, headers: { "isochrone-reason": "no_endpoints" } });
   expect(answer.body).toContain(`${refusal} ${MANAGERS.length}`);
-  // Neither does it keep the Service's own pods from being reached.
   const own = new Counted(after(0));
   await rig.endpoint(own.listener);
   const expected = refusal === "no_selector" ? 503 : 200;

@@ -4,7 +4,6 @@ import type { GraphReader } from "./round-trips.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** Reads the cluster graph of the aggregator at `url`. */
 export function graphReader(url: string, fetch: Fetch): GraphReader {
   const client = new GraphClient({
     baseUrl: url,

@@ -1,4 +1,4 @@
-// gRPC and other HTTP/2, and requests that change the protocol on the way.
+// gRPC and other HTTP/2, and requests translated between protocols.
 import { once } from "node:events";
 import {
   connect,
@@ -29,7 +29,6 @@ function http2Server(handler: StreamHandler): Http2Server {
   return server;
 }
 
-/** Each message comes back; trailers say that all is well. */
 const echoes: StreamHandler = (stream, headers) => {
   stream.respond(
     { ":status": 200, "content-type": "application/grpc", "x-te": String(headers["te"]) },
@@ -102,7 +101,7 @@ describe("gRPC", () => {
     stream.end();
     const [headers, flags] = (await once(stream, "response")) as [Record<string, string>, number];
     expect(headers).toMatchObject({ "grpc-status": "14", "grpc-message": "busy" });
-    // END_STREAM: a client takes anything else for a call without a status.
+    // END_STREAM: otherwise a client sees a call without a status.
     expect(flags & 1).toBe(1);
     session.close();
     await vi.waitFor(async () => {

@@ -1,4 +1,3 @@
-// What endpoints say of their load, in answers and when they are asked.
 import type { RequestListener } from "node:http";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ask } from "./testing/client.ts";

@@ -1,4 +1,3 @@
-// The dispatcher's process.
 import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server";
 import { authorizedFetch, SettingsError } from "@isochrone/runtime";
 import { serviceMain } from "@isochrone/runtime/main";

@@ -3,14 +3,11 @@ import { ScrapedMetrics } from "@isochrone/runtime";
 import type { EndpointRefusal } from "./domain/pods.ts";
 import type { Outcome, RefusalReason } from "./ports/ports.ts";
 
-/** Services with series of their own; the rest share one. */
 const MAX_SERVICES = 200;
-/** Zones with series of their own, over all Services. */
 const MAX_ZONES = 50;
 const OTHER = "other";
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05];
 
-/** What metrics read when they are scraped. */
 interface Readings {
   inFlight(): number;
   connections(): number;
@@ -19,7 +16,7 @@ interface Readings {
   refusedEndpoints(): Iterable<readonly [labels: { readonly reason: EndpointRefusal }, count: number]>;
 }
 
-/** The dispatcher's metrics. Their number doesn't grow with endpoints, hosts or paths. */
+/** The number of series doesn't grow with endpoints, hosts or paths. */
 export class DispatcherMetrics {
   readonly #requests: Counter<"service" | "outcome">;
   readonly #sent: Counter<"service" | "zone">;

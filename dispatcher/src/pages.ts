@@ -13,7 +13,7 @@ interface PagesDeps {
   readonly ready: () => { readonly ready: boolean; readonly reasons: readonly string[] };
 }
 
-/** Health, metrics, and the decision log. The last names Services and pods: it is for the pod itself. */
+/** Health, metrics and decision log. The log names Services and pods, so it is local to the pod. */
 export async function createPages({ log, ...deps }: PagesDeps): Promise<HttpApp> {
   const app = await createHttpApp({
     ...deps,

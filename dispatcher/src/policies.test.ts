@@ -1,4 +1,3 @@
-// The learned policy in a dispatcher, and what becomes of weights that can't be used.
 import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// How endpoints are chosen. The learned policy has no answer to everything: then `deadline` has.
+// Endpoint choice. If the learned policy can't decide, `deadline` does.
 import { byDeadline, byLeastRequest, type EndpointChoice } from "@isochrone/dispatch/endpoints";
 import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { reasonOf, type Draw } from "@isochrone/primitives";
@@ -9,13 +9,10 @@ import type { DispatcherMetrics } from "./metrics.ts";
 import { LEARNED_FILE, type Policy } from "./ports/ports.ts";
 import type { Endpoint } from "./services/endpoint.ts";
 
-/** What a choice is made by. */
 type Ask = Parameters<typeof byDeadline>[1];
 
 interface Chosen {
-  /** Null without endpoints. */
   readonly choice: EndpointChoice<Endpoint> | null;
-  /** What chose. */
   readonly policy: Policy;
 }
 
@@ -30,7 +27,7 @@ interface PolicyDeps {
 
 /**
  * @param setting a policy, or `learned:` and the path of a weights file
- * @throws SettingsError for weights that can't be used
+ * @throws SettingsError for unusable weights
  */
 export function createPolicy(setting: string, { metrics, logger }: PolicyDeps): ChoicePolicy {
   if (!setting.startsWith("learned")) {

@@ -1,24 +1,22 @@
-// Round trips from the dispatcher's node, by the cluster graph of the graph API.
+// Round trips from the dispatcher's node, from the graph API.
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import { ClusterGraph, type ClusterGraphSnapshot } from "@isochrone/topology";
 import type { RoundTrips } from "./ports/ports.ts";
 
-/** Where graphs come from. */
 export interface GraphReader {
-  /** The newest cluster graph: the very object of the time before where nothing has changed. */
+  /** Newest cluster graph; the same object if unchanged. */
   cluster(signal: AbortSignal): Promise<ClusterGraphSnapshot>;
 }
 
 interface GraphRoundTripsOptions {
   readonly graphs: GraphReader;
-  /** Null: nobody said; then nothing is known. */
   readonly node: string | null;
   readonly refreshMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A graph that wasn't confirmed for so long says nothing of now: endpoints are equally near again. */
+/** After this time without confirmation, the graph is ignored and endpoints count as equally near. */
 const STALE_MS = 120_000;
 
 export class GraphRoundTrips implements RoundTrips, Service {
@@ -63,7 +61,6 @@ export class GraphRoundTrips implements RoundTrips, Service {
     return this.#ownZone;
   }
 
-  /** Seconds since the graph was last confirmed; null: there is none. */
   get ageSeconds(): number | null {
     return this.#confirmedAtMs === null
       ? null
@@ -75,7 +72,7 @@ export class GraphRoundTrips implements RoundTrips, Service {
     return id < 0 ? Number.NaN : (this.#from?.[id] ?? Number.NaN);
   }
 
-  /** Throws what reading throws; what was read before stays until it is stale. */
+  /** Rejects with the reader's errors; the previous graph stays until stale. */
   async refresh(signal: AbortSignal): Promise<void> {
     const { graphs, node, clock } = this.#options;
     const snapshot = await graphs.cluster(signal);

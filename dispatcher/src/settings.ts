@@ -1,7 +1,6 @@
 import {
   AGGREGATOR_CLIENT_SETTINGS,
   aggregatorClientRule,
-  constant,
   integer,
   section,
   text,
@@ -36,18 +35,25 @@ const table = {
     description: "Port of /healthz, /readyz, /metrics and, for the pod itself, the decision log; 0 = none.",
   }),
   ...AGGREGATOR_CLIENT_SETTINGS,
-  refreshMs: constant<number>(10_000, "Graphs are built about so often; an answer without news is small."),
-  maxConnections: constant<number>(4_096, "More are closed at once: each holds memory."),
-  maxInFlight: constant<number>(8_192, "Requests at once; more are answered with 503."),
-  connectTimeoutMs: constant<number>(1_000, "A site that is cut off must not cost a request its deadline."),
-  drainMs: constant<number>(8_000, "Requests under way are waited for, below the deadline of a part's stop."),
 };
 
 /** Settings of the dispatcher. */
 export const dispatcherSettings: Section<"dispatcher", typeof table> = section("dispatcher", table, {
   description: "The dispatcher: sends requests to endpoints of annotated Services.",
+  retired: ["connectTimeoutMs", "drainMs", "maxConnections", "maxInFlight", "refreshMs"],
   rules: [aggregatorClientRule("dispatcher")],
 });
 
 /** What a dispatcher runs with. */
-export type DispatcherConfig = SettingsOf<typeof dispatcherSettings>;
+export interface DispatcherConfig extends SettingsOf<typeof dispatcherSettings> {
+  /** Milliseconds between reads of the graph. @default 10000 */
+  readonly refreshMs?: number;
+  /** Open connections; more are closed. @default 4096 */
+  readonly maxConnections?: number;
+  /** Requests under way; more are answered with 503. @default 8192 */
+  readonly maxInFlight?: number;
+  /** Milliseconds until an endpoint that does not connect counts as failed. @default 1000 */
+  readonly connectTimeoutMs?: number;
+  /** Milliseconds that a stop waits for requests under way. @default 8000 */
+  readonly drainMs?: number;
+}

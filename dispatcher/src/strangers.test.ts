@@ -1,4 +1,4 @@
-// Requests and answers that are made to end the dispatcher, or to take it from others.
+// Hostile requests and responses that try to crash or block the dispatcher.
 import { once } from "node:events";
 import { connect as connectHttp2, constants, type ClientHttp2Session } from "node:http2";
 import { connect, createServer, type Socket } from "node:net";
@@ -21,7 +21,6 @@ function startedRig(config: NonNullable<ConstructorParameters<typeof DispatchRig
   return new DispatchRig({ config }).start();
 }
 
-/** A connection of a client that says anything. */
 async function raw(): Promise<Socket> {
   const socket = connect(rig.port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -30,12 +29,10 @@ async function raw(): Promise<Socket> {
   return socket;
 }
 
-/** Ordinary requests of others are answered. */
 async function isServing(): Promise<void> {
   await vi.waitFor(async () => expect((await ask(rig.port)).status).toBe(200), { timeout: 10_000 });
 }
 
-/** An endpoint that answers each request with these bytes. */
 async function answering(bytes: string): Promise<void> {
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -80,7 +77,7 @@ describe("a request", () => {
   });
 });
 
-/** A frame of HTTP/2; fields are literal ones without an index. */
+/** An HTTP/2 frame; fields are literals without an index. */
 function frame(
   type: number,
   flags: number,
@@ -220,14 +217,12 @@ describe("an answer", () => {
   });
 });
 
-/** The fuzzed endpoint's own answer may be anything. */
 async function settled(answer: Promise<unknown>): Promise<string> {
   await Promise.allSettled([answer]);
   return "done";
 }
 
 describe("one client leaves the others their share:", () => {
-  /** Others' requests while something goes on. */
   async function othersAreServed(): Promise<void> {
     const statuses = await load(rig, 100, 4);
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(99);

@@ -1,4 +1,3 @@
-// WebSockets, and streams that last: what passes is not HTTP any more.
 import { once } from "node:events";
 import { createServer, request, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -11,7 +10,6 @@ afterEach(() => rig.stop());
 
 const WEBSOCKET = { connection: "keep-alive, Upgrade", upgrade: "WebSocket", "sec-websocket-key": "a2V5" };
 
-/** Speaks first, and then echoes. */
 async function echoing(): Promise<{ readonly sockets: Socket[]; readonly heads: IncomingMessage[] }> {
   const seen = { sockets: [] as Socket[], heads: [] as IncomingMessage[] };
   const server = createServer((_incoming, response) => response.end("plain"));
@@ -31,7 +29,6 @@ async function echoing(): Promise<{ readonly sockets: Socket[]; readonly heads: 
 interface Opened {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
-  /** Null: it was refused. */
   readonly socket: Socket | null;
   readonly text: () => string;
 }

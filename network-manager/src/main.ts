@@ -10,6 +10,9 @@ import { cleanUp } from "./clean-up.ts";
 import { createNetworkManager } from "./network-manager.ts";
 import { flowsSettings } from "./settings.ts";
 
+/** Allows one manager per node's network. */
+const LOCK_NAME = "isochrone-network-manager";
+
 const kernel = createIprouteKernel(toolRunner());
 
 if (process.argv.includes("--cleanup")) {
@@ -37,7 +40,7 @@ if (process.argv.includes("--cleanup")) {
         recordKey: { aggregatorUrl, speaker: { kind: "node", node }, fetch },
       });
       const plans = createPlanSource({ aggregatorUrl, node, fetch });
-      const lock = createSocketLock(config.lockName);
+      const lock = createSocketLock(LOCK_NAME);
       return [
         { name: "bus", service },
         {

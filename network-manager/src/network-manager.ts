@@ -37,6 +37,14 @@ interface ManagerDeps {
 const CLOSE_DEADLINE_MS = 2_000;
 /** Records cover ten seconds each; older ones than a window are worthless. */
 const MAX_BUFFERED_RECORDS = 60;
+/** Rates change within two seconds; unchanged answers are small. */
+const PLAN_REFRESH_MS = 1_000;
+/** Reverts foreign changes in the kernel. */
+const CHECK_MS = 10_000;
+/** Retries missing kernel features, which may be loaded later. */
+const RETRY_MS = 300_000;
+/** A pod has one address. */
+const BIND_ADDRESS = "0.0.0.0";
 
 /**
  * The network manager of one node. Its rules survive a stop for the next manager, unless the node has left
@@ -84,7 +92,7 @@ class ManagerService implements NetworkManager {
       onRefused: (reason) => this.#metrics.planRefused(reason),
       onUnreachable: () => this.#metrics.planUnreachable(),
     });
-    this.#reconciler = new Reconciler({ ...config, kernel, lock, clock, logger });
+    this.#reconciler = new Reconciler({ mode: config.mode, retryMs: RETRY_MS, kernel, lock, clock, logger });
     this.#publisher = new BufferedPublisher({
       publisher: deps.bus,
       source: `network-manager/${config.node}`,
@@ -94,14 +102,14 @@ class ManagerService implements NetworkManager {
     });
     this.#refresh = periodic({
       clock,
-      intervalMs: config.planRefreshMs,
+      intervalMs: PLAN_REFRESH_MS,
       immediate: true,
       run: (signal) => this.#refreshOnce(signal),
       onError: (error) => logger.warnOnce("plan-refresh", "plan refresh failed", { error }),
     });
     this.#check = periodic({
       clock,
-      intervalMs: config.checkMs,
+      intervalMs: config.checkMs ?? CHECK_MS,
       immediate: true,
       run: () => this.#reconcile(),
       onError: (error) => logger.error("kernel not brought to the plan", { error }),
@@ -202,7 +210,7 @@ class ManagerService implements NetworkManager {
 
   async #listen(): Promise<void> {
     const { logger, registry } = this.#deps;
-    const { node, bindAddress, httpPort } = this.#config;
+    const { node, httpPort } = this.#config;
     this.#app = await createPages({
       node,
       logger,
@@ -214,6 +222,6 @@ class ManagerService implements NetworkManager {
         planAgeSeconds: this.#keeper.ageSeconds,
       }),
     });
-    await listen(this.#app, { host: bindAddress, port: httpPort, setting: "flows.httpPort" });
+    await listen(this.#app, { host: BIND_ADDRESS, port: httpPort, setting: "flows.httpPort" });
   }
 }

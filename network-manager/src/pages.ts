@@ -53,11 +53,12 @@ function flowsPage(node: string, { report, plan, planAgeSeconds }: Status): obje
   const { epoch, generation, version } = plan === null || plan === "wait" ? NO_PLAN : plan;
   const planShown = { epoch, generation, version, ageSeconds: planAgeSeconds };
   if (report === null) return { node, mode: null, reason: null, plan: planShown, flows: [] };
-  const { mode, reason, pending, complaints, kernel, flows } = report;
+  const { mode, reason, isSecond, pending, complaints, kernel, flows } = report;
   return {
     node,
     mode,
     reason,
+    isSecond,
     plan: planShown,
     pendingChanges: pending,
     complaints,

@@ -12,6 +12,8 @@ export interface Report {
   readonly mode: Mode;
   /** Why it differs from the configured mode; null: it does not. */
   readonly reason: string | null;
+  /** Whether the reason is another manager on the node, which must be stopped manually. */
+  readonly isSecond: boolean;
   readonly flows: readonly FlowPlacement[];
   readonly pending: number;
   readonly complaints: readonly string[];
@@ -46,7 +48,7 @@ export class Reconciler {
   async run(plan: FlowPlan | null | "wait"): Promise<Report> {
     const { lock, mode } = this.#deps;
     try {
-      if (!(await lock.hold())) return handsOff("another network manager runs on this node");
+      if (!(await lock.hold())) return handsOff("another network manager runs on this node", true);
       const kernel = await this.#read(plan);
       if (plan === "wait" && mode === "observe") return await this.#observe(null, kernel, null, null);
       if (plan === "wait") return { ...handsOff("no flow plan yet"), kernel };
@@ -113,7 +115,17 @@ export class Reconciler {
     const steps = difference(kernel, target);
     const flows = wanted?.flows ?? [];
     const isLeaving = this.#leaving.isAny;
-    const none = { mode, reason, flows, kernel, pending: 0, complaints: [], changes: 0, isLeaving };
+    const none = {
+      mode,
+      reason,
+      isSecond: false,
+      flows,
+      kernel,
+      pending: 0,
+      complaints: [],
+      changes: 0,
+      isLeaving,
+    };
     if (steps.length === 0) return none;
     const complaints = await this.#deps.kernel.apply(steps);
     const after = await this.#read(plan);
@@ -142,10 +154,11 @@ export class Reconciler {
   }
 }
 
-function handsOff(reason: string): Report {
+function handsOff(reason: string, isSecond = false): Report {
   return {
     mode: "observe",
     reason,
+    isSecond,
     flows: [],
     pending: 0,
     complaints: [],

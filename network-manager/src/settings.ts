@@ -1,7 +1,6 @@
 import {
   AGGREGATOR_CLIENT_SETTINGS,
   aggregatorClientRule,
-  constant,
   duration,
   integer,
   oneOf,
@@ -36,18 +35,17 @@ const table = {
     max: 65_535,
     description: "Port of /healthz, /readyz, /metrics and, for the node itself, /api/v1/flows; 0 = none.",
   }),
-  bindAddress: constant<string>("0.0.0.0", "A pod has one address."),
-  planRefreshMs: constant<number>(1_000, "Rates change within two seconds; an answer without news is small."),
-  checkMs: constant<number>(10_000, "What others changed in the kernel is put right within it."),
-  retryMs: constant<number>(300_000, "A part of the kernel that was missing may have been loaded."),
-  lockName: constant<string>("isochrone-network-manager", "One manager to a node's network."),
 };
 
 /** Settings of the network manager. */
 export const flowsSettings: Section<"flows", typeof table> = section("flows", table, {
   description: "The network manager on each node: what it does with the flow plan.",
+  retired: ["bindAddress", "checkMs", "lockName", "planRefreshMs", "retryMs"],
   rules: [aggregatorClientRule("flows")],
 });
 
 /** What a network manager runs with. */
-export type FlowsConfig = SettingsOf<typeof flowsSettings>;
+export interface FlowsConfig extends SettingsOf<typeof flowsSettings> {
+  /** Milliseconds between checks of the kernel. @default 10000 */
+  readonly checkMs?: number;
+}

@@ -1,14 +1,10 @@
-// Who may reach the extender: whoever poses as it can place pods, and whoever asks it learns how nodes are
-// scored.
+// Access to the extender: its clients decide where pods are placed and see how nodes are scored.
 import { SettingsError } from "@isochrone/runtime";
 import type { Logger } from "@isochrone/runtime";
 import { isLoopback, type ServerTlsOptions } from "@isochrone/runtime/http";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
-/**
- * @throws SettingsError when others than this machine could ask without a certificate, and nobody has said
- * that they may
- */
+/** @throws SettingsError if others could call without a certificate, unless the configuration allows it */
 export function checkAccess(
   { host, access }: Pick<SchedulerPluginConfig, "host" | "access">,
   tls: ServerTlsOptions | undefined,
@@ -24,7 +20,6 @@ export function checkAccess(
   });
 }
 
-/** Whether clients must show a certificate. */
 export function asksClients(tls: ServerTlsOptions | undefined): boolean {
   if (tls === undefined) return false;
   return "certFile" in tls ? typeof tls.clientCaFile === "string" : tls.clientNames !== undefined;

@@ -25,7 +25,7 @@ function cluster(): Cluster {
 const pod = (name: string, workload: string): KubernetesObject =>
   ({ apiVersion: "v1", kind: "Pod", ...podJson(name, workload) }) as KubernetesObject;
 
-/** Asks about the pod as kube-scheduler does: by its UID, if the cluster has such a pod. */
+/** Asks about the pod as kube-scheduler does, with its UID if the cluster has the pod. */
 async function scores({ post, store }: Running, name: string, workload: string): Promise<unknown> {
   const found = await store?.get({ ...KINDS.pod, namespace: "shop", name });
   const uid = found?.metadata.uid;
@@ -46,10 +46,9 @@ describe("two replicas of the scheduler-plugin", () => {
     for (const name of ["p-1", "p-2", "p-3"]) {
       await shared.add(name, "p");
       await scores(first, name, "p");
-      // kube-scheduler has its own opinion, too.
       await shared.store.bind({ namespace: "shop", name }, "n1");
     }
-    // Three pods of 500 m take n1 from 2,000 m below the 1,000 m of n2.
+    // Three pods of 500 m bring n1 from 2,000 m below the 1,000 m of n2.
     const wanted = [
       { Host: "n1", Score: expect.any(Number) },
       { Host: "n2", Score: 10 },
@@ -73,9 +72,9 @@ describe("two replicas of the scheduler-plugin", () => {
       { subresource: "status" },
     );
     for (const replica of [first, second]) {
-      // q talks to p: where p is promised to be draws it.
+      // q talks to p, so the node promised to p attracts it.
       await expect.poll(async () => bestOf(await scores(replica, "q-1", "q"))).toBe("n3");
-      // Once q's own decision is forgotten nothing else is placed: nothing draws p itself.
+      // Once q's decision is forgotten, nothing else is placed and nothing attracts p.
       await shared.clock.advance(5_000);
       expect(
         new Set(((await scores(replica, "p-1", "p")) as { Score: number }[]).map(({ Score }) => Score)).size,

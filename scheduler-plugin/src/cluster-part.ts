@@ -1,6 +1,5 @@
-// What the scheduler-plugin does with the cluster's own objects: it follows pods, tells them what was
-// decided, and guards the managed resource. Without a cluster nothing of this is there, and pods are placed
-// by the graphs alone.
+// The parts that use the cluster's objects: pod watch, decision Events, guard of the managed resource.
+// Without a cluster none exists, and the graphs alone place pods.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { ClusterPods } from "./adapters/cluster-pods.ts";
@@ -18,13 +17,14 @@ import type { SchedulerMetrics } from "./adapters/metrics.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
+/** The extender is configured for the default scheduler's profile. */
+const CANARY_SCHEDULER = "default-scheduler";
+
 interface ClusterPartDeps {
   readonly store: ClusterStore;
-  /** Started before this, and stopped after it. */
   readonly pods: ClusterPods;
   readonly ledger: Ledger;
   readonly decisions: DecisionLog;
-  /** The graph API's. */
   readonly graphs: GraphSource;
   readonly clock: Clock;
   readonly random: Random;
@@ -35,9 +35,8 @@ interface ClusterPartDeps {
 export class ClusterPart {
   readonly parts: readonly Part[];
   readonly guard: ManagedResourceGuard | null;
-  /** Keeps decisions about pods that the cluster shows. */
   readonly recorder: DecisionRecorder;
-  /** The graph API's, or what the cluster has instead. */
+  /** Graphs from the graph API, or from node annotations as a fallback. */
   readonly graphs: GraphSource;
   readonly #pods: ClusterPods;
 
@@ -77,7 +76,6 @@ export class ClusterPart {
     ];
   }
 
-  /** Whether the pods were listed at least once. */
   get synced(): boolean {
     return this.#pods.isSynced;
   }
@@ -92,7 +90,7 @@ function guardOf(config: SchedulerPluginConfig, deps: ClusterPartDeps): ManagedR
     resource,
     namespace: config.canaryNamespace,
     image: config.canaryImage,
-    schedulerName: config.canarySchedulerName,
+    schedulerName: CANARY_SCHEDULER,
     periodMs: config.canaryPeriodMs,
     deadlineMs: config.canaryDeadlineMs,
     required: config.canaryRequired,

@@ -11,11 +11,10 @@ interface DecisionViewDeps {
   readonly decisions: DecisionLog;
   readonly graphs: GraphSource;
   readonly ledger: Ledger;
-  /** Whether the pods of the cluster are followed. */
   readonly followsPods: boolean;
 }
 
-/** Scores again with a strategy of its own: that of the extender remembers pods that wait. */
+/** Scores again with its own strategy instance: the extender's remembers waiting pods. */
 export function createDecisionView(config: SchedulerPluginConfig, deps: DecisionViewDeps): DecisionView {
   const { usageHeadroom } = config;
   const strategy = createStrategy(profileOf(config));

@@ -1,5 +1,4 @@
-// Where the pod of a decision is, and the same question asked again: by a running plugin on graphs that the
-// test changes.
+// The current place of a decision's pod, and the same question asked again, on graphs that the test changes.
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -10,7 +9,6 @@ import { clusterSnapshot, MemoryGraphs, podJson, workflowSnapshot } from "./test
 import { NAMES, rigClock, running } from "./testing/rig.ts";
 import type { Running } from "./testing/rig.ts";
 
-/** p's own requests: 30/s to q, 10/s from r. */
 function requestGraphs(): MemoryGraphs {
   const graphs = new MemoryGraphs();
   graphs.setWorkflow(withRequests(workflowSnapshot()));
@@ -72,7 +70,6 @@ describe("a pod that was released by plan", () => {
     const [decision] = await rig.decisions("?pod=p-2");
     expect(decision!.explanation.join(" ")).toContain(`puts it on ${worst.Host}`);
     expect(decision!.best).toBe(worst.Host);
-    // Its scores are shown as they are.
     expect(decision!.candidates[0]!.name).not.toBe(worst.Host);
   });
 
@@ -168,7 +165,6 @@ describe("the same question, asked now", () => {
     const rig = await withCluster();
     await rig.decide("p-1");
     await rig.bind("p-1", "n2");
-    // n2, where p and q are, is far from r now.
     rig.graphs.setCluster({
       ...clusterSnapshot(),
       version: 2,
@@ -201,7 +197,7 @@ describe("the same question, asked now", () => {
     const rig = await withCluster({});
     await rig.decide("p-1");
     await rig.bind("p-1", "n2");
-    // The graph of now shows the pod on its node, and what it uses there as used.
+    // The current graph shows the pod on its node, with its resources in use there.
     rig.graphs.setWorkflow(
       withRequests(workflowSnapshot({ p: { "p-1": "n2" }, q: { "q-1": "n2" }, r: { "r-1": "n3" } })),
     );

@@ -1,5 +1,5 @@
-// What whoever reaches the extender's port can do by asking: nothing that another pod's answer depends on.
-// Every attack here worked once.
+// Forged questions to the extender's port must not affect another pod's answer. Every attack here once
+// worked.
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -9,13 +9,12 @@ import { MemoryGraphs, podJson, workflowSnapshot } from "./testing/graphs.ts";
 import { NAMES, rigClock, running } from "./testing/rig.ts";
 import type { Running, SharedParts } from "./testing/rig.ts";
 
-/** Resources alone, of which n1 has most: what is reserved shows in the next answer. */
+/** Resources only; n1 has most, so a reservation shows in the next answer. */
 const BY_RESOURCES = { gamma: 1, delta: 0 };
 const INVENTED_UID = "11111111-2222-3333-4444-555555555555";
 
 interface Attacked extends Running {
   readonly shared: Required<SharedParts>;
-  /** Makes the pod, and waits until the plugin has seen it. */
   readonly add: (name: string, fields?: { namespace?: string; spec?: object }) => Promise<string>;
   readonly ask: (name: string, uid?: string, fields?: { spec?: object; verb?: string }) => Promise<unknown>;
   readonly priorities: (name: string, spec?: object) => Promise<Record<string, number>>;
@@ -69,7 +68,6 @@ const requesting = (cpu: string): object => ({
   containers: [{ name: "main", resources: { requests: { cpu } } }],
 });
 
-/** Of no workload the use is known: requests count. */
 function unmeasured(): WorkflowGraphSnapshot {
   const snapshot = workflowSnapshot();
   const unknown = { cpuMillicores: null, memoryBytes: null };
@@ -149,7 +147,6 @@ describe("invented questions", () => {
 
   test("about a pending pod reserve what the cluster says that it requests, not what the question says", async () => {
     const { ask, add, priorities, graphs } = await attacked();
-    // Nothing is known of the workload's use: requests count.
     graphs.setWorkflow(unmeasured());
     const small = requesting("10m");
     await add("honest-1", { spec: small });
@@ -174,8 +171,7 @@ describe("invented questions", () => {
   });
 });
 
-// What is no amount counts for nothing; the largest amount fills its node, and more than full nobody makes
-// it.
+// Invalid amounts count as 0. The largest amount fills its node, never more.
 test.each([
   ["1e308", {}],
   ["9007199254740", { n2: 10 }],

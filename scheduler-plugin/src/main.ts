@@ -1,4 +1,3 @@
-// The scheduler-plugin's process.
 import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server";
 import { serviceMain } from "@isochrone/runtime/main";
 import { openOwnCertificates } from "./certificates/own-certificates.ts";
@@ -46,7 +45,7 @@ await serviceMain({
       return [{ name: "scheduler-plugin", service: createSchedulerPlugin(config, surroundings) }];
     }
     const { store, urgent, namespace, part } = opened;
-    // Landing must neither wait for informers nor make them wait.
+    // Its own connections: landing and informers must not delay each other.
     const { writesPerSecond: qps, concurrentWrites: maxConnections } = planner;
     const burst = Math.max(kubernetes.burst, Math.ceil(qps));
     const service = createSchedulerPlugin(

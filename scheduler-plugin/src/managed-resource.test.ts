@@ -36,7 +36,6 @@ async function rig(): Promise<Rig> {
   };
 }
 
-/** Waits for the next canary and, if it shall have one, gives it a node. */
 async function nextCanary({ clock, store, canaries }: Rig, node: string | null): Promise<KubernetesObject> {
   await expect
     .poll(async () => {

@@ -2,7 +2,6 @@ import type { Logger } from "@isochrone/runtime";
 import { isLoopback } from "@isochrone/runtime/http";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
-/** Says at the start that the extender trusts everyone. */
 export function warnOfOpenAccess(
   { access, host }: Pick<SchedulerPluginConfig, "access" | "host">,
   hasCluster: boolean,

@@ -22,7 +22,6 @@ function build(more: Partial<SchedulerPluginDeps> = {}): SchedulerPlugin {
   });
 }
 
-/** With everything that may be switched on. */
 function buildAll(): SchedulerPlugin {
   const { webhook, planner, descheduler } = loadSettings(
     [webhookSettings, plannerSettings, deschedulerSettings],

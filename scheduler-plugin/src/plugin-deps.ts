@@ -1,4 +1,3 @@
-// What the scheduler-plugin is composed with, beside its settings.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { ServerTlsOptions } from "@isochrone/runtime/http";
@@ -14,7 +13,7 @@ import type { StreamsConfig } from "./streams/settings.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
 
 export interface SchedulerPluginDeps {
-  /** The cluster's objects: with them bindings and nominations are seen, and replicas agree. */
+  /** The cluster's objects; without them no bindings are seen and replicas don't agree. */
   readonly store?: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -22,32 +21,20 @@ export interface SchedulerPluginDeps {
   readonly registry: Registry;
   /** @default the graph API at `config.graphUrl`, polled */
   readonly graphs?: GraphSource;
-  /** Of the webhook that sets the gate; needs a store. @default there is none */
   readonly webhook?: WebhookConfig;
-  /** Of the planner of gated pods; needs a store. @default there is none */
   readonly planner?: PlannerConfig;
-  /**
-   * Of what moves running pods; needs a store, and the planner unless its mode is `paper`.
-   * @default there is none
-   */
+  /** Descheduler; needs a store, and the planner unless its mode is `paper`. @default none */
   readonly descheduler?: DeschedulerConfig;
-  /** Hears how each move of the descheduler goes on. */
   readonly onMove?: DeschedulerDeps["onMove"];
-  /** Of plans for workflows that run, which nobody carries out; needs a store. @default as `planner` says */
   readonly proposals?: ProposalsConfig;
-  /** Of the controller of StreamJobs; needs a store. @default there is none */
   readonly streams?: StreamsConfig;
-  /** Of what spreads requests over zones; needs a store. @default there is none */
   readonly dispatch?: DispatchConfig;
-  /** Reads what zones ask of Services. @default the graph API at `config.graphUrl` */
+  /** Reads zones' request rates. @default the graph API at `config.graphUrl` */
   readonly readDemand?: DispatchDeps["readDemand"];
-  /**
-   * Certificates of this process's own keeping, for the extender.
-   * @default those of the files in `config`, if there are any
-   */
+  /** Self-issued certificates for the extender. @default the files in `config`, if any */
   readonly tls?: ServerTlsOptions;
-  /** Of the same cluster, for Leases alone: they must not wait behind other requests. @default `store` */
+  /** For Leases only, which must not queue behind other requests. @default `store` */
   readonly leaseStore?: ClusterStore;
-  /** For what the planner writes of pods, with a rate limit of its own. @default `store` */
+  /** For the planner's writes to pods, with its own rate limit. @default `store` */
   readonly landingStore?: ClusterStore;
 }

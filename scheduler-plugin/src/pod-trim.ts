@@ -25,15 +25,12 @@ interface PodReaders {
   readonly webhook?: WebhookConfig;
   readonly streams?: StreamsConfig;
   readonly dispatch?: DispatchConfig;
-  /** Whether deletion costs are written by how much pods are missed. */
   readonly hasCosts?: boolean;
 }
 
 type Trim = NonNullable<ClusterPodsOptions["trim"]>;
 
-/**
- * Moves and proposals need more of each pod than plans do, and the other parts need little.
- */
+/** Moves and proposals need more fields per pod than plans, and other parts few. */
 export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOptions, "trim"> {
   let trim = trimOfPlans(readers);
   const { streams, dispatch, hasCosts } = readers;
@@ -56,12 +53,11 @@ export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOpt
 
 function trimOfPlans({ planner, descheduler, proposals }: Omit<PodReaders, "webhook">): Trim | null {
   if (descheduler !== undefined && descheduler.mode !== "off") return movablePod;
-  // Proposals are held to the descheduler's exclusions.
   if (proposals !== undefined || proposalsOf(planner) !== null) return movablePod;
   return planner?.enabled === true ? plannerPod : null;
 }
 
-/** Flows are known by the addresses of their pods, profiles by the first container. */
+/** Flows need pod addresses, profiles the first container. */
 function withStreams(pod: KubernetesObject, kept: KubernetesObject): KubernetesObject {
   const { labels = {} } = pod.metadata;
   const isTimed = labels[STREAM_JOB_LABEL] !== undefined || labels[STREAM_PROFILE_LABEL] !== undefined;
@@ -80,8 +76,8 @@ function withStreams(pod: KubernetesObject, kept: KubernetesObject): KubernetesO
 }
 
 /**
- * With what a replica more costs, and which one goes first.
- * @param names of images: many pods have the same
+ * Adds fields for replica cost and deletion order.
+ * @param names interned images: many pods share them
  */
 function withImages(
   pod: KubernetesObject,
@@ -123,7 +119,7 @@ function withCosts(pod: KubernetesObject, kept: KubernetesObject): KubernetesObj
 
 const PLACE_ANNOTATIONS = [PLANNED_NODE_ANNOTATION, ...DELETION_COST_ANNOTATIONS];
 
-/** With what tells whether the webhook should have been asked about the pod, and whether it answered. */
+/** Adds fields that tell whether the webhook should have answered, and did. */
 function withAnswer(pod: KubernetesObject, kept: KubernetesObject): KubernetesObject {
   if (kept === pod) return pod;
   const { labels, annotations } = kept.metadata;

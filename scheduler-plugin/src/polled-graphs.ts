@@ -1,4 +1,3 @@
-// The graph API's graphs, polled as the settings say.
 import { authorizedFetch } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { Demand, PriceList } from "@isochrone/topology";
@@ -31,7 +30,6 @@ export function pollGraphs(
   });
 }
 
-/** Reads what zones ask of Services from the graph API of the settings. */
 export function demandOf(
   config: SchedulerPluginConfig,
   deps: Surroundings,
@@ -40,7 +38,6 @@ export function demandOf(
   return async (signal) => (await client.demand(signal)).value;
 }
 
-/** What savings are worked out from beside the graphs, from the graph API of the settings. */
 export function savingsReaders(
   config: SchedulerPluginConfig,
   deps: Surroundings,

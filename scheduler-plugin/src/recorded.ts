@@ -1,5 +1,4 @@
-// What the extender is asked, worked out anew from recorded graphs and the cluster's objects: for scoring
-// offline.
+// Recomputes the extender's questions offline, from recorded graphs and objects.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { PlacementProblem } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
@@ -9,20 +8,18 @@ import { problemOf, workloadIn } from "./domain/placer.ts";
 import type { PodIdentity } from "./domain/pod.ts";
 import { entryOf } from "./domain/reserved-use.ts";
 
-/** Graphs of one time, and the cluster's pods as they were then. */
 interface RecordedCluster {
   readonly cluster: ClusterGraph;
   readonly workflows: readonly WorkflowGraph[];
   readonly pods: readonly KubernetesObject[];
 }
 
-/** As long as `scheduler.ledgerMs` by default. */
+/** Default of `scheduler.ledgerMs`. */
 const IN_FLIGHT_MS = 60_000;
 
 /**
- * The question about `pod` at the time of the cluster graph. As in the ledger of a running extender, pods
- * that were bound in the last minute count as placed while the workflow's graph doesn't show them. The pod
- * itself, if it is among the others, counts for nothing.
+ * The question about `pod` at the time of the cluster graph. Like a running extender's ledger, counts pods
+ * bound in the last minute that the workflow's graph doesn't show yet, except `pod` itself.
  */
 export function recordedProblem(
   pod: KubernetesObject,

@@ -17,7 +17,7 @@ describe("POST /scheduler/prioritize", () => {
     });
     expect(status).toBe(200);
     expect(type).toContain("application/json");
-    // resource 1, 3/7, 0 and network 0, 1, 2/7, weighed equally: 50, 71.4, 14.3; steps are finest near the
+    // resource 1, 3/7, 0 and network 0, 1, 2/7 with equal weights: 50, 71.4, 14.3; steps are finest near the
     // best.
     expect(json).toEqual([
       { Host: "n1", Score: 5 },
@@ -116,7 +116,7 @@ describe("a burst of pods", () => {
 
   test("is held against its own workflow's traffic: an assumed replica attracts its peers", async () => {
     const { post, graphs, decisions } = await running({ gamma: 0, delta: 1 });
-    // Nothing is placed yet: without the ledger p-1's decision would leave q without a side to take.
+    // Nothing is placed yet: without p-1's ledger entry q would have no preference.
     graphs.setWorkflow(workflowSnapshot({ q: {}, r: {} }));
     await post("prioritize", { Pod: podJson("p-1", "p"), NodeNames: ["n3"] });
     await post("prioritize", { Pod: podJson("q-1", "q"), NodeNames: NAMES });
@@ -148,7 +148,6 @@ describe("POST /scheduler/filter", () => {
     expect(Object.keys(json.FailedNodes)).toEqual(["n1", "n3"]);
     expect(json.FailedNodes.n1).toContain("maxNetworkCost of channel p -> q is 5");
     expect(await metrics()).toMatch(/rejected_nodes_total 2/);
-    // kube-scheduler asks for no priorities when one node is left.
     expect((await decisions())[0]).toMatchObject({ best: "n2", pod: { name: "p-1" } });
   });
 

@@ -4,6 +4,7 @@ import type { ComposedService, Part, Periodic } from "@isochrone/runtime";
 import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
 import type { HttpApp, ListenAddress, Readiness, ServerTlsOptions } from "@isochrone/runtime/http";
 import { checkAccess } from "./access.ts";
+import { actingOf } from "./acts/acting.ts";
 import { addDecisionRoutes } from "./adapters/decision-routes.ts";
 import { addExtenderRoutes } from "./adapters/extender-routes.ts";
 import { addManagedResourceRoute } from "./adapters/managed-resource-routes.ts";
@@ -48,8 +49,7 @@ import type { SchedulerPluginDeps } from "./plugin-deps.ts";
 import { createSavings } from "./savings/create-savings.ts";
 import { addSavingsRoute } from "./savings/routes.ts";
 import type { SavingsView } from "./savings/savings-view.ts";
-import { createStreams } from "./streams/controller.ts";
-import type { Streams } from "./streams/controller.ts";
+import { createStreams, type Streams } from "./streams/controller.ts";
 import { addStreamRoutes } from "./streams/routes.ts";
 import { createWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
@@ -59,15 +59,12 @@ import { gateRulesOf, type GateRules } from "./webhook/gate-rules.ts";
 import { createWebhook, type Webhook, type WebhookDeps } from "./webhook/webhook.ts";
 
 export interface SchedulerPlugin extends ComposedService {
-  /** The HTTP server; throws before `start`. */
   readonly app: HttpApp;
-  /** Where it listens; throws before `start`. */
   address(): ListenAddress;
-  /** Where the webhook listens; null: it doesn't, or not yet. */
   webhookAddress(): ListenAddress | null;
 }
 
-/** Composes the scheduler-plugin; `start` listens. Throws PlacementError for a strategy that can't exist. */
+/** Composes the scheduler-plugin; `start` listens. Throws PlacementError for an invalid strategy. */
 export function createSchedulerPlugin(
   config: SchedulerPluginConfig,
   deps: SchedulerPluginDeps,
@@ -110,8 +107,7 @@ class SchedulerService implements SchedulerPlugin {
     this.#metrics = metrics;
     const graphs = deps.graphs ?? pollGraphs(config, deps, metrics);
     const { store } = deps;
-    // What the cluster shows replaces what was decided; until it does, only this replica knows of the
-    // decision.
+    // The cluster's observations replace decisions; until then only this replica knows a decision.
     this.#ledger = new Ledger(
       store === undefined ? config.ledgerMs : Math.min(config.ledgerMs, IN_FLIGHT_MS),
     );
@@ -288,7 +284,6 @@ class SchedulerService implements SchedulerPlugin {
     });
   }
 
-  /** null: no webhook has pods wait for the planner. */
   #gateRules({ webhook }: SchedulerPluginDeps): GateRules | null {
     if (webhook?.enabled !== true) return null;
     const { replicaNamespace, canaryNamespace } = this.#config;
@@ -318,10 +313,10 @@ class SchedulerService implements SchedulerPlugin {
       namespace: replicaNamespace,
       replica,
       bytesPerRequest,
-      // Without a planner nothing is moved, and what is shown as worth moving is by its defaults.
+      // Without a planner nothing moves; reports use its defaults.
       spread: deps.planner === undefined ? DEFAULT_SPREAD : spreadLimits(deps.planner),
       cost: deps.planner === undefined ? undefined : costOf(deps.planner),
-      // A strategy of its own: what the extender's remembers is of pods that wait.
+      // Its own strategy instance: the extender's remembers waiting pods.
       scoring: { strategy: createStrategy(profileOf(this.#config)), usageHeadroom },
       podEvents,
     });
@@ -349,8 +344,8 @@ class SchedulerService implements SchedulerPlugin {
     const others = this.#peers;
     if (others !== null) addPeerRoutes(app, others);
     addSavingsRoute(app, this.#savings);
-    const rules = this.#proposer && exclusionRulesOf(this.#deps);
-    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock, others, rules });
+    const acting = actingOf(this.#deps, [this.#planner, this.#proposer, this.#descheduler]);
+    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock, others, acting });
     addDeschedulerRoute(app, this.#descheduler, this.#config.replicaName);
     addStreamRoutes(app, this.#streams);
     addReplicaRoutes(app, this.#dispatch?.replicas ?? null);
@@ -388,12 +383,9 @@ class SchedulerService implements SchedulerPlugin {
   }
 }
 
-/**
- * Whole nodes of a large cluster in one question, of two kube-schedulers at a time: beyond that it is a
- * mistake, or an attack.
- */
+/** Whole nodes of a large cluster in one request, from two kube-schedulers. More is a mistake or attack. */
 const BODIES_AT_ONCE = 2;
 const GAUGE_INTERVAL_MS = 5_000;
 const KEPT_PLANS = 200;
-/** What the cluster doesn't show by then was not carried out: kube-scheduler binds within milliseconds. */
+/** A decision not seen by then wasn't carried out: kube-scheduler binds within milliseconds. */
 const IN_FLIGHT_MS = 5_000;

@@ -131,10 +131,6 @@ const table = {
     default: "registry.k8s.io/pause:3.10",
     description: "Image of the canary pods; they are deleted as soon as they have a node.",
   }),
-  canarySchedulerName: constant<string>(
-    "default-scheduler",
-    "The extender is configured for the default scheduler's profile.",
-  ),
   canaryPeriodMs: constant(60_000, "No documented case changes this default."),
   canaryDeadlineMs: constant(30_000, "It bounds how long a canary waits."),
   canaryRequired: constant(2, "One canary may have been scheduled by chance."),
@@ -144,6 +140,7 @@ const table = {
 /** Settings of the scheduler-plugin. */
 export const schedulerPluginSettings: Section<"scheduler", typeof table> = section("scheduler", table, {
   description: "Scores nodes for kube-scheduler and explains every decision.",
+  retired: ["canarySchedulerName"],
   rules: [
     profileMistake,
     ...serverTlsRules("scheduler"),

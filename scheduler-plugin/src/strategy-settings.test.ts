@@ -2,10 +2,8 @@ import { describe, expect, test } from "vitest";
 import { clusterSnapshot, MemoryGraphs, podJson, workflowSnapshot } from "./testing/graphs.ts";
 import { configOf, NAMES, running } from "./testing/rig.ts";
 
-/** As the scheduler asks about a pod of p. */
 const question = { Pod: podJson("p-5d4f-1", "p"), NodeNames: NAMES };
 
-/** q on n2 is called by HTTP, r on n3 calls. */
 function typedGraphs(): MemoryGraphs {
   const graphs = new MemoryGraphs();
   const snapshot = workflowSnapshot();
@@ -53,7 +51,6 @@ describe("settings of strategies", () => {
     await post("prioritize", question);
     const [decision] = await decisions();
     expect(decision).toMatchObject({ strategy: "communication-affinity", mode: "raw", best: "n2" });
-    // Nothing of strategies that took no part.
     expect(decision!.profile).toEqual({
       strategy: "communication-affinity/raw",
       settings: {

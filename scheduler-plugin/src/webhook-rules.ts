@@ -1,4 +1,3 @@
-// Which pods the webhook is asked about: for commands that look at a registration, and need no service for
-// it.
+// Rules of a webhook registration for commands, without a running service.
 export { rulesOfRegistration } from "./webhook/registration.ts";
 export { isUnanswered } from "./webhook/unanswered.ts";

@@ -5,7 +5,6 @@ import type { SchedulerPluginDeps } from "./plugin-deps.ts";
 import { trimOf } from "./pod-trim.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
-/** What the parts share that work with the cluster's objects. */
 export function withCluster<D extends SchedulerPluginDeps & { readonly store: ClusterStore }>(
   { deletionCosts }: Pick<SchedulerPluginConfig, "deletionCosts">,
   deps: D,

@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 import { MemoryGraphs, workflowSnapshot } from "./testing/graphs.ts";
 import { MAX_WORKFLOW_SERIES, createWorkflowMetrics } from "./workflow-metrics.ts";
 
-/** Many workflows; those with a higher number have more traffic. */
 class ManyGraphs extends MemoryGraphs {
   readonly all: WorkflowGraph[];
 
@@ -26,7 +25,7 @@ test("a workflow's traffic, the round trip that it takes, and what isn't known o
   const registry = createRegistry();
   createWorkflowMetrics(registry, new MemoryGraphs(), 0);
   const page = await registry.metrics();
-  // p has no pod: nothing of its channels is placed at both ends.
+  // p has no pod, so its channels count nothing.
   expect(page).toContain('isochrone_workflow_traffic_bytes_per_second{namespace="shop",workflow="flow"} 0');
   expect(page).toContain(
     'isochrone_workflow_unknown_traffic_bytes_per_second{namespace="shop",workflow="flow"} 1500',

@@ -1,16 +1,12 @@
-// Where the workflows' traffic goes, as gauges: the heaviest workflows by name, and how many have none.
+// Gauges of traffic by workflow: the heaviest by name, the rest as a count.
 import { workflowLatency, workflowTraffic } from "@isochrone/placement";
 import { Gauge, type Registry } from "prom-client";
 import type { WorkflowGraph } from "@isochrone/topology";
 import type { GraphSource } from "./ports/ports.ts";
 
-/** Workflows with series of their own, at most: a label per workflow is only bearable while they are few. */
 export const MAX_WORKFLOW_SERIES = 200;
 
-/**
- * Figures are made when they are scraped, and latencies of those shown alone: thousands of workflows would
- * hold up who asks for scores.
- */
+/** Computed at scrape, and latency only for shown workflows: thousands would delay scoring. */
 export function createWorkflowMetrics(
   registry: Registry,
   graphs: GraphSource,
@@ -23,7 +19,7 @@ export function createWorkflowMetrics(
     help: "Workflows that are followed, with and without series of their own.",
     labelNames: ["shown"],
     registers,
-    // It is registered first, and so asked first: it makes the figures of all.
+    // Registered first, so collected first: computes all figures.
     collect(): void {
       const cluster = graphs.cluster();
       const workflows = [...(graphs.workflows?.() ?? [])];
@@ -60,7 +56,6 @@ export function createWorkflowMetrics(
   });
 }
 
-/** Those with any traffic, most of it first. */
 function heaviest(workflows: readonly WorkflowGraph[], bytesPerRequest: number): WorkflowGraph[] {
   return workflows
     .map((workflow) => ({ workflow, traffic: workflowTraffic(workflow, bytesPerRequest) }))

@@ -48,6 +48,14 @@ const udpLinks = (graph: ClusterGraphSnapshot): Link[] =>
 const linkOf = (graph: ClusterGraphSnapshot, source: string, target: string): Link | undefined =>
   udpLinks(graph).find((link) => link.source === source && link.target === target);
 
+/** Beginnings of hints whose features the embedded cluster has. Its webhook has certificates. */
+const FEATURES_ON = [
+  "Served without certificates",
+  "The descheduler is off",
+  "The planner is off",
+  "There is no price for these zones",
+];
+
 /**
  * Largest deviation of a graph value from the record, as a share of what is allowed: 5 % or 1.5 ms, the
  * larger.
@@ -257,18 +265,27 @@ describe("the embedded cluster", () => {
     async () => {
       const prometheus = await scrapeEmbedded(system.urls.lab);
       try {
-        await eventually("no panel is empty", 60_000, async () => {
+        await eventually("no panel is empty", 120_000, async () => {
           const empty: string[] = [];
-          for (const { panel, expr, isOptional } of panelQueries())
-            if (!isOptional && (await seriesOf(prometheus, expr)) === 0) empty.push(`${panel} (${expr})`);
+          for (const { panel, expr, hint } of panelQueries())
+            if (hint === null && (await seriesOf(prometheus, expr)) === 0) empty.push(`${panel} (${expr})`);
           if (empty.length > 0) throw new Error(`${empty.length} are empty: ${empty.join("; ")}`);
+          return true;
+        });
+        // Both ways: what says that a feature is off is empty, unless the feature is on here.
+        await eventually("hints of panels with data are those of features that are on", 60_000, async () => {
+          const contradicted = new Set<string>();
+          for (const { expr, hint } of panelQueries())
+            if (hint !== null && (await seriesOf(prometheus, expr)) > 0)
+              contradicted.add(hint.split(/[:,]/)[0]!);
+          expect([...contradicted].sort()).toEqual(FEATURES_ON);
           return true;
         });
       } finally {
         await prometheus.stop();
       }
     },
-    120_000,
+    240_000,
   );
 
   it("falls silent, and shows no old values, while the relay hangs; a killed one comes back", async () => {

@@ -4,13 +4,10 @@ import { join } from "node:path";
 import { startPrometheus, type RunningPrometheus, type ScrapeConfig } from "./prometheus/server.ts";
 
 const FOLDER = join(import.meta.dirname, "../../helm/isochrone/dashboards");
-/** As panels whose metrics not every installation has end their description. */
-const NEEDS = / Needs .+\.$/;
-
 interface PanelJson {
   readonly title: string;
   readonly type: string;
-  readonly description?: string;
+  readonly fieldConfig?: { readonly defaults: { readonly noValue?: string } };
   readonly targets?: readonly { readonly expr: string }[];
   readonly panels?: readonly PanelJson[];
 }
@@ -20,8 +17,8 @@ interface PanelQuery {
   readonly panel: string;
   /** With all values of all variables. */
   readonly expr: string;
-  /** It has data only where a feature is on. */
-  readonly isOptional: boolean;
+  /** What the empty panel says of a feature that may be off; null: it always has data. */
+  readonly hint: string | null;
 }
 
 export function panelQueries(): PanelQuery[] {
@@ -36,7 +33,7 @@ export function panelQueries(): PanelQuery[] {
         (panel.targets ?? []).map(({ expr }) => ({
           panel: `${title}: ${panel.title}`,
           expr: expr.replaceAll("$__rate_interval", "1m").replaceAll(/\$\w+/g, ".*"),
-          isOptional: NEEDS.test(panel.description ?? ""),
+          hint: panel.fieldConfig?.defaults.noValue ?? null,
         })),
       );
   });

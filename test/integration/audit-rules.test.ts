@@ -1,6 +1,8 @@
 // The auditor's rules: a false statement is caught, a true one is not.
 import { readStatement } from "@isochrone/cli/testing";
 import { seededRandom } from "@isochrone/runtime";
+import type { Departures } from "@isochrone/topology";
+import { departureTexts, downText } from "@isochrone/topology/findings";
 import { describe, expect, test } from "vitest";
 import { countedMovesAreTrue, flightIsTrue, markIsTrue, outcomeIsTrue } from "../harness/audit/api-rules.ts";
 import { auditedPod as pod } from "../harness/audit/audited-pod.ts";
@@ -33,6 +35,21 @@ import { NetworkTruth } from "../harness/audit/network-truth.ts";
 import { concernIsKnown, happenedIsKnown, planTileIsTrue } from "../harness/audit/page-rules.ts";
 import { PodLives } from "../harness/audit/pod-lives.ts";
 
+const DEPARTURES: Departures = {
+  pairs: (["latency", "loss"] as const).map((kind) => ({
+    source: "a",
+    target: "b",
+    kind,
+    since: "2026-01-01T00:00:00Z",
+    now: 0.05,
+    before: 0.00004,
+    error: 0,
+    acceptedAt: "2026-01-01T01:00:00Z",
+    workloads: [],
+  })),
+  counts: { latency: 1, loss: 1 },
+  common: [{ kind: "loss", since: "2026-01-01T00:00:00Z", pairs: 20, all: 28 }],
+};
 const T0 = Date.parse("2026-01-01T00:00:00Z");
 
 /** m1 leaves n1 at 10 s, and is ready elsewhere at 14 s. */
@@ -274,6 +291,10 @@ describe("requests", () => {
     expect(figureIsTrue("p50Ms", 20, points, T0 + 5_000)).toMatch(/30 to 55 ms/);
     expect(figureIsTrue("p50Ms", 90, points, T0 + 5_000)).not.toBeNull();
     expect(figureIsTrue("p50Ms", 45, points, T0 + 999_000)).toMatch(/no request/);
+    // Ten seconds with too few requests for a p95 bound the p95 of the whole time by their median only.
+    const slowOnly = points.map((point, index) => ({ ...point, p95Ms: index === 0 ? 5_000 : null }));
+    expect(figureIsTrue("p95Ms", 1_400, slowOnly, T0 + 5_000)).toBeNull();
+    expect(figureIsTrue("p95Ms", 9, slowOnly, T0 + 5_000)).not.toBeNull();
   });
   test("of a move took what is said of before and after", () => {
     const said = (text: string) => readStatement(text) as Parameters<typeof moveMeasuredIsTrue>[0];
@@ -322,11 +343,24 @@ describe("the page", () => {
       "3 of the last 50 requests failed",
       "2 pairs of nodes without an answer, such as a → b",
       "a gets no answer from b",
-      "1 pair of nodes lose packets",
+      "a → b lost 1.8 % of the newest packets",
+      "2 pairs of nodes lose packets: a → b lost < 0.1 % of the newest packets",
       "a ↔ b: 60 ms since 14:35:02, 1.3 before; nothing talks over it",
       "a ↔ b loses 4.7 % of packets since 14:35:02, 0 % before; shop/web -> shop/db talks over it",
       "20 of 28 pairs of nodes are slower than before since 14:35:02: the machines, or the whole network",
-      "Requests of sample spend 207 ms on the network; 20 ms would do",
+      "The slowest chain of calls of sample takes 207 ms on the network; 20 ms would do",
+      "All calls of a request of sample take 1.2 s together; 900 ms would do",
+      downText("a", { cause: "not_ready", since: null, pods: 7, podsNotRunning: 2 }),
+      downText("a", { cause: "not_ready", since: null, pods: 1, podsNotRunning: 1 }),
+      downText("a", { cause: "not_ready", since: "2026", pods: 1, podsNotRunning: 0 }, () => "14:35:02"),
+      downText("a", { cause: "silent", since: "2026", pods: null, podsNotRunning: null }, () => "14:35:02"),
+      ...departureTexts(DEPARTURES, { arrow: "↔", timeOf: () => "14:35:02" }).map(({ text }) => text),
+      "No new answers from the probe of 2 nodes: a, b",
+      "No CPU and memory usage of 5 nodes: a, b, c and 2 more",
+      "Some peers don't answer: a → b, b → a, c → d and 3 more",
+      "The newest graph is 61 s old",
+      "1 record never came",
+      "12 points of the last window are in no graph: unknown pod (12)",
     ])
       expect([text, concernIsKnown(text)]).toEqual([text, true]);
     expect(concernIsKnown("Something is odd")).toBe(false);

@@ -41,6 +41,10 @@ const HINTS: readonly (readonly [metric: RegExp, hint: string])[] = [
   [/isochrone_tcp_connect_/, "TCP handshakes are off"],
   [/isochrone_bandwidth_/, "Bandwidth is off"],
   [/isochrone_scheduler_request_seconds/, "There is no question of kube-scheduler"],
+  [/isochrone_planner_/, "The planner is off: values settings.planner.enabled"],
+  [/isochrone_descheduler_/, "The descheduler is off: values settings.descheduler.mode"],
+  [/isochrone_traffic_outside_cost/, "There is no priced traffic with the outside"],
+  [/isochrone_dispatcher_/, "The dispatcher is off: values dispatcher.enabled"],
 ];
 
 test("the hint of an empty panel names the feature that its metrics need", () => {

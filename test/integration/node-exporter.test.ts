@@ -6,7 +6,7 @@ import { createMemoryBus } from "@isochrone/bus/memory";
 import { collectorSettings, createCollector } from "@isochrone/collector";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom, systemClock, type Service } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
+import { configWith, MemoryLogger } from "@isochrone/runtime/testing";
 import { MetricsDecoder, TOPICS } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
@@ -63,10 +63,8 @@ class Side {
       random: seededRandom(1),
       logger: new MemoryLogger(),
     };
-    const { collector } = loadSettings([collectorSettings], {
-      env: {},
-      file: { collector: { node: "n1", intervalMs: 1000, timeoutMs: 900, port: 0, ...settings } },
-    });
+    const beat = { node: "n1", intervalMs: 1000, timeoutMs: 900, port: 0 };
+    const collector = configWith(collectorSettings, { ...beat, ...settings });
     const beside = { ...around, registry: createRegistry() };
     const pages = targets.map((target) => ({ ...target, instance: target.url }));
     this.#collector =

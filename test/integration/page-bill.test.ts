@@ -1,10 +1,10 @@
 // The page Bill in a real browser, over a real aggregator with prices of one's own.
-import type { Savings, SavingsOption } from "@isochrone/topology";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
+import { SAVINGS } from "../harness/page-decisions.ts";
 import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { PageVisit } from "../harness/page-visit.ts";
 
@@ -12,39 +12,6 @@ const PRICES = ["same-zone", "zone-to-zone"].map(
   (scope, index) =>
     `- {provider: own, scope: ${scope}, from: "*", out: ${index}, in: 0, per: GB, currency: EUR, source: ours, date: 2026-10}`,
 );
-
-const option = (savedPerMonth: number, reason: string | null): SavingsOption => ({
-  savedPerMonth,
-  roundTripMs: 3,
-  roundTripChangeMs: -1.234,
-  zones: 2,
-  headroomRatio: 0.25,
-  isAdvised: reason === null,
-  reason,
-  services: ["shop/api"],
-  moves: [],
-  commands: reason === null ? ["kubectl patch"] : [],
-});
-const SAVINGS: Savings = {
-  observedAt: "2026-01-01T00:00:00Z",
-  currency: "EUR",
-  monthSeconds: 2_628_000,
-  trouble: null,
-  leftOut: 0,
-  lines: [
-    {
-      kind: "service",
-      namespace: "shop",
-      name: "api",
-      workflow: "flow",
-      perMonth: 24,
-      roundTripMs: 5,
-      routing: option(12, null),
-      moves: option(-3, "it would cost more"),
-      both: option(12, "one of both alone saves as much"),
-    },
-  ],
-};
 
 describe.runIf(hasBrowser)("the page of the bill", { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), "isochrone-prices-"));

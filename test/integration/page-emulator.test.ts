@@ -68,18 +68,41 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
     );
     await page.getByLabel("Token").fill("not-the-token-at-all");
     await page.getByRole("button", { name: "Use it" }).click();
-    await page.getByRole("button", { name: "Cut" }).click();
-    await expect.poll(says).toContain("Refused: changing the emulated network needs its token");
+    await expect.poll(says).toContain("The emulator's token is refused: it belongs to another cluster");
     await page.getByLabel("Token").waitFor();
+    expect(await page.getByRole("button", { name: "Cut" }).count()).toBe(0);
     expect(network.link(A, B)).toEqual(LINK);
     visit.faults.splice(0);
   });
 
+  test.each([
+    ["WRONG", "it must have 16 to 200 letters, digits, - and _, got 5 characters"],
+    ["%3Cb%3E", "got 3 characters"],
+    ["", "got 0 characters"],
+    ["the-token_of-another-emulator", "it belongs to another cluster, or to an earlier run"],
+  ])("refuse the token %j of an address at once, on every page, with the next step", async (token, why) => {
+    for (const place of ["", "network", "health", `pair/${A}/${B}`]) {
+      await page.goto("about:blank");
+      await page.goto(`${testbed.url}/#/${place}?emulator=${token}`);
+      const mistake = page.locator("#token-mistake, #emulator-says");
+      await expect.poll(() => mistake.textContent(), { timeout: 10_000 }).toContain(why);
+      expect(await mistake.textContent()).toContain("page with controls");
+      expect(await mistake.textContent()).toContain("isochrone/lab-PORT.token");
+      expect(page.url()).not.toContain("emulator");
+      expect(await page.evaluate("sessionStorage.length")).toBe(0);
+    }
+    await visit.goTo("/network");
+    expect(await visit.barriers()).toEqual([]);
+    await page.getByRole("button", { name: "Close" }).click();
+    await expect.poll(() => page.locator("#token-mistake").count()).toBe(0);
+    visit.faults.splice(0);
+  });
+
   test("slow a link, and the emulator's record of the packets says so", async () => {
-    await page.goto(`${testbed.url}/#/pair/${A}/${B}?emulator=${TOKEN}`);
-    await page.getByLabel("Round trip").fill("90");
-    expect(page.url()).toBe(`${testbed.url}/#/pair/${A}/${B}`);
     requests.splice(0);
+    await page.goto(`${testbed.url}/#/pair/${A}/${B}?emulator=${TOKEN}`);
+    await page.getByRole("spinbutton", { name: "Round trip" }).fill("90");
+    expect(page.url()).toBe(`${testbed.url}/#/pair/${A}/${B}`);
     await page.getByRole("button", { name: "Slow" }).click();
     await expect.poll(says).toContain("The round trip is 90 ms now");
     expect(network.link(A, B).rttMs).toBe(90);
@@ -94,6 +117,7 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
   test("send the token to this server's own address for changes, and nowhere else", () => {
     const withToken = requests.filter((request) => JSON.stringify(request.headers()).includes(TOKEN));
     expect(withToken.map((request) => [request.method(), request.url()])).toEqual([
+      ["GET", `${testbed.url}/lab/v1/token`],
       ["PUT", `${testbed.url}/lab/v1/links/${A}/${B}`],
     ]);
     expect(requests.filter((request) => request.url().includes(TOKEN))).toEqual([]);

@@ -1,9 +1,18 @@
 // The first page and the map as one node sees it, in a real browser, on a real aggregator with a workflow
 // whose requests are counted.
+import { LabTimeline } from "@isochrone/lab";
+import { systemClock } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
-import type { Page } from "playwright-core";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
+import { POD, serveDecisions, SLOW_JOB } from "../harness/page-decisions.ts";
 import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { PageVisit } from "../harness/page-visit.ts";
 
@@ -97,7 +106,7 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
       .focus();
     await page.keyboard.press("Enter");
     await expect.poll(() => page.url()).toContain("/network/map/node-0001");
-    await expect.poll(() => page.locator("#map .ring").count()).toBe(3);
+    await expect.poll(() => page.locator("#map .ring").count()).toBe(4);
     expect(await page.locator("#map circle.node").count()).toBe(NODES);
     const shown = await visit.column("#ways", 2);
     const ways = await visit.column("#ways", 1);
@@ -134,5 +143,138 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
     };
     expect(workflow.workloads.find(({ name }) => name === "cart")?.pods[0]?.node).toBe(LAST);
     expect(visit.faults.filter((fault) => !fault.startsWith("Failed to load resource"))).toEqual([]);
+  });
+});
+
+const ISOCHRONE = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
+const MOST_CLICKS = 3;
+const NO_LINK = { rttMs: 1, jitterMs: 0, lossRatio: 0, bandwidthBitsPerSecond: null, cut: false };
+
+describe.runIf(hasBrowser)("a stranger's five tasks", { timeout: 120_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "isochrone-tasks-"));
+  let plugin: Awaited<ReturnType<typeof serveDecisions>>;
+  let testbed: PageTestbed;
+  let visit: PageVisit;
+  let page: Page;
+  let publishing: ReturnType<typeof setInterval>;
+
+  beforeAll(async () => {
+    plugin = await serveDecisions();
+    const prices = join(folder, "prices.yaml");
+    const row = { provider: "own", scope: "same-zone", from: "*", out: 0, in: 0, per: "GB" };
+    const rows = [{ ...row, currency: "EUR", source: "ours", date: "2026-10" }];
+    writeFileSync(prices, JSON.stringify({ replace: true, prices: rows }));
+    const timeline = new LabTimeline({ cluster: () => null, clock: systemClock, logger: new MemoryLogger() });
+    testbed = await startPageTestbed({
+      nodes: NODES,
+      zoneSize: 2,
+      degree: NODES - 1,
+      shop: [
+        ["front", 0],
+        ["cart", 5],
+        ["store", 0],
+      ],
+      settings: { decisionsUrl: plugin.url },
+      prices,
+      emulator: {
+        network: { link: () => NO_LINK, setLink: async () => undefined },
+        timeline,
+        token: "the-token_of-this-emulator",
+      },
+    });
+    testbed.set(1, 4, 700);
+    testbed.set(4, 1, 700);
+    publishing = setInterval(() => void testbed.publish(), 1_000);
+    visit = await PageVisit.open(`${testbed.url}/#/`);
+    page = visit.page;
+    await page
+      .getByRole("link", { name: /slowest|node-/ })
+      .first()
+      .waitFor(PATIENCE);
+  }, 60_000);
+
+  afterAll(async () => {
+    clearInterval(publishing);
+    await visit?.close();
+    await testbed?.stop();
+    plugin?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Starts at the first page. Returns how many clicks it took until the words are in sight. */
+  async function clicksUntil(steps: readonly Locator[], words: RegExp, sight: string): Promise<number> {
+    await visit.goTo("/");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.evaluate(`(() => {
+      globalThis.clicks = 0;
+      globalThis.counter ??= addEventListener("click", () => globalThis.clicks++, true) ?? true;
+    })()`);
+    for (const step of steps) await step.click(PATIENCE);
+    await expect.poll(() => page.locator(sight).first().innerText(), PATIENCE).toMatch(words);
+    const clicks = await page.evaluate<number>("globalThis.clicks");
+    expect(clicks).toBe(steps.length);
+    expect(await visit.barriers()).toEqual([]);
+    return clicks;
+  }
+
+  const menu = (name: string): Locator => page.getByRole("navigation", { name: "Pages" }).getByText(name);
+
+  test.each<[task: string, steps: () => readonly Locator[], words: RegExp, sight: string]>([
+    [
+      "find the slowest pair",
+      () => [menu("Network"), page.getByRole("link", { name: /slowest pair/ })],
+      /node-000[25].*node-000[25]/s,
+      "h1",
+    ],
+    [
+      "why is this pod here",
+      () => [
+        menu("Workflows"),
+        page.getByRole("link", { name: "Why is cart here?" }),
+        page.getByRole("link", { name: POD }),
+      ],
+      /The network part decided/,
+      ".why .lead",
+    ],
+    [
+      "what would be saved, time",
+      () => [page.locator(".tile", { hasText: "The best plan would save" }).getByRole("link")],
+      /m.*per request/s,
+      "#main",
+    ],
+    ["what would be saved, money", () => [menu("Bill")], /12\.00/, "#savings-lines"],
+    [
+      "which job is slow",
+      () => [
+        menu("Streams"),
+        page.locator(".tile", { hasText: "Slowest job" }).getByRole("link", { name: SLOW_JOB }),
+      ],
+      new RegExp(SLOW_JOB),
+      "h1",
+    ],
+  ])("%s: at most three clicks", async (_, steps, words, sight) => {
+    expect(await clicksUntil(steps(), words, sight)).toBeLessThanOrEqual(MOST_CLICKS);
+  });
+
+  test("the page of decisions says what a dry run would move, and what the planner would bring", async () => {
+    await visit.goTo("/decisions");
+    await expect.poll(() => visit.column("#dry-run-moves", 1), PATIENCE).toEqual([`shop/${POD}`]);
+    expect(await visit.column("#dry-run-moves", 4)).toEqual(["its channels cost a third there"]);
+    const main = await page.locator("main").textContent();
+    expect(main).toContain("descheduler.mode: evict");
+    expect(main).toMatch(/The planner is off\. Switched on, it places .*planner\.enabled/);
+    expect(main).not.toContain("The descheduler is off");
+    expect(await visit.barriers()).toEqual([]);
+  });
+
+  test("put an application and a network of one's own in: one command, which the first page has", async () => {
+    await visit.goTo("/");
+    const command = await page.locator("#own code").first().innerText();
+    const [npx, isochrone, up, ...rest] = command.split(" ");
+    expect([npx, isochrone, up]).toEqual(["npx", "isochrone", "up"]);
+    const options = rest.filter((part) => part.startsWith("--"));
+    expect(options).toEqual(expect.arrayContaining(["--manifest", "--matrix"]));
+    const { stdout } = await promisify(execFile)(process.execPath, [ISOCHRONE, "up", "--help"]);
+    for (const option of options) expect(stdout).toContain(`${option} <`);
   });
 });

@@ -15,17 +15,15 @@ import {
 } from "@isochrone/collector/testing";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import {
-  bytes,
   createRegistry,
   duration,
-  integer,
   loadSettings,
   section,
   seededRandom,
   systemClock,
   type Service,
 } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
+import { configWith, MemoryLogger } from "@isochrone/runtime/testing";
 import { MetricsDecoder, TOPICS } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -48,9 +46,6 @@ const prometheusSection = section(
   "prometheus",
   {
     intervalMs: duration({ default: 3000, description: "as the collector's" }),
-    bufferBytes: bytes({ default: "8MiB", description: "as the collector's" }),
-    bufferMaxAgeMs: duration({ default: 300_000, description: "as the collector's" }),
-    catchUpRecordsPerSecond: integer({ default: 50, min: 1, description: "as the collector's" }),
     ...prometheusFields,
     ...trustFields,
   },
@@ -58,8 +53,8 @@ const prometheusSection = section(
 );
 
 function configOf(settings: Readonly<Record<string, unknown>>): PrometheusCollectorConfig {
-  const file = { prometheus: { prometheusTimeoutMs: 2000, prometheusWindowMs: 8000, ...settings } };
-  return loadSettings([prometheusSection], { env: {}, file }).prometheus;
+  const bounds = { prometheusTimeoutMs: 2000, catchUpRecordsPerSecond: 50 };
+  return configWith(prometheusSection, { ...bounds, prometheusWindowMs: 8000, ...settings });
 }
 
 /** An aggregator of its own, fed by one collector over a bus of its own. */

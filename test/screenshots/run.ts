@@ -1,6 +1,7 @@
-// Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages that
-// live of workflows, and a synthetic one for what it hasn't: a thousand nodes, nothing at all, a server that
-// is gone. Arguments name parts (embedded streams traffic large empty broken story); none means all.
+// Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages
+// that live of workflows, and a synthetic one for what it hasn't: a thousand nodes, nothing at all, a
+// server that is gone. Git ignores those that no page of the docs uses. Arguments name parts (embedded
+// streams traffic large empty broken story); none means all.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
@@ -17,11 +18,17 @@ const wanted = process.argv.slice(2);
 
 const DESK = { width: 1280, height: 900 } as const;
 const PHONE = { width: 400, height: 860 } as const;
-type Look = "light" | "dark" | "narrow";
+const WIDE = { width: 1920, height: 1080 } as const;
+type Look = "light" | "dark" | "narrow" | "wide";
+
+function sizeOf(look: Look): { readonly width: number; readonly height: number } {
+  if (look === "narrow") return PHONE;
+  return look === "wide" ? WIDE : DESK;
+}
 
 async function open(browser: Browser, url: string, look: Look): Promise<Page> {
   const page = await browser.newPage({
-    viewport: look === "narrow" ? PHONE : DESK,
+    viewport: sizeOf(look),
     colorScheme: look === "dark" ? "dark" : "light",
     reducedMotion: "reduce",
   });
@@ -52,15 +59,15 @@ async function shoot(
 /** Not the whole of a long page: what follows further down are more rows of the same tables. */
 async function keep(page: Page, file: string, look: Look): Promise<void> {
   const tall = await page.evaluate<number>("document.documentElement.scrollHeight");
-  const [{ width }, most] = look === "narrow" ? [PHONE, 1400] : [DESK, 1150];
-  const height = Math.min(tall, most);
+  const { width } = sizeOf(look);
+  const height = Math.min(tall, look === "narrow" ? 1400 : 1150);
   writeFileSync(
     file,
     toPalette(await page.screenshot({ fullPage: true, clip: { x: 0, y: 0, width, height } })),
   );
 }
 
-const ALL: readonly Look[] = ["light", "dark", "narrow"];
+const ALL: readonly Look[] = ["light", "dark", "narrow", "wide"];
 
 async function streams(browser: Browser): Promise<void> {
   const system = await EmbeddedSystem.start("--streams");
@@ -107,6 +114,7 @@ async function embedded(browser: Browser): Promise<void> {
     await shoot(browser, `${url}/#/network/map/${source}`, "isochrones", ALL, "#map .pod");
     await shoot(browser, `${url}/#/pair/${source}/${target}`, "pair", ALL, ".u-over");
     await shoot(browser, `${url}/#/workflows/default/sample`, "workflows", ALL, "#dag svg");
+    await shoot(browser, `${url}/#/bill`, "bill", ALL, "#channels tbody tr");
     await shoot(browser, `${url}/#/decisions`, "decisions", ALL, "#decisions tbody tr");
     await shoot(browser, `${url}/#/decisions/${telling.id}`, "decision", ALL, "#candidates tbody tr");
     await shoot(browser, `${url}/#/health`, "health", ALL, "#instruments tbody tr");
@@ -141,6 +149,7 @@ async function large(browser: Browser): Promise<void> {
       await pause(2_000);
       await testbed.publish();
     }
+    const publishing = setInterval(() => void testbed.publish(), 5_000);
     await shoot(
       browser,
       `${testbed.url}/#/network?level=nodes`,
@@ -149,6 +158,7 @@ async function large(browser: Browser): Promise<void> {
       "#matrix",
     );
     await shoot(browser, `${testbed.url}/#/network?level=zones`, "network-1000-zones", ["light"], "#matrix");
+    clearInterval(publishing);
   } finally {
     await testbed.stop();
   }

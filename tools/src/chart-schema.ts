@@ -78,7 +78,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
     "serviceName",
     "replicaFilesDirectory",
   ],
-  webhook: ["host", "port", "serviceName", "servicePort", "ownerClusterRole"],
+  webhook: ["host", "port", "serviceName", "ownerClusterRole"],
   access: ["mode", "openMetrics"],
   certificates: ["secret", "hosts"],
   extenderCertificates: ["secret", "hosts"],
@@ -104,14 +104,15 @@ export function settingsSchema(sections: readonly Section[]): JsonSchema {
   return { type: "object", additionalProperties: false, properties };
 }
 
-function sectionSchema({ name, table }: Section): JsonSchema {
+function sectionSchema({ name, table, retired }: Section): JsonSchema {
   const owned = OWNED[name] ?? [];
   const unknown = owned.filter((key) => !Object.hasOwn(table, key));
   if (unknown.length > 0)
     throw new Error(`${name} has no setting ${unknown.join(", ")}: correct chart-schema.ts`);
-  const properties = Object.entries(table)
+  const settings = Object.entries(table)
     .filter(([key]) => !owned.includes(key))
     .map(([key, setting]) => [key, settingSchema(setting)]);
+  const properties = [...settings, ...retired.map((key) => [key, true])];
   return { type: "object", additionalProperties: false, properties: Object.fromEntries(properties) };
 }
 

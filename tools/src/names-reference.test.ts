@@ -8,11 +8,11 @@ test("names are found with what the code says of them, those without their prefi
   expect(find("PLACEMENT_GATE")).toEqual({
     name: "isochrone.dev/placement",
     constant: "PLACEMENT_GATE",
-    text: "The scheduling gate of pods that the planner places.",
+    text: "Scheduling gate of pods that the planner places.",
   });
   expect(find("observedAt")?.name).toBe("isochrone.dev/observed-at");
-  // A multi-line comment is one text, and links are plain.
-  expect(find("LAST_MOVE_ANNOTATION")?.text).toMatch(/^Annotation: when a pod .* JSON of LastMove\.$/);
+  // Joins the lines of a comment and replaces links by their text.
+  expect(find("MOVING_ANNOTATION")?.text).toMatch(/^Annotation of a pod .* JSON of PodRelease\.$/);
   expect(names.length).toBeGreaterThan(25);
   expect(namesTable(names).split("\n")).toHaveLength(names.length + 2);
 });

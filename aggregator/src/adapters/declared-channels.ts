@@ -1,13 +1,7 @@
 // What one object declares of channels: its annotation, or an AppGroup's spec. Untrusted texts come in,
 // bounded figures go out.
-import {
-  CHANNELS_ANNOTATION,
-  MAX_CHANNELS_CHARACTERS,
-  parseChannels,
-  type AnnotatedChannel,
-  type KubernetesObject,
-  type LooseFields,
-} from "@isochrone/kubernetes";
+import { CHANNELS_ANNOTATION, MAX_CHANNELS_CHARACTERS, parseChannels } from "@isochrone/kubernetes/basics";
+import type { AnnotatedChannel, KubernetesObject, LooseFields } from "@isochrone/kubernetes";
 import { looseFields, parseBitsPerSecond, parseJson } from "@isochrone/primitives";
 import {
   boundedDemands,

@@ -1,11 +1,7 @@
 // What all objects together declare of channels, within bounds: the work and the memory that a namespace can
 // cause by declaring.
-import {
-  keyOf,
-  type AnnotatedChannel,
-  type KubernetesObject,
-  type ReportedEvent,
-} from "@isochrone/kubernetes";
+import { isGeneratedAppGroup, keyOf } from "@isochrone/kubernetes/basics";
+import type { AnnotatedChannel, KubernetesObject, ReportedEvent } from "@isochrone/kubernetes";
 import {
   AppGroupMembers,
   DECLARATION_REFUSALS,
@@ -19,7 +15,6 @@ import {
   type DeclarationRights,
   type DeclaredChannel,
 } from "@isochrone/topology";
-import { isGenerated } from "../observed-appgroups/resource.ts";
 import {
   appGroupText,
   channelsOfAnnotation,
@@ -108,7 +103,7 @@ export class DeclaredObjects {
     const declaring = [
       // A generated AppGroup says what was observed: taken for a declaration it would confirm itself for
       // ever.
-      ...appGroups.filter((object) => !isGenerated(object)),
+      ...appGroups.filter((object) => !isGeneratedAppGroup(object)),
       ...workloads.filter(({ metadata }) => metadata.annotations?.[DEPENDENCIES_ANNOTATION] !== undefined),
     ];
     const namespaces = [...Map.groupBy(declaring, namespaceOf).values()].map((objects) =>

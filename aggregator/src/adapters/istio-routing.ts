@@ -1,11 +1,11 @@
 // Where callers in an Istio mesh are sent, from DestinationRules. Rules and order as in istio/istio
 // pilot/pkg/networking/core/loadbalancer/loadbalancer.go (0098d99f).
-import {
-  type KubernetesObject,
-  type LoadBalancer,
-  type LocalityLbSetting,
-  type TrafficPolicy,
-  type Unchecked,
+import type {
+  KubernetesObject,
+  LoadBalancer,
+  LocalityLbSetting,
+  TrafficPolicy,
+  Unchecked,
 } from "@isochrone/kubernetes";
 import type { RoutingScope } from "@isochrone/topology";
 import { definedOf, looseFields, looseList, looseText } from "@isochrone/primitives";

@@ -1,4 +1,4 @@
-import { type KubernetesObject, type PodSpec, type PodStatus } from "@isochrone/kubernetes";
+import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import { isList, looseFields } from "@isochrone/primitives";
 import { isIP } from "node:net";
 import type { PodState } from "../domain/cluster-state.ts";

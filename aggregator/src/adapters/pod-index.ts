@@ -1,4 +1,5 @@
-import { keyOf, type InformerChange, type KubernetesObject } from "@isochrone/kubernetes";
+import { keyOf } from "@isochrone/kubernetes/basics";
+import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import type { PodState } from "../domain/cluster-state.ts";
 
 interface Entry {

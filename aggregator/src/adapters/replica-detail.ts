@@ -17,13 +17,8 @@ import {
   type PodStatus,
 } from "@isochrone/kubernetes";
 import { isList, looseFields } from "@isochrone/primitives";
+import { MESH_PROXY_LABELS } from "./cluster-reader.ts";
 import { PROBE_LABEL, PROBE_NAME } from "./pod-probe-addresses.ts";
-
-/** By which Istio's control plane marks the waypoints and gateways that it makes. */
-export const MESH_PROXY_LABELS: readonly string[] = [
-  "gateway.networking.k8s.io/gateway-name",
-  "istio.io/gateway-name",
-];
 
 /** Labels of a pod's workflow and of its place in an AppGroup, and those that mark proxies of a mesh. */
 const READ_LABELS: readonly string[] = [

@@ -1,11 +1,6 @@
 // Where callers of a workload are sent, from the Services that select it.
-import {
-  deadlineOf,
-  DISPATCH_ANNOTATIONS,
-  templateLabels,
-  type KubernetesObject,
-  type ServiceSpec,
-} from "@isochrone/kubernetes";
+import { deadlineOf, DISPATCH_ANNOTATIONS, templateLabels } from "@isochrone/kubernetes/basics";
+import type { KubernetesObject, ServiceSpec } from "@isochrone/kubernetes";
 import type { RoutingScope } from "@isochrone/topology";
 import { definedOf, looseFields, looseText } from "@isochrone/primitives";
 import { fullName } from "../domain/cluster-state.ts";

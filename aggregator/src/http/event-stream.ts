@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Clock } from "@isochrone/runtime";
-import { clientKey, Tally } from "@isochrone/runtime/http";
+import { clientKey, limitStall, Tally } from "@isochrone/runtime/http";
 import { ProblemSchema, type GraphEvent } from "@isochrone/topology";
 import { Type, type Static } from "typebox";
 import { AggregatorError } from "../ports/errors.ts";
@@ -142,7 +142,7 @@ export class EventStream {
     if (!this.#forget(response)) return false;
     response.end(last);
     // A client that reads nothing would keep its connection, and what waits for it.
-    response.socket?.setTimeout(END_MS);
+    limitStall(response, END_MS);
     return true;
   }
 

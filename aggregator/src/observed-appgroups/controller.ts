@@ -2,6 +2,7 @@ import {
   GENERATED_ANNOTATION,
   createInformer,
   isDnsSubdomain,
+  isGeneratedAppGroup,
   isStoreError,
   KINDS,
   type ClusterStore,
@@ -29,7 +30,6 @@ import {
   ASK_ANNOTATION,
   generatedAppGroup,
   isChangedByAnother,
-  isGenerated,
   isSameGroup,
   isWorkloadKind,
   OBSERVE,
@@ -143,7 +143,7 @@ export class ObservedAppGroups implements Service {
     for (const inputs of asked.values())
       await this.#keep(inputs, existing.get(fullName(inputs.graph)) ?? null);
     for (const [key, object] of sources.isListed() ? existing : []) {
-      if (!isGenerated(object) || isChangedByAnother(object)) continue;
+      if (!isGeneratedAppGroup(object) || isChangedByAnother(object)) continue;
       if (!asked.has(key) && !undrawn.has(key)) await this.#delete(object);
     }
     this.#history.expire(nowMs);
@@ -217,7 +217,7 @@ export class ObservedAppGroups implements Service {
       logger.warnOnce(`appgroup:${key}`, "no AppGroup can have this workflow's name", { workflow: key });
       return;
     }
-    if (existing !== null && !isGenerated(existing)) {
+    if (existing !== null && !isGeneratedAppGroup(existing)) {
       this.#states.set(key, "foreign");
       logger.warnOnce(`appgroup:${key}`, "an AppGroup of this name is there already; it stays as it is", {
         appGroup: key,

@@ -38,10 +38,6 @@ export function isWorkloadKind(kind: string): boolean {
   return Object.hasOwn(API_VERSIONS, kind);
 }
 
-export function isGenerated({ metadata }: KubernetesObject): boolean {
-  return metadata.annotations?.[GENERATED_ANNOTATION] !== undefined;
-}
-
 /** Somebody else has changed the spec that was written here. */
 export function isChangedByAnother(object: KubernetesObject): boolean {
   return object.metadata.annotations?.[GENERATED_ANNOTATION] !== hashOf(writtenGroup(object));

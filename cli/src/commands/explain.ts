@@ -16,6 +16,9 @@ interface ExplainOptions extends GraphServerOptions {
   /** Names a real cluster whose pod is also inspected. */
   readonly kubeconfig?: string;
   readonly context?: string;
+  /** Prints all acts on it instead of the newest decision. */
+  readonly acts?: boolean;
+  /** Refresh interval, ms; undefined: print once. */
   readonly watch?: number;
   readonly output: Format;
 }
@@ -36,9 +39,17 @@ export async function explainCommand(
   options: ExplainOptions,
   print: (text: string) => void,
 ): Promise<void> {
+  if (options.acts === true) return show(() => actsView(name, options), options, print);
   const isReal = (options.kubeconfig ?? options.context) !== undefined;
   const read = (): Promise<View> => (isReal ? explainReal(name, options) : explainDecision(name, options));
   await show(read, options, print);
+}
+
+async function actsView(name: string, options: ExplainOptions): Promise<View> {
+  const { namespace } = options;
+  const { value } = await graphClientOf(options).acts({ namespace, workload: name });
+  const { actsText } = await import("../explain/acts-text.ts");
+  return viewOf(value, { text: (shown) => actsText(shown, `${namespace}/${name}`) });
 }
 
 async function explainDecision(name: string, options: ExplainOptions): Promise<View> {

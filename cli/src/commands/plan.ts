@@ -9,7 +9,8 @@ import type { GraphServerOptions } from "../graph-client.ts";
 import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
 import { table } from "../output/table.ts";
-import { MOVED_BY, readCluster, type ClusterSource } from "../what-if/cluster-objects.ts";
+import { MOVED_BY } from "../score/scheduling-objects.ts";
+import { readCluster, type ClusterSource } from "../what-if/cluster-objects.ts";
 import { proposedMoves } from "../moves/proposed-moves.ts";
 
 export interface PlanOptions extends GraphServerOptions, ClusterSource {

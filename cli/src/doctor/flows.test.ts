@@ -102,10 +102,13 @@ describe("a network manager", () => {
   });
 
   test.each([
-    ["another network manager runs on this node", "error", "two releases"],
-    ["a part of the kernel is missing: tc", "warning", "tries again after five minutes"],
-  ])("that observes because %s", (reason, severity, remedy) => {
-    expect(judge({ page: { ...PAGE, mode: "observe", reason } }).of("network manager")).toMatchObject({
+    ["another one has the lock", true, "error", "two releases"],
+    ["a part of the kernel is missing: tc", false, "warning", "tries again after five minutes"],
+    ["a manager of an earlier version says no more", undefined, "warning", "tries again after five minutes"],
+  ])("that observes because %s", (reason, isSecond, severity, remedy) => {
+    expect(
+      judge({ page: { ...PAGE, mode: "observe", reason, isSecond } }).of("network manager"),
+    ).toMatchObject({
       severity,
       value: `n1: observe, because ${reason}`,
       remedy: expect.stringContaining(remedy),

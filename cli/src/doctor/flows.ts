@@ -73,6 +73,7 @@ type PageFields = Record<
   | "devices"
   | "flows"
   | "foreignQdiscs"
+  | "isSecond"
   | "mode"
   | "node"
   | "pendingChanges"
@@ -121,17 +122,17 @@ function managerVerdicts(manager: ManagerPage | null): Verdict[] {
 type Page = Partial<PageFields>;
 
 function modeVerdict(
-  { mode, reason, node }: Page,
+  { mode, reason, isSecond, node }: Page,
   parts: { readonly check: string; readonly looked: string; readonly rule: string },
 ): Verdict {
   const why = looseText(reason);
-  const isSecond = why.includes("another network manager");
-  return verdict(reason === null, isSecond ? "error" : "warning", {
+  return verdict(reason === null, isSecond === true ? "error" : "warning", {
     ...parts,
     value: `${looseText(node)}: ${looseText(mode) || "nothing yet"}${why === "" ? "" : `, because ${why}`}`,
-    remedy: isSecond
-      ? "Find the other one by `ss -xlp | grep isochrone-network-manager` on the node: two releases with networkManager.enabled, or one that was started by hand."
-      : "Make the node have what the reason names; the manager tries again after five minutes (docs/network-manager.md).",
+    remedy:
+      isSecond === true
+        ? "Find the other one by `ss -xlp | grep isochrone-network-manager` on the node: two releases with networkManager.enabled, or one that was started by hand."
+        : "Make the node have what the reason names; the manager tries again after five minutes (docs/network-manager.md).",
   });
 }
 

@@ -305,7 +305,7 @@ function departuresVerdict(departures: Departures | undefined): Verdict {
   const hidden = texts.length - SHOWN;
   return verdict(texts.length === 0, "warning", {
     ...parts,
-    value: texts.slice(0, SHOWN).join("\n") + (hidden > 0 ? `\nand ${hidden} more` : "") || "none",
+    value: texts.slice(0, SHOWN).join(". ") + (hidden > 0 ? `. And ${hidden} more` : "") || "none",
     remedy:
       "See docs/runbooks/IsochronePairsChanged.md. Placement uses the new figures; `isochrone plan NAMESPACE` shows what a move gains.",
   });

@@ -209,15 +209,19 @@ export class Embedded {
     await optIn({ store: this.store, namespace: this.#namespace }, true);
   }
 
+  /** Divides the rates of requests, and of probes by at most MAX_PROBE_PACE. */
   setPace(factor: number): void {
     this.cluster.setPace(factor);
-    this.#thread.setPace(factor);
+    this.#thread.setPace(Math.min(factor, MAX_PROBE_PACE));
   }
 
   async stop(): Promise<void> {
     await this.#services.stop();
   }
 }
+
+/** Fewer probes would detect a lossy link only after minutes, and save little. */
+const MAX_PROBE_PACE = 2;
 
 type StartProgress = Pick<Reporter, "startingPart" | "serving">;
 

@@ -80,7 +80,7 @@ const entering = (receivedRequestsPerSecond: number): OutsideFlow => ({
   ageSeconds: 0,
 });
 
-/** 5 requests/s enter. Each calls b twice and c once; b, beside a, calls nothing; c calls d on its node. */
+/** 5 requests/s enter. In each, a calls b twice and c once. b calls nothing; c calls d on its node. */
 const WORKFLOW: WorkflowGraphSnapshot = {
   version: 1,
   observedAt: AT,

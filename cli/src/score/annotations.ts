@@ -1,27 +1,25 @@
 // Annotations of a dump's objects, read as everywhere (docs/annotations.md); here a faulty one is an error
 // that names its place.
 import { readNodeAnnotations, readWorkloadAnnotations } from "@isochrone/topology";
-import type {
-  AnnotationFault,
-  RawAnnotations,
-  ReadNodeAnnotations,
-  ReadWorkloadAnnotations,
-} from "@isochrone/topology";
+import type { AnnotationFault, RawAnnotations, ReadWorkloadAnnotations } from "@isochrone/topology";
 import type { ObjectMeta } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
+import type { DumpError } from "./errors.ts";
 import type { DumpObject } from "./read-objects.ts";
-
-/** Throws DumpError. */
-export function nodeAnnotations(object: DumpObject, prefixes: readonly string[]): ReadNodeAnnotations {
-  return checked(object, readNodeAnnotations(annotationsOf(object), prefixes));
-}
 
 /** Throws DumpError. */
 export function workloadAnnotations(
   object: DumpObject,
   prefixes: readonly string[],
 ): ReadWorkloadAnnotations {
-  return checked(object, readWorkloadAnnotations(annotationsOf(object), prefixes));
+  const read = readWorkloadAnnotations(annotationsOf(object), prefixes);
+  const [fault] = read.faults;
+  if (fault !== undefined) throw annotationFault(object, fault);
+  return read;
+}
+
+export function annotationFault(object: DumpObject, { key, rule, value }: AnnotationFault): DumpError {
+  return object.fail(["metadata", "annotations", key], rule, value);
 }
 
 export function annotationsOf(object: DumpObject): RawAnnotations {
@@ -38,10 +36,4 @@ export function observedTimes(objects: readonly DumpObject[], prefixes: readonly
       : [],
   );
   return [...new Set(times)].sort((a, b) => a - b).map((ms) => new Date(ms).toISOString());
-}
-
-function checked<T extends { readonly faults: readonly AnnotationFault[] }>(object: DumpObject, read: T): T {
-  const [fault] = read.faults;
-  if (fault !== undefined) throw object.fail(["metadata", "annotations", fault.key], fault.rule, fault.value);
-  return read;
 }

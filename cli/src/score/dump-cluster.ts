@@ -1,16 +1,9 @@
 // The cluster graph that a dump declares: node annotations, else NetworkTopology resources.
-import {
-  annotatedCluster,
-  ClusterGraph,
-  declaredAreaCosts,
-  NETWORK_TOPOLOGY_KEYS,
-  readNetworkTopology,
-} from "@isochrone/topology";
-import { looseFields, looseList, parseBytes, parseMillicores } from "@isochrone/primitives";
-import type { NodeSpec, NodeStatus, ObjectMeta } from "@isochrone/kubernetes";
+import { conditionsOf, nodeView } from "@isochrone/kubernetes/basics";
+import { annotatedCluster, ClusterGraph, declaredAreaCosts, readNetworkTopology } from "@isochrone/topology";
 import type { AnnotatedNode, DeclaredAreaCosts } from "@isochrone/topology";
-import { annotationsOf, nodeAnnotations } from "./annotations.ts";
-import { textOf } from "./read-objects.ts";
+import { annotationFault, annotationsOf } from "./annotations.ts";
+import { kubernetesObject } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 /** When the dump was taken isn't in it; a graph has to have a time. */
@@ -28,16 +21,15 @@ export function dumpCluster(
   declaredToo = false,
 ): ClusterGraph {
   const found = objects.filter(({ kind }) => kind === "Node");
-  const nodes: AnnotatedNode[] = [];
-  const names = new Set<string>();
+  const byName = new Map<string, DumpObject>();
   for (const object of found) {
-    if (names.has(object.name))
+    if (byName.has(object.name))
       throw object.fail(["metadata", "name"], "must be unique among the nodes", object.name);
-    names.add(object.name);
-    nodeAnnotations(object, prefixes);
-    nodes.push(readNode(object));
+    byName.set(object.name, object);
   }
-  const { snapshot } = annotatedCluster(nodes, { nowMs: null, prefixes });
+  const { snapshot, faults } = annotatedCluster(found.map(annotatedNode), { nowMs: null, prefixes });
+  const [fault] = faults;
+  if (fault !== undefined) throw annotationFault(byName.get(fault.node)!, fault);
   const topology =
     snapshot.links.length > 0 && !declaredToo
       ? undefined
@@ -49,25 +41,12 @@ export function dumpCluster(
   });
 }
 
-function readNode(object: DumpObject): AnnotatedNode {
-  const { json, name } = object;
-  const labels = looseFields(looseFields<ObjectMeta>(json.metadata).labels);
-  const status = looseFields<NodeStatus>(json.status);
-  const allocatable = looseFields<{ cpu: unknown; memory: unknown }>(status.allocatable);
-  const ready = looseList<NonNullable<NodeStatus["conditions"]>[number]>(status.conditions).find(
-    (condition) => condition.type === "Ready",
-  );
-  return {
-    name,
-    zone: textOf(labels[NETWORK_TOPOLOGY_KEYS.zone]),
-    region: textOf(labels[NETWORK_TOPOLOGY_KEYS.region]),
-    segment: textOf(labels[NETWORK_TOPOLOGY_KEYS.segment]),
-    ready: ready === undefined || ready.status === "True",
-    cordoned: looseFields<NodeSpec>(json.spec).unschedulable === true,
-    allocatableCpuMillicores: parseMillicores(allocatable.cpu),
-    allocatableMemoryBytes: parseBytes(allocatable.memory),
-    annotations: annotationsOf(object),
-  };
+/** A node that doesn't say whether it is ready counts as ready. */
+function annotatedNode(object: DumpObject): AnnotatedNode {
+  const node = kubernetesObject(object);
+  const view = nodeView(node);
+  const isUnsaid = !conditionsOf(node).some(({ type }) => type === "Ready");
+  return { ...view, ready: isUnsaid || view.ready, annotations: annotationsOf(object) };
 }
 
 function readTopology(object: DumpObject): DeclaredAreaCosts {

@@ -1,24 +1,20 @@
 // Why a pod can't go to a node: what the model of kube-scheduler's filters says, in words that name the pod's
 // own rule where they can.
-import { SchedulingModel } from "@isochrone/placement";
-import { withoutPlannedNodes } from "@isochrone/kubernetes/basics";
-import type { NodeSpec, NodeStatus, ObjectMeta, PodSpec, Unchecked } from "@isochrone/kubernetes";
+import { SchedulingModel, untoleratedTaint } from "@isochrone/placement";
+import type { PodSpec } from "@isochrone/kubernetes";
 import type { ApiObject, Rejection } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
 import { looseFields, looseList } from "@isochrone/primitives";
+import { apiObject, completeObject, unplaced } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
+import { FILTERED_BY, objectsByKind } from "./scheduling-objects.ts";
 
-/** What a node of a dump that doesn't say so has: nothing is known to be lacking. */
-const UNSAID_ALLOCATABLE = { cpu: "1M", memory: "1Ei", pods: "1M", "ephemeral-storage": "1Ei" };
 /** How kube-scheduler names a resource of which there isn't enough. */
 const LACKING: Readonly<Record<string, string>> = {
   "Insufficient cpu": "its CPU request doesn't fit",
   "Insufficient memory": "its memory request doesn't fit",
   "Too many pods": "the node is full: it takes no more pods",
 };
-
-type Toleration = NonNullable<PodSpec["tolerations"]>[number];
-type Taint = NonNullable<NodeSpec["taints"]>[number];
 
 /** What is wrong with nodes for the pod. */
 interface Feasibility {
@@ -38,15 +34,9 @@ export function judgeNodes(
   cluster: ClusterGraph,
 ): Feasibility {
   const nodes = objects.filter(({ kind, name }) => kind === "Node" && cluster.node(name) !== undefined);
-  const model = SchedulingModel.of({
-    nodes: nodes.map(withAllocatable),
-    pods: objects.filter((object) => object.kind === "Pod" && !isSame(object, pod)).map(apiObject),
-    namespaces: ofKind(objects, "Namespace"),
-    persistentVolumes: ofKind(objects, "PersistentVolume"),
-    persistentVolumeClaims: ofKind(objects, "PersistentVolumeClaim"),
-    csiNodes: ofKind(objects, "CSINode"),
-  });
-  const whole = unplaced(pod);
+  const beside = objects.filter((object) => !isSame(object, pod));
+  const model = SchedulingModel.of(objectsByKind(beside.map(completeObject), FILTERED_BY));
+  const whole: ApiObject = apiObject(unplaced(pod));
   const unjudged = model.unsupported(whole);
   const candidate = unjudged.length === 0 ? whole : withoutClaims(whole);
   const infeasible = new Map<string, string>();
@@ -55,39 +45,13 @@ export function judgeNodes(
     const rejection = infeasible.has(node.name) ? null : model.verdict(candidate, node.name);
     // What the model doesn't know is no reason against a node: a dump seldom holds all objects.
     if (rejection !== null && rejection.plugin !== "Unsupported")
-      infeasible.set(node.name, explained(rejection, node, pod));
+      infeasible.set(node.name, explained(rejection, model.node(node.name)!, pod));
   }
   return { infeasible, unjudged };
 }
 
-export function ofKind(objects: readonly DumpObject[], wanted: string): ApiObject[] {
-  return objects.filter(({ kind }) => kind === wanted).map(apiObject);
-}
-
 function isSame(a: DumpObject, b: DumpObject): boolean {
-  return a.namespace === b.namespace && a.name === b.name;
-}
-
-/** As an API server answers it: a dump may leave the namespace out. */
-export function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject {
-  const metadata = { ...looseFields(json.metadata), name };
-  const isNamespaced = kind === "Pod" || kind === "PersistentVolumeClaim";
-  return { ...json, metadata: isNamespaced ? { ...metadata, namespace } : metadata };
-}
-
-/** As {@link apiObject}; what the dump leaves out of its room is plenty. */
-export function withAllocatable(node: DumpObject): ApiObject {
-  const object = apiObject(node);
-  const status = looseFields<NodeStatus>(node.json.status);
-  const allocatable = { ...UNSAID_ALLOCATABLE, ...looseFields(status.allocatable) };
-  return { ...object, status: { ...status, allocatable } };
-}
-
-/** Scored as if it were to be placed anew. */
-function unplaced(pod: DumpObject): ApiObject {
-  const object = apiObject(pod);
-  const { nodeName: _node, ...spec } = looseFields(withoutPlannedNodes(object).spec);
-  return { ...object, spec, status: {} };
+  return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
 }
 
 /**
@@ -98,43 +62,29 @@ function withoutClaims(pod: ApiObject): ApiObject {
   return { ...pod, spec };
 }
 
-function explained({ plugin, message }: Rejection, node: DumpObject, pod: DumpObject): string {
+type JudgedNode = NonNullable<ReturnType<SchedulingModel["node"]>>;
+
+function explained({ plugin, message }: Rejection, node: JudgedNode, pod: DumpObject): string {
   switch (plugin) {
     case "NodeUnschedulable":
       return "the node is cordoned";
     case "NodeAffinity":
       return unmetSelector(node, pod) ?? message;
     case "TaintToleration":
-      return untoleratedTaint(node, pod) ?? message;
+      return taintText(node, pod) ?? message;
     default:
       return LACKING[message.split(", ")[0]!] ?? message;
   }
 }
 
-function unmetSelector(node: DumpObject, pod: DumpObject): string | null {
-  const labels = looseFields(looseFields<ObjectMeta>(node.json.metadata).labels);
+function unmetSelector({ labels }: JudgedNode, pod: DumpObject): string | null {
   for (const [key, value] of Object.entries(looseFields(looseFields<PodSpec>(pod.json.spec).nodeSelector))) {
     if (labels[key] !== value) return `the pod's nodeSelector asks for ${key}=${String(value)}`;
   }
   return null;
 }
 
-function untoleratedTaint(node: DumpObject, pod: DumpObject): string | null {
-  const tolerations = looseList<Toleration>(looseFields<PodSpec>(pod.json.spec).tolerations);
-  for (const taint of looseList<Taint>(looseFields<NodeSpec>(node.json.spec).taints)) {
-    if (taint.effect !== "NoSchedule" && taint.effect !== "NoExecute") continue;
-    if (!tolerations.some((toleration) => tolerates(toleration, taint))) {
-      return `the pod doesn't tolerate the taint ${String(taint.key)}:${taint.effect}`;
-    }
-  }
-  return null;
-}
-
-/** An absent key with operator Exists tolerates everything; an absent effect tolerates every effect. */
-function tolerates(toleration: Unchecked<Toleration>, taint: Unchecked<Taint>): boolean {
-  const { key = "", effect = "", operator, value } = toleration;
-  const exists = operator === "Exists";
-  if (effect !== "" && effect !== taint.effect) return false;
-  if (key === "") return exists;
-  return key === taint.key && (exists || (value ?? "") === (taint.value ?? ""));
+function taintText({ taints }: JudgedNode, pod: DumpObject): string | null {
+  const taint = untoleratedTaint(taints, looseList(looseFields<PodSpec>(pod.json.spec).tolerations));
+  return taint === undefined ? null : `the pod doesn't tolerate the taint ${taint.key}:${taint.effect}`;
 }

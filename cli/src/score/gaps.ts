@@ -10,7 +10,6 @@ interface Asked {
 }
 
 interface Scored extends Asked {
-  readonly workloadKind: string;
   /** The parts of the scores, `strategy.part` where several are combined. */
   readonly parts: readonly string[];
 }
@@ -60,7 +59,7 @@ function ofNodes({ cluster, parts }: Scored): string[] {
   ];
 }
 
-function ofWorkload({ problem, workloadKind, parts }: Scored): string[] {
+function ofWorkload({ problem, parts }: Scored): string[] {
   const { workload, namespace } = problem.pod;
   const workflow = problem.workflow.graph;
   if (workload === null || workflow === null) return [];
@@ -75,7 +74,7 @@ function ofWorkload({ problem, workloadKind, parts }: Scored): string[] {
       : []),
   ];
   if (said.length === 0) return [];
-  const subject = objectText(workloadKind === "Unknown" ? "workload" : workloadKind, namespace, workload);
+  const subject = objectText(use?.kind ?? "workload", namespace, workload);
   return [
     `The dump doesn't say of ${subject} ${said.join(", nor ")}: the aggregator annotates workloads where annotations.workloads is on, which it isn't by default; --graph gives the graphs instead.`,
   ];

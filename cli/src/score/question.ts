@@ -1,19 +1,18 @@
 // The question that a dump asks of a strategy, by the annotations of its objects or by graphs that were
 // recorded beside it.
-import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { PlacementProblem } from "@isochrone/placement";
 import { recordedProblem } from "@isochrone/scheduler-plugin/recorded";
 import { DEFAULT_ANNOTATION_PREFIXES } from "@isochrone/topology";
 import type { ClusterGraph } from "@isochrone/topology";
 import { observedTimes } from "./annotations.ts";
-import { appGroupRemarks } from "./dump-app-groups.ts";
+import { annotatedWorkflows } from "./annotated-workflows.ts";
+import { kubernetesObject } from "./api-objects.ts";
+import { appGroupRemarks } from "./app-group-remarks.ts";
 import { dumpCluster } from "./dump-cluster.ts";
-import { requestsOf, WorkloadIndex } from "./dump-pods.ts";
-import { dumpWorkflow } from "./dump-workflow.ts";
-import { apiObject } from "./feasibility.ts";
 import { lackingAnnotations } from "./gaps.ts";
 import type { DumpObject } from "./read-objects.ts";
 import type { RecordedGraphs } from "./recorded-graphs.ts";
+import { ScoredDump } from "./scored-dump.ts";
 import { upstreamWorkflow } from "./upstream-workflow.ts";
 
 /** What figures are of: graphs of these versions, or annotations that were written between these times. */
@@ -44,20 +43,18 @@ export function byAnnotations(
 ): Question {
   const prefixes = prefix === undefined ? DEFAULT_ANNOTATION_PREFIXES : [prefix];
   const cluster = dumpCluster(objects, prefixes, asUpstream);
-  const all = withPod(objects, pod);
-  const index = new WorkloadIndex(all);
-  const { name, kind: workloadKind } = index.workloadOf(pod);
+  const dump = new ScoredDump(objects, pod);
+  const workflows = asUpstream ? [] : annotatedWorkflows(dump, prefixes);
+  const candidates = cluster.nodes.map((node) => node.name);
+  const asked = recordedProblem(dump.pod, candidates, { cluster, workflows, pods: [] });
   const { workload, workflow } = asUpstream
-    ? upstreamWorkflow(all, pod, index)
-    : {
-        workload: name,
-        workflow: { graph: dumpWorkflow(all, pod, index, prefixes), ageSeconds: null },
-      };
+    ? upstreamWorkflow(dump)
+    : { workload: asked.pod.workload, workflow: asked.workflow };
   const problem: PlacementProblem = {
-    pod: { namespace: pod.namespace, name: pod.name, workload, requests: requestsOf(pod) },
-    candidates: cluster.nodes.map((node) => node.name),
+    ...asked,
+    pod: { ...asked.pod, workload },
     cluster: { graph: cluster, ageSeconds: null },
-    workflow,
+    workflow: ageless(workflow),
   };
   const times = observedTimes(objects, prefixes);
   return {
@@ -70,18 +67,15 @@ export function byAnnotations(
       observedTo: times.at(-1) ?? null,
     },
     lacking: (parts) => [
-      ...appGroupRemarks(all, pod, index),
-      ...(asUpstream ? [] : lackingAnnotations({ problem, cluster, workloadKind, parts })),
+      ...appGroupRemarks(dump),
+      ...(asUpstream ? [] : lackingAnnotations({ problem, cluster, parts })),
     ],
   };
 }
 
-/** The pod in the place of the one that the dump has of its name. */
-function withPod(objects: readonly DumpObject[], pod: DumpObject): DumpObject[] {
-  const { namespace, name } = pod;
-  const isIt = (other: DumpObject): boolean =>
-    other.kind === "Pod" && other.namespace === namespace && other.name === name;
-  return [...objects.filter((object) => !isIt(object)), pod];
+/** Nothing says when a dump was taken. */
+function ageless(workflow: PlacementProblem["workflow"]): PlacementProblem["workflow"] {
+  return workflow.graph === null ? workflow : { ...workflow, ageSeconds: null };
 }
 
 /** As a running extender is asked when it has these graphs and the cluster's pods are as in the dump. */
@@ -90,14 +84,12 @@ export function byGraphs(
   pod: DumpObject,
   { cluster, workflows }: RecordedGraphs,
 ): Question {
-  const kubernetesObject = (object: DumpObject): KubernetesObject => apiObject(object) as KubernetesObject;
   const nodes = objects.filter(({ kind }) => kind === "Node").map(({ name }) => name);
   const problem = recordedProblem(kubernetesObject(pod), nodes, {
     cluster,
     workflows,
     pods: objects.filter(({ kind }) => kind === "Pod").map(kubernetesObject),
   });
-  const all = withPod(objects, pod);
   const strangers = nodes.filter((name) => cluster.idOf(name) < 0);
   return {
     problem,
@@ -109,7 +101,7 @@ export function byGraphs(
       observedTo: cluster.observedAt,
     },
     lacking: () => [
-      ...appGroupRemarks(all, pod, new WorkloadIndex(all)),
+      ...appGroupRemarks(new ScoredDump(objects, pod)),
       ...(strangers.length === 0
         ? []
         : [`The cluster graph knows nothing of nodes of the dump: ${strangers.join(", ")}.`]),

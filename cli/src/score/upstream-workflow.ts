@@ -1,14 +1,15 @@
 // What upstream's NetworkOverhead plugin reads of AppGroups and pods: labels alone, every pod of every
 // namespace that has a node, and each dependency as often as it is listed. KEP-260's code: GetDependencyList
 // and GetScheduledList in pkg/networkaware/util/util.go.
+import { podView } from "@isochrone/kubernetes/basics";
+import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { PlacementProblem } from "@isochrone/placement";
 import { APP_GROUP_LABELS, appGroupLabels, WorkflowGraph } from "@isochrone/topology";
 import type { AppGroupId, Channel, WorkloadReference } from "@isochrone/topology";
-import { appGroupsOf, appGroupText, limitsOf } from "./dump-app-groups.ts";
+import { appGroupsOf } from "./app-group-remarks.ts";
+import { appGroupText, limitsOf } from "./declaration-faults.ts";
 import { NO_TIME } from "./dump-cluster.ts";
-import { labelsOf, nodeOf } from "./dump-pods.ts";
-import type { WorkloadIndex } from "./dump-pods.ts";
-import type { DumpObject } from "./read-objects.ts";
+import type { ScoredDump } from "./scored-dump.ts";
 
 /** The problem's part that is about the pod's AppGroup. */
 interface UpstreamWorkflow {
@@ -18,30 +19,36 @@ interface UpstreamWorkflow {
 }
 
 /** Throws DumpError. */
-export function upstreamWorkflow(
-  objects: readonly DumpObject[],
-  pod: DumpObject,
-  index: WorkloadIndex,
-): UpstreamWorkflow {
-  const { namespace } = pod;
-  const label = appGroupLabels(labelsOf(pod))?.group ?? null;
+export function upstreamWorkflow({ objects, pod, pods: all, cluster }: ScoredDump): UpstreamWorkflow {
+  const namespace = pod.metadata.namespace!;
+  const label = appGroupLabels(pod.metadata.labels)?.group ?? null;
   const groups = appGroupsOf(objects, pod);
   if (label !== null && groups.length === 0) {
     const reason = `AppGroup ${namespace}/${label} is not in the dump`;
     return { workflow: { graph: null, reason }, workload: label };
   }
-  const carriers = new Carriers(objects, index);
-  const own = `${namespace}/${index.workloadOf(pod).name}`;
+  const own = `${namespace}/${cluster.workloadOf(pod).name}`;
+  // A reference without a selector is not the plugin's: it means the pods of the workload of that name.
+  const isCarrier = (one: KubernetesObject, group: AppGroupId, reference: WorkloadReference): boolean => {
+    const { namespace: from, labels } = one.metadata;
+    const { selector, name, namespace: named } = reference;
+    if (selector === null)
+      return from === (named ?? group.namespace) && cluster.workloadOf(one).name === name;
+    return labels?.[APP_GROUP_LABELS.group] === group.name && labels[APP_GROUP_LABELS.selector] === selector;
+  };
   const channels: Channel[] = [];
-  const pods = new Map<string, readonly DumpObject[]>();
+  const pods = new Map<string, readonly KubernetesObject[]>();
   for (const group of groups) {
     const { id, dependencies } = appGroupText(group);
     for (const dependency of dependencies) {
       const { source, target, path } = dependency;
       // What is annotated only the plugin doesn't know.
-      if (path.length === 0 || !carriers.isOf(pod, id, source)) continue;
-      const name = carriers.isOf(pod, id, target) ? own : nameOf(target, id);
-      pods.set(name, carriers.of(id, target));
+      if (path.length === 0 || !isCarrier(pod, id, source)) continue;
+      const name = isCarrier(pod, id, target) ? own : nameOf(target, id);
+      pods.set(
+        name,
+        all.filter((each) => isCarrier(each, id, target)),
+      );
       channels.push({ ...NOTHING_SEEN, source: own, target: name, ...limitsOf(group, dependency) });
     }
   }
@@ -56,7 +63,11 @@ export function upstreamWorkflow(
       namespace,
       cpuMillicores: null,
       memoryBytes: null,
-      pods: found.map((each) => ({ name: podName(each, pod), node: nodeOf(each) })),
+      pods: found.map(podView).map((each) => ({
+        // Pods of two namespaces may be called alike.
+        name: each.namespace === namespace ? each.name : `${each.namespace}/${each.name}`,
+        node: each.node,
+      })),
     })),
     channels,
   });
@@ -75,35 +86,7 @@ const NOTHING_SEEN = {
   ageSeconds: null,
 } as const;
 
-/** Finds pods as a reference of an AppGroup means them. */
-class Carriers {
-  readonly #pods: readonly DumpObject[];
-  readonly #index: WorkloadIndex;
-
-  constructor(objects: readonly DumpObject[], index: WorkloadIndex) {
-    this.#pods = objects.filter(({ kind }) => kind === "Pod");
-    this.#index = index;
-  }
-
-  of(group: AppGroupId, reference: WorkloadReference): DumpObject[] {
-    return this.#pods.filter((pod) => this.isOf(pod, group, reference));
-  }
-
-  /** The form without selectors is not the plugin's: it means the pods of the workload of that name. */
-  isOf(pod: DumpObject, group: AppGroupId, { selector, name, namespace }: WorkloadReference): boolean {
-    const labels = labelsOf(pod);
-    if (selector !== null)
-      return labels[APP_GROUP_LABELS.group] === group.name && labels[APP_GROUP_LABELS.selector] === selector;
-    return pod.namespace === (namespace ?? group.namespace) && this.#index.workloadOf(pod).name === name;
-  }
-}
-
 /** No namespace is called like a selector with its AppGroup. */
 function nameOf({ selector, namespace, name }: WorkloadReference, group: AppGroupId): string {
   return selector === null ? `${namespace ?? group.namespace}/${name}` : `${group.name}: ${selector}`;
-}
-
-/** Pods of two namespaces may be called alike. */
-function podName({ namespace, name }: DumpObject, scored: DumpObject): string {
-  return namespace === scored.namespace ? name : `${namespace}/${name}`;
 }

@@ -1,9 +1,8 @@
 // The objects used by kube-scheduler's decisions, from a real or the embedded cluster.
-import { KINDS, withoutPlannedNodes } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { LabClient, LabClientError, readControlToken } from "@isochrone/lab/client";
-import { recordOf } from "@isochrone/primitives";
 import { isLoopback } from "@isochrone/runtime/basics";
+import { objectsByKind, SCHEDULING_KINDS, type SchedulingKind } from "../score/scheduling-objects.ts";
 
 export interface ClusterSource {
   readonly kubeconfig?: string;
@@ -15,61 +14,24 @@ export interface ClusterSource {
   readonly server: string;
 }
 
-const ALL = {
-  nodes: KINDS.node,
-  pods: KINDS.pod,
-  namespaces: KINDS.namespace,
-  persistentVolumes: KINDS.persistentVolume,
-  persistentVolumeClaims: KINDS.persistentVolumeClaim,
-  csiNodes: KINDS.csiNode,
-  volumeAttachments: KINDS.volumeAttachment,
-  services: KINDS.service,
-  replicaSets: KINDS.replicaSet,
-  deployments: KINDS.deployment,
-  statefulSets: KINDS.statefulSet,
-  disruptionBudgets: KINDS.podDisruptionBudget,
-} as const;
-type Name = keyof typeof ALL;
-
-const FILTERED_BY = [
-  "nodes",
-  "pods",
-  "namespaces",
-  "persistentVolumes",
-  "persistentVolumeClaims",
-  "csiNodes",
-  "volumeAttachments",
-] as const;
-export const MOVED_BY = [
-  ...FILTERED_BY,
-  "replicaSets",
-  "deployments",
-  "statefulSets",
-  "disruptionBudgets",
-] as const;
-export const SCORED_BY = [...MOVED_BY, "services"] as const;
-
 /** Reads the user's embedded cluster if no cluster is named, else an API server. */
-export async function readCluster<K extends Name>(
+export async function readCluster<K extends SchedulingKind>(
   source: ClusterSource,
   names: readonly K[],
 ): Promise<Record<K, KubernetesObject[]>> {
   const { kubeconfig, context } = source;
   const lab = await embeddedLab(source);
   const embedded = lab && (await embeddedObjects(lab));
-  if (embedded !== null)
-    return recordOf(names, (name) => {
-      const { apiVersion, kind } = ALL[name];
-      return embedded
-        .filter((object) => object.kind === kind && object.apiVersion === apiVersion)
-        .map(withoutPlannedNodes);
-    });
+  if (embedded !== null) return objectsByKind(embedded, names);
   const { openStore } = await import("../kubernetes.ts");
   const opened = openStore(kubeconfig, context);
   const { store } = opened;
   try {
-    const lists = await Promise.all(names.map(async (name) => (await store.list(ALL[name])).items));
-    return recordOf(names, (_, index) => lists[index]!.map(withoutPlannedNodes));
+    const lists = await Promise.all(names.map((name) => store.list(SCHEDULING_KINDS[name])));
+    return objectsByKind(
+      lists.flatMap(({ items }) => items),
+      names,
+    );
   } finally {
     await opened.close();
   }

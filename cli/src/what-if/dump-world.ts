@@ -1,8 +1,9 @@
 import type { World } from "@isochrone/placement";
 import type { MovedBy } from "../moves/obstacles.ts";
-import { ofKind, withAllocatable } from "../score/feasibility.ts";
+import { completeObject } from "../score/api-objects.ts";
 import { readObjects } from "../score/read-objects.ts";
 import { readSnapshots } from "../score/recorded-graphs.ts";
+import { objectsByKind, SCORED_BY } from "../score/scheduling-objects.ts";
 
 interface TextFile {
   readonly text: string;
@@ -16,20 +17,7 @@ export function dumpWorld(
 ): { readonly world: World; readonly moved: MovedBy | null } {
   const found = readObjects(dump.text, dump.file);
   const { cluster, workflows, demand } = readSnapshots(graph.text, graph.file);
-  const objects = {
-    nodes: found.filter(({ kind }) => kind === "Node").map(withAllocatable),
-    pods: ofKind(found, "Pod"),
-    namespaces: ofKind(found, "Namespace"),
-    persistentVolumes: ofKind(found, "PersistentVolume"),
-    persistentVolumeClaims: ofKind(found, "PersistentVolumeClaim"),
-    csiNodes: ofKind(found, "CSINode"),
-    volumeAttachments: ofKind(found, "VolumeAttachment"),
-    services: ofKind(found, "Service"),
-    replicaSets: ofKind(found, "ReplicaSet"),
-    deployments: ofKind(found, "Deployment"),
-    statefulSets: ofKind(found, "StatefulSet"),
-    disruptionBudgets: ofKind(found, "PodDisruptionBudget"),
-  };
+  const objects = objectsByKind(found.map(completeObject), SCORED_BY);
   const hasControllers = objects.replicaSets.length + objects.statefulSets.length > 0;
   return {
     world: { objects, cluster, workflows, demand: demand ?? { services: [] } },

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { narrowedAffinity, type KubernetesObject } from "@isochrone/kubernetes";
 import type { WhatIf } from "@isochrone/placement";
 import { channel, links, node, workload } from "@isochrone/placement/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -37,7 +38,7 @@ const GRAPHS = {
   demand: null,
 };
 
-const pod = (name: string, nodeName: string): object => ({
+const pod = (name: string, nodeName: string): KubernetesObject => ({
   apiVersion: "v1",
   kind: "Pod",
   metadata: { name, uid: name, namespace: "shop", labels: { app: name } },
@@ -110,6 +111,21 @@ describe("isochrone what-if on files", () => {
       planned: "n2",
       must: false,
     });
+  });
+
+  it("moves pods off the nodes that a plan once bound them to, as of a cluster", async () => {
+    const [bound, other] = [pod("p-1", "n1"), pod("q-1", "n2")];
+    const affinity = narrowedAffinity(bound, [{ name: "n1", hostname: "n1" }]);
+    const annotations = { "isochrone.dev/planned-among": "n1" };
+    const planned = {
+      ...bound,
+      metadata: { ...bound.metadata, annotations },
+      spec: { ...bound.spec, affinity },
+    };
+    const items = [...GRAPHS.cluster.nodes.map(machine), planned, other];
+    writeFileSync(file("planned.json"), JSON.stringify({ ...DUMP, items }));
+    const { planned: outcome } = await found("--drain", "n1", "--cluster", file("planned.json"));
+    expect(outcome.podsWithoutNode).toBe(0);
   });
 
   it("names pods that no node takes", async () => {

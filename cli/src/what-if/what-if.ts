@@ -17,7 +17,8 @@ import type { Format } from "../output/format.ts";
 import { show, viewOf, type Print, type View } from "../output/show.ts";
 import { proposedMoves } from "../moves/proposed-moves.ts";
 import type { MovedBy } from "../moves/obstacles.ts";
-import { readCluster, SCORED_BY, type ClusterSource } from "./cluster-objects.ts";
+import { SCORED_BY } from "../score/scheduling-objects.ts";
+import { readCluster, type ClusterSource } from "./cluster-objects.ts";
 import { whatIfText } from "./what-if-text.ts";
 
 interface WhatIfOptions extends GraphServerOptions, ClusterSource {

@@ -1,4 +1,3 @@
-// Whose pages are believed, and of what.
 import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom } from "@isochrone/runtime";

@@ -14,17 +14,15 @@ import {
 } from "../discovery/pod-targets.ts";
 import type { Target, TargetSource } from "../ports/ports.ts";
 
-/** What is looked for. */
 export interface DiscoveryOptions {
-  /** Null: the kubelet is not looked for, and no Node object read. */
+  /** Null: neither kubelets nor Node objects are read. */
   readonly kubelet: KubeletOptions | null;
-  /** Null: no proxies. */
   readonly istio: IstioOptions | null;
-  /** namespace/service-account of pods whose Linkerd proxies are read; none: not looked for. */
+  /** namespace/service-account of pods with Linkerd proxies; empty: none. */
   readonly linkerdAccounts: readonly string[];
-  /** namespace/name of Cilium's DaemonSets, whose pods show Hubble's metrics; none: not looked for. */
+  /** namespace/name of Cilium's DaemonSets, whose pods serve Hubble's metrics; empty: none. */
   readonly hubbleDaemonSets: readonly string[];
-  /** namespace/name of the DaemonSets of node_exporter; none: not looked for. */
+  /** namespace/name of node_exporter's DaemonSets; empty: none. */
   readonly nodeExporterDaemonSets: readonly string[];
   readonly podTargets: readonly PodTargetRule[];
   readonly addressFamily: AddressFamily;
@@ -49,20 +47,14 @@ interface ClusterTargetsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Only this node's kubelet and pods. */
   readonly node: string;
-  /** Scheme of the kubelet's pages. @default "https" */
   readonly kubeletScheme?: "http" | "https";
-  /** @default DEFAULT_DISCOVERY */
   readonly discovery?: DiscoveryOptions;
 }
 
 type Informer = ReturnType<typeof createInformer>;
 
-/**
- * Finds pages in the cluster: the node's kubelet, and those of the pods on it. Nothing of any other node is
- * kept.
- */
+/** Discovers pages of the node's kubelet and pods. Keeps nothing of other nodes. */
 export class ClusterTargets implements TargetSource {
   readonly #node: string;
   readonly #discovery: DiscoveryOptions;
@@ -87,7 +79,6 @@ export class ClusterTargets implements TargetSource {
         : createInformer({ ...from, kind: KINDS.node, fields: { "metadata.name": node } });
   }
 
-  /** Resolves when everything is known; errors of the store are tried again until then. */
   async start(): Promise<void> {
     await Promise.all([this.#pods.synced(), this.#nodes?.synced()]);
   }

@@ -8,7 +8,6 @@ import { HttpReader } from "./http-reader.ts";
 
 const TEXT = "istio_requests_total 7\n";
 const MEBIBYTE = 1024 * 1024;
-/** Of reads that are not about time. */
 const PATIENCE_MS = 30_000;
 
 const closers: (() => Promise<unknown> | void)[] = [];
@@ -59,7 +58,6 @@ const failing = (reading: Promise<unknown>): Promise<ScrapeError> =>
     (error: unknown) => error as ScrapeError,
   );
 
-/** Writes for as long as the other side takes it. */
 const endless =
   (headers: Record<string, string>, chunk: Uint8Array): RequestListener =>
   (_, response) => {
@@ -114,7 +112,7 @@ describe("HttpReader", () => {
     let requests = 0;
     const server = await serving((request, response) => {
       requests++;
-      // Cuts the second request off before it is answered, as a server does that closes idle connections.
+      // Closes the second connection unanswered, like a server that closes idle connections.
       if (requests === 2) request.socket.destroy();
       else page(TEXT)(request, response);
     });
@@ -193,7 +191,6 @@ describe("HttpReader", () => {
       response.writeHead(200, TYPE);
       response.write("12345");
     });
-    // Long enough to receive what comes.
     expect((await failing(read(reader(), url, { timeoutMs: 3_000 }))).message).toContain(
       "within 3000 ms, was still receiving (5 bytes so far)",
     );
@@ -218,6 +215,6 @@ const TYPE = { "content-type": "text/plain" };
 const GZIP = { "content-encoding": "gzip" };
 const gzipped = (response: Parameters<RequestListener>[1]): Parameters<RequestListener>[1] =>
   response.writeHead(200, { ...TYPE, ...GZIP });
-/** Complete gzip files, each of nothing. */
+/** Valid gzip files that decompress to nothing. */
 const NOTHING = Buffer.concat(Array.from({ length: 3_000 }, () => gzipSync("")));
 const BOMB = gzipSync(Buffer.alloc(100 * MEBIBYTE, "x 1\n"));

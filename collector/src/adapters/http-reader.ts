@@ -8,14 +8,13 @@ import type { PageReader, Target } from "../ports/ports.ts";
 import type { KubeletAccess } from "./kubelet-access.ts";
 import { failureOf, refusal, timedOut, type Progress } from "./scrape-failures.ts";
 
-/** Prometheus' order of preference, without the protobuf format and without quoted names. */
+/** Prometheus' preferences, without protobuf and quoted names. */
 const ACCEPT =
   "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4," +
   "text/plain;version=0.0.4;q=0.3,*/*;q=0.1";
 const METRICS_TYPES = /^(text\/plain|application\/openmetrics-text)\b/i;
-/** Idle connections to pages are closed after this long: their pods may be gone. */
+/** Idle timeout: the page's pod may be gone. */
 const IDLE_MS = 90_000;
-/** How much of a refusal's body is quoted. */
 const MAX_QUOTED_BYTES = 300;
 const UNPACKED_CHUNK_BYTES = 256 * 1024;
 const MAX_ATTEMPTS = 3;
@@ -27,28 +26,24 @@ interface Access {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** One read: what it may take, and how far it came. */
 interface Reading {
   readonly target: Target;
   readonly options: ReadOptions;
   readonly timeoutMs: number;
   readonly maxBytes: number;
-  /** Ends at the timeout too. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
 }
 
 /**
- * Reads pages over connections that are kept. Bounded in time from the first byte sent to the last received,
- * and in size before and after decompression. Never follows a redirection: where it may lead to is not for a
- * page to say.
+ * Reads pages over keep-alive connections. Bounds time from the first byte sent to the last received, and
+ * size before and after decompression. Never follows redirects, whose target a page must not choose.
  */
 export class HttpReader implements PageReader {
   readonly #kubelet: KubeletAccess | null;
   readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS });
   readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS });
 
-  /** Without access to kubelets, their pages are read like any other. */
   constructor({ kubelet = null }: { readonly kubelet?: KubeletAccess | null } = {}) {
     this.#kubelet = kubelet;
   }
@@ -71,7 +66,6 @@ export class HttpReader implements PageReader {
     }
   }
 
-  /** Closes the connections that are kept. */
   close(): void {
     this.#http.destroy();
     this.#https.destroy();
@@ -85,7 +79,7 @@ export class HttpReader implements PageReader {
       await judge(reading, response);
       await consume(reading, response);
     } finally {
-      // What was read to its end leaves the connection for the next time; anything else is cut off here.
+      // A fully read response leaves the connection reusable; others are cut off.
       if (!response.readableEnded) response.destroy();
     }
   }
@@ -97,7 +91,7 @@ export class HttpReader implements PageReader {
   }
 }
 
-/** A kept connection may have been closed by the other side just now; then the request is sent again. */
+/** Resends once if the server had just closed the kept connection. */
 async function open(reading: Reading, access: Access): Promise<IncomingMessage> {
   for (let attempt = 1; ; attempt++) {
     const sent = send(reading, access);
@@ -172,7 +166,6 @@ async function consume(reading: Reading, response: IncomingMessage): Promise<voi
   }
 }
 
-/** The page without its compression. */
 function unpacked(reading: Reading, response: IncomingMessage): Readable {
   const { target, progress, maxBytes } = reading;
   const encoding = (response.headers["content-encoding"] ?? "identity").toLowerCase();
@@ -183,12 +176,11 @@ function unpacked(reading: Reading, response: IncomingMessage): Readable {
       `${target.url} must be plain or gzip, got content encoding ${JSON.stringify(encoding.slice(0, 100))}`,
     );
   const body = createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES });
-  // What is received is bounded by itself: empty gzip members unpack to nothing, for ever.
+  // Bounds received bytes separately: empty gzip members decompress to nothing, without end.
   response.on("data", (chunk: Buffer) => {
     progress.bytes += chunk.byteLength;
     if (progress.bytes > maxBytes) body.destroy(tooLarge(reading, "received"));
   });
-  // An error of the connection reaches the reader of `body` this way.
   return pipeline(response, body, () => undefined);
 }
 

@@ -111,7 +111,6 @@ describe("reading a kubelet", () => {
     await read(used, targetOf(server.url));
     accepted = "second";
     expect((await failing(read(used, targetOf(server.url)))).code).toBe("unauthorized");
-    // As the kubelet replaces a projected token: another file takes its name.
     writeFileSync(`${tokenFile}.new`, "second\n");
     renameSync(`${tokenFile}.new`, tokenFile);
     expect(await read(used, targetOf(server.url))).toBe(TEXT);

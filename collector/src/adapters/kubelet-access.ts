@@ -1,5 +1,4 @@
-// How a kubelet is spoken to: the service account's token, and whose certificates are believed. Both files
-// change while we run.
+// Credentials for kubelets: service account token and trusted authorities. Both files change at run time.
 import { codeOf } from "@isochrone/primitives";
 import { readFile } from "node:fs/promises";
 import { Agent } from "node:https";
@@ -8,28 +7,25 @@ import { ScrapeError } from "../ports/errors.ts";
 import type { Target } from "../ports/ports.ts";
 
 export interface KubeletAccessOptions {
-  /** File with the authorities (PEM) whose certificates are believed; null: the system's. */
+  /** Trusted authorities (PEM); null: the system's. */
   readonly caFile: string | null;
-  /** File with the bearer token; null: none is sent. */
   readonly tokenFile: string | null;
-  /** Name that the certificate must carry; null: the address that is connected to. */
+  /** Name required in the certificate; null: the address. */
   readonly serverName: string | null;
-  /** Believes every certificate. Whoever answers at the address gets the token. */
+  /** Accepts every certificate. Any server at the address gets the token. */
   readonly insecureSkipVerify: boolean;
 }
 
-/** What a request to a kubelet is made with. */
 interface KubeletCredentials {
   readonly agent: Agent;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Idle connections are closed after this long. */
 const IDLE_MS = 90_000;
 
 /**
- * Both files are read for each request: they are small, and a projected token is replaced long before it
- * expires. A new file of authorities means new connections, or what was believed before would go on.
+ * Reads both files per request: they are small, and projected tokens are replaced early. New authorities
+ * require new connections, or the old trust would persist.
  */
 export class KubeletAccess {
   readonly #options: KubeletAccessOptions;
@@ -40,7 +36,7 @@ export class KubeletAccess {
     this.#options = options;
   }
 
-  /** Throws ScrapeError `credentials` when a file can't be used. */
+  /** Throws ScrapeError `credentials` if a file is unusable. */
   async of(target: Target): Promise<KubeletCredentials> {
     const { caFile, tokenFile, insecureSkipVerify } = this.#options;
     const ca =
@@ -92,7 +88,6 @@ async function read(target: Target, path: string, setting: string): Promise<stri
 
 function checkAuthorities(target: Target, path: string, pem: string): void {
   try {
-    // Reads the first of them.
     void new X509Certificate(pem);
   } catch (error) {
     throw credentials(

@@ -1,15 +1,12 @@
-// What went wrong with a request, in words that name the target and the remedy.
 import { reasonOf, codeOf } from "@isochrone/primitives";
 import { ScrapeError, type ScrapeFailure } from "../ports/errors.ts";
 import type { Target } from "../ports/ports.ts";
 
-/** How far a request had come. */
 export interface Progress {
   stage: "connecting" | "waiting for an answer" | "receiving";
   bytes: number;
 }
 
-/** OpenSSL's and Node's codes, by what they mean for the one who must mend it. */
 const TLS_FAILURES: Readonly<Record<string, ScrapeFailure>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "tls_unknown_ca",
   SELF_SIGNED_CERT_IN_CHAIN: "tls_unknown_ca",
@@ -25,7 +22,6 @@ const TLS_FAILURES: Readonly<Record<string, ScrapeFailure>> = {
   HOSTNAME_MISMATCH: "tls_name",
 };
 
-/** For anything thrown while a page was read. */
 export function failureOf(target: Target, error: unknown, progress: Progress): ScrapeError {
   if (error instanceof ScrapeError) return error;
   const message = reasonOf(error);
@@ -55,7 +51,6 @@ export function timedOut(target: Target, timeoutMs: number, progress: Progress):
   );
 }
 
-/** For an answer that is no 200. `body` is how it begins. */
 export function refusal(target: Target, status: number, body: string): ScrapeError {
   const said = body === "" ? "" : `; it says ${JSON.stringify(body)}`;
   const kubelet = target.access === "kubelet";

@@ -1,11 +1,10 @@
 import { TARGET_KINDS, type Target, type TargetSource } from "../ports/ports.ts";
 
-/** An entry of collector.staticTargets. */
 export const STATIC_TARGET: RegExp = new RegExp(`(${TARGET_KINDS.join("|")})=(https?://\\S+)`);
 
 const SETTING = "collector.staticTargets";
 
-/** Returns the rule that an entry breaks, with the entry: it could never be read. Null: there is none. */
+/** The rule that an entry breaks, with the entry; null if all are valid. */
 export function staticTargetsRule(entries: readonly string[]): string | null {
   for (const [at, entry] of entries.entries()) {
     const rule = entries.indexOf(entry) < at ? "must name each page once" : brokenRule(entry);
@@ -29,12 +28,11 @@ function parts(entry: string): readonly (string | undefined)[] {
   return new RegExp(`^${STATIC_TARGET.source}$`).exec(entry) ?? [];
 }
 
-/** Without a password. */
 function shownEntry(entry: string): string {
   return JSON.stringify(entry.replace(/\/\/[^/@]*@/, "//...@"));
 }
 
-/** Targets from the setting collector.staticTargets (`kind=url`). Throws RangeError naming entry and rule. */
+/** Throws RangeError naming entry and rule. */
 export function staticTargets(entries: readonly string[]): TargetSource {
   const mistake = staticTargetsRule(entries);
   if (mistake !== null) throw new RangeError(mistake);
@@ -48,7 +46,6 @@ export function staticTargets(entries: readonly string[]): TargetSource {
   return { targets: () => targets };
 }
 
-/** Several sources as one. */
 export function joinTargets(sources: readonly TargetSource[]): TargetSource {
   return { targets: () => sources.flatMap((source) => source.targets()) };
 }

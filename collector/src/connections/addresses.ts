@@ -1,9 +1,8 @@
-/** An address of 4 or 16 raw bytes, as Kubernetes writes those of pods; null: no pod has such a one. */
+/** Converts 4 or 16 raw bytes into Kubernetes' notation; null if no pod can have the address. */
 export function podAddress(raw: string): string | null {
   const bytes = Buffer.from(raw, "latin1");
   if (bytes.length === 4) {
     const [first = 0] = bytes;
-    // This host, loopback, link-local, multicast and beyond.
     const isNone = first === 0 || first === 127 || first >= 224 || (first === 169 && bytes[1] === 254);
     return isNone ? null : bytes.join(".");
   }
@@ -12,7 +11,7 @@ export function podAddress(raw: string): string | null {
   return text === "::" || text === "::1" || /^(?:ff|fe[89ab])/.test(text) ? null : text;
 }
 
-/** RFC 5952: the longest run of zero groups, the first of several, becomes `::`. */
+/** RFC 5952: `::` replaces the first longest run of zero groups. */
 function compressed(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(index * 2).toString(16));
   let best = { from: -1, count: 1 };

@@ -1,5 +1,5 @@
-// Whom bytes are told of by: pods by their addresses, what is outside by the name that it is given. There may
-// be millions of addresses outside.
+// Keys bytes by pod address, and traffic outside the cluster by destination name, because external addresses
+// may number millions.
 import { CONNECTION_ATTRIBUTES, OUTSIDE_ATTRIBUTES, OUTSIDE_DIRECTIONS } from "@isochrone/telemetry";
 import { type Outside } from "@isochrone/telemetry/outside";
 import { podAddress } from "./addresses.ts";
@@ -7,13 +7,10 @@ import type { Pair } from "./connection-table.ts";
 import type { Counted } from "./told-series.ts";
 
 interface ByDestination {
-  /** Of both directions, between addresses of the cluster. */
   readonly inside: readonly Counted[];
-  /** Of one direction, between an address of the cluster and what is outside. */
   readonly outside: readonly Counted[];
 }
 
-/** @param outside null: nothing is known to be outside, and all goes by addresses */
 export function byDestination(pairs: readonly Pair[], outside: Outside | null): ByDestination {
   const inside: Counted[] = [];
   const exchanged = new Exchanged();
@@ -26,7 +23,7 @@ export function byDestination(pairs: readonly Pair[], outside: Outside | null): 
       inside.push({ attributes, bytes });
     } else if (fromName === null) exchanged.add(from, toName!, bytes - answerBytes, answerBytes);
     else if (toName === null) exchanged.add(to, fromName, answerBytes, bytes - answerBytes);
-    // What the node forwards between two ends outside is nobody's here.
+    // Traffic forwarded between two external ends is ignored.
   }
   return { inside, outside: exchanged.all() };
 }

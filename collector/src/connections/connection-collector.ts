@@ -27,7 +27,6 @@ interface ConnectionCollectorDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** What is outside of the cluster. @default nothing is known to be */
   readonly outside?: Outside | null;
 }
 
@@ -37,7 +36,7 @@ type ConnectionConfig = Pick<
 >;
 
 const CLOSE_DEADLINE_MS = 2_000;
-/** How often ends are read: the kernel keeps some 20,000. */
+/** Interval of reading end events: the kernel buffers some 20,000. */
 const ENDS_MS = 100;
 const FILES: KernelFiles = {
   interfaces: () => readFile("/proc/net/dev", "utf8"),
@@ -55,10 +54,7 @@ const REMEDIES: Readonly<Partial<Record<TrackingState, string>>> = {
   overflowed: "connections end faster than they are read: lower collector.intervalMs, or give it more CPU",
 };
 
-/**
- * Counts what pods exchange by the kernel's connection tracking: a dump each interval, and the events of ends
- * between them.
- */
+/** Counts pods' traffic from connection tracking: a dump per interval, plus events of ended connections. */
 export function createConnectionCollector(
   config: ConnectionConfig,
   dependencies: ConnectionCollectorDependencies,
@@ -164,7 +160,6 @@ class ConnectionCollector {
       });
   }
 
-  /** What was counted before a socket failed begins anew with the next one. */
   #failed(error: unknown): void {
     if (!(error instanceof SystemCallError))
       this.#deps.logger.error("round of connections failed", { error });

@@ -7,11 +7,9 @@ import { connectionMessage, cpuMessage, type TestConnection } from "./testing/me
 const NOW = 1_700_000_000_000;
 const PAIR = "10.0.1.7 10.0.2.9";
 
-/** A kernel's table and events, by the bytes of its messages. */
 class Kernel {
   table: TestConnection[] = [];
   ended: TestConnection[] = [];
-  /** What comes between a dump's beginning and what is read of it. */
   duringDump: (() => void) | null = null;
   overflows = 0;
   drops: [number, number, number] = [0, 0, 0];
@@ -41,7 +39,6 @@ class Kernel {
     return overflows;
   }
 
-  /** It leaves the table, and an event has its last bytes. */
   end(id: number, bytes: number): void {
     const gone = this.table.find((connection) => connection.id === id) ?? { id };
     this.table = this.table.filter((connection) => connection !== gone);
@@ -113,7 +110,7 @@ describe("bytes of connections", () => {
     await round();
     kernel.table = [{ id: 1, bytes: 100 }];
     await round();
-    // The event is read before the rest of a dump that was asked for before it.
+    // The event is read before the rest of an earlier dump.
     kernel.duringDump = () => {
       kernel.end(1, 150);
       rounds.takeEnds();

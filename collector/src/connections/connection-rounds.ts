@@ -6,42 +6,35 @@ import { MESSAGE, type Connection, type NetlinkVisitor, type TableDrops } from "
 import { ToldSeries } from "./told-series.ts";
 import { interfaceBytesOf, TrackingJudge, type TrackingState } from "./tracking-state.ts";
 
-/** What is asked of the kernel; a ConntrackSocket. */
 interface ConnectionSource {
   ask(message: (typeof MESSAGE)[keyof typeof MESSAGE], visitor: Omit<NetlinkVisitor, "done">): Promise<void>;
   ends(onEnd: (connection: Connection) => void): number;
 }
 
-/** What the kernel says beside, of the network that the connections are of. */
 export interface KernelFiles {
-  /** Text of /proc/net/dev. */
   interfaces(): Promise<string>;
-  /** Names of the node's cards. @default decided by the names of its interfaces */
+  /** Names of the node's network cards. @default decided by interface names */
   cards?(): Promise<readonly string[]>;
-  /** Of net.netfilter.nf_conntrack_acct; null: there is no such file. */
+  /** net.netfilter.nf_conntrack_acct; null if the file is missing. */
   accounting(): Promise<string | null>;
-  /** Text of net.netfilter.nf_conntrack_events; null: there is no such file. @default null */
+  /** net.netfilter.nf_conntrack_events; null if the file is missing. @default null */
   events?(): Promise<string | null>;
 }
 
-/** What a round gives. */
 export interface RoundResult {
-  /** None before the second round. */
   readonly metrics: readonly Metric[];
   readonly state: TrackingState;
-  /** Entries of the table, and those of them without counters. */
   readonly tracked: number;
   readonly uncounted: number;
   readonly bytes: number;
   readonly leftOutBytes: number;
   readonly lostEnds: number;
   readonly duplicates: number;
-  /** Ends that the kernel dropped because they were not read in time. */
+  /** End events that the kernel dropped because they were read too late. */
   readonly overflows: number;
   readonly drops: TableDrops;
 }
 
-/** Turns what the kernel tracks into increments by pair of addresses. */
 export class ConnectionRounds {
   readonly #source: ConnectionSource;
   readonly #files: KernelFiles;
@@ -51,7 +44,7 @@ export class ConnectionRounds {
   readonly #inside = new ToldSeries(CONNECTION_METRICS.bytes);
   readonly #beyond = new ToldSeries(CONNECTION_METRICS.outsideBytes);
   #overflows = 0;
-  /** Beginning of the last round, monotonic milliseconds; null: there was none. */
+  /** Start of the last round, monotonic ms; null before the first. */
   #beganMs: number | null = null;
   #before = {
     drops: null as TableDrops | null,
@@ -59,19 +52,18 @@ export class ConnectionRounds {
     losses: { lostEnds: 0, lostNewEnds: 0, heardEnds: 0, duplicates: 0 },
   };
 
-  /** @param outside null: nothing is known to be outside of the cluster */
   constructor(source: ConnectionSource, files: KernelFiles, outside: Outside | null = null) {
     this.#source = source;
     this.#files = files;
     this.#outside = outside;
   }
 
-  /** Takes ends that have come, so that the kernel has room for others. */
+  /** Reads end events to free the kernel's buffer. */
   takeEnds(): void {
     this.#overflows += this.#source.ends((connection) => this.#table.end(connection));
   }
 
-  /** @param monotonicMs how long a round took: the wall clock may be set meanwhile */
+  /** @param monotonicMs measures the round's length, independent of clock steps */
   async round(nowMs: number, monotonicMs: number = nowMs): Promise<RoundResult> {
     this.takeEnds();
     this.#table.beginDump();
@@ -84,7 +76,7 @@ export class ConnectionRounds {
         this.#table.take(connection);
       },
     });
-    // The first dump removes connections that have expired unseen. Their ends are part of the baseline.
+    // The first dump also expires stale connections, whose ends belong to the baseline.
     this.takeEnds();
     this.#table.endDump();
     const drops = await this.#dropsSince();

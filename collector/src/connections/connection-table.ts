@@ -5,41 +5,36 @@ export interface Pair {
   readonly client: string;
   readonly server: string;
   bytes: number;
-  /** Of these, what the server has sent. */
   answerBytes: number;
 }
 
 interface Known {
   readonly id: number;
   readonly zone: number;
-  /** Began before the first dump. The kernel reports its end only if a collector listened then. */
+  /** Began before the first dump. The kernel only reports its end if a collector listened at its start. */
   readonly isOld: boolean;
   bytes: number;
   answerBytes: number;
-  /** The last dump that had it, or before which it ended. */
+  /** The last dump that contained it, or before which it ended. */
   dump: number;
-  /** The dump before which it ended; null: it is open. Its last bytes are counted then. */
+  /** The dump before which it ended (last bytes counted); null if open. */
   endedIn: number | null;
-  /** Another connection of the same ends and zone: earlier, later, or translated to another port. */
+  /** Next connection of the same ends: earlier, later, in another zone, or translated to another port. */
   next: Known | null;
 }
 
-/** What could not be counted whole. Only grows. */
 interface TableLosses {
-  /** Connections that went without the event that has their last bytes. */
   lostEnds: number;
-  /** Lost ends of connections that began after the first dump: the kernel should have reported them. */
+  /** Lost ends of connections that began after the first dump, so the kernel should have reported them. */
   lostNewEnds: number;
-  /** Ends that the kernel reported. */
   heardEnds: number;
   /** Entries of another zone that count the same packets. */
   duplicates: number;
 }
 
 /**
- * Bytes of connections since they were last taken, from dumps of the kernel's table and from the events of
- * their ends: a connection that begins and ends between two dumps is told of by its end alone. A connection
- * that was there before the first dump counts from there on.
+ * Bytes of connections since they were last taken, from table dumps and end events; a connection between two
+ * dumps appears only in its end event. Connections that precede the first dump count from there.
  */
 export class ConnectionTable {
   readonly losses: TableLosses = { lostEnds: 0, lostNewEnds: 0, heardEnds: 0, duplicates: 0 };
@@ -47,24 +42,23 @@ export class ConnectionTable {
   #pairs = new Map<string, Pair>();
   #dump = 0;
   #isBaseline = true;
-  /** Bytes of all connections but tunnels since the last {@link take}. */
   #bytes = 0;
 
   beginDump(): void {
     this.#dump++;
   }
 
-  /** A dump's entry. One without counters counts nothing. */
+  /** Adds a dump's entry; one without counters counts nothing. */
   take(connection: Connection): void {
     if (connection.bytes === null) return;
     const known = this.#find(connection);
     if (known === null || (known.endedIn !== null && known.endedIn < this.#dump))
       this.#open(connection, false);
-    // A dump that was under way still has a connection whose end was already counted.
+    // A running dump still contains connections whose end was already counted.
     else if (known.endedIn === null) this.#add(known, connection);
   }
 
-  /** The event of an end. Each connection has one: a second one of the same id is of its successor. */
+  /** Handles an end event. Each connection has one, so a second of the same id is its successor's. */
   end(connection: Connection): void {
     this.losses.heardEnds++;
     if (connection.bytes === null) return;
@@ -76,7 +70,6 @@ export class ConnectionTable {
     }
   }
 
-  /** Forgets what two dumps in a row did not have. */
   endDump(): void {
     this.#isBaseline = false;
     for (const [key, first] of this.#known) {
@@ -132,8 +125,8 @@ export class ConnectionTable {
   }
 
   /**
-   * Whether an entry of another zone counts packets that `others` count. A CNI may track one connection in
-   * several zones: the zone that was seen first counts, and for as long as any of them is there.
+   * True if `others` count the same packets in another zone. A CNI may track a connection in several zones;
+   * the first one seen counts while any exists.
    */
   #isDuplicate(others: Known): boolean {
     if (others.dump < this.#dump - 1) return false;
@@ -142,7 +135,6 @@ export class ConnectionTable {
     return true;
   }
 
-  /** Bytes since the last call, by pair, and of all that is no tunnel's. */
   takeBytes(): { readonly pairs: readonly Pair[]; readonly bytes: number } {
     const taken = { pairs: [...this.#pairs.values()], bytes: this.#bytes };
     this.#pairs = new Map();

@@ -1,4 +1,4 @@
-// The kernel's connection tracking by netlink, through libc: a socket for requests, one for events of ends.
+// Netlink access to connection tracking through libc: one socket for requests, one for end events.
 import {
   KernelSocket,
   loadLibc,
@@ -9,16 +9,14 @@ import {
 } from "@isochrone/kernel-sockets";
 import { type MESSAGE, NETLINK, NetlinkReader, request, type NetlinkVisitor } from "./netlink.ts";
 
-/** A dump's message is at most as large as what is offered to the kernel, which goes up to 32 KiB. */
+/** A dump's messages fit the offered buffer, up to 32 KiB. */
 const RECEIVE_BYTES = 65_536;
-/** Ends that wait to be read: some 20,000 of them. The kernel accounts twice as much. */
+/** Space for some 20,000 end events. The kernel accounts twice as much. */
 const EVENT_BUFFER_BYTES = 8 * 1024 * 1024;
-/** Receives after which others have their turn. */
 const RECEIVES_PER_TURN = 8;
-/** A kernel answers a request before it returns. */
+/** The kernel answers a request before it returns. */
 const MAX_EMPTY_RECEIVES = 200;
 
-/** Reads tables and ends of connections. */
 export class ConntrackSocket {
   readonly #libc: Libc;
   readonly #requests: KernelSocket;
@@ -26,11 +24,11 @@ export class ConntrackSocket {
   readonly #block: Block;
   readonly #reader = new NetlinkReader();
   #sequence = 0;
-  /** Events that the kernel dropped so far; wraps at 2^32. */
+  /** Events dropped by the kernel so far; wraps at 2^32. */
   #dropped = 0;
 
   /**
-   * @param eventBufferBytes memory that the kernel accounts for ends that wait to be read
+   * @param eventBufferBytes kernel memory for unread end events
    * @throws SystemCallError; EPERM without CAP_NET_ADMIN in the network's namespace
    */
   static async open(eventBufferBytes = EVENT_BUFFER_BYTES): Promise<ConntrackSocket> {
@@ -38,9 +36,8 @@ export class ConntrackSocket {
     const kind = { family: SYS.AF_NETLINK, type: SYS.SOCK_RAW, protocol: NETLINK.netfilter };
     const requests = KernelSocket.open(libc, kind);
     const events = KernelSocket.open(libc, kind);
-    // Events go to bound sockets only.
+    // Only bound sockets receive events.
     events.bindNetlink();
-    // Without the capability the buffer stays at net.core.rmem_max.
     events.setOption(SYS.SOL_SOCKET, SYS.SO_RCVBUFFORCE, eventBufferBytes);
     if (!events.setOption(NETLINK.solNetlink, NETLINK.addMembership, NETLINK.destroyGroup)) {
       const code = libc.lastError();
@@ -58,7 +55,6 @@ export class ConntrackSocket {
     this.#block = libc.block(RECEIVE_BYTES);
   }
 
-  /** Everything that the kernel has of one kind. Rejects with SystemCallError. */
   async ask(
     message: (typeof MESSAGE)[keyof typeof MESSAGE],
     visitor: Omit<NetlinkVisitor, "done">,
@@ -71,7 +67,7 @@ export class ConntrackSocket {
     let empty = 0;
     const reading: NetlinkVisitor = {
       ...visitor,
-      // The answer to what is no dump is one message.
+      // The answer to a request other than a dump is one message.
       table: (size) => {
         visitor.table?.(size);
         answer.errno ??= 0;
@@ -89,7 +85,7 @@ export class ConntrackSocket {
       throw new SystemCallError("ask for connections", this.#libc.errorName(answer.errno));
   }
 
-  /** Reads the ends that have come. Returns how many others the kernel dropped for lack of room. */
+  /** Reads end events. Returns how many more the kernel dropped. */
   ends(onEnd: NonNullable<NetlinkVisitor["connection"]>): number {
     const visitor: NetlinkVisitor = { connection: onEnd, done: () => undefined };
     let overflows = 0;
@@ -111,7 +107,6 @@ export class ConntrackSocket {
     this.#libc.free(this.#block);
   }
 
-  /** Null, or the name of the error. */
   #receive(socket: KernelSocket, visitor: NetlinkVisitor): string | null {
     const count = this.#libc.receive(socket.fd, this.#block, RECEIVE_BYTES, SYS.MSG_DONTWAIT);
     if (count < 0) return this.#libc.lastError();

@@ -1,6 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** What a count of connections says of itself. */
 export interface ConnectionMetrics {
   readonly state: Gauge<"state">;
   readonly tracked: Gauge<"counted">;

@@ -5,8 +5,8 @@ import { MESSAGE, NetlinkReader, request, type Connection, type NetlinkVisitor }
 import { connectionMessage, cpuMessage, doneMessage } from "./testing/messages.ts";
 
 /**
- * As Linux 6.18 answered IPCTNL_MSG_CT_GET with nf_conntrack_acct 1: a TCP connection from 10.244.1.2 to the
- * Service address 10.96.0.10, which is 10.244.2.2 behind it.
+ * Recorded from Linux 6.18 (IPCTNL_MSG_CT_GET, nf_conntrack_acct 1): a TCP connection from 10.244.1.2 to the
+ * Service address 10.96.0.10, translated to 10.244.2.2.
  */
 const RECORDED = [
   "0c01000000010200010000008f690000020000003400018014000180080001000af40102080002000a60000a1c",

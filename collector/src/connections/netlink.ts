@@ -1,13 +1,11 @@
-// Messages of the kernel's connection tracking: requests, and what of the answers is counted. After Linux'
-// include/uapi/linux/netlink.h, netfilter/nfnetlink.h and netfilter/nfnetlink_conntrack.h. Headers are in the
-// byte order of the machine, attributes' values in that of the network.
+// Netlink messages of connection tracking, after Linux' include/uapi/linux/netlink.h, netfilter/nfnetlink.h
+// and netfilter/nfnetlink_conntrack.h. Headers are in host byte order, attribute values in network byte
+// order.
 
-/** netlink.h, nfnetlink.h. */
 export const NETLINK = {
   netfilter: 12,
   solNetlink: 270,
   addMembership: 1,
-  /** NFNLGRP_CONNTRACK_DESTROY. */
   destroyGroup: 3,
 } as const;
 
@@ -19,65 +17,55 @@ const SUBSYSTEM = 1 << 8;
 const HEADER_BYTES = 16;
 const NFGEN_BYTES = 4;
 const ATTRIBUTE_HEAD = 4;
-/** Of an attribute's type: flags of nesting and of byte order. */
+/** Masks the nesting and byte order flags of an attribute's type. */
 const TYPE_MASK = 0x3fff;
 
-/** enum cntl_msg_types. */
 export const MESSAGE = { new: 0, get: 1, delete: 2, cpuStatistics: 4, statistics: 5 } as const;
-/** enum ctattr_type. */
 const CTA = { original: 1, reply: 2, originalCounters: 9, replyCounters: 10, id: 12, zone: 18 } as const;
-/** enum ctattr_tuple, ctattr_ip, ctattr_l4proto, ctattr_counters. */
 const TUPLE = { ip: 1, protocol: 2 } as const;
 const IP = { v4Source: 1, v6Source: 3 } as const;
 const PROTOCOL = { number: 1, sourcePort: 2, destinationPort: 3 } as const;
 const COUNTER_BYTES = 2;
-/** enum ctattr_stats_cpu, ctattr_stats_global. */
 const STATISTICS = { insertFailed: 9, drop: 10, earlyDrop: 11 } as const;
 const GLOBAL = { entries: 1, maximum: 2 } as const;
 
-/** Protocols whose ports tell connections apart: TCP, UDP, DCCP, SCTP, UDP-Lite. */
 const WITH_PORTS: ReadonlySet<number> = new Set([6, 17, 33, 132, 136]);
 const UDP = 17;
-/** VXLAN (two numbers in use), Geneve, WireGuard: they carry packets of pods, which count for themselves. */
+/** VXLAN (two ports in use), Geneve, WireGuard: they carry pods' packets, which are counted themselves. */
 const TUNNEL_PORTS: ReadonlySet<number> = new Set([4789, 8472, 6081, 51820]);
 
-/** A connection as the kernel tells of it. The object is reused: read it during the call only. */
+/** A reused object: read it only during the call. */
 export interface Connection {
-  /** Who speaks to whom, whatever addresses the packets had on their way; raw bytes as latin1. */
+  /** Both ends regardless of address translation; raw bytes as latin1. */
   key: string;
-  /** Addresses of who opened it and of who answers, raw bytes as latin1. */
+  /** Addresses of the opener and the responder, raw bytes as latin1. */
   client: string;
   server: string;
-  /** The kernel's own: another one for the next connection of the same ends. */
+  /** Kernel id; differs for the next connection of the same ends. */
   id: number;
   zone: number;
-  /** Both directions, IP headers included; null: not counted (nf_conntrack_acct). */
+  /** Both directions with IP headers; null: not counted (nf_conntrack_acct). */
   bytes: number | null;
-  /** Of these, what the one who answers has sent. */
   answerBytes: number;
-  /** Packets of a tunnel. */
   isTunnel: boolean;
 }
 
-/** What the kernel says of its table since it came up, summed over CPUs. */
+/** Table statistics since boot, summed over CPUs. */
 export interface TableDrops {
-  /** Packets for which the table had no room. */
+  /** Packets dropped because the table was full. */
   dropped: number;
-  /** Connections that gave room before their end. */
   evicted: number;
   insertsFailed: number;
 }
 
-/** What messages tell. */
 export interface NetlinkVisitor {
   connection?(connection: Connection, isEnd: boolean): void;
   drops?(drops: TableDrops): void;
   table?(size: { readonly entries: number; readonly maximum: number | null }): void;
-  /** @param errno 0: what was asked for is done */
   done(errno: number): void;
 }
 
-/** A request for everything, of both families. */
+/** A dump request for both address families. */
 export function request(message: number, sequence: number): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES + NFGEN_BYTES);
   bytes.writeUInt32LE(bytes.length, 0);
@@ -87,7 +75,7 @@ export function request(message: number, sequence: number): Buffer {
   return bytes;
 }
 
-/** Reads what one receive gave. False: it is cut off or contradicts itself, and the rest was not read. */
+/** Parses received bytes. Returns false if truncated or inconsistent, without reading the rest. */
 export class NetlinkReader {
   readonly #connection: Connection = {
     key: "",
@@ -128,7 +116,6 @@ export class NetlinkReader {
     else if (message === MESSAGE.statistics) visitor.table?.(sizeOf(bytes, attributes, end));
   }
 
-  /** False for one without addresses. */
   #readConnection(bytes: Buffer, start: number, end: number): boolean {
     const one = this.#connection;
     one.id = 0;
@@ -163,9 +150,7 @@ export class NetlinkReader {
   }
 }
 
-/** One direction: who sends it. */
 interface Tuple {
-  /** Address, raw bytes as latin1; "": none. */
   source: string;
   protocol: number;
   sourcePort: number;
@@ -191,7 +176,7 @@ function tupleOf(bytes: Buffer, start: number, end: number): Tuple {
 function bytesOf(bytes: Buffer, start: number, end: number): number {
   let counted = 0;
   eachAttribute(bytes, start, end, (type, from, to) => {
-    // Exact up to nine petabytes of one connection.
+    // Exact up to nine petabytes per connection.
     if (type === COUNTER_BYTES && to - from === 8)
       counted = bytes.readUInt32BE(from) * 2 ** 32 + bytes.readUInt32BE(from + 4);
   });

@@ -1,27 +1,22 @@
 import type { Metric } from "@isochrone/telemetry";
 
-/** Bytes of one series. */
 export interface Counted {
   readonly attributes: Readonly<Record<string, string>>;
   bytes: number;
 }
 
-/** Series that a round tells of, the largest first. */
 const MAX_SERIES = 20_000;
-/** For so long a series that went silent is told of as 0, or its channel would keep its last rate. */
+/** How long a silent series is published as 0; otherwise its channel would keep its last rate. */
 const REMEMBERED_MS = 300_000;
 
-/** One metric of bytes, round by round. */
 export class ToldSeries {
   readonly #name: string;
-  /** Series that were told of, and when they last had bytes. */
   readonly #told = new Map<string, { readonly attributes: Counted["attributes"]; toldMs: number }>();
 
   constructor(name: string) {
     this.#name = name;
   }
 
-  /** Null: there is nothing to tell. */
   metricOf(
     all: readonly Counted[],
     startMs: number,
@@ -40,7 +35,6 @@ export class ToldSeries {
     return { metric: points.length === 0 ? null : metric, leftOutBytes: sum(all) - sum(kept) };
   }
 
-  /** Series that were told of, and have nothing to tell now. */
   #silent(speaking: readonly Counted[], nowMs: number): Counted[] {
     for (const { attributes } of speaking) this.#told.set(keyOf(attributes), { attributes, toldMs: nowMs });
     const silent: Counted[] = [];

@@ -1,56 +1,49 @@
-// Whether what the kernel tracks is all that the node's pods exchange. Where it isn't, it is said: a count of
-// nothing is no evidence of no traffic.
+// Detects whether connection tracking misses traffic of the node's pods: a zero count doesn't prove silence.
 import { InterfaceChoice } from "@isochrone/telemetry";
 
-/** Metric label `state` of isochrone_collector_connections_state; the first that holds. */
+/** Metric label `state` of isochrone_collector_connections_state; the first that applies. */
 export const TRACKING_STATES = [
   /** The kernel refuses: no CAP_NET_ADMIN in the node's network, or no connection tracking. */
   "refused",
-  /** net.netfilter.nf_conntrack_acct is 0: no entry has counters. */
+  /** net.netfilter.nf_conntrack_acct is 0: entries have no counters. */
   "accounting_off",
-  /** The kernel reports no ends of connections (net.netfilter.nf_conntrack_events is 0), or few of them. */
+  /** The kernel reports no (net.netfilter.nf_conntrack_events is 0) or few ends of connections. */
   "ends_unreported",
-  /** The interfaces carry far more than what is tracked: a CNI passes connection tracking by. */
+  /** Interfaces carry far more than is tracked: the CNI bypasses connection tracking. */
   "bypassed",
-  /** The table has no room: connections are dropped, or end early. */
+  /** The table is full: connections are dropped, or end early. */
   "table_full",
-  /** Ends came faster than they were read: the last bytes of some connections are not counted. */
+  /** End events arrived faster than they were read: last bytes are missing. */
   "overflowed",
   "ok",
 ] as const;
 export type TrackingState = (typeof TRACKING_STATES)[number];
 
-/** What one round has found. */
 interface RoundFacts {
-  /** Whether the kernel counts bytes of new connections; null: it doesn't say. */
   readonly isAccounting: boolean | null;
-  /** Entries of the table without counters, and with. */
   readonly uncounted: number;
   readonly counted: number;
-  /** Since the round before; of the node's interfaces null where that isn't known. */
+  /** Since the previous round; interface bytes are null if unknown. */
   readonly trackedBytes: number;
   readonly interfaceBytes: number | null;
   readonly drops: number;
   readonly overflows: number;
-  /** Whether the kernel is set to report ends. */
   readonly isReportingEnds: boolean;
-  /** Connections that went without a report of their end, and reported ends. */
   readonly lostEnds: number;
   readonly heardEnds: number;
 }
 
-/** Below this nothing is said of the shares: keep-alives and probes. */
+/** Below this, shares aren't judged: keep-alives and probes. */
 const LEAST_INTERFACE_BYTES = 1024 * 1024;
-/** Interfaces count frames, acknowledgements and what isn't IP; never ten times as much. */
+/** Interfaces also count frame headers, acknowledgements and non-IP traffic, but never ten times as much. */
 const LEAST_SHARE = 0.1;
-/** A burst may lie before the dump and behind the counters. */
+/** A burst may fall between dump and counters. */
 const BYPASSED_ROUNDS = 3;
-/** Fewer lost ends say nothing: a few connections may be missed by two dumps. */
+/** Fewer lost ends prove nothing: two dumps may miss a few connections. */
 const LEAST_LOST_ENDS = 10;
-/** What was lost is said for so many rounds: five minutes by default. */
+/** Rounds for which a loss is shown; five minutes by default. */
 const LOSS_ROUNDS = 30;
 
-/** Judges rounds. */
 export class TrackingJudge {
   #short = 0;
   readonly #sinceLoss = { ends_unreported: Infinity, table_full: Infinity, overflowed: Infinity };
@@ -71,7 +64,7 @@ export class TrackingJudge {
 
   #isUnreported({ isReportingEnds, lostEnds, heardEnds }: RoundFacts): boolean {
     if (!isReportingEnds) return true;
-    // Ends lost by an overflow or an eviction show after two more dumps, and have states of their own.
+    // Ends lost by overflow or eviction appear two dumps later and have their own states.
     const isExplained = Math.min(this.#sinceLoss.table_full, this.#sinceLoss.overflowed) <= 2;
     return lostEnds >= LEAST_LOST_ENDS && lostEnds > heardEnds && !isExplained;
   }
@@ -83,9 +76,9 @@ function isShort({ interfaceBytes, trackedBytes }: RoundFacts): boolean {
 }
 
 /**
- * Bytes that the node's cards have carried both ways, from /proc/net/dev; null where it has none that can be
- * told from those of pods.
- * @param cards as the kernel knows them; empty: their names decide
+ * Bytes of the node's network cards in both directions, from /proc/net/dev; null if no card can be told from
+ * pods' interfaces.
+ * @param cards as the kernel lists them; empty: decide by names
  */
 export function interfaceBytesOf(text: string, cards: readonly string[]): number | null {
   const found: (readonly [name: string, bytes: number])[] = [];

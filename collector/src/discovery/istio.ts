@@ -1,16 +1,14 @@
-// Where the proxies of Istio show what they count, as its 1.30.0 templates write it into pods:
+// Metrics pages of Istio's proxies, by its 1.30.0 templates:
 // - sidecars: manifests/charts/istio-control/istio-discovery/files/injection-template.yaml, container
-//   istio-proxy (an init container that restarts always, where sidecars are native) with port 15090 named
-//   http-envoy-prom;
+// istio-proxy (a restartable init container for native sidecars), port 15090 named http-envoy-prom;
 // - the agent's page, merged with the application's: pkg/kube/inject/webhook.go applyPrometheusMerge sets the
-//   annotations prometheus.io/scrape=true, /port=15020, /path=/stats/prometheus;
-// - gateways of the chart: the same container, and the annotation inject.istio.io/templates=gateway;
+// annotations prometheus.io/scrape=true, /port=15020, /path=/stats/prometheus;
+// - gateways of the chart: the same container, and annotation inject.istio.io/templates=gateway;
 // - waypoints and gateways of the Gateway API: files/waypoint.yaml and files/kube-gateway.yaml, both of the
-//   above, and the label
-//   gateway.networking.k8s.io/gateway-class-name (istio.io/gateway-name alone until 1.19);
+// above, and label gateway.networking.k8s.io/gateway-class-name (until 1.19 only istio.io/gateway-name);
 // - ztunnel: manifests/charts/ztunnel/templates/daemonset.yaml, DaemonSet ztunnel, port 15020 named
-//   ztunnel-stats. Anybody can give a container or a label these names: whose traffic a page may tell of is
-//   in its scope.
+// ztunnel-stats.
+// Anybody can use these names, so a page's scope limits whose traffic it may report.
 import type { NodeScope, PageScope } from "../domain/page-scope.ts";
 import type { Target, TargetRole } from "../ports/ports.ts";
 import { portOf, urlOf } from "./addresses.ts";
@@ -20,7 +18,7 @@ import { hasAccount, isOfDaemonSet, servedBy } from "./trusted.ts";
 export interface IstioOptions {
   /** namespace/service-account of pods whose proxies are read, "*" for any. */
   readonly proxyAccounts: readonly string[];
-  /** namespace=namespace: whom the waypoints of the first stand before, beside their own namespace. */
+  /** namespace=namespace: further namespaces that the waypoints of the first serve. */
   readonly waypointServes: readonly string[];
   /** namespace/name of ztunnel's DaemonSets. */
   readonly ztunnelDaemonSets: readonly string[];
@@ -28,13 +26,12 @@ export interface IstioOptions {
 
 const STATS_PATH = "/stats/prometheus";
 const PROXY = "istio-proxy";
-/** Istio's own example for Prometheus takes every port whose name ends so. */
 const ENVOY_PORT = /-envoy-prom$/;
 const ZTUNNEL_PORT = 15_020;
 const GATEWAY_NAMES = ["gateway.networking.k8s.io/gateway-name", "istio.io/gateway-name"];
 
 /**
- * The page of the pod's proxy; null when it has none that counts, or it does not run.
+ * Page of the pod's proxy; null without a usable or running one.
  * @param onNode tells which workloads are on the pod's node
  */
 export function istioTarget(
@@ -47,7 +44,7 @@ export function istioTarget(
     : proxyTarget(pod, options);
 }
 
-/** An operator's own, though it tells of nobody but the pods of its node. */
+/** Installed by an operator, but only trusted for pods of its node. */
 function ztunnelTarget(pod: ReadablePod, onNode: NodeScope["runs"]): Target | null {
   const proxy = proxyOf(pod);
   if (!runs(pod, proxy)) return null;
@@ -56,10 +53,7 @@ function ztunnelTarget(pod: ReadablePod, onNode: NodeScope["runs"]): Target | nu
   return target(pod, "ztunnel", port, { of: "node", runs: onNode });
 }
 
-/**
- * Istio injects nothing into pods on the node's network: their address is the node's, and so would be the
- * page.
- */
+/** Istio doesn't inject into host-network pods, whose page would be at the node's address. */
 function proxyTarget(pod: ReadablePod, options: IstioOptions): Target | null {
   const proxy = proxyOf(pod);
   if (pod.hostNetwork || !runs(pod, proxy) || !hasAccount(pod, options.proxyAccounts)) return null;
@@ -76,10 +70,7 @@ function proxyOf({ containers }: ReadablePod): PodContainer | undefined {
   return containers.find(({ name }) => name === PROXY);
 }
 
-/**
- * Only if the pod says so itself. Any other annotated page is the application's own, which tells nothing of
- * the mesh.
- */
+/** Only if annotated so. Other annotated pages are the application's own, without mesh metrics. */
 function mergedPort({ annotations }: ReadablePod): number | null {
   const says = annotations["prometheus.io/scrape"] === "true";
   return says && annotations["prometheus.io/path"] === STATS_PATH

@@ -2,11 +2,9 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Target } from "../ports/ports.ts";
 import { addressOf, urlOf, type AddressFamily } from "./addresses.ts";
 
-/** Which pages of a kubelet are read, and how. */
 export interface KubeletOptions {
-  /** The first is read; each other stands in for it. */
+  /** The first is read; the others stand in for it. */
   readonly pages: readonly KubeletPage[];
-  /** @default "https" */
   readonly scheme?: "http" | "https";
 }
 
@@ -14,7 +12,6 @@ export type KubeletPage = "cadvisor" | "resource";
 
 const DEFAULT_KUBELET_PORT = 10_250;
 
-/** Targets of the kubelet at an address. */
 export function kubeletTargets(
   node: string,
   address: string,
@@ -32,7 +29,6 @@ export function kubeletTargets(
   }));
 }
 
-/** Where the kubelet of a Node object listens; null while the node has not said. */
 export function kubeletAddress(
   node: KubernetesObject,
   family: AddressFamily,
@@ -41,7 +37,7 @@ export function kubeletAddress(
   const internal = addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
   const address = addressOf(internal, family);
   if (address === null) return null;
-  // The API server writes 0 for a port that nobody has set.
+  // The API server writes 0 for an unset port.
   return { address, port: daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_KUBELET_PORT };
 }
 

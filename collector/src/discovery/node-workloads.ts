@@ -1,16 +1,11 @@
 import { meshNames, type KubernetesObject } from "@isochrone/kubernetes";
 
-/**
- * A proxy of the node goes on to show what a pod counted last: it is taken for so long after the pod has
- * gone.
- */
+/** Time after a pod's end for which a node proxy's rows about it are accepted. */
 const KEPT_MS = 600_000;
 
-/** Workloads with pods on the node, now or a moment ago. */
 export class NodeWorkloads {
   readonly #seenMs = new Map<string, number>();
 
-  /** @param nowMs of the monotonic clock */
   take(pods: readonly KubernetesObject[], nowMs: number): void {
     for (const pod of pods)
       for (const name of meshNames(pod))

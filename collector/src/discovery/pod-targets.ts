@@ -1,15 +1,13 @@
-// Pages of pods that a setting names by label, and those of Hubble and node_exporter, which their charts make
-// recognisable.
+// Pages of pods selected by configured labels, and of Hubble and node_exporter by their charts' names.
 import type { PageScope } from "../domain/page-scope.ts";
 import { TARGET_KINDS, type Target, type TargetKind } from "../ports/ports.ts";
 import { portOf, urlOf } from "./addresses.ts";
 import { runs, type ReadablePod } from "./pod.ts";
 import { hasAccount, isOfDaemonSet } from "./trusted.ts";
 
-/** Pods with this label have such a page. */
 export interface PodTargetRule {
   readonly kind: TargetKind;
-  /** "*": any, of Istio's pages alone; they then tell of nobody but their own pod. */
+  /** "*": any, only for Istio's pages, which then report only their own pod. */
   readonly namespace: string;
   readonly label: string;
   readonly value: string;
@@ -17,12 +15,11 @@ export interface PodTargetRule {
   readonly path: string;
 }
 
-/** An entry of collector.podTargets. */
 export const POD_TARGET: RegExp = new RegExp(
   `(${TARGET_KINDS.join("|")})=([^/=\\s]+)/([^=\\s]+)=([^:\\s]*):(\\d{1,5})(/\\S*)?`,
 );
 
-/** Reads an entry of collector.podTargets. Throws RangeError naming the entry and the rule. */
+/** Throws RangeError naming entry and rule. */
 export function podTargetRule(entry: string): PodTargetRule {
   const parts = new RegExp(`^${POD_TARGET.source}$`).exec(entry) ?? [];
   const [, named, namespace = "", label = "", value = "", port, path = "/metrics"] = parts;
@@ -39,7 +36,6 @@ export function podTargetRule(entry: string): PodTargetRule {
   return { kind, namespace, label, value, port: number, path };
 }
 
-/** The pages that the rules find on a pod. */
 export function labelledTargets(pod: ReadablePod, rules: readonly PodTargetRule[]): Target[] {
   if (!runs(pod, undefined)) return [];
   return rules
@@ -58,9 +54,9 @@ function ownScope({ namespace, workloads }: ReadablePod): PageScope {
 }
 
 /**
- * Hubble's page, of a pod of these DaemonSets (namespace/name), where it is switched on:
- * install/kubernetes/cilium/templates/cilium-agent/daemonset.yaml of Cilium then gives the agent a port named
- * hubble-metrics (9965). The agent runs on the node's network.
+ * Hubble's page of a pod of these DaemonSets (namespace/name), if enabled:
+ * install/kubernetes/cilium/templates/cilium-agent/daemonset.yaml of Cilium then has a port hubble-metrics
+ * (9965), on the node's network.
  */
 export function hubbleTarget(pod: ReadablePod, daemonSets: readonly string[]): Target | null {
   if (!isOfDaemonSet(pod, daemonSets)) return null;
@@ -69,15 +65,12 @@ export function hubbleTarget(pod: ReadablePod, daemonSets: readonly string[]): T
   return port === undefined || !runs(pod, agent) ? null : podTarget(pod, "hubble", port, "/metrics");
 }
 
-/**
- * Names of the port in the charts prometheus-node-exporter and kube-prometheus-stack (value
- * service.portName).
- */
+/** Port names in the charts prometheus-node-exporter and kube-prometheus-stack (value service.portName). */
 const NODE_EXPORTER_PORTS = ["metrics", "http-metrics"];
 
 /**
- * node_exporter's page, of a pod of these DaemonSets (namespace/name). It runs on the node's network. One
- * behind a proxy that speaks TLS has no such port.
+ * node_exporter's page of a pod of these DaemonSets (namespace/name), on the node's network. Behind a TLS
+ * proxy it has no such port.
  */
 export function nodeExporterTarget(pod: ReadablePod, daemonSets: readonly string[]): Target | null {
   if (!isOfDaemonSet(pod, daemonSets)) return null;
@@ -89,9 +82,9 @@ export function nodeExporterTarget(pod: ReadablePod, daemonSets: readonly string
 }
 
 /**
- * The page of a Linkerd proxy, of a pod under one of the service accounts. The template
- * charts/partials/templates/_proxy.tpl of linkerd/linkerd2@b24cd40 gives the container linkerd-proxy a port
- * named linkerd-admin (4191). Its rows name the far end alone: a pod tells of its own calls.
+ * Page of a Linkerd proxy in pods of these service accounts. The template
+ * charts/partials/templates/_proxy.tpl of linkerd/linkerd2@b24cd40 names port 4191 of container linkerd-proxy
+ * linkerd-admin. Rows only name the far end: a pod reports its own calls.
  */
 export function linkerdTarget(pod: ReadablePod, accounts: readonly string[]): Target | null {
   const proxy = pod.containers.find(({ name }) => name === "linkerd-proxy");

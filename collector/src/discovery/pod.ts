@@ -1,5 +1,4 @@
-// What discovery reads of a pod. Fields of a wrong type count as absent: one odd pod must not hide the
-// others.
+// Parses pods. Fields of a wrong type count as absent: one odd pod must not hide the others.
 import {
   meshNames,
   podView,
@@ -19,13 +18,10 @@ interface ContainerPort {
   readonly port: number;
 }
 
-/**
- * A container that runs as long as the pod does: an ordinary one, or an init container that restarts always.
- */
+/** A container that runs for the pod's lifetime: ordinary, or a restartable init container. */
 export interface PodContainer {
   readonly name: string;
   readonly ports: readonly ContainerPort[];
-  /** Null where the kubelet has not told (yet). */
   readonly running: boolean | null;
 }
 
@@ -33,17 +29,14 @@ export interface ReadablePod extends PodView {
   readonly address: string;
   readonly hostNetwork: boolean;
   readonly serviceAccount: string;
-  /** Names that the mesh may give the pod's workload; see meshNames. */
+  /** Possible workload names in the mesh; see meshNames. */
   readonly workloads: readonly string[];
   readonly containers: readonly PodContainer[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Null for a pod whose pages can't be read: without an address, or finished. A pod that isn't ready, or is
- * terminating, is still read: it counts, and what it counted last must not be lost.
- */
+/** Null if finished or without address. Unready and terminating pods are read for their last counts. */
 export function readablePod(pod: KubernetesObject, family: AddressFamily): ReadablePod | null {
   const view = podView(pod);
   const address = addressOf(podAddresses(pod), family);
@@ -59,14 +52,11 @@ export function readablePod(pod: KubernetesObject, family: AddressFamily): Reada
   };
 }
 
-/**
- * False while a container waits or has ended; where the kubelet tells nothing of it, the pod's phase decides.
- */
+/** False if the container waits or has ended; without a status the pod's phase decides. */
 export function runs({ phase }: ReadablePod, container: PodContainer | undefined): boolean {
   return container?.running ?? phase === "Running";
 }
 
-/** podIPs is podIP and the address of the other family. */
 function podAddresses({ status }: KubernetesObject): string[] {
   const { podIP, podIPs } = looseFields<PodStatus>(status);
   const all = [podIP, ...list<{ ip: string }>(podIPs).map(({ ip }) => ip)];

@@ -1,17 +1,13 @@
-// Who is believed, as an operator's settings name it: service accounts, DaemonSets, and namespaces that a
-// waypoint stands before.
 import type { ReadablePod } from "./pod.ts";
 
 const NAME = "[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?";
 
-/** namespace/service-account, either of them * for any. */
+/** namespace/service-account, each may be *. */
 export const ACCOUNT: RegExp = new RegExp(`(?:${NAME}|\\*)/(?:${NAME}|\\*)`);
-/** namespace/name. */
 export const OBJECT: RegExp = new RegExp(`${NAME}/${NAME}`);
-/** namespace=namespace that is served, * for all. */
+/** namespace=served namespace, * for all. */
 export const SERVED: RegExp = new RegExp(`${NAME}=(?:${NAME}|\\*)`);
 
-/** Whether the pod runs under one of the service accounts. */
 export function hasAccount(
   { namespace, serviceAccount }: Pick<ReadablePod, "namespace" | "serviceAccount">,
   accounts: readonly string[],
@@ -22,10 +18,7 @@ export function hasAccount(
   });
 }
 
-/**
- * Whether a DaemonSet of the list controls the pod. A label can be anybody's; pods of a namespace are made by
- * who may do so there.
- */
+/** True if a listed DaemonSet controls the pod. Only its namespace's authors can forge this. */
 export function isOfDaemonSet(
   { namespace, owner }: Pick<ReadablePod, "namespace" | "owner">,
   daemonSets: readonly string[],
@@ -35,10 +28,7 @@ export function isOfDaemonSet(
   return daemonSets.includes(`${namespace}/${owner.name}`);
 }
 
-/**
- * Namespaces whose workloads the waypoints of a namespace stand before: its own, and those that the entries
- * add.
- */
+/** A waypoint serves its own namespace and those of the entries. */
 export function servedBy(namespace: string, entries: readonly string[]): readonly string[] {
   const added = entries
     .map((entry) => entry.split("="))

@@ -1,16 +1,14 @@
-/** Cumulative buckets of a histogram as its lines give them. */
 export interface CumulativeBuckets {
   readonly bounds: number[];
   readonly cumulative: number[];
 }
 
-/** Upper bounds, ascending, without infinity; the counts have one entry more and are not cumulative. */
+/** Ascending upper bounds without infinity; the counts are per bucket, with one more entry. */
 export interface BucketCounts {
   readonly explicitBounds: readonly number[];
   readonly bucketCounts: readonly number[];
 }
 
-/** Counts per bucket; null when the lines don't fit together. */
 export function bucketCountsOf(
   { bounds, cumulative }: CumulativeBuckets,
   count: number,

@@ -7,16 +7,14 @@ const NONE = -1;
 const BYTES_PER_SLOT = 20;
 
 /**
- * Numbers byte strings: slot 0 is the first that was added, slot 1 the second, so that columns of values can
- * lie beside it in arrays. Keys are copied, one after the other, into one buffer. What is no longer needed
- * goes in one sweep (`retain`), which renumbers.
+ * Maps byte strings to slot numbers in order of insertion, so that values can be kept in parallel arrays.
+ * Keys are copied into one buffer. `retain` removes many at once and renumbers.
  */
 export class ByteKeys {
   readonly #seed: number;
   #size = 0;
   #bytes = new Uint8Array(FIRST_BYTES);
   #view = new DataView(this.#bytes.buffer);
-  /** Where each key ends; it begins where the one before ends. */
   #ends = new Uint32Array(FIRST_SLOTS);
   #owners = new Int32Array(FIRST_SLOTS);
   #hashes = new Int32Array(FIRST_SLOTS);
@@ -24,7 +22,7 @@ export class ByteKeys {
   #buckets = new Int32Array(FIRST_SLOTS).fill(NONE);
   #lastHash = 0;
 
-  /** @param seed makes collisions unpredictable for who doesn't know it */
+  /** @param seed makes collisions unpredictable for attackers */
   constructor(seed: number) {
     this.#seed = seed;
   }
@@ -33,7 +31,6 @@ export class ByteKeys {
     return this.#size;
   }
 
-  /** Memory that the keys take, about. */
   get memoryBytes(): number {
     return this.#bytes.length + this.#ends.length * BYTES_PER_SLOT;
   }
@@ -54,7 +51,7 @@ export class ByteKeys {
     return this.#owners[slot]!;
   }
 
-  /** The slot of a key, or -1. `owner` distinguishes keys of equal bytes. */
+  /** Slot of a key, or -1. `owner` distinguishes keys of equal bytes. */
   find(owner: number, view: DataView, start: number, end: number): number {
     const hash = hashBytes(view, start, end, Math.imul(owner ^ this.#seed, 0x9e3779b1));
     this.#lastHash = hash;
@@ -69,14 +66,12 @@ export class ByteKeys {
     return NONE;
   }
 
-  /** Whether that slot, if there is one, has this key. */
   isAt(slot: number, owner: number, view: DataView, start: number, end: number): boolean {
     if (slot < 0 || slot >= this.#size || this.#owners[slot] !== owner) return false;
     const from = this.startOf(slot);
     return this.#ends[slot]! - from === end - start && equalBytes(view, start, this.#view, from, end - start);
   }
 
-  /** Adds the key that `find` has just not found. @returns its slot, which is the old size */
   add(owner: number, bytes: Uint8Array, start: number, end: number): number {
     const slot = this.#size;
     if (slot === this.#ends.length) this.#growSlots();
@@ -93,8 +88,8 @@ export class ByteKeys {
   }
 
   /**
-   * Keeps the slots for which `live` is not 0, in their order, and renumbers them.
-   * @returns the new number of each old slot, -1 for those that went
+   * Keeps slots with nonzero `live` in order.
+   * @returns the new slot of each old one, -1 if removed
    */
   retain(live: Uint8Array): Int32Array {
     const renumbered = new Int32Array(this.#size).fill(NONE);
@@ -118,7 +113,6 @@ export class ByteKeys {
     return renumbered;
   }
 
-  /** Forgets the keys that were added last, down to `size`. */
   truncate(size: number): void {
     if (size >= this.#size) return;
     this.#size = size;

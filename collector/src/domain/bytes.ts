@@ -1,4 +1,3 @@
-/** The bytes that structure a page. */
 export const BYTE = {
   newline: 10,
   return: 13,
@@ -19,7 +18,6 @@ const LABEL = 2;
 const METRIC_START = 4;
 const METRIC = 8;
 
-/** What each byte may be part of. */
 const CLASSES = new Uint8Array(256);
 for (const [first, last, classes] of [
   ["a", "z", LABEL_START | LABEL | METRIC_START | METRIC],
@@ -30,12 +28,12 @@ for (const [first, last, classes] of [
 ] as const)
   CLASSES.fill(classes, first.charCodeAt(0), last.charCodeAt(0) + 1);
 
-/** Where the metric name that begins at `start` ends; `start` if there is none. */
+/** End of the metric name at `start`; `start` if there is none. */
 export function endOfMetricName(bytes: Uint8Array, start: number, end: number): number {
   return endOfName(bytes, start, end, METRIC_START, METRIC);
 }
 
-/** Where the label name that begins at `start` ends; `start` if there is none. */
+/** End of the label name at `start`; `start` if there is none. */
 export function endOfLabelName(bytes: Uint8Array, start: number, end: number): number {
   return endOfName(bytes, start, end, LABEL_START, LABEL);
 }
@@ -47,14 +45,12 @@ function endOfName(bytes: Uint8Array, start: number, end: number, first: number,
   return at;
 }
 
-/** The first byte from `start` on that is neither space nor tab. */
 export function skipBlanks(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && isBlank(bytes[at]!)) at++;
   return at;
 }
 
-/** The first blank from `start` on, or the end. */
 export function endOfWord(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && !isBlank(bytes[at]!)) at++;
@@ -67,7 +63,6 @@ export function isBlank(byte: number): boolean {
 
 const utf8 = new TextDecoder();
 
-/** The text of a range. */
 export function textOf(bytes: Uint8Array, start: number, end: number): string {
   if (end - start > 64) return utf8.decode(bytes.subarray(start, end));
   let text = "";
@@ -79,7 +74,7 @@ export function textOf(bytes: Uint8Array, start: number, end: number): string {
   return text;
 }
 
-/** Resolves the format's three escapes; a backslash before anything else stands for itself. */
+/** Resolves the format's three escapes; other backslashes are literal. */
 export function unescape(text: string): string {
   return text.replace(/\\([\\"n])/g, (_, character: string) => (character === "n" ? "\n" : character));
 }

@@ -4,10 +4,7 @@ import type { LabelShape } from "./label-shape.ts";
 
 const FIRST_CAPACITY = 1_024;
 
-/**
- * Writes labels as the plain line would have them that has them in their canonical order: by that text a row
- * is known.
- */
+/** Writes labels in canonical order as on a plain line; this text identifies a row. */
 export class CanonicalText {
   bytes = new Uint8Array(FIRST_CAPACITY);
   view = new DataView(this.bytes.buffer);
@@ -28,7 +25,6 @@ export class CanonicalText {
       this.bytes[this.end++] = BYTE.quote;
       before = BYTE.comma;
     }
-    // A row without labels is a line without braces.
     if (this.end > 0) this.bytes[this.end++] = BYTE.closeBrace;
     return this;
   }

@@ -1,8 +1,7 @@
-// Columns of numbers beside ByteKeys: entry i of each belongs to slot i.
+// Number columns parallel to ByteKeys: entry i belongs to slot i.
 
 type Column = Float64Array | Int32Array | Uint8Array;
 
-/** A copy with room for `length` entries. */
 export function grown<T extends Column>(column: T, length: number): T {
   const Kind = column.constructor as new (length: number) => T;
   const into = new Kind(length);
@@ -10,7 +9,6 @@ export function grown<T extends Column>(column: T, length: number): T {
   return into;
 }
 
-/** Moves the entries of kept slots to their new places; `renumbered` is what ByteKeys.retain returned. */
 export function move(column: Column, renumbered: Int32Array): void {
   for (let slot = 0; slot < renumbered.length; slot++) {
     const to = renumbered[slot]!;

@@ -1,4 +1,4 @@
-// What real programs wrote, and how it is read: see test/data/pages/README.md.
+// Recorded pages of real programs: see test/data/pages/README.md.
 import type { Metric } from "@isochrone/telemetry";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,36 +1,31 @@
-// Reader of the Prometheus text format 0.0.4 and OpenMetrics 1.0 as cAdvisor, Envoy and istio-proxy write
-// them, names in quotes (Prometheus 3) included. It works on bytes as they arrive, passes over the lines of
-// unwanted names without looking at them, and never holds more than one line of the page.
+// Streaming parser of the Prometheus text format 0.0.4 and OpenMetrics 1.0 as written by cAdvisor, Envoy and
+// istio-proxy, with quoted names (Prometheus 3). Works on bytes, skips unwanted lines unparsed, and holds at
+// most one line.
 import { equalBytes } from "@isochrone/telemetry";
 import { BYTE, endOfMetricName, endOfWord, isBlank, skipBlanks, textOf } from "./bytes.ts";
 import { LabelSet } from "./label-set.ts";
 
-/** What a page's content type says. Timestamps are milliseconds in `text`, seconds in `openmetrics`. */
+/** From the content type. Timestamps: milliseconds in `text`, seconds in `openmetrics`. */
 export type PageFormat = "text" | "openmetrics";
 
 export type FamilyType = "counter" | "gauge" | "histogram" | "summary" | "untyped";
 
-/**
- * What a page says, line by line. `N` stands for a wanted name of samples, `F` for a wanted family. Ranges
- * are only valid during a call.
- */
+/** Receives a page line by line. `N`: wanted sample, `F`: wanted family. Ranges are valid during the call. */
 export interface ExpositionVisitor<N, F> {
-  /** The name in a range of bytes, if it is wanted; null spares reading the rest of its lines. */
   find(view: DataView, start: number, end: number): N | null;
-  /** The family that is declared under the name in a range of bytes, if it is wanted. */
   findFamily(view: DataView, start: number, end: number): F | null;
   type(family: F, type: FamilyType): void;
   /**
-   * A line of a wanted name, from what follows the name: its labels, or its value.
-   * @returns the rule that it breaks, null if none
+   * A line of a wanted name, from after the name.
+   * @returns the broken rule, or null
    */
   sample(name: N, bytes: Uint8Array, view: DataView, start: number, end: number): string | null;
 }
 
 export interface ExpositionLimits {
-  /** Longest line, bytes. @default 65536 */
+  /** Bytes. @default 65536 */
   readonly maxLineBytes: number;
-  /** Most labels of a sample. @default 64 */
+  /** Labels per sample. @default 64 */
   readonly maxLabels: number;
 }
 
@@ -45,28 +40,23 @@ const EXCERPT_BYTES = 80;
 const FIRST_REST_BYTES = 1_024;
 const FIRST_NAME_BYTES = 128;
 
-/** Feeds chunks, split anywhere, to a visitor; call `end` after the last. */
 export class ExpositionReader<N, F> {
   readonly #visitor: ExpositionVisitor<N, F>;
   readonly #limits: ExpositionLimits;
-  /** The beginning of a line whose end has not come yet. */
   #rest = new Uint8Array(FIRST_REST_BYTES);
   #restEnd = 0;
   #skipping = false;
   #line = 0;
-  /** Rows of a family follow each other: the last name, and whether it is wanted. */
+  /** Cache of the last name and whether it is wanted: rows of a family are adjacent. */
   #lastName = new Uint8Array(FIRST_NAME_BYTES);
   #lastView = new DataView(this.#lastName.buffer);
   #lastLength = 0;
   #lastFound: N | null = null;
-  /** Lines that held a sample or a comment, to tell a metrics page from something else. */
+  /** Lines with a sample or comment, to recognise a metrics page. */
   recognised = 0;
   malformed = 0;
-  /** Samples of names that nobody wants. */
   unwanted = 0;
-  /** The first malformed line, with the rule that it breaks. */
   firstFault: string | null = null;
-  /** `# EOF` was read. */
   ended = false;
 
   constructor(visitor: ExpositionVisitor<N, F>, limits: ExpositionLimits = DEFAULT_LIMITS) {
@@ -76,7 +66,7 @@ export class ExpositionReader<N, F> {
 
   feed(chunk: Uint8Array): void {
     const { buffer, byteOffset, byteLength } = chunk;
-    // A Buffer finds line ends fastest; for everything else a plain array is faster.
+    // Buffer.indexOf is fastest for line ends; a plain array is faster for everything else.
     const finder = Buffer.from(buffer, byteOffset, byteLength);
     const bytes = new Uint8Array(buffer, byteOffset, byteLength);
     const view = new DataView(buffer, byteOffset, byteLength);
@@ -99,14 +89,12 @@ export class ExpositionReader<N, F> {
     if (this.#restEnd > 0 || this.#skipping) this.#takeRest();
   }
 
-  /** Keeps what may be the beginning of a line. */
   #keep(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start;
     if (this.#skipping || length === 0) return;
     const needed = this.#restEnd + length;
     if (needed > this.#limits.maxLineBytes + 1) {
-      // The line is refused now and its remainder skipped, so that a page without line ends can't fill the
-      // memory.
+      // Reject the line now and skip its rest, so that a page without line ends can't fill memory.
       this.#restEnd = 0;
       this.#skipping = true;
       this.#line++;
@@ -170,7 +158,6 @@ export class ExpositionReader<N, F> {
     return equalBytes(view, start, this.#lastView, 0, length);
   }
 
-  /** A sample whose name stands in quotes between the braces. */
   #quotedSample(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const labels = new LabelSet(this.#limits.maxLabels);
     if (labels.read(bytes, view, start, end, null) < 0) return this.#fault(labels.fault, bytes, start, end);
@@ -194,7 +181,6 @@ export class ExpositionReader<N, F> {
     else this.#fault(rule, bytes, lineStart, end);
   }
 
-  /** "# TYPE" and "# EOF" are all that matters. */
   #comment(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     this.recognised++;
     const keyword = skipBlanks(bytes, start + 1, end);

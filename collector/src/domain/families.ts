@@ -1,4 +1,3 @@
-// Which families are kept of each kind of page. Lines of all others are passed over.
 import {
   AGENT_FAMILIES,
   LATENCY_BUCKETS,
@@ -9,10 +8,9 @@ import {
 } from "@isochrone/telemetry";
 
 /**
- * Kinds of pages. `cadvisor` and `resource` are a kubelet's; `istio` is that of sidecars, gateways, ztunnel
- * and waypoints; `service_graph` that of an OpenTelemetry Collector's service graph connector; `hubble` that
- * of Cilium's Hubble; `node_exporter` that of Prometheus' exporter of a node; `linkerd` that of a proxy of
- * Linkerd; `agent` that of an agent that counts bytes between workloads by eBPF.
+ * `cadvisor`, `resource`: a kubelet. `istio`: sidecars, gateways, ztunnel, waypoints. `service_graph`: the
+ * OpenTelemetry Collector's connector. `hubble`: Cilium. `node_exporter`: Prometheus' node exporter.
+ * `linkerd`: a Linkerd proxy. `agent`: an eBPF agent that counts bytes between workloads.
  */
 export const TARGET_KINDS = [
   "cadvisor",
@@ -26,22 +24,21 @@ export const TARGET_KINDS = [
 ] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
-/** Bytes of network interfaces; what cAdvisor counts for "/" are the node's own. */
+/** Bytes of network interfaces; cAdvisor's row for "/" is the node's. */
 const NETWORK_FAMILIES: ReadonlySet<string> = new Set([
   "container_network_receive_bytes_total",
   "container_network_transmit_bytes_total",
 ]);
 
-/** What a node has to give: idle CPU time since it came up, and memory that is available. */
+/** Free capacity of a node: idle CPU time since boot, available memory. */
 export const NODE_EXPORTER_FAMILIES = ["node_cpu_seconds_total", "node_memory_MemAvailable_bytes"] as const;
 
-/** Says when the process of the page began to count; read for start times, not published. */
+/** Start of the page's process; read for start times, not published. */
 export const PROCESS_START = "process_start_time_seconds";
 
-/** Families by which a kubelet's page says that it lacks something: 1; read, not published. */
+/** Families with which a kubelet reports (by 1) that its page is incomplete; read, not published. */
 export const SCRAPE_ERRORS = ["container_scrape_error", "scrape_error", "resource_scrape_error"] as const;
 
-/** The allow-list: families that graphs are drawn from. */
 export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> = {
   cadvisor: [
     "container_cpu_usage_seconds_total",
@@ -50,7 +47,7 @@ export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> =
     "machine_cpu_cores",
     "machine_memory_bytes",
   ],
-  // Rows of pods are left out: they are the sums of their containers.
+  // Without pods' rows, which are sums of their containers.
   resource: [
     "container_cpu_usage_seconds_total",
     "container_memory_working_set_bytes",
@@ -77,10 +74,7 @@ export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> =
   agent: [...AGENT_FAMILIES.map(({ family }) => family), ...SAMPLING_FAMILIES],
 };
 
-/**
- * Counters on pages of a kubelet or a node_exporter are those of cgroups, interfaces and CPUs: they are older
- * or younger than the process.
- */
+/** A kubelet's and node_exporter's counters belong to cgroups, interfaces and CPUs, not to the process. */
 const COUNTS_WITH_ITS_PROCESS: Readonly<Record<TargetKind, boolean>> = {
   cadvisor: false,
   resource: false,
@@ -92,28 +86,25 @@ const COUNTS_WITH_ITS_PROCESS: Readonly<Record<TargetKind, boolean>> = {
   agent: true,
 };
 
-/** Whether the counters of such a page began with the process that serves it, or after it. */
+/** True if the page's counters began with its process or later. */
 export function countsWithItsProcess(kind: TargetKind): boolean {
   return COUNTS_WITH_ITS_PROCESS[kind];
 }
 
-/** What is taken from the pages of a target. */
 export interface FamilySelection {
   readonly kind: TargetKind;
-  /** Families kept beside the default ones, with all their labels and buckets. @default [] */
+  /** Further families, kept with all labels and buckets. @default [] */
   readonly more?: readonly string[];
-  /** False: every row and label of the families is kept as it is. @default true */
   readonly reduce?: boolean;
 }
 
 export interface WantedFamily {
   readonly name: string;
-  /** Undefined: all rows, labels and buckets are kept. */
   readonly reduction: FamilyReduction | undefined;
 }
 
 export function wantedFamilies({ kind, more = [], reduce = true }: FamilySelection): WantedFamily[] {
-  // Buckets are read as counters of the bounds that are kept, or as parts of a histogram that is kept whole.
+  // Buckets are counters per kept bound, or parts of a fully kept histogram.
   const defaults = DEFAULT_FAMILIES[kind].filter((name) => !more.includes(name.replace(/_bucket$/, "")));
   return [...new Set([...defaults, ...more])].map((name) => ({
     name,
@@ -122,9 +113,8 @@ export function wantedFamilies({ kind, more = [], reduce = true }: FamilySelecti
 }
 
 /**
- * False for counters that began neither with the process behind the page nor with their first row on it: an
- * interface counts since it came up, a CPU since the node did, and a start that is too late would make all of
- * that a matter of seconds.
+ * False for counters that began before both the process and their first row, such as an interface's or a
+ * CPU's: too late a start would compress their whole value into seconds.
  */
 export function startIsTold(family: string): boolean {
   return !NETWORK_FAMILIES.has(family) && family !== NODE_EXPORTER_FAMILIES[0];

@@ -10,33 +10,28 @@ export const LABEL_RULES = {
   utf8: "a label value must be UTF-8",
 } as const;
 
-/** Names of labels in the order in which rows of a family have them: nearly all rows are alike. */
+/** Label names in the family's usual order: nearly all rows match. */
 export interface ExpectedNames {
   readonly encodedNames: readonly Uint8Array[];
 }
 
-/**
- * The labels of one line, as places in its bytes. An instance is used again for each line.
- */
+/** Labels of one line as offsets into its bytes. Instances are reused. */
 export class LabelSet {
   readonly #maxLabels: number;
   readonly #nameStarts: Int32Array;
   readonly #nameEnds: Int32Array;
   readonly #valueStarts: Int32Array;
   readonly #valueEnds: Int32Array;
-  /** 1: the value has a backslash. */
   readonly #escaped: Uint8Array;
   #bytes: Uint8Array = new Uint8Array(0);
   #view: DataView = new DataView(new ArrayBuffer(0));
   count = 0;
-  /** The names are those that were expected, in that order. */
   expected = false;
-  /** Nothing but `{a="b",c="d"}`: no blanks, no names in quotes, no comma at the end. */
+  /** Exactly `{a="b",c="d"}`: no blanks, quoted names or trailing comma. */
   plain = false;
-  /** A metric name that stands in quotes between the braces; -1 where there is none. */
+  /** Offset of a quoted metric name inside the braces; -1 without one. */
   quotedNameStart = -1;
   quotedNameEnd = -1;
-  /** Why `read` returned -1. */
   fault = "";
   #highBytes = false;
 
@@ -64,7 +59,6 @@ export class LabelSet {
   name(index: number): string {
     const start = this.#nameStarts[index]!;
     const end = this.#nameEnds[index]!;
-    // An expected name is known with the quotes that it needs.
     return this.#bytes[start] === BYTE.quote ? this.#text(start + 1, end - 1) : this.#text(start, end);
   }
 
@@ -73,7 +67,6 @@ export class LabelSet {
     return this.#escaped[index] === 0 ? text : unescape(text);
   }
 
-  /** No labels at all. */
   clear(): void {
     this.count = 0;
     this.expected = false;
@@ -85,8 +78,8 @@ export class LabelSet {
   }
 
   /**
-   * Reads the labels that begin with the brace at `start`.
-   * @returns the place after the closing brace, or -1 when something is wrong: see `fault`
+   * Reads labels from the brace at `start`.
+   * @returns the offset after the closing brace, or -1: see `fault`
    */
   read(
     bytes: Uint8Array,
@@ -130,7 +123,6 @@ export class LabelSet {
     }
   }
 
-  /** @returns the place of the comma or brace after the pair */
   #readPair(bytes: Uint8Array, start: number, end: number, expected: Uint8Array | undefined): number {
     const valueStart =
       expected !== undefined && this.expected && beginsWith(bytes, start, end, expected)
@@ -146,7 +138,7 @@ export class LabelSet {
     return end + 2;
   }
 
-  /** @returns where the value begins, after its quote; 0 for a quoted name without a value; -1: refused */
+  /** @returns the offset of the value after its quote; 0: a quoted name without a value; -1: refused */
   #readName(bytes: Uint8Array, start: number, end: number): number {
     this.expected = false;
     if (start >= end) return this.#refuse(LABEL_RULES.end);
@@ -165,7 +157,6 @@ export class LabelSet {
     return quote + 1;
   }
 
-  /** A name in quotes without a value is the metric's; it stands first. */
   #metricName(quoted: boolean, start: number, end: number): number {
     if (!quoted || this.count > 0 || this.quotedNameStart >= 0) return this.#refuse(LABEL_RULES.name);
     this.quotedNameStart = start;
@@ -204,7 +195,6 @@ export class LabelSet {
     return at < end ? at : -1;
   }
 
-  /** Like skipBlanks, and where there are blanks the set isn't plain. */
   #skipBlanks(bytes: Uint8Array, start: number, end: number): number {
     if (start >= end || !isBlank(bytes[start]!)) return start;
     this.plain = false;
@@ -222,10 +212,7 @@ export class LabelSet {
   }
 }
 
-/**
- * Whether none of four bytes is a quote, a backslash, or not ASCII: a byte is zero exactly when subtracting
- * one borrows from its high bit.
- */
+/** True if four bytes contain no quote, backslash or non-ASCII: subtraction from zero bytes borrows. */
 function isOrdinary(word: number): boolean {
   const quote = word ^ 0x22222222;
   const backslash = word ^ 0x5c5c5c5c;

@@ -2,26 +2,23 @@ import { attributeKey, type AttributeKey } from "@isochrone/telemetry";
 import type { ExpectedNames, LabelSet } from "./label-set.ts";
 
 /**
- * The upper bound of a histogram's bucket: a part of the value, not of the row's identity, unless each bucket
- * is read as a counter.
+ * Upper bound of a histogram bucket: part of the value, not of the row's identity, unless buckets are read as
+ * counters.
  */
 export const BUCKET_LABEL = "le";
 
-/** Label sets of one family that are remembered; a page with more only reads more slowly. */
+/** Cached label sets per family; beyond it reading is slower. */
 const MAX_SHAPES = 64;
 const PLAIN_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
-/** The label names of a row, in the order in which they stand. */
 export class LabelShape implements ExpectedNames {
   readonly encodedNames: readonly Uint8Array[];
   readonly positions: ReadonlyMap<string, number>;
   readonly keys: readonly AttributeKey[];
-  /** Positions in the order that identifies a row, whatever order its labels stand in. */
+  /** Positions in canonical order, which identifies a row. */
   readonly order: readonly number[];
-  /** That order is the order in which they stand. */
   readonly canonical: boolean;
 
-  /** @param identity those of its names that identify a row, in their order */
   constructor(names: readonly string[], identity: readonly string[]) {
     this.encodedNames = names.map((name) => Buffer.from(`${quoted(name)}="`));
     this.positions = new Map(names.map((name, position) => [name, position]));
@@ -36,22 +33,18 @@ function quoted(name: string): string {
   return PLAIN_NAME.test(name) ? name : JSON.stringify(name);
 }
 
-/**
- * The shapes of a family. The first order of a set of names that is seen is the one that identifies its rows.
- */
+/** Shapes of a family. The first order seen of a set of names is canonical. */
 export class LabelShapes {
   readonly #shapes = new Map<string, LabelShape>();
   readonly #canonicalNames = new Map<string, readonly string[]>();
   readonly #boundIsLabel: boolean;
-  /** That of the last row: the next one is nearly always alike. */
   last: LabelShape | null = null;
 
-  /** @param boundIsLabel whether `le` identifies a row as any other label does */
   constructor(boundIsLabel: boolean) {
     this.#boundIsLabel = boundIsLabel;
   }
 
-  /** The shape of labels that were just read; null when a name occurs twice. */
+  /** Shape of the labels just read; null if a name is repeated. */
   of(labels: LabelSet): LabelShape | null {
     if (labels.expected) return this.last;
     const names = Array.from({ length: labels.count }, (_, index) => labels.name(index));

@@ -1,4 +1,3 @@
-// node_exporter's page: what of it is kept, and that idle time counts on whatever CPUs come and go.
 import { describe, expect, it } from "vitest";
 import { TargetMemory } from "./target-memory.ts";
 import { takePage } from "./testing/take-page.ts";
@@ -35,14 +34,13 @@ describe("node_exporter's page", () => {
       ["node_cpu_seconds_total", "sum", 1],
       ["node_memory_MemAvailable_bytes", "gauge", 1],
     ]);
-    // It counts since the node came up, which the exporter's own start says nothing of.
     expect(metrics[0]!.points[0]).toMatchObject({ attributes: { mode: "idle" }, value: 300 });
     expect(metrics[0]!.points[0]).not.toHaveProperty("startMs");
     expect(metrics[1]!.points[0]).toMatchObject({ attributes: {}, value: 3e9 });
   });
 
   it("a CPU that comes brings no time along that it was idle before, and one that goes takes none away", () => {
-    // CPU 1 goes after 205 s. On the fourth page it is back with 206 s, which counts from then on.
+    // CPU 1 disappears at 205 s and returns on the fourth page at 206 s, counting from there.
     const pages = [
       { 0: 100, 1: 200 },
       { 0: 105, 1: 205 },

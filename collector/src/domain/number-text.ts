@@ -1,5 +1,5 @@
-// Numbers as a page writes them, read from its bytes. Plain decimals of up to 15 digits are exact by one
-// division or multiplication of two exact doubles; everything else goes through Number().
+// Parses numbers from bytes. Plain decimals up to 15 digits are exact by one operation on two exact doubles;
+// others use Number().
 
 const ZERO = 48;
 const NINE = 57;
@@ -20,7 +20,7 @@ const SPECIAL: Readonly<Record<string, number>> = {
   "-infinity": -Infinity,
 };
 
-/** The number, or undefined where there is none. NaN and infinities are numbers; hexadecimal ones are not. */
+/** Undefined if there is no number. Accepts NaN and infinities, not hexadecimal. */
 export function readNumber(bytes: Uint8Array, start: number, end: number): number | undefined {
   const first = bytes[start];
   let at = first === MINUS || first === PLUS ? start + 1 : start;

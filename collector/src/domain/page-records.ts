@@ -1,18 +1,13 @@
 import { RecordWriter, type Attributes, type MetricShape } from "@isochrone/telemetry";
 import { KIND, kindOfOwner, type TargetMemory } from "./target-memory.ts";
 
-/** Points that one record holds at most. */
 const MAX_POINTS_PER_RECORD = 400;
-/**
- * A record is closed once it is longer; with the longest point that a line can make it stays below the bus' 1
- * MiB.
- */
+/** A record closes above this size; plus the longest point it stays below the bus' 1 MiB. */
 const MAX_RECORD_BYTES = 524_288;
 
 const SCOPE = { name: "isochrone.collector" };
 const KIND_NAMES = { [KIND.gauge]: "gauge", [KIND.counter]: "sum", [KIND.histogram]: "histogram" } as const;
 
-/** The series that were summed, as OTLP requests of bounded size. */
 export function writeRecords(memory: TargetMemory, resource: Attributes): Uint8Array[] {
   const writer = new RecordWriter(resource, SCOPE);
   const records: Uint8Array[] = [];
@@ -37,7 +32,6 @@ export function writeRecords(memory: TargetMemory, resource: Attributes): Uint8A
   return records;
 }
 
-/** Live series by family and kind, in the families' order. */
 function slotsByOwner({ series }: TargetMemory): [number, number[]][] {
   const byOwner = new Map<number, number[]>();
   for (let slot = 0; slot < series.keys.size; slot++) {

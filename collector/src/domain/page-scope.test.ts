@@ -12,7 +12,6 @@ const ZTUNNEL: PageScope = {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A row of web -> db, as web's sidecar shows it. */
 const WEB_TO_DB: Labels = {
   reporter: "source",
   source_workload: "web",
@@ -40,7 +39,6 @@ function take(
 const pointsOf = (metrics: TakenPage["metrics"]): number =>
   metrics.reduce((sum, { points }) => sum + points.length, 0);
 
-/** Null: the row is taken. */
 function verdict(scope: PageScope | null, changes: Labels): string | null {
   const { refused, metrics } = take(scope, row({ ...WEB_TO_DB, ...changes }));
   const [reason = null] = Object.keys(refused);

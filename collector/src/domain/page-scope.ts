@@ -1,56 +1,47 @@
-// Whose traffic a page may tell of. A pod writes its page itself: what its labels say of others is a claim,
-// and is not taken.
+// Limits whose traffic a page may report. A pod writes its own page, so labels about others are unproven and
+// rejected.
 import type { LabelLookup } from "@isochrone/telemetry";
 
-/** Why a row was not taken. Metric label `reason` of isochrone_collector_rows_refused_total. */
+/** Metric label `reason` of isochrone_collector_rows_refused_total. */
 export const ROW_REFUSALS = [
-  /** The row is about a channel that the page's pod is no end of. */
   "not_an_end",
-  /** An end has a name that no workload or namespace can have. */
   "name",
-  /** The far end's certificate names another namespace than the row does. */
+  /** The far end's certificate names another namespace than the row. */
   "principal",
-  /** The labels that are kept are longer than a row may have. */
   "too_large",
-  /** The page has as many series as a pod's page may have. */
   "too_many",
 ] as const;
 export type RowRefusal = (typeof ROW_REFUSALS)[number];
 
-/** The page of a proxy that stands beside one workload: sidecar, gateway, waypoint. */
+/** Page of a proxy beside one workload: sidecar, gateway or waypoint. */
 export interface PodScope {
   readonly of: "pod";
   readonly namespace: string;
-  /** Names that Istio may give the pod's own workload. */
   readonly workloads: readonly string[];
-  /** Namespaces whose workloads a waypoint stands before; "*": any. Empty for all other proxies. */
+  /** Namespaces served by a waypoint; "*": any. Empty for other proxies. */
   readonly serves: readonly string[];
 }
 
-/** The page of a proxy of a whole node: ztunnel. */
 export interface NodeScope {
   readonly of: "node";
-  /** Whether pods of the workload are on the node, or were a moment ago. */
+  /** Whether the workload has or recently had pods on the node. */
   runs(namespace: string, workload: string): boolean;
 }
 
 export type PageScope = PodScope | NodeScope;
 
-/** The ends that a row names, as they are shown to people. */
 export interface RowEnds {
   readonly reporter: string;
   readonly source: string;
   readonly destination: string;
 }
 
-/** What Istio writes where it can't tell who it was. */
 const UNKNOWN = "unknown";
 const WORKLOAD = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 const SPIFFE_NAMESPACE = /^spiffe:\/\/[^/]+\/ns\/([^/]+)\/sa\/[^/]+$/;
 const MAX_SHOWN_CHARACTERS = 80;
 
-/** Null for a row of the mesh's metrics that a page of this scope may have. */
 export function rowRefusal(scope: PageScope, label: LabelLookup): RowRefusal | null {
   const reporter = label("reporter");
   const near = reporter === "source" ? "source" : "destination";
@@ -66,7 +57,6 @@ export function rowRefusal(scope: PageScope, label: LabelLookup): RowRefusal | n
   return contradicts(label(`${far}_principal`), farNamespace) ? "principal" : null;
 }
 
-/** For the log: what a refused row claims. */
 export function rowEnds(label: LabelLookup): RowEnds {
   const end = (side: string): string =>
     shown(`${label(`${side}_workload_namespace`)}/${label(`${side}_workload`)}`);
@@ -83,15 +73,11 @@ function isEnd(reporter: string): boolean {
   return reporter === "source" || reporter === "destination";
 }
 
-/** An end that a proxy doesn't know has no name, or this one. */
 function isName(rule: RegExp, name: string): boolean {
   return name === "" || name === UNKNOWN || rule.test(name);
 }
 
-/**
- * The proxy has verified the certificate of the far end: a peer that calls itself by another namespace's name
- * is not believed.
- */
+/** The proxy verified the far end's certificate, so a peer claiming another namespace is refused. */
 function contradicts(principal: string, namespace: string): boolean {
   if (namespace === "" || namespace === UNKNOWN) return false;
   const proven = SPIFFE_NAMESPACE.exec(principal)?.[1];

@@ -1,26 +1,19 @@
-// The rows of a page summed to series that stay cumulative: a series falls only when all of its rows began
-// anew.
+// Sums rows to cumulative series: a series only falls when all its rows restarted.
 import { bucketCountsOf } from "./buckets.ts";
 import { startIsTold } from "./families.ts";
 import { PART, type RowTable } from "./row-table.ts";
 import { KIND, kindOfOwner, type Kind, type TargetMemory } from "./target-memory.ts";
 
 export interface SumFaults {
-  /** Histograms whose lines don't fit together. */
   readonly incompleteHistograms: number;
-  /** Rows whose value is no use: not finite, or a counter below zero. */
   readonly unusableValues: number;
 }
 
 interface PageSums extends SumFaults {
-  /** Series of pods' usage. */
   readonly podSeries: number;
 }
 
-/**
- * Sums what the page said. Rows from `rowsBefore` on, and series from `seriesBefore` on, were not on the page
- * before. A row that can't be used is like one that the page doesn't have.
- */
+/** Rows from `rowsBefore` and series from `seriesBefore` on are new. An unusable row counts as absent. */
 export function sumPage(memory: TargetMemory, rowsBefore: number, seriesBefore: number): PageSums {
   const { rows, series } = memory;
   const faults = { incompleteHistograms: 0, unusableValues: 0, podSeries: 0 };
@@ -56,7 +49,6 @@ function isUsable(memory: TargetMemory, row: number, kind: Kind): boolean {
   );
 }
 
-/** False when the buckets of a histogram don't fit its count. */
 function takeBuckets({ rows, series }: TargetMemory, row: number): boolean {
   const cumulative = rows.buckets.get(row);
   if (cumulative === undefined) return true;
@@ -65,14 +57,12 @@ function takeBuckets({ rows, series }: TargetMemory, row: number): boolean {
   return counts !== null;
 }
 
-/** False for a row that is gone, or began anew, since the page before. */
 function goesOn(rows: RowTable, row: number): boolean {
   if (rows.parts[row] === 0 || rows.a[row]! < rows.lastA[row]! || rows.b[row]! < rows.lastB[row]!)
     return false;
   return !(rows.createdMs[row]! > rows.lastCreatedMs[row]!);
 }
 
-/** A row that was on the page before goes on from there, or what it had counted is lost. */
 function followRow(memory: TargetMemory, row: number): void {
   const { rows, series, startTimes } = memory;
   if (startTimes.beganAnew || !goesOn(rows, row)) addLost(memory, row);
@@ -85,10 +75,7 @@ function addLost({ rows, series }: TargetMemory, row: number): void {
   series.lostB[into]! += rows.lastB[row]!;
 }
 
-/**
- * A row that joins a series brings along what it had counted before: no part of it happened since the page
- * before.
- */
+/** A row joining a series brings its earlier count, none of which happened since the previous page. */
 function beginRow({ rows, series, families }: TargetMemory, row: number, seriesBefore: number): void {
   const into = rows.series[row]!;
   if (into < seriesBefore && !startIsTold(families[rows.keys.ownerOf(row) >> 2]!.name))
@@ -96,8 +83,8 @@ function beginRow({ rows, series, families }: TargetMemory, row: number, seriesB
 }
 
 /**
- * Of several containers with one name only the newest one counts. False for an older one; the newer one
- * removes what the series has of the others. Without timestamps the row that appeared later is newer.
+ * Among containers of one name only the newest counts. Returns false for an older one; a newer one removes
+ * the others' share. Without timestamps the later row is newer.
  */
 function takesPlace({ rows, series, families }: TargetMemory, row: number): boolean {
   const into = rows.series[row]!;
@@ -114,7 +101,7 @@ function addRow({ rows, series }: TargetMemory, row: number): void {
   series.sumA[into]! += rows.a[row]!;
   series.sumB[into]! += rows.b[row]!;
   series.timeMs[into] = Math.max(series.timeMs[into]!, rows.timeMs[row]!);
-  // NaN, a row that doesn't say, wins.
+  // NaN (unknown) wins.
   series.createdMs[into] = Math.min(series.createdMs[into]!, rows.createdMs[row]!);
 }
 
@@ -135,7 +122,7 @@ function closeSeries({ series, startTimes, families }: TargetMemory, slot: numbe
   }
   series.baseA[slot]! += series.lostA[slot]!;
   series.baseB[slot]! += series.lostB[slot]!;
-  // Sums of doubles depend on their order in the last bit: that must not look like a reset.
+  // Summation order changes the last bit, which must not look like a reset.
   series.totalA[slot] = Math.max(series.totalA[slot]!, series.baseA[slot]! + series.sumA[slot]!);
   series.totalB[slot] = Math.max(series.totalB[slot]!, series.baseB[slot]! + series.sumB[slot]!);
 }

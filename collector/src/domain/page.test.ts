@@ -4,7 +4,6 @@ import { TargetMemory } from "./target-memory.ts";
 import { SCRAPE_MS, takePage, type TakenPage } from "./testing/take-page.ts";
 import type { TargetKind } from "./families.ts";
 
-/** What a page gives as the first one of its target. */
 function metricsOf(kind: TargetKind, text: string, memory = new TargetMemory({ kind })): TakenPage {
   return takePage(memory, text);
 }
@@ -20,7 +19,7 @@ istio_request_bytes_count{reporter="source"} 6
 envoy_cluster_noise{a="b"} 1
 ${extra}`;
 
-// After the formats of the versions in byte-sources.ts of @isochrone/telemetry; no agent was run here.
+// Follows the formats of the versions in byte-sources.ts of @isochrone/telemetry; not recorded from an agent.
 const AGENT_PAGE = `# HELP obi_network_flow_bytes_total bytes submitted from a source network endpoint to a destination network endpoint
 # TYPE obi_network_flow_bytes_total counter
 obi_network_flow_bytes_total{direction="request",k8s_cluster_name="",k8s_dst_namespace="store",k8s_dst_node_name="n2",k8s_dst_owner_name="db",k8s_dst_owner_type="StatefulSet",k8s_src_namespace="shop",k8s_src_node_name="n1",k8s_src_owner_name="web",k8s_src_owner_type="Deployment",src_zone="a"} 100
@@ -178,7 +177,6 @@ machine_cpu_cores 4
       const dead = row("old", 500, 60_000);
       expect(levels(dead)).toEqual([500]);
       expect(levels(dead, row("new", 100, 0))).toEqual([100]);
-      // The order on the page says nothing.
       expect(levels(row("new", 110, 0), dead)).toEqual([110]);
       expect(levels(row("new", 120, 0))).toEqual([120]);
     },

@@ -1,6 +1,5 @@
-// One scraped page -> OTLP records, as the OpenTelemetry Collector's Prometheus receiver would emit them: own
-// names, counters as cumulative monotonic sums, histograms, everything else gauges; reduced to the rows and
-// labels that graphs are drawn from.
+// Converts a scraped page to OTLP records like the OpenTelemetry Collector's Prometheus receiver: counters as
+// cumulative monotonic sums, histograms, the rest gauges; reduced to what graphs use.
 import {
   AttributeBytes,
   isKeptUsage,
@@ -35,42 +34,30 @@ import {
   type WantedName,
 } from "./target-memory.ts";
 
-/** Page timestamps further than this from the scrape are not believed; the scrape's own time is taken. */
+/** Timestamps further from the scrape are replaced by the scrape's time. */
 const MAX_TIMESTAMP_DISTANCE_MS = 600_000;
 
-/** Slots that `#row` never is otherwise. */
 const NOT_KEPT = -2;
 
 interface PageOptions {
   readonly scrapeMs: number;
-  /** Once there are more wanted samples, the rest is left out. */
   readonly maxSamples: number;
-  /** @default "text" */
   readonly format?: PageFormat;
-  /** Whose traffic the page may tell of; null: everybody's. @default null */
+  /** Owners whose traffic the page may report; null: anyone. @default null */
   readonly scope?: PageScope | null;
-  /** Series that the target may have; the rows of further ones are refused. @default as many as samples */
   readonly maxSeries?: number;
 }
 
-/** What a page gave. */
 export interface PageResult extends SumFaults {
-  /** OTLP requests, ready for the bus. */
   readonly records: readonly Uint8Array[];
-  /** The part of the pods' usage that the page lacks; null: none. */
+  /** Missing part of pods' usage; null if complete. */
   readonly lack: PageLack | null;
 }
 
-/**
- * Why a page of usage lacks pods: it says itself that it failed in part, it has containers of pods that it
- * doesn't name, it has no pods at all.
- */
+/** Why a usage page lacks pods: it reports a partial failure, has unnamed pods, or no pods. */
 export type PageLack = "scrape_error" | "unnamed_pods" | "no_pods";
 
-/**
- * Collects the wanted samples of one page. End it with `finish`; or with `discard`, and the target's memory
- * is as before.
- */
+/** Collects wanted samples of a page. End with `finish`, or `discard` to restore the target's memory. */
 export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> {
   readonly #memory: TargetMemory;
   readonly #options: PageOptions;
@@ -86,14 +73,12 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   readonly #seriesBefore: number;
   #shape: LabelShape | null = null;
   #row = NOT_KEPT;
-  /** The row before this one that was kept. */
   #lastRow = -1;
   #samples = 0;
-  /** Samples that are in no record, so far; those of unwanted metrics are the reader's to count. */
+  /** Samples in no record, except unwanted metrics, which the reader counts. */
   readonly unused: Record<UnusedRow, number> = recordOf(UNUSED_ROWS, () => 0);
   #hasScrapeError = false;
   #unnamedPods = 0;
-  /** Kind of the row in hand, in families of usage. */
   #usageRow: UsageRow = "part";
 
   constructor(memory: TargetMemory, options: PageOptions) {
@@ -113,12 +98,11 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return this.#samples;
   }
 
-  /** Rows that cost their reading and are refused count, too. */
+  /** Refused rows count too, because they cost reading time. */
   get tooMany(): boolean {
     return this.#samples + this.#judge.refused > this.#options.maxSamples;
   }
 
-  /** What was refused of the page, so far. */
   get judge(): RowJudge {
     return this.#judge;
   }
@@ -152,7 +136,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return null;
   }
 
-  /** The page's records; call once, after the whole page was read. */
+  /** Builds the records; call once after the whole page. */
   finish(resource: Attributes): PageResult {
     const { rows, series, startTimes } = this.#memory;
     const { podSeries, ...faults } = sumPage(this.#memory, this.#rowsBefore, this.#seriesBefore);
@@ -169,7 +153,6 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return podSeries === 0 ? "no_pods" : null;
   }
 
-  /** Forgets the page: it was refused. */
   discard(): void {
     this.#memory.rows.keys.truncate(this.#rowsBefore);
     this.#memory.series.keys.truncate(this.#seriesBefore);
@@ -180,8 +163,8 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   }
 
   /**
-   * Finds the row of a line, or makes it: `#row`.
-   * @returns the place after the labels, -1 when they are malformed
+   * Finds or adds the row of a line: `#row`.
+   * @returns the offset after the labels, -1 if malformed
    */
   #findRow(
     { family, part }: WantedName,
@@ -205,10 +188,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return after;
   }
 
-  /**
-   * Pages have their rows in the same order each time: the row is the last one (another part of a histogram),
-   * or the next.
-   */
+  /** Pages keep their row order: tries the last row (another part of a histogram) and the next. */
   #isExpected(owner: number, view: DataView, start: number, end: number): boolean {
     const { keys } = this.#memory.rows;
     const last = this.#lastRow;
@@ -274,7 +254,6 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return series < 0 ? NOT_KEPT : rows.add(owner, text.bytes, 0, text.end, series);
   }
 
-  /** @returns -1, and counted, when its labels are too long, or there are too many */
   #openSeries(family: FamilyMemory, kind: Kind, bytes: Uint8Array): number {
     const attributes = this.#attributes;
     attributes.begin(attributeFieldOf(kind));
@@ -311,7 +290,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     for (const position of order) this.#addLabel(keys[position]!, bytes, position);
   }
 
-  /** An empty label is the same as none in Prometheus' model. */
+  /** An empty label equals none in Prometheus' model. */
   #addLabel(key: AttributeKey, bytes: Uint8Array, position: number): void {
     const labels = this.#labels;
     const start = labels.valueStart(position);
@@ -360,16 +339,14 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   }
 }
 
-/**
- * Whether a sample of this part says something of a family of this kind. The quantiles of a summary don't.
- */
+/** True if a sample of this part is used for the kind; a summary's quantiles aren't. */
 function belongs(part: Part, kind: Kind): boolean {
   if (isPagePart(part)) return true;
   if (part === "created") return kind !== KIND.gauge;
   return (part === "value") === (kind !== KIND.histogram);
 }
 
-/** A summary is a histogram without buckets: its count and its sum. */
+/** A summary is a histogram without buckets. */
 function kindOf({ name, reduction }: FamilyMemory, declared: FamilyType | undefined): Kind {
   const told = declared === undefined || declared === "untyped" ? reduction?.type : declared;
   if (told === undefined) return name.endsWith("_total") ? KIND.counter : KIND.gauge;

@@ -1,14 +1,10 @@
 import type { Attributes, Metric, MetricsBatch } from "@isochrone/telemetry";
 
-/**
- * Points that one record holds at most: 25 labels make about 1 kB a point, and a record stays well below the
- * bus' 1 MiB.
- */
+/** 25 labels take about 1 kB per point, so a record stays well below the bus' 1 MiB. */
 const MAX_POINTS_PER_RECORD = 400;
 
 const SCOPE = { name: "isochrone.collector" };
 
-/** Cuts a page's metrics into batches of bounded size. */
 export function batchesOf(
   resource: Attributes,
   metrics: readonly Metric[],

@@ -7,7 +7,6 @@ import { SCRAPE_MS, takePage } from "./testing/take-page.ts";
 
 const INTERVAL_MS = 10_000;
 
-/** A row of a request counter: what a proxy counted for one set of labels. */
 interface Row {
   readonly workload: string;
   readonly code: string;
@@ -15,7 +14,6 @@ interface Row {
   readonly value: number;
 }
 
-/** What happens between two pages: the rows of the second, by key. */
 type Page = ReadonlyMap<string, Row>;
 
 const CODES = ["200", "204", "503", "0"] as const;
@@ -33,9 +31,7 @@ const step = fc.record({
   ),
 });
 
-/**
- * The pages of a proxy whose rows grow, appear, vanish, begin anew alone, or all together when it restarts.
- */
+/** Pages whose rows grow, appear, vanish, restart singly, or all restart with the proxy. */
 const pages = fc.array(fc.array(step, { maxLength: 6 }), { minLength: 2, maxLength: 15 }).map((rounds) => {
   const rows = new Map<string, Row>();
   return rounds.map((steps): Page => {
@@ -61,7 +57,6 @@ function textOf(page: Page): string {
   return `# TYPE istio_requests_total counter\n${lines.join("\n")}\nistio_build 1\n`;
 }
 
-/** What an aggregator adds up per channel and class: the increments of every series. */
 class Totals {
   readonly #tracks = new CounterTracks();
   readonly #trackOfSeries = new Map<string, number>();
@@ -123,10 +118,10 @@ describe("reduction at the source", () => {
           };
           scrape(0);
           for (const [round, [code, count, restart]] of rounds.entries()) {
-            // A restart right after a scrape: nothing was counted that no page showed.
+            // Restart right after a scrape: no counts are lost between pages.
             if (restart) counts = new Map([[code, 0]]);
             counts.set(code, (counts.get(code) ?? 0) + count);
-            // A counter that grew beyond what it was hides its restart from every reader of the text format.
+            // A counter that exceeds its old value hides its restart from every reader of the text format.
             requests += count;
             scrape(round + 1);
           }
@@ -155,7 +150,6 @@ describe("reduction at the source", () => {
     expect(take({ a: 6 }, 1)).toEqual([0, 13]);
     expect(take({ a: 6, b: 2 }, 2)).toEqual([0, 15]);
     expect(take({ a: 1, b: 3 }, 3)).toEqual([0, 17]);
-    // None of them goes on: another process.
     expect(take({ a: 0, b: 1 }, 4)).toEqual([SCRAPE_MS + 3 * INTERVAL_MS, 1]);
     expect(take({ c: 4 }, 5)).toEqual([SCRAPE_MS + 4 * INTERVAL_MS, 4]);
   });
@@ -169,7 +163,7 @@ describe("reduction at the source", () => {
     const restartedMs = SCRAPE_MS + 4_000;
     const { metrics } = takePage(memory, page(9, restartedMs), { scrapeMs: SCRAPE_MS + INTERVAL_MS });
     expect(metrics[0]!.points).toMatchObject([{ startMs: restartedMs, value: 9 }]);
-    // Of two processes on one page only the older counts; it is the same as before.
+    // Only the older of two processes on one page counts; it is unchanged.
     const { metrics: merged } = takePage(
       memory,
       `${page(10, restartedMs)}process_start_time_seconds{app="x"} ${(SCRAPE_MS + 15_000) / 1000}\n`,

@@ -4,26 +4,22 @@ import { grown, move } from "./columns.ts";
 
 const FIRST_SLOTS = 64;
 
-/** Parts of a row that a page has given. */
 export const PART = { a: 1, b: 2, both: 3, bucket: 4 } as const;
 
-/** Why samples of a page are in no record. Metric label `reason` of isochrone_collector_rows_unused_total. */
+/** Metric label `reason` of isochrone_collector_rows_unused_total. */
 export const UNUSED_ROWS = [
-  /** Nothing is drawn from the metric. */
   "unread_metric",
-  /** No graph shows the row, or another row contains it. */
+  /** No graph uses the row, or another row contains it. */
   "not_needed",
-  /** A part that isn't read of its metric, such as a summary's quantiles. */
+  /** A part that isn't used, such as a summary's quantiles. */
   "not_a_value",
-  /** The page has the row again; the last one counts. */
   "repeated",
 ] as const;
 export type UnusedRow = (typeof UNUSED_ROWS)[number];
 
 /**
- * The rows of a target's pages, each identified by its family and all its labels, as text. What the page
- * before said is kept beside what the page in hand says. A number has its value in `a`; a histogram its count
- * in `a`, its sum in `b`.
+ * Rows of a target's pages, identified by family and labels as text, with values of the previous and current
+ * page. Numbers: value in `a`. Histograms: count in `a`, sum in `b`.
  */
 export class RowTable {
   readonly keys: ByteKeys;
@@ -33,19 +29,18 @@ export class RowTable {
   lastA = new Float64Array(FIRST_SLOTS);
   lastB = new Float64Array(FIRST_SLOTS);
   timeMs = new Float64Array(FIRST_SLOTS);
-  /** NaN: the page doesn't say. */
+  /** NaN if unknown. */
   createdMs = new Float64Array(FIRST_SLOTS);
   lastCreatedMs = new Float64Array(FIRST_SLOTS);
-  /** PARTs that the page in hand has given; 0: the row is not on it. */
+  /** PART bits on the current page; 0: absent. */
   parts = new Uint8Array(FIRST_SLOTS);
-  /** On the page in hand, of histograms whose buckets are kept. */
+  /** Current page, for histograms with kept buckets. */
   readonly buckets = new Map<number, CumulativeBuckets>();
 
   constructor(seed: number) {
     this.keys = new ByteKeys(seed);
   }
 
-  /** Adds the row that `keys.find` has just not found. */
   add(owner: number, bytes: Uint8Array, start: number, end: number, series: number): number {
     const slot = this.keys.add(owner, bytes, start, end);
     if (slot === this.series.length) this.#grow(slot * 2);
@@ -55,7 +50,6 @@ export class RowTable {
     return slot;
   }
 
-  /** Before the lines of a page: no row is on it yet. */
   begin(): void {
     const { size } = this.keys;
     this.parts.fill(0, 0, size);
@@ -63,7 +57,7 @@ export class RowTable {
     this.buckets.clear();
   }
 
-  /** After a page: what it said is what the page before said; rows that are not on it are forgotten. */
+  /** Call after a page: it becomes the previous one; absent rows are dropped. */
   close(series: Int32Array | null): void {
     const { size } = this.keys;
     let gone = 0;

@@ -8,18 +8,17 @@ const VALUE_RULES = {
   more: "nothing but an exemplar may follow value and timestamp",
 } as const;
 
-/** Value and timestamp of a line; an instance is used again for each. */
 export class SampleValue {
   readonly #format: PageFormat;
   value = 0;
-  /** Milliseconds since the epoch; NaN where the page gives none. */
+  /** Unix milliseconds; NaN without one. */
   timestampMs = NaN;
 
   constructor(format: PageFormat) {
     this.#format = format;
   }
 
-  /** Reads what follows the labels. @returns the rule that it breaks, null if none */
+  /** Parses the text after the labels. @returns the broken rule, or null */
   read(bytes: Uint8Array, from: number, end: number): string | null {
     const start = skipBlanks(bytes, from, end);
     const valueEnd = endOfWord(bytes, start, end);
@@ -44,9 +43,8 @@ export class SampleValue {
 }
 
 /**
- * Where the labels that begin at `start` probably end, seen from the line's end: before the value and a
- * timestamp. It is a guess (an exemplar deceives it) that only serves to find a row by its bytes: a row that
- * is found with it was read from the same bytes before.
+ * Guesses the end of the labels from the line's end, before value and timestamp. An exemplar can mislead it;
+ * it is only used to look up rows by bytes, and a found row was read from equal bytes.
  */
 export function guessLabelsEnd(bytes: Uint8Array, start: number, end: number): number {
   if (bytes[start] !== BYTE.openBrace) return start;

@@ -1,4 +1,4 @@
-// One scrape: page -> records, with the judgement whether the page was one at all.
+// One scrape: page to records, with a check that it is a metrics page.
 import type { Attributes } from "@isochrone/telemetry";
 import { ScrapeError } from "../ports/errors.ts";
 import type { PageReader, Target } from "../ports/ports.ts";
@@ -13,11 +13,10 @@ interface ScrapeLimits {
   readonly timeoutMs: number;
   readonly maxPageBytes: number;
   readonly maxSamplesPerPage: number;
-  /** Of a page on a namespace's share. @default as many as samples */
+  /** Bound per pod in a namespace's share. @default as many as samples */
   readonly maxSeriesPerPod?: number;
 }
 
-/** Counts of what a page had that could not be used. */
 interface PageFaults {
   readonly malformedLines: number;
   readonly firstFault: string | null;
@@ -26,41 +25,34 @@ interface PageFaults {
 }
 
 export interface ScrapeResult {
-  /** OTLP requests, ready for the bus. */
   readonly records: readonly Uint8Array[];
-  /** Wanted samples of the page. */
   readonly samples: number;
   readonly faults: PageFaults;
-  /** Rows that the page may not have. */
   readonly refusals: PageRefusals;
-  /** Other samples that are in no record. */
   readonly unused: Readonly<Record<UnusedRow, number>>;
-  /** The part of the pods' usage that the page lacks; null: none. */
+  /** Missing part of pods' usage; null if complete. */
   readonly lack: PageLack | null;
 }
 
-/** Rows that a page had and may not have: about others, or too long. */
 interface PageRefusals {
   readonly counts: ReadonlyMap<RowRefusal, number>;
   readonly first: RefusedRow | null;
 }
 
-/** What is scraped, and as whom it is published. */
 interface ScrapeRequest {
   readonly target: Target;
   readonly memory: TargetMemory;
   readonly scrapeMs: number;
-  /** Resource attributes of the records. */
   readonly resource: Attributes;
-  /** False: what is remembered of the page's namespace has become too much. @default always true */
+  /** False if the namespace uses too much memory. @default always true */
   hasRoom?(): boolean;
 }
 
-/** So many bad lines without a single good one: this is no metrics page, whatever its content type says. */
+/** This many bad lines without a good one: not a metrics page, whatever its content type. */
 const HOPELESS_LINES = 20;
 const OPENMETRICS = /^application\/openmetrics-text\b/i;
 
-/** Scrapes a target. Throws ScrapeError; a page that is refused changes nothing in the target's memory. */
+/** Throws ScrapeError; a refused page leaves the target's memory unchanged. */
 export async function scrape(
   reader: PageReader,
   request: ScrapeRequest,
@@ -98,7 +90,6 @@ class ScrapedPage {
     this.#format = format;
   }
 
-  /** False: nothing more is wanted. */
   feed(chunk: Uint8Array): boolean {
     const { page, lines } = this.#opened();
     lines.feed(chunk);
@@ -160,7 +151,7 @@ class ScrapedPage {
         "not_metrics",
         `${url} must hold metrics, got ${lines.firstFault ?? "nothing readable"}`,
       );
-    // A page that is cut would look as if its last rows had gone.
+    // A truncated page would look as if its last rows had gone.
     if (this.#format === "openmetrics" && !lines.ended)
       throw new ScrapeError("not_metrics", `${url} must end with # EOF, as OpenMetrics pages do, got none`);
   }

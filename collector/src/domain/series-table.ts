@@ -6,35 +6,30 @@ import { grown, move } from "./columns.ts";
 const FIRST_SLOTS = 64;
 
 /**
- * The published series of a target: rows with equal kept labels, summed. Of a counter, `base` holds what rows
- * had counted that have gone or began anew, so that the sum never falls while any of its rows goes on. A
- * number has its value in `a`; a histogram its count in `a`, its sum in `b`.
+ * Published series of a target: sums of rows with equal kept labels. A counter's `base` holds the counts of
+ * rows that vanished or restarted, so that the sum never falls while a row continues. Numbers: value in `a`.
+ * Histograms: count in `a`, sum in `b`.
  */
 export class SeriesTable {
   readonly keys: ByteKeys;
   baseA = new Float64Array(FIRST_SLOTS);
   baseB = new Float64Array(FIRST_SLOTS);
-  /** What was published last. */
   totalA = new Float64Array(FIRST_SLOTS);
   totalB = new Float64Array(FIRST_SLOTS);
-  /** Sums over the rows of the page in hand. */
   sumA = new Float64Array(FIRST_SLOTS);
   sumB = new Float64Array(FIRST_SLOTS);
-  /** What rows had counted that are missing or began anew on the page in hand. */
+  /** Counts of rows that vanished or restarted on the current page. */
   lostA = new Float64Array(FIRST_SLOTS);
   lostB = new Float64Array(FIRST_SLOTS);
-  /** 0: not known. */
+  /** 0 if unknown. */
   startMs = new Float64Array(FIRST_SLOTS);
   timeMs = new Float64Array(FIRST_SLOTS);
-  /** The earliest that its rows say of themselves; NaN when one doesn't. */
+  /** Earliest creation time of its rows; NaN if one is unknown. */
   createdMs = new Float64Array(FIRST_SLOTS);
-  /** 1: usage of a pod. */
   ofPod = new Uint8Array(FIRST_SLOTS);
-  /** Rows on the page in hand. */
   rows = new Int32Array(FIRST_SLOTS);
-  /** Of these, rows that go on counting from the page before. */
   continuing = new Int32Array(FIRST_SLOTS);
-  /** Of the page in hand, of histograms whose buckets are kept. */
+  /** Current page, for histograms with kept buckets. */
   readonly buckets = new Map<number, BucketCounts>();
 
   constructor(seed: number) {
@@ -46,7 +41,6 @@ export class SeriesTable {
     return { bytes: keys.bytes, start: keys.startOf(slot), end: keys.endOf(slot) };
   }
 
-  /** The slot of the series with these encoded attributes. */
   open(owner: number, view: DataView, bytes: Uint8Array, end: number, isOfPod: boolean): number {
     const known = this.keys.find(owner, view, 0, end);
     if (known >= 0) return known;
@@ -61,7 +55,6 @@ export class SeriesTable {
     return slot;
   }
 
-  /** Before the rows of a page are summed. */
   beginSums(): void {
     const { size } = this.keys;
     for (const column of [this.sumA, this.sumB, this.lostA, this.lostB, this.timeMs]) column.fill(0, 0, size);
@@ -71,12 +64,12 @@ export class SeriesTable {
     this.buckets.clear();
   }
 
-  /** Forgets the series that have no row on the page. @returns their new numbers */
+  /** Drops series without a row on the page. @returns the new slots */
   retainLive(): Int32Array {
     const live = new Uint8Array(this.keys.size);
     for (let slot = 0; slot < live.length; slot++) live[slot] = this.rows[slot]! > 0 ? 1 : 0;
     const renumbered = this.keys.retain(live);
-    // The others are written anew with each page.
+    // Other columns are rewritten with each page.
     for (const column of [this.baseA, this.baseB, this.totalA, this.totalB, this.startMs, this.ofPod])
       move(column, renumbered);
     return renumbered;

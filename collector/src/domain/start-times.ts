@@ -1,12 +1,10 @@
-// When the counters of a target began to count. The text format doesn't say; without it the first value of a
-// new series would be lost as a mere baseline. A series that the page before did not have began after that
-// page, and one that fell began anew.
+// Start times of a target's counters. The text format lacks them, and without one the first value of a new
+// series would be lost as a baseline. A series missing on the previous page began after it; one that fell
+// restarted.
 import { countsWithItsProcess, type TargetKind } from "./families.ts";
 
-/** Two statements of the same start may differ by rounding and by the clock's corrections. */
 const SAME_START_MS = 1_000;
 
-/** What the pages of one target say about starts. */
 export class StartTimes {
   readonly #kind: TargetKind;
   #previousMs: number | undefined;
@@ -18,24 +16,18 @@ export class StartTimes {
     this.#kind = kind;
   }
 
-  /** Call before the lines of a page. */
   begin(scrapeMs: number): void {
     this.#scrapeMs = scrapeMs;
     this.#processMs = undefined;
   }
 
-  /**
-   * What the page says of its process; of several (a merged page has the agent's and the application's) the
-   * oldest is taken.
-   */
+  /** Records the process start; the oldest of a merged page (agent and application) counts. */
   process(startMs: number): void {
     if (!countsWithItsProcess(this.#kind) || !(startMs > 0 && startMs <= this.#scrapeMs)) return;
     this.#processMs = Math.min(this.#processMs ?? Infinity, startMs);
   }
 
-  /**
-   * True when the process is another one than at the page before: whatever its counters say, they began anew.
-   */
+  /** True if the process differs from the previous page's, so its counters restarted. */
   get beganAnew(): boolean {
     const beforeMs = this.#previousProcessMs;
     const nowMs = this.#processMs;
@@ -43,21 +35,17 @@ export class StartTimes {
     return nowMs > this.#previousMs && nowMs > beforeMs + SAME_START_MS;
   }
 
-  /**
-   * Start of a series that the page before did not have; `createdMs` is what its own rows say, if they do. 0:
-   * not known, a baseline.
-   */
+  /** Start of a new series; `createdMs`: from its rows. 0: unknown, a baseline. */
   ofNew(createdMs: number): number {
     if (createdMs > 0 && createdMs <= this.#scrapeMs) return createdMs;
     return this.#processMs ?? this.#previousMs ?? 0;
   }
 
-  /** Start of a series that fell since the page before. */
   ofReset(): number {
     return Math.max(this.#processMs ?? 0, this.#previousMs ?? 0);
   }
 
-  /** Call after the lines of a whole page; not for a page that was refused. */
+  /** Call after a whole page, not after a refused one. */
   end(): void {
     this.#previousMs = this.#scrapeMs;
     this.#previousProcessMs = this.#processMs;

@@ -1,5 +1,4 @@
-// What is remembered of a target from page to page: which rows it had, what they counted, and the series that
-// they were summed to.
+// State of a target between pages: rows, their counts, and summed series.
 import { ATTRIBUTE_FIELDS, attributeKey, type AttributeKey } from "@isochrone/telemetry";
 import { ByteKeys } from "./byte-keys.ts";
 import {
@@ -14,28 +13,23 @@ import { RowTable } from "./row-table.ts";
 import { SeriesTable } from "./series-table.ts";
 import { StartTimes } from "./start-times.ts";
 
-/** Kinds of metrics in numbers, to be part of keys. */
 export const KIND = { gauge: 0, counter: 1, histogram: 2 } as const;
 export type Kind = (typeof KIND)[keyof typeof KIND];
 
-/** The kind in a FamilyMemory's `owner`. */
 export function kindOfOwner(owner: number): Kind {
   return (owner & 3) as Kind;
 }
 
-/** Field of the attributes in the points of a kind. */
+/** Protobuf field of the attributes in points of a kind. */
 export function attributeFieldOf(kind: Kind): number {
   return kind === KIND.histogram ? ATTRIBUTE_FIELDS.histogram : ATTRIBUTE_FIELDS.sum;
 }
 
-/** Of the columns beside the keys. */
 const BYTES_PER_ROW = 61;
 const BYTES_PER_SERIES = 97;
 
-/** What a sample's name says about its family. */
 export type Part = "value" | "sum" | "count" | "bucket" | "created" | PagePart;
 
-/** Says something of the page itself: it is no part of a family. */
 type PagePart = "processStart" | "scrapeError";
 
 export function isPagePart(part: Part): part is PagePart {
@@ -46,7 +40,7 @@ export class FamilyMemory {
   readonly index: number;
   readonly name: string;
   readonly reduction: WantedFamily["reduction"];
-  /** Of the labels that are kept, in the reduction's order. */
+  /** Kept labels, in the reduction's order. */
   readonly keys: readonly AttributeKey[];
   readonly shapes: LabelShapes;
 
@@ -58,26 +52,20 @@ export class FamilyMemory {
     this.keys = reduction?.labels?.map((label) => attributeKey(label.name)) ?? [];
   }
 
-  /** Distinguishes rows and series of different families and kinds. */
   owner(kind: Kind): number {
     return this.index * 4 + kind;
   }
 }
 
-/** A name whose lines are read. */
 export interface WantedName {
   readonly family: FamilyMemory;
   readonly part: Part;
 }
 
-/**
- * The memory of one target; its size is bounded by the limits of a page. `seed`: 32 random bits, against
- * colliding labels.
- */
+/** State of one target, bounded by the page limits. `seed`: 32 random bits against forged hash collisions. */
 export class TargetMemory {
   readonly selection: FamilySelection;
   readonly families: readonly FamilyMemory[];
-  /** Whether its pages tell the usage of pods. */
   readonly hasPods: boolean;
   readonly rows: RowTable;
   readonly series: SeriesTable;
@@ -104,25 +92,21 @@ export class TargetMemory {
       this.#names.add(name, { family: this.families[0]!, part: "scrapeError" });
   }
 
-  /** What is remembered, about. */
   get memoryBytes(): number {
     const { rows, series } = this;
     const columns = rows.keys.size * BYTES_PER_ROW + series.keys.size * BYTES_PER_SERIES;
     return rows.keys.memoryBytes + series.keys.memoryBytes + columns;
   }
 
-  /** What the name of a sample means; null: not wanted. */
   find(view: DataView, start: number, end: number): WantedName | null {
     return this.#names.find(view, start, end);
   }
 
-  /** The family of a type declaration; null: not wanted. */
   findFamily(view: DataView, start: number, end: number): FamilyMemory | null {
     return this.#declared.find(view, start, end);
   }
 }
 
-/** A few values, each under a name that is looked up by its bytes. */
 class ByNames<T> {
   readonly #keys: ByteKeys;
   readonly #values: T[] = [];
@@ -131,7 +115,7 @@ class ByNames<T> {
     this.#keys = new ByteKeys(seed);
   }
 
-  /** Of equal names the first holds. */
+  /** The first of equal names wins. */
   add(name: string, value: T): void {
     const bytes = new TextEncoder().encode(name);
     const view = new DataView(bytes.buffer);
@@ -146,9 +130,7 @@ class ByNames<T> {
   }
 }
 
-/**
- * Sample names that belong to a family. Of a reduced histogram, the lines of buckets are not even looked at.
- */
+/** Sample names of a family. A reduced histogram's bucket lines are skipped. */
 function partsOf({ name, reduction }: FamilyMemory): [string, Part][] {
   const type = reduction?.type;
   const parts: [string, Part][] = [[name, "value"]];

@@ -1,4 +1,3 @@
-// Each sample of a page is in a record, refused, or counted by the reason why it isn't.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { takePage } from "./testing/take-page.ts";
@@ -7,7 +6,6 @@ import { TargetMemory } from "./target-memory.ts";
 const memory = (): TargetMemory => new TargetMemory({ kind: "cadvisor" });
 
 const POD = 'namespace="shop",pod="web-0"';
-/** Lines by what becomes of them. */
 const LINES = {
   taken: (i: number) => `container_cpu_usage_seconds_total{${POD},container="c${i}",name="n",id="/x"} 1`,
   unread_metric: (i: number) => `go_goroutines{i="${i}"} 5`,

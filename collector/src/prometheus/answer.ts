@@ -1,8 +1,7 @@
-// The query API's answer, read with distrust.
 import { isList, isRecord, looseFields, parseJson } from "@isochrone/primitives";
 import { PrometheusError } from "./errors.ts";
 
-/** One series with its samples, oldest first, as they were scraped. */
+/** Samples as scraped, oldest first. */
 export interface RawSeries {
   readonly metric: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -16,23 +15,20 @@ export interface RawSample {
 
 export interface Answer {
   readonly series: readonly RawSeries[];
-  /** Entries and samples that could not be read. */
   readonly unreadable: number;
-  /** What the server says of its answer: parts may be missing. */
   readonly warnings: readonly string[];
 }
 
-/** Times that an answer may have; what lies elsewhere was not asked for. */
 interface AnswerTimes {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Clocks of servers and of queriers that pass answers on may differ by a little. */
+/** Tolerance for clock differences of servers and federated queriers. */
 const TIME_SLACK_MS = 1_000;
 const MAX_WARNINGS = 10;
 
-/** Throws PrometheusError `malformed` when the body is no answer to a range selector. */
+/** Throws PrometheusError `malformed` unless it answers a range selector. */
 export function readAnswer(body: string, server: string, times: AnswerTimes): Answer {
   let parsed: unknown;
   try {
@@ -63,10 +59,7 @@ export function readAnswer(body: string, server: string, times: AnswerTimes): An
   return { series, unreadable, warnings: warningsOf(warnings) };
 }
 
-/**
- * In the order of time, each later than the one before. All that is asked for counts up from 0, or is a
- * number of bytes.
- */
+/** Strictly increasing in time. Values are counters or bytes, so never negative. */
 function samplesOf(values: readonly unknown[], { fromMs, toMs }: AnswerTimes): RawSample[] {
   const samples: RawSample[] = [];
   let lastMs = fromMs - TIME_SLACK_MS;
@@ -76,7 +69,6 @@ function samplesOf(values: readonly unknown[], { fromMs, toMs }: AnswerTimes): R
     if (typeof seconds !== "number" || typeof text !== "string" || text.trim() === "") continue;
     const timeMs = Math.round(seconds * 1000);
     const value = Number(text);
-    // NaN fails each of these.
     if (!(timeMs > lastMs && timeMs <= toMs + TIME_SLACK_MS) || !(value >= 0 && value < Infinity)) continue;
     samples.push({ timeMs, value });
     lastMs = timeMs;
@@ -88,7 +80,6 @@ function warningsOf(warnings: unknown): string[] {
   return Array.isArray(warnings) ? warnings.slice(0, MAX_WARNINGS).map(String) : [];
 }
 
-/** Null where one of them is no text. */
 function labelsOf(metric: unknown): Record<string, string> | null {
   if (!isRecord(metric)) return null;
   const labels: Record<string, string> = {};

@@ -1,5 +1,5 @@
-// Prometheus' query API over HTTP, bounded in time and in bytes. No redirects: credentials go where they were
-// meant to.
+// HTTP client of Prometheus' query API, bounded in time and bytes. Follows no redirects, which could leak
+// credentials.
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { text } from "node:stream/consumers";
@@ -9,7 +9,7 @@ import { readAnswer, type Answer } from "./answer.ts";
 import { PrometheusError, type PrometheusFailure } from "./errors.ts";
 
 interface ApiOptions {
-  /** Base, with or without a path before /api/v1. */
+  /** Base URL, optionally with a path before /api/v1. */
   readonly url: string;
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
@@ -17,18 +17,15 @@ interface ApiOptions {
   readonly insecureSkipVerify: boolean;
 }
 
-/** What a request is made with; read anew for each round, because files are rotated. */
+/** Read anew for each round, because files are rotated. */
 export interface Credentials {
-  /** Value of the header `authorization`, or null. */
   readonly authorization: string | null;
   /** PEM, or null for the system's. */
   readonly ca: string | null;
 }
 
-/** An error's body is read so far, for the reason that it gives. */
 const MAX_ERROR_BYTES = 65_536;
 
-/** @see createPrometheusCollector */
 export class PrometheusApi {
   readonly #options: ApiOptions;
   readonly #endpoint: URL;
@@ -39,21 +36,16 @@ export class PrometheusApi {
     this.#endpoint = new URL(`${options.url.replace(/\/+$/, "")}/api/v1/query`);
   }
 
-  /** Origin and path, without credentials. */
   get server(): string {
     return `${this.#endpoint.origin}${this.#endpoint.pathname}`;
   }
 
-  /** Closes connections that are kept for later queries. */
   close(): void {
     this.#agent?.http.destroy();
     this.#agent = null;
   }
 
-  /**
-   * The answer to a selector of a range that ends at `timeMs`. Throws PrometheusError, or the signal's
-   * reason.
-   */
+  /** Result of a range selector that ends at `timeMs`. Throws PrometheusError, or the signal's reason. */
   async query(
     selector: string,
     rangeMs: number,
@@ -65,7 +57,6 @@ export class PrometheusApi {
     const form = new URLSearchParams({
       query: `${selector}[${rangeMs}ms]`,
       time: (timeMs / 1000).toFixed(3),
-      // The server gives up with us instead of working on for nobody.
       timeout: `${timeoutMs}ms`,
     });
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -168,7 +159,6 @@ function failureOf(status: number, reason: string): PrometheusFailure {
   return status === 504 ? "timeout" : "http_status";
 }
 
-/** What the API says is wrong, in one short line; a proxy's page says nothing. */
 function reasonIn(body: string): string {
   try {
     const { error } = looseFields<Record<"error", unknown>>(JSON.parse(body));
@@ -178,7 +168,7 @@ function reasonIn(body: string): string {
   }
 }
 
-/** The body, decompressed. A connection that ends early rejects. */
+/** Decompressed body. Rejects if the connection ends early. */
 async function readBounded(
   response: IncomingMessage,
   maxBytes: number,
@@ -197,7 +187,6 @@ async function readBounded(
   try {
     return await text(bounded());
   } catch (error) {
-    // What is left of the body is never received.
     response.destroy();
     throw error;
   }

@@ -3,7 +3,6 @@ import { codeOf } from "@isochrone/primitives";
 import type { Credentials } from "./api.ts";
 import { PrometheusError } from "./errors.ts";
 
-/** Where credentials are kept; null: none of that kind. */
 interface CredentialFiles {
   readonly prometheusTokenFile: string | null;
   readonly prometheusUsername: string | null;
@@ -11,7 +10,7 @@ interface CredentialFiles {
   readonly prometheusCaFile: string | null;
 }
 
-/** Reads the files as they are now. Throws PrometheusError `credentials` naming the setting. */
+/** Throws PrometheusError `credentials` naming the setting. */
 export async function readCredentials(files: CredentialFiles): Promise<Credentials> {
   const {
     prometheusUsername: username,

@@ -1,25 +1,20 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** Why a query returned nothing. Metric label `reason` of isochrone_collector_prometheus_failures_total. */
+/** Metric label `reason` of isochrone_collector_prometheus_failures_total. */
 const PROMETHEUS_FAILURES = [
-  /** A file with a token, password or certificate can't be read. */
   "credentials",
   "connect",
-  /** The server's certificate is not one to trust. */
   "tls",
   "timeout",
-  /** 401 or 403. */
   "unauthorized",
-  /** The server doesn't take the query: 400, or 422 other than too many samples. */
+  /** The server rejects the query: 400, or 422 except for too many samples. */
   "bad_query",
-  /** The query would read more samples than the server allows. */
+  /** The query exceeds the server's sample limit. */
   "too_many_samples",
-  /** 429 or 503. */
   "overloaded",
   "http_status",
-  /** More bytes than collector.prometheusMaxResponseBytes. */
   "too_large",
-  /** No answer of the query API: cut off, no JSON, or of another form. */
+  /** Not a query API answer: truncated, not JSON, or of another form. */
   "malformed",
 ] as const;
 export type PrometheusFailure = (typeof PROMETHEUS_FAILURES)[number];
@@ -32,13 +27,10 @@ const RETRYABLE: ReadonlySet<PrometheusFailure> = new Set([
   "malformed",
 ]);
 
-/**
- * Thrown when a query gives nothing usable. The message names the server, the rule and the value, never a
- * credential.
- */
+/** The message names server, rule and value, never a credential. */
 export class PrometheusError extends CodedError {
   declare readonly code: PrometheusFailure;
-  /** What the server asks to wait, 0 when it doesn't. */
+  /** Retry delay requested by the server; 0 without one. */
   readonly retryAfterMs: number;
 
   constructor(

@@ -1,9 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/**
- * What a collector in Prometheus mode says of itself; labels are queries and reasons, so that their number
- * stays small.
- */
+/** Labels are queries and reasons, so that series stay few. */
 export interface PrometheusMetrics {
   readonly queries: Counter<"query" | "result">;
   readonly failures: Counter<"query" | "reason">;

@@ -1,26 +1,24 @@
-// How scrape configurations in wide use name what cAdvisor reports. Series are published with cAdvisor's own
-// label names.
+// Label names of cAdvisor's series in common scrape configurations. Published series use cAdvisor's own
+// names.
 import { RUNTIME_LABELS } from "@isochrone/telemetry";
 
 export const PRESET_NAMES = ["kube-prometheus", "kubernetes-sd", "legacy"] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
 
-/** Labels of usage series, the first that is there and not empty counts. */
+/** Labels of usage series; the first nonempty one counts. */
 export interface Preset {
   readonly namespace: readonly string[];
   readonly pod: readonly string[];
   readonly container: readonly string[];
   readonly node: readonly string[];
-  /**
-   * Matchers that tell kubelets' cAdvisor pages from others with the same metrics, which would count twice.
-   */
+  /** Matchers that exclude other pages with the same metrics, which would count twice. */
   readonly usageMatchers: readonly string[];
-  /** Matchers of the kubelets' other page with the same metrics; null where nothing tells the pages apart. */
+  /** Matchers of the kubelets' resource page; null if it can't be distinguished. */
   readonly resourceMatchers: readonly string[] | null;
 }
 
-// Where a scrape does not honour labels, the pod's own ones are renamed and those without the prefix are the
-// kubelet's. Of a standalone cAdvisor's series the aggregator reads the runtime's labels.
+// Without honor_labels the pod's labels are renamed to exported_*, and the others are the kubelet's. The
+// aggregator reads the runtime's labels of a standalone cAdvisor.
 const CURRENT = {
   namespace: ["exported_namespace", "namespace"],
   pod: [RUNTIME_LABELS.pod, "exported_pod", "pod"],
@@ -28,15 +26,15 @@ const CURRENT = {
 };
 
 export const PRESETS: Readonly<Record<PresetName, Preset>> = {
-  // The ServiceMonitor of kube-prometheus and its Helm chart.
+  // ServiceMonitor of kube-prometheus and its Helm chart.
   "kube-prometheus": {
     ...CURRENT,
     node: ["node"],
     usageMatchers: ['job="kubelet"', 'metrics_path="/metrics/cadvisor"'],
     resourceMatchers: ['job="kubelet"', 'metrics_path="/metrics/resource"'],
   },
-  // Prometheus' own example configuration, and Istio's addon: targets of the role node, whose instance is the
-  // node's name.
+  // Prometheus' example configuration and Istio's addon: targets of role node, whose instance is the node's
+  // name.
   "kubernetes-sd": {
     ...CURRENT,
     node: ["node", "kubernetes_io_hostname", "instance"],
@@ -55,8 +53,8 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
 };
 
 /**
- * Of node_exporter, whichever the preset. Series name their node as the scrape's relabelling does (`nodename`
- * in the comments of Prometheus' chart, `instance` in kube-prometheus): it does not, unless told to.
+ * node_exporter's series with any preset. The node label depends on relabelling (`nodename` in Prometheus'
+ * chart, `instance` in kube-prometheus) and is missing by default.
  */
 export const NODE_EXPORTER: Preset = {
   namespace: [],

@@ -20,6 +20,9 @@ import {
   type Respond,
 } from "./testing/query-server.ts";
 
+/** Queries of a round. */
+const QUERIES = 6;
+
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
@@ -54,7 +57,7 @@ describe("createPrometheusCollector", () => {
       ({ timeMs }) => timeMs,
     );
     expect([...rounds.values()][0]!.map(({ query }) => query.replace(/^.*\[/, "["))).toEqual(
-      Array.from({ length: 5 }, () => "[5000ms]"),
+      Array.from({ length: QUERIES }, () => "[5000ms]"),
     );
     expect(running.records.map(({ topic, key }) => [topic, key])).toEqual([[TOPICS.usage, "n1"]]);
     const { __name__: _, ...labels } = CPU;
@@ -209,8 +212,8 @@ describe("createPrometheusCollector", () => {
       );
       const running = await run(url, reason === "timeout" ? { prometheusTimeoutMs: 300 } : {});
       await running.round();
-      expect(await running.metric("failures_total", { reason })).toBe(5);
-      expect(await running.metric("failures_total")).toBe(5);
+      expect(await running.metric("failures_total", { reason })).toBe(QUERIES);
+      expect(await running.metric("failures_total")).toBe(QUERIES);
       healthy = true;
       await running.until(
         async () => (await running.metric("queries_total", { result: "ok", query: "pods" })) > 0,
@@ -222,7 +225,9 @@ describe("createPrometheusCollector", () => {
   it("an address where nobody listens is counted, and logged once with its name", async () => {
     const running = await run("http://127.0.0.1:1");
     await running.until(async () => (await running.metric("failures_total", { reason: "connect" })) >= 8);
-    expect(running.logger.lines.filter(({ event }) => event === "query returned nothing")).toHaveLength(5);
+    expect(running.logger.lines.filter(({ event }) => event === "query returned nothing")).toHaveLength(
+      QUERIES,
+    );
     const errors = running.logger.lines.map(({ fields }) => String(fields["error"]));
     expect(errors[0]).toContain("http://127.0.0.1:1/api/v1/query");
   });
@@ -275,7 +280,7 @@ describe("createPrometheusCollector", () => {
     const ranges = asked
       .filter(({ query }) => query.includes('pod!=""') && query.includes("/metrics/cadvisor"))
       .map(({ query }) => Number(/\[(\d+)ms\]/.exec(query)![1]));
-    // Answered twice; then the window and what was missed since, up to 5600; then as before.
+    // Two answers; then the window plus the outage, up to 5600; then as before.
     expect(ranges).toEqual([5000, 5000, 5000, 5100, 5200, 5300, 5400, 5500, 5600, 5600, 5600, 5000]);
   });
 
@@ -283,12 +288,12 @@ describe("createPrometheusCollector", () => {
     const { url, asked } = await serve(json("", 429, { "retry-after": "60" }));
     const running = await run(url, { prometheusCatchUpMs: 1000 });
     await running.round();
-    expect(await running.metric("failures_total", { reason: "overloaded" })).toBe(5);
+    expect(await running.metric("failures_total", { reason: "overloaded" })).toBe(QUERIES);
     // As long as it may be without a loss: what was missed longer ago could not be asked for.
     for (let i = 0; i < 9; i++) await running.round();
-    expect(asked).toHaveLength(5);
+    expect(asked).toHaveLength(QUERIES);
     await running.round();
-    expect(asked).toHaveLength(10);
+    expect(asked).toHaveLength(2 * QUERIES);
   });
 
   it("sends the token or the password as they are now, the tenant, and shows none of them", async () => {
@@ -344,12 +349,12 @@ describe("TLS", () => {
     const caFile = join(folder, "ca.crt");
     writeFileSync(caFile, authority.pem);
     const refused = await run(url);
-    await refused.until(async () => (await refused.metric("failures_total", { reason: "tls" })) >= 5);
+    await refused.until(async () => (await refused.metric("failures_total", { reason: "tls" })) >= QUERIES);
     expect(await refused.metric("queries_total", { result: "ok" })).toBe(0);
     const trusting = await run(url, { prometheusCaFile: caFile });
-    await trusting.until(async () => (await trusting.metric("queries_total", { result: "ok" })) >= 5);
+    await trusting.until(async () => (await trusting.metric("queries_total", { result: "ok" })) >= QUERIES);
     const careless = await run(url, { prometheusInsecureSkipVerify: true });
-    await careless.until(async () => (await careless.metric("queries_total", { result: "ok" })) >= 5);
+    await careless.until(async () => (await careless.metric("queries_total", { result: "ok" })) >= QUERIES);
     expect(careless.logger.lines[0]!.event).toBe("the certificate of Prometheus is not verified");
   });
 });

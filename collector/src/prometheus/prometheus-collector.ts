@@ -12,7 +12,7 @@ import {
 } from "@isochrone/runtime";
 import { encodeMetrics, RESOURCE_ATTRIBUTES } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
-import { bufferLimits } from "../domain/buffer-limits.ts";
+import { bufferLimits, type BufferBounds } from "../domain/buffer-limits.ts";
 import { batchesOf } from "../domain/records.ts";
 import type { RawSeries } from "./answer.ts";
 import { PrometheusApi, type Credentials } from "./api.ts";
@@ -23,23 +23,24 @@ import { queriesOf, resourceQuery, scrapesSelector, type Query } from "./queries
 import { ScrapedPages } from "./scraped-pages.ts";
 import { SeriesMemory } from "./series-memory.ts";
 import { SeriesTrust, type TrustSettings } from "./series-trust.ts";
-import type { prometheusFields } from "./settings.ts";
+import type { PrometheusBounds, prometheusFields } from "./settings.ts";
 import { freshMetrics, seriesNode } from "./to-metrics.ts";
 
-/**
- * Settings of Prometheus mode: its own rows, and those of the collector's section that count in every mode.
- */
+/** Settings of Prometheus mode: its own, and the collector's that apply to every mode. */
 export type PrometheusCollectorConfig = {
   readonly [K in keyof typeof prometheusFields]: ValueOf<(typeof prometheusFields)[K]>;
 } & Pick<
   TrustSettings,
   "waypointServes" | "ztunnelDaemonSets" | "hubbleDaemonSets" | "nodeExporterDaemonSets"
-> & {
-    readonly intervalMs: number;
-    readonly bufferBytes: number;
-    readonly bufferMaxAgeMs: number;
-    readonly catchUpRecordsPerSecond: number;
-  };
+> &
+  PrometheusBounds &
+  BufferBounds & { readonly intervalMs: number };
+
+const MAX_TIMEOUT_MS = 8_000;
+const MIN_CATCH_UP_MS = 300_000;
+/** Narrower matchers make answers smaller. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const MAX_SERIES = 200_000;
 
 interface PrometheusCollectorDependencies {
   readonly bus: Publisher;
@@ -47,11 +48,9 @@ interface PrometheusCollectorDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Shared where several collectors live in one process and registry. */
   readonly metrics?: PrometheusMetrics;
 }
 
-/** What a round shares. */
 interface Round {
   readonly timeMs: number;
   readonly credentials: Credentials;
@@ -64,16 +63,16 @@ interface Answer {
 }
 
 const CLOSE_DEADLINE_MS = 2000;
-/** Queries under way at once: a batch must not take all of a server's workers. */
+/** Concurrent queries, so that a batch doesn't occupy all of a server's workers. */
 const CONCURRENCY = 2;
-/** Jobs whose scrapes are asked for; a cluster has a handful. */
+/** Bound on jobs whose scrapes are queried; a cluster has a handful. */
 const MAX_JOBS = 100;
-/** A series that has been silent for so many catch-up spans is a new one when it speaks again. */
+/** A series silent for this many catch-up spans counts as new afterwards. */
 const FORGET_AFTER_SPANS = 2;
 
 /**
- * A collector that asks Prometheus instead of scraping: a batch of few queries on a fixed beat, all at one
- * time. It publishes the samples that Prometheus scraped, each once, as the scraping collector would have.
+ * Queries Prometheus instead of scraping: a batch of few queries at a fixed interval, all for one time.
+ * Publishes each scraped sample once, like the scraping collector.
  */
 export function createPrometheusCollector(
   config: PrometheusCollectorConfig,
@@ -95,11 +94,12 @@ class PrometheusCollector {
   readonly #memory: SeriesMemory;
   readonly #rounds: Periodic;
   readonly #jobs = new Set<string>();
-  /** Times of the last answers, by query. */
   readonly #answeredMs = new Map<string, number>();
-  /** End of the pause that the server asked for, monotonic milliseconds. */
+  /** End of the pause requested by the server, monotonic ms. */
   #pauseUntilMs = Number.NEGATIVE_INFINITY;
   #roundMs = Number.NEGATIVE_INFINITY;
+  /** The longest range that a query asks for after an outage. */
+  readonly #catchUpMs: number;
 
   constructor(config: PrometheusCollectorConfig, deps: PrometheusCollectorDependencies) {
     this.#config = config;
@@ -107,15 +107,16 @@ class PrometheusCollector {
     this.#metrics = deps.metrics ?? createPrometheusMetrics(deps.registry);
     this.#api = new PrometheusApi({
       url: config.prometheusUrl,
-      timeoutMs: config.prometheusTimeoutMs,
-      maxResponseBytes: config.prometheusMaxResponseBytes,
+      timeoutMs: config.prometheusTimeoutMs ?? Math.min(MAX_TIMEOUT_MS, config.intervalMs * 0.8),
+      maxResponseBytes: config.prometheusMaxResponseBytes ?? MAX_RESPONSE_BYTES,
       tenant: config.prometheusTenant,
       insecureSkipVerify: config.prometheusInsecureSkipVerify,
     });
     this.#queries = queriesOf(config);
     this.#resource = resourceQuery(config);
     this.#trust = new SeriesTrust(config);
-    this.#memory = new SeriesMemory(this.#pages, config.prometheusMaxSeries);
+    this.#memory = new SeriesMemory(this.#pages, config.prometheusMaxSeries ?? MAX_SERIES);
+    this.#catchUpMs = config.prometheusCatchUpMs ?? Math.max(MIN_CATCH_UP_MS, config.prometheusWindowMs);
     this.#publisher = new BufferedPublisher({
       publisher: deps.bus,
       source: `collector/${config.prometheusName}`,
@@ -150,13 +151,13 @@ class PrometheusCollector {
     const { clock } = this.#deps;
     if (clock.monotonic() < this.#pauseUntilMs) return;
     const timeMs = clock.now();
-    // The clock was set back: samples of then are newer than any that will come for long.
+    // The clock was set back: earlier samples would hide new ones for long.
     if (timeMs < this.#roundMs - this.#config.intervalMs) this.#memory.forget(Number.POSITIVE_INFINITY);
     this.#roundMs = timeMs;
     const credentials = await this.#credentials();
     if (credentials === null) return;
     const round = { timeMs, credentials, signal };
-    // The scrapes come first: they tell which series of the other answers began when.
+    // Scrapes first: they determine the start of other answers' series.
     if (this.#jobs.size > 0) await this.#askScrapes(round);
     const queue = [...this.#queries];
     const nodes = new Map<Query["name"], ReadonlySet<string>>();
@@ -169,7 +170,7 @@ class PrometheusCollector {
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, worker));
     await this.#askResource(nodes.get("pods"), nodes.get("nodes"), round);
-    this.#memory.forget(timeMs - FORGET_AFTER_SPANS * this.#config.prometheusCatchUpMs);
+    this.#memory.forget(timeMs - FORGET_AFTER_SPANS * this.#catchUpMs);
     this.#metrics.series.set(this.#memory.size);
   }
 
@@ -188,7 +189,6 @@ class PrometheusCollector {
     if (answer !== null) this.#pages.take(answer.series, answer.fromMs, round.timeMs);
   }
 
-  /** The kubelets' other page stands in for nodes whose cAdvisor page names no pods. */
   async #askResource(
     withPods: ReadonlySet<string> | undefined,
     nodes: ReadonlySet<string> | undefined,
@@ -197,7 +197,7 @@ class PrometheusCollector {
     const query = this.#resource;
     if (query === null || withPods === undefined || nodes === undefined || round.signal.aborted) return;
     if (withPods.size > 0 && nodes.isSubsetOf(withPods)) {
-      // The time without it was no outage.
+      // Time without the query isn't an outage.
       this.#answeredMs.delete(query.name);
       return;
     }
@@ -207,12 +207,10 @@ class PrometheusCollector {
     this.#publish(query, { ...answer, series: answer.series.filter(lacks) });
   }
 
-  /** Returns the series that were taken. */
   #publish(query: Query, answer: Answer): readonly RawSeries[] {
     const { fromMs } = answer;
     const series = this.#trusted(query, answer.series).map((one) => this.#trust.withPod(query, one));
     const leftOutBefore = this.#memory.leftOut;
-    // Usage is told by kubelets, whose series are as many as there are containers.
     const namespaceOf = ({ labels }: RawSeries): string =>
       query.preset === null ? this.#trust.target(labels).namespace : "";
     const { keyed, samples } = freshMetrics(query, series, this.#memory, fromMs, namespaceOf);
@@ -231,7 +229,6 @@ class PrometheusCollector {
     return series;
   }
 
-  /** Those that their target may tell of. */
   #trusted(query: Query, series: readonly RawSeries[]): readonly RawSeries[] {
     return series.filter((one) => {
       const reason = this.#trust.refusal(query, one);
@@ -247,14 +244,11 @@ class PrometheusCollector {
     });
   }
 
-  /**
-   * Null when it failed. Reaches back to the last answer, so that an outage of the server loses nothing that
-   * it still scraped.
-   */
+  /** Null on failure. Ranges back to the last answer, so that a server's outage loses nothing. */
   async #ask(name: string, selector: string, { timeMs, credentials, signal }: Round): Promise<Answer | null> {
-    const { prometheusWindowMs, prometheusCatchUpMs } = this.#config;
+    const { prometheusWindowMs } = this.#config;
     const missedMs = timeMs - (this.#answeredMs.get(name) ?? timeMs) - this.#config.intervalMs;
-    const rangeMs = Math.min(prometheusCatchUpMs, prometheusWindowMs + Math.max(0, Math.ceil(missedMs)));
+    const rangeMs = Math.min(this.#catchUpMs, prometheusWindowMs + Math.max(0, Math.ceil(missedMs)));
     const startedMs = this.#deps.clock.monotonic();
     try {
       const answer = await this.#api.query(selector, rangeMs, timeMs, credentials, signal);
@@ -294,7 +288,7 @@ class PrometheusCollector {
       error,
     });
     if (error instanceof PrometheusError && error.retryAfterMs > 0) {
-      const waitMs = Math.min(error.retryAfterMs, this.#config.prometheusCatchUpMs);
+      const waitMs = Math.min(error.retryAfterMs, this.#catchUpMs);
       this.#pauseUntilMs = Math.max(this.#pauseUntilMs, this.#deps.clock.monotonic() + waitMs);
     }
   }

@@ -36,18 +36,16 @@ describe("queriesOf", () => {
     ]);
   });
 
-  test("every query gets the extra matchers; usage's own replace the preset's", () => {
+  test("every query gets the extra matchers", () => {
     const queries = queriesOf(
       configOf({
         prometheusMatchers: ['env=~"prod|stage"'],
-        prometheusUsageMatchers: ['job="cadvisor"'],
-        prometheusServiceGraphs: false,
         prometheusPreset: "legacy",
       }),
     );
-    expect(queries).toHaveLength(5);
+    expect(queries).toHaveLength(6);
     for (const { selector } of queries) expect(selector).toMatch(/,env=~"prod\|stage"}$/);
-    expect(queries[0]!.selector).toContain('pod_name!="",container_name!="POD",job="cadvisor"');
+    expect(queries[0]!.selector).toContain('pod_name!="",container_name!="POD"');
   });
 
   test("the kubelet's other page is asked for where a preset tells it from cAdvisor's", () => {
@@ -55,7 +53,6 @@ describe("queriesOf", () => {
       '{__name__=~"container_cpu_usage_seconds_total|container_memory_working_set_bytes",pod!="",container!="POD",job="kubelet",metrics_path="/metrics/resource"}',
     );
     expect(resourceQuery(configOf({ prometheusPreset: "legacy" }))).toBeNull();
-    expect(resourceQuery(configOf({ prometheusUsageMatchers: ['job="cadvisor"'] }))).toBeNull();
   });
 
   test("agents that count bytes are asked for, once somebody says whose are believed", () => {

@@ -1,11 +1,9 @@
-// The batch of queries of a round. They select samples and compute nothing: see docs/collecting.md for why.
+// Queries of a round. They select samples without computing: see docs/collecting.md.
 import { AGENT_FAMILIES, LINKERD_FAMILIES, SAMPLING_FAMILIES, TOPICS } from "@isochrone/telemetry";
 import { NODE_EXPORTER_FAMILIES } from "../domain/families.ts";
 import { NODE_EXPORTER, PRESETS, type Preset, type PresetName } from "./presets.ts";
 
-/** One query of the batch. */
 export interface Query {
-  /** Metric label `query`. */
   readonly name:
     | "pods"
     | "resource"
@@ -17,19 +15,16 @@ export interface Query {
     | "agents"
     | "service_graph";
   readonly topic: string;
-  /** Without the range. */
   readonly selector: string;
-  /** Usage series get cAdvisor's label names, and the node's. */
+  /** Renames labels of usage series to cAdvisor's, plus the node's. */
   readonly preset: Preset | null;
-  /** False for counters that began neither with the process behind the page nor with their first sample. */
+  /** False for counters that began before both the page's process and their first sample. */
   readonly startIsTold: boolean;
 }
 
 interface QuerySettings {
   readonly prometheusPreset: PresetName;
   readonly prometheusMatchers: readonly string[];
-  readonly prometheusUsageMatchers: readonly string[] | null;
-  readonly prometheusServiceGraphs: boolean;
   readonly prometheusTrustedPods: readonly string[];
   readonly prometheusTrustUnlabelled: boolean;
   readonly nodeExporterDaemonSets: readonly string[];
@@ -44,15 +39,15 @@ const GAUGES: ReadonlySet<string> = new Set([
   ...SAMPLING_FAMILIES,
 ]);
 
-/** Whether the metric is a level; all others that are asked for are counters. */
+/** All other queried metrics are counters. */
 export function isGauge(metric: string): boolean {
   return GAUGES.has(metric);
 }
 
-/** All queries of every round: their number depends on the settings, never on the cluster. */
+/** The number of queries depends on settings only, not on the cluster. */
 export function queriesOf(settings: QuerySettings): Query[] {
   const preset = PRESETS[settings.prometheusPreset];
-  const usage = settings.prometheusUsageMatchers ?? preset.usageMatchers;
+  const usage = preset.usageMatchers;
   const select = selectorOf(settings);
   const usageQuery = { topic: TOPICS.usage, preset };
   const trafficQuery = { topic: TOPICS.traffic, preset: null, startIsTold: true };
@@ -75,7 +70,6 @@ export function queriesOf(settings: QuerySettings): Query[] {
             topic: TOPICS.usage,
             preset: NODE_EXPORTER,
             name: "node_exporter" as const,
-            // Memory has no mode.
             selector: select([IDLE_TIME, FREE_MEMORY], 'mode=~"idle|"'),
             startIsTold: false,
           },
@@ -101,7 +95,6 @@ export function queriesOf(settings: QuerySettings): Query[] {
         'dst_namespace!=""',
       ),
     },
-    // Nobody else's would be taken.
     ...(settings.prometheusTrustedPods.length > 0 || settings.prometheusTrustUnlabelled
       ? [
           {
@@ -111,31 +104,24 @@ export function queriesOf(settings: QuerySettings): Query[] {
           },
         ]
       : []),
-    ...(settings.prometheusServiceGraphs
-      ? [
-          {
-            ...trafficQuery,
-            name: "service_graph" as const,
-            selector: select([
-              "traces_service_graph_request_total",
-              "traces_service_graph_request_failed_total",
-              "hubble_http_requests_total",
-              "hubble_http_responses_total",
-              "hubble_flows_processed_total",
-            ]),
-          },
-        ]
-      : []),
+    {
+      ...trafficQuery,
+      name: "service_graph",
+      selector: select([
+        "traces_service_graph_request_total",
+        "traces_service_graph_request_failed_total",
+        "hubble_http_requests_total",
+        "hubble_http_responses_total",
+        "hubble_flows_processed_total",
+      ]),
+    },
   ];
 }
 
-/**
- * Asked when `pods` has no series of a node: its kubelet's other page has them. Null where the two pages
- * can't be told apart.
- */
+/** Used if `pods` lacks a node: the kubelet's resource page. Null if the pages can't be distinguished. */
 export function resourceQuery(settings: QuerySettings): Query | null {
   const preset = PRESETS[settings.prometheusPreset];
-  if (settings.prometheusUsageMatchers !== null || preset.resourceMatchers === null) return null;
+  if (preset.resourceMatchers === null) return null;
   const selector = selectorOf(settings)(CPU_AND_MEMORY, ...ofPods(preset), ...preset.resourceMatchers);
   return { topic: TOPICS.usage, preset, name: "resource", selector, startIsTold: true };
 }
@@ -150,7 +136,6 @@ function selectorOf({ prometheusMatchers }: QuerySettings) {
     `{${[`__name__=~"${metrics.join("|")}"`, ...matchers, ...prometheusMatchers].join(",")}}`;
 }
 
-/** Selects when the targets of these jobs were scraped, and whether that succeeded. */
 export function scrapesSelector(settings: QuerySettings, jobs: readonly string[]): string {
   const pattern = jobs.map((job) => escaped(job.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))).join("|");
   return `up{${[`job=~"${pattern}"`, ...settings.prometheusMatchers].join(",")}}`;

@@ -1,24 +1,21 @@
 import type { RawSeries } from "./answer.ts";
 
 interface Target {
-  /** Counters that begin after this are seen to begin. */
   readonly openMs: number;
-  /** Times of scrapes that succeeded, sorted. */
   times: number[];
 }
 
 /**
- * When Prometheus scraped which target, by its metric `up`. It tells when a counter began: a series that its
- * target's last page did not have began after that page; without it the first value of a new series would be
- * lost as a mere baseline.
+ * Scrape times per target from `up`, to determine when counters began: a series missing on the target's last
+ * page began after it. Otherwise a new series' first value would be lost as a baseline.
  */
 export class ScrapedPages {
   readonly #targets = new Map<string, Target>();
 
   /**
    * @param series of `up`
-   * @param fromMs where the range of the answer begins
-   * @param atMs where it ends
+   * @param fromMs start of the answer's range
+   * @param atMs its end
    */
   take(series: readonly RawSeries[], fromMs: number, atMs: number): void {
     for (const { labels, samples } of series) {
@@ -26,7 +23,7 @@ export class ScrapedPages {
       const known = this.#targets.get(id);
       const newestMs = known?.times.at(-1) ?? Number.NEGATIVE_INFINITY;
       const scraped = samples.filter(({ value }) => value === 1).map(({ timeMs }) => timeMs);
-      // A target that is new here may be old, and so may its series that this answer happens to begin with.
+      // First sight of a target doesn't mean that its counters started now.
       if (known === undefined || newestMs < fromMs) this.#targets.set(id, { openMs: atMs, times: scraped });
       else known.times = [...known.times, ...scraped.filter((timeMs) => timeMs > newestMs)];
     }
@@ -36,10 +33,7 @@ export class ScrapedPages {
     }
   }
 
-  /**
-   * The target's last page before `timeMs`, not older than `fromMs`; undefined when it is not known to be the
-   * last.
-   */
+  /** The target's last page in [fromMs, timeMs); undefined if unknown. */
   before(labels: RawSeries["labels"], timeMs: number, fromMs: number): number | undefined {
     const target = this.#targets.get(targetOf(labels));
     if (target === undefined || timeMs <= target.openMs) return undefined;
@@ -48,7 +42,7 @@ export class ScrapedPages {
   }
 }
 
-/** Who was scraped: all series of a page share these labels. */
+/** Labels that all series of a page share. */
 function targetOf({ job = "", instance = "", cluster = "" }: RawSeries["labels"]): string {
   return `${job}\n${instance}\n${cluster}`;
 }

@@ -10,7 +10,6 @@ function series(values: Readonly<Record<number, number>>, more: Record<string, s
   return { metric: "m_total", labels: { ...LABELS, ...more }, samples };
 }
 
-/** Scrapes of the target at these times, all good but those listed as failed. */
 function up(timesMs: readonly number[], failedMs: readonly number[] = []): RawSeries {
   const samples = timesMs.map((timeMs) => ({ timeMs, value: failedMs.includes(timeMs) ? 0 : 1 }));
   return { metric: "up", labels: LABELS, samples };
@@ -44,7 +43,7 @@ describe("SeriesMemory", () => {
 });
 
 describe("when a counter began", () => {
-  /** Three rounds of one target that is scraped every 10 ms; the answers reach 30 ms back. */
+  /** Three rounds of a target scraped every 10 ms; answers reach back 30 ms. */
   function followed(): { pages: ScrapedPages; memory: SeriesMemory } {
     const pages = new ScrapedPages();
     pages.take([up([10, 20, 30])], 5, 35);

@@ -2,9 +2,7 @@ import { hash } from "node:crypto";
 import type { RawSample, RawSeries } from "./answer.ts";
 import type { ScrapedPages } from "./scraped-pages.ts";
 
-/** A sample that was not given before. */
 export interface FreshSample extends RawSample {
-  /** When the counter began, where that is known. */
   readonly startMs: number | undefined;
 }
 
@@ -15,19 +13,19 @@ interface Followed {
   startMs: number | undefined;
 }
 
-/** The half of the series that anybody may have; of the rest each namespace has an equal share. */
+/** Part of the capacity that anyone may use; the rest is shared equally by namespaces. */
 const SHARED_PART = 1 / 2;
 
 /**
- * What has been given of each series, so that overlapping answers give every sample once. Bounded in series,
- * together and by namespace.
+ * Last published sample of each series, so that overlapping answers publish each sample once. Bounded in
+ * total and per namespace.
  */
 export class SeriesMemory {
   readonly #pages: ScrapedPages;
   readonly #maxSeries: number;
   readonly #series = new Map<string, Followed>();
   readonly #byNamespace = new Map<string, number>();
-  /** Series left out for want of room, once per answer that has them. Only grows. */
+  /** Series dropped for lack of room, once per answer. Cumulative. */
   leftOut = 0;
 
   constructor(pages: ScrapedPages, maxSeries: number) {
@@ -40,9 +38,9 @@ export class SeriesMemory {
   }
 
   /**
-   * Samples of a series that are new, oldest first.
-   * @param fromMs where the range of the answer begins
-   * @param namespace whose pod was scraped; "": nobody's, or an operator's, which has no share to keep to
+   * New samples of a series, oldest first.
+   * @param fromMs start of the answer's range
+   * @param namespace of the scraped pod; "": none or an operator's, without a share limit
    */
   fresh({ metric, labels, samples }: RawSeries, fromMs: number, namespace = ""): FreshSample[] {
     const key = hash("sha1", `${metric}${JSON.stringify(labels)}`, "base64");
@@ -66,7 +64,6 @@ export class SeriesMemory {
     return fresh;
   }
 
-  /** Forgets series that have had no sample since. Must lie before every range that will be asked for. */
   forget(beforeMs: number): void {
     for (const [key, { timeMs, namespace }] of this.#series) {
       if (timeMs >= beforeMs) continue;

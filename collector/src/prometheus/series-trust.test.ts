@@ -73,7 +73,6 @@ describe("Istio's series", () => {
     expect(istio({})).toBe("no_target");
     expect(istio({ namespace: "shop" })).toBe("no_target");
     expect(istio({}, { prometheusTrustUnlabelled: true })).toBeNull();
-    // Where there are labels, they count.
     expect(istio({ namespace: "evil", pod: "x-0" }, { prometheusTrustUnlabelled: true })).toBe("not_an_end");
   });
 

@@ -1,6 +1,5 @@
-// Whose traffic and usage a series may tell of, by the labels that Prometheus itself gave its target: with
-// honor_labels off a scraped page can't change those, its own are renamed to exported_*. Everything else a
-// pod can write.
+// Limits what a series may report by the labels that Prometheus gave its target. With honor_labels off a page
+// can't change those; its own become exported_*. A pod can forge everything else.
 import { servedBy } from "../discovery/trusted.ts";
 import { rowEnds, rowRefusal, ROW_REFUSALS, type PageScope, type RowEnds } from "../domain/page-scope.ts";
 import { MAX_SERIES_BYTES } from "../domain/row-judge.ts";
@@ -8,16 +7,12 @@ import type { RawSeries } from "./answer.ts";
 import { NODE_EXPORTER, type Preset } from "./presets.ts";
 import type { Query } from "./queries.ts";
 
-/**
- * Why a series was not taken. Metric label `reason` of isochrone_collector_prometheus_series_refused_total.
- */
+/** Metric label `reason` of isochrone_collector_prometheus_series_refused_total. */
 const SERIES_REFUSALS = [
   ...ROW_REFUSALS,
-  /** Nothing says which pod it is from. */
   "no_target",
-  /** Only pods that an operator names may tell such things. */
+  /** Only pods named by an operator may report this. */
   "not_trusted",
-  /** Nothing says which node it is of. */
   "no_node",
 ] as const;
 type SeriesRefusal = (typeof SERIES_REFUSALS)[number];
@@ -33,7 +28,7 @@ export interface TrustSettings {
   readonly nodeExporterDaemonSets: readonly string[];
 }
 
-/** A refused series: the first of an answer is told to people. */
+/** The first refused series of an answer is logged. */
 interface RefusedSeries {
   readonly reason: SeriesRefusal;
   readonly metric: string;
@@ -44,14 +39,12 @@ interface RefusedSeries {
 
 const MESH = /^istio_/;
 const HUBBLE = /^hubble_/;
-/** An address with a port is none. */
 const NODE_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
-/** Of its labels; Istio's have some 25. */
+/** Istio's series have some 25. */
 const MAX_LABELS = 64;
-/** The API server cuts a generated name after so many characters, and appends five of its own. */
+/** The API server truncates a generated name to this length before appending five characters. */
 const GENERATED_NAME_CHARACTERS = 58;
 
-/** Judges the series of answers. */
 export class SeriesTrust {
   readonly #settings: TrustSettings;
 
@@ -59,7 +52,6 @@ export class SeriesTrust {
     this.#settings = settings;
   }
 
-  /** Null for a series that may be taken. */
   refusal({ name: query, preset }: Query, { metric, labels }: RawSeries): SeriesRefusal | null {
     if (isTooLarge(labels)) return "too_large";
     const { hubbleDaemonSets, prometheusTrustedPods, prometheusTrustUnlabelled } = this.#settings;
@@ -68,35 +60,33 @@ export class SeriesTrust {
     if (isPodOf(namespace, pod, prometheusTrustedPods)) return null;
     if (preset !== null) return pod === "" || this.#isOwnUsage(query, preset, labels) ? null : "not_trusted";
     if (namespace === "" || pod === "") return prometheusTrustUnlabelled ? null : "no_target";
-    // Its rows name the far end: whose they are, Prometheus says.
+    // Its rows name the far end; Prometheus names the source.
     if (query === "linkerd") return null;
     if (MESH.test(metric)) return this.#meshRefusal(labels, namespace, pod);
     return HUBBLE.test(metric) && isPodOf(namespace, pod, hubbleDaemonSets) ? null : "not_trusted";
   }
 
-  /** For the log. */
   refused(reason: SeriesRefusal, { metric, labels }: RawSeries): RefusedSeries {
     const ends = MESH.test(metric) ? rowEnds((name) => labels[name] ?? "") : null;
     const { namespace, pod } = this.target(labels);
     return { reason, metric, namespace: namespace.slice(0, 253), pod: pod.slice(0, 253), ends };
   }
 
-  /** A series of a pod's own calls, with that pod under the names that the graphs read. */
+  /** Adds the source pod to a series of its own calls, under the graphs' label names. */
   withPod(query: Query, series: RawSeries): RawSeries {
     if (query.name !== "linkerd") return series;
     return { ...series, labels: { ...series.labels, ...this.target(series.labels) } };
   }
 
-  /** Who Prometheus scraped; "" where it doesn't say. */
   target(labels: RawSeries["labels"]): { readonly namespace: string; readonly pod: string } {
     const { prometheusNamespaceLabel, prometheusPodLabel } = this.#settings;
     return { namespace: labels[prometheusNamespaceLabel] ?? "", pod: labels[prometheusPodLabel] ?? "" };
   }
 
   /**
-   * Of usage with a pod's label. Kubelets tell of all pods of their node, and Prometheus gives them none:
-   * theirs is the label of the pod that is told of. Where that stands in another label, the first is that of
-   * a pod that was scraped; and nodes are no pods.
+   * For usage series with a pod label. Kubelets report all pods of their node and Prometheus adds no pod
+   * label, so the reported pod's is in the first label. If it is in another label, the first one is of a
+   * scraped pod; nodes aren't pods.
    */
   #isOwnUsage(query: Query["name"], preset: Preset, labels: RawSeries["labels"]): boolean {
     if (query === "nodes") return false;
@@ -104,7 +94,7 @@ export class SeriesTrust {
     return told === this.#settings.prometheusPodLabel;
   }
 
-  /** What is no pod was put into Prometheus' configuration by an operator. */
+  /** An operator configured every target that isn't a pod. */
   #exporterRefusal(labels: RawSeries["labels"], namespace: string, pod: string): SeriesRefusal | null {
     const { nodeExporterDaemonSets, prometheusTrustedPods } = this.#settings;
     const named = [...nodeExporterDaemonSets, ...prometheusTrustedPods];
@@ -126,7 +116,7 @@ export class SeriesTrust {
   }
 }
 
-/** Which pods are on its node Prometheus doesn't tell. */
+/** Prometheus doesn't tell which pods are on its node. */
 const EVERYBODY: PageScope = { of: "node", runs: () => true };
 
 function isTooLarge(labels: RawSeries["labels"]): boolean {
@@ -139,7 +129,7 @@ function isTooLarge(labels: RawSeries["labels"]): boolean {
   return count > MAX_LABELS || characters > MAX_SERIES_BYTES;
 }
 
-/** Whether the pod has the name that a controller of the list gives its pods; entries are namespace/name. */
+/** True if the pod is named like the pods of a listed controller (namespace/name). */
 function isPodOf(namespace: string, pod: string, controllers: readonly string[]): boolean {
   return controllers.some((entry) => {
     const [of, name = ""] = entry.split("/");

@@ -1,4 +1,4 @@
-import { constant, derived, duration, flag, list, oneOf, text, type SectionRule } from "@isochrone/runtime";
+import { duration, flag, list, oneOf, text, type SectionRule } from "@isochrone/runtime";
 import { OBJECT } from "../discovery/trusted.ts";
 import { PRESET_NAMES } from "./presets.ts";
 
@@ -31,30 +31,12 @@ export const prometheusFields = {
     description:
       "Samples of how long each query asks for; at least collector.intervalMs and two scrape intervals of Prometheus together.",
   }),
-  prometheusCatchUpMs: derived(
-    ({ prometheusWindowMs }: { readonly prometheusWindowMs: number }) =>
-      Math.max(300_000, prometheusWindowMs),
-    "It is collector.prometheusWindowMs, at least five minutes.",
-  ),
-  prometheusTimeoutMs: derived(
-    ({ intervalMs }: { readonly intervalMs: number }) => Math.min(8_000, intervalMs * 0.8),
-    "It is eight tenths of collector.intervalMs, at most eight seconds.",
-  ),
-  prometheusMaxResponseBytes: constant(
-    64 * 1024 * 1024,
-    "It is a bound for memory; narrower matchers make answers smaller.",
-  ),
-  prometheusMaxSeries: constant(200_000, "It is a bound for memory."),
   prometheusMatchers: list({
     default: [],
     pattern: MATCHER,
     patternRule: 'must hold only label matchers such as env="prod"',
     description: "Label matchers that every query gets.",
   }),
-  prometheusUsageMatchers: constant<readonly string[] | null>(null, "collector.prometheusPreset has them."),
-  prometheusCluster: constant(null, "collector.prometheusMatchers selects a cluster."),
-  prometheusClusterLabel: constant(null, "collector.prometheusMatchers selects a cluster."),
-  prometheusServiceGraphs: constant(true, "collector.prometheusTrustedPods says whose count."),
   prometheusTrustedPods: list({
     default: [],
     pattern: OBJECT,
@@ -102,6 +84,14 @@ export const prometheusFields = {
     description: "Takes any certificate. Whoever can answer in the server's place then makes the graphs.",
   }),
 } as const;
+
+/** Bounds that have their value where they are used. Tests pass smaller ones. */
+export interface PrometheusBounds {
+  readonly prometheusCatchUpMs?: number;
+  readonly prometheusTimeoutMs?: number;
+  readonly prometheusMaxResponseBytes?: number;
+  readonly prometheusMaxSeries?: number;
+}
 
 /** What the rules look at. */
 interface Values {

@@ -1,5 +1,4 @@
-// Samples -> OTLP metrics as the OpenTelemetry Collector's Prometheus receiver would have emitted them for
-// the pages they were scraped from.
+// Converts samples to OTLP metrics like the OpenTelemetry Collector's Prometheus receiver.
 import { hash } from "node:crypto";
 import type { Metric, NumberPoint } from "@isochrone/telemetry";
 import type { RawSeries } from "./answer.ts";
@@ -7,21 +6,16 @@ import type { Preset } from "./presets.ts";
 import { isGauge, type Query } from "./queries.ts";
 import type { FreshSample, SeriesMemory } from "./series-memory.ts";
 
-/**
- * Series that name no node share this many keys, so that their records spread over partitions and each keeps
- * its order.
- */
+/** Keys for series without a node: their records spread over partitions, each in order. */
 const KEYS_WITHOUT_NODE = 16;
 
-/** What goes into records of one key. */
 interface KeyedMetrics {
   readonly key: string;
-  /** The node that all of it is from; null where the series don't tell. */
   readonly node: string | null;
   readonly metrics: readonly Metric[];
 }
 
-/** What an answer has that was not published yet. @param namespaceOf whose share of the series each is on */
+/** Unpublished part of an answer. @param namespaceOf whose share a series uses */
 export function freshMetrics(
   query: Query,
   series: readonly RawSeries[],
@@ -36,7 +30,6 @@ export function freshMetrics(
     if (fresh.length === 0) continue;
     const attributes = attributesOf(one.labels, query.preset);
     const node = nodeOf(attributes);
-    // Of a level only the last counts.
     const kept = isGauge(one.metric) ? fresh.slice(-1) : fresh;
     const group = entryOf(groups, node ?? keyWithoutNode(one.labels), () => ({ node, points: new Map() }));
     const points = entryOf(group.points, one.metric, (): NumberPoint[] => []);
@@ -67,7 +60,6 @@ function pointOf(
   return hasStart ? { attributes, timeMs, value, startMs } : { attributes, timeMs, value };
 }
 
-/** Labels, of usage series under cAdvisor's own names. */
 function attributesOf(labels: RawSeries["labels"], preset: Preset | null): Record<string, string> {
   const attributes: Record<string, string> = { ...labels };
   if (preset === null) return attributes;
@@ -82,7 +74,6 @@ function nodeOf({ node }: Readonly<Record<string, string>>): string | null {
   return node === undefined || node === "" ? null : node;
 }
 
-/** The node that a series is of, by the preset's labels. */
 export function seriesNode({ labels }: RawSeries, { node }: Preset): string | null {
   return node.map((label) => labels[label] ?? "").find((text) => text !== "") ?? null;
 }

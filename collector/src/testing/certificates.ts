@@ -1,4 +1,3 @@
-// Authorities and certificates for tests, made anew for each run by openssl.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +10,6 @@ export interface Certificate {
 
 const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 
-/** An authority that exists for the length of a test. */
 export class TestAuthority {
   readonly #folder = mkdtempSync(join(tmpdir(), "isochrone-certificates-"));
   #issued = 0;
@@ -25,7 +23,7 @@ export class TestAuthority {
     return readFileSync(this.#path("ca.crt"), "utf8");
   }
 
-  /** `names` as in subjectAltName (`IP:127.0.0.1,DNS:n1`); with -1 day it has expired. */
+  /** `names` as in subjectAltName (`IP:127.0.0.1,DNS:n1`); -1 days: expired. */
   issue(names: string, days = 1): Certificate {
     const [key, request, extensions, cert] = ["key", "csr", "ext", "crt"].map((kind) =>
       this.#path(`${this.#issued}.${kind}`),

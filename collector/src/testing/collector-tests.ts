@@ -1,8 +1,7 @@
-// A collector on real servers and the memory bus, and what it publishes.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { BusRecord } from "@isochrone/bus";
-import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
+import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
+import { configWith, MemoryLogger } from "@isochrone/runtime/testing";
 import { TOPICS } from "@isochrone/telemetry";
 import type { RequestListener } from "node:http";
 import { createCollector } from "../collector.ts";
@@ -13,16 +12,13 @@ import { serve } from "./servers.ts";
 interface RunningCollector {
   readonly records: BusRecord[];
   readonly logger: MemoryLogger;
-  /** The first value with these labels; 0 when there is none. */
   metric(name: string, labels: Record<string, string>): Promise<number>;
-  /** Waits up to 15 s. */
   until(check: () => Promise<boolean> | boolean): Promise<void>;
 }
 
 export const istioAt = (urls: readonly string[]): Target[] =>
   urls.map((url, index) => ({ kind: "istio", url, instance: `target-${index}` }));
 
-/** What the tests of a file start, and end after each. */
 export class CollectorTests {
   readonly #closers: (() => Promise<unknown>)[] = [];
 
@@ -34,7 +30,6 @@ export class CollectorTests {
     for (const close of this.#closers.splice(0).reverse()) await close();
   }
 
-  /** A page on a real server; its address. */
   async serving(listener: RequestListener): Promise<string> {
     const server = await serve(listener);
     this.atEnd(() => server.close());
@@ -87,7 +82,6 @@ export class CollectorTests {
   }
 }
 
-/** Settings with a short beat. */
 export function testConfig(settings: Partial<CollectorConfig>): CollectorConfig {
   const defaults = {
     node: "n1",
@@ -97,6 +91,5 @@ export function testConfig(settings: Partial<CollectorConfig>): CollectorConfig 
     maxSamplesPerPage: 1000,
     maxBackoffRounds: 1,
   };
-  return loadSettings([collectorSettings], { env: {}, file: { collector: { ...defaults, ...settings } } })
-    .collector;
+  return configWith(collectorSettings, { ...defaults, ...settings });
 }

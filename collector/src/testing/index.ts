@@ -1,4 +1,3 @@
-// What tests of other packages use.
 export { createConnectionCollector } from "../connections/connection-collector.ts";
 export { ConnectionRounds } from "../connections/connection-rounds.ts";
 export { ConntrackSocket } from "../connections/conntrack-socket.ts";

@@ -1,4 +1,3 @@
-// What reads pages and answers of others, for fuzzers and benchmarks.
 export { readAnswer } from "../prometheus/answer.ts";
 export { PrometheusError } from "../prometheus/errors.ts";
 export { readPage } from "../domain/testing/read-page.ts";

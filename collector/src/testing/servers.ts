@@ -1,19 +1,15 @@
-// Real servers on loopback, as tests need them.
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Certificate } from "./certificates.ts";
 
 export interface TestServer {
-  /** Without a path. */
   readonly url: string;
   readonly port: number;
-  /** Connections that were ever opened. */
   connections(): number;
   close(): Promise<void>;
 }
 
-/** Listens on 127.0.0.1, with TLS if there is a certificate. */
 export async function serve(listener: RequestListener, certificate?: Certificate): Promise<TestServer> {
   const server: Server =
     certificate === undefined
@@ -35,7 +31,6 @@ export async function serve(listener: RequestListener, certificate?: Certificate
   };
 }
 
-/** Answers every request with a metrics page. */
 export const page =
   (text: string, contentType = "text/plain; version=0.0.4"): RequestListener =>
   (_, response) => {
@@ -43,10 +38,7 @@ export const page =
     response.end(text);
   };
 
-/**
- * A kubelet's way with tokens (TokenReview and SubjectAccessReview): 401 for those it doesn't know, 403 for
- * those without the right.
- */
+/** Checks tokens like a kubelet: 401 for unknown ones, 403 without the right. */
 export const kubelet =
   (accepted: () => string, text = "", mayReadMetrics = (): boolean => true): RequestListener =>
   (request, response) => {

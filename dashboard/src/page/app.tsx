@@ -8,6 +8,7 @@ import { NetworkPage } from "./network/network.tsx";
 import { PairPage } from "./network/pair/pair.tsx";
 import { OverviewPage } from "./overview/overview.tsx";
 import { Loading, WaitReason } from "./parts/common.tsx";
+import { hasEmulator, tokenMistake } from "./state/emulator.ts";
 import { hasToken, signIn, signOut } from "./state/session.ts";
 import { SignIn } from "./shell/sign-in.tsx";
 import { Status } from "./shell/status.tsx";
@@ -87,6 +88,14 @@ export function App(): VNode {
       </header>
       <Status />
       <TimeBar />
+      {tokenMistake.value === "" || (place.page === "pair" && hasEmulator) ? null : (
+        <div role="alert" id="token-mistake">
+          <p>{tokenMistake.value}</p>
+          <button type="button" onClick={() => (tokenMistake.value = "")}>
+            Close
+          </button>
+        </div>
+      )}
       <main id="main" ref={main} tabIndex={-1}>
         {signIn.value.isWanted ? <SignIn onToken={() => refresh(true)} /> : null}
         <Content place={place} />

@@ -1,10 +1,6 @@
-// The host that a request names: the Service that it is for.
-
-/** A Service and its port. */
 interface Authority {
   /** namespace/name */
   readonly service: string;
-  /** Null: the request names none. */
   readonly port: number | null;
 }
 
@@ -12,7 +8,7 @@ const MAX_LENGTH = 300;
 const AUTHORITY =
   /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\.([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)(?:\.svc(?:\.[-a-z0-9.]*)?)?\.?(?::(\d{1,5}))?$/i;
 
-/** Reads `service.namespace`, with `.svc`, a domain and a port as they come; null: it is no such name. */
+/** Parses `service.namespace`, optionally with `.svc`, domain and port; null if it is no such name. */
 export function readAuthority(text: string): Authority | null {
   const [, name, namespace, port] = (text.length > MAX_LENGTH ? null : AUTHORITY.exec(text)) ?? [];
   if (name === undefined || namespace === undefined) return null;
@@ -21,7 +17,7 @@ export function readAuthority(text: string): Authority | null {
   return Number(port) > 0 && Number(port) <= 65_535 ? { service, port: Number(port) } : null;
 }
 
-/** Splits `http://host/path`, as clients of a proxy send it; null: it is no such address. */
+/** Splits `http://host/path`, as sent to a proxy; null if malformed. */
 export function readAbsolute(url: string): { readonly authority: string; readonly path: string } | null {
   const [, authority, path = "/"] = /^http:\/\/([^/?#@]+)([/?][^#]*)?$/i.exec(url) ?? [];
   if (authority === undefined) return null;

@@ -1,17 +1,14 @@
-// How long a request may still take. Durations only: clocks of others may be wrong.
+// Remaining time of a request. Durations only, because others' clocks may be wrong.
 import type { HeaderValues } from "./headers.ts";
 
 const GRPC = "grpc-timeout";
 const ENVOY = "x-envoy-upstream-rq-timeout-ms";
 
-/** Who set the deadline. */
 export type DeadlineSource = typeof GRPC | typeof ENVOY | "annotation";
 
 export interface DeadlineLeft {
-  /** Milliseconds; null: there is none. */
   readonly leftMs: number | null;
   readonly source: DeadlineSource | null;
-  /** A header that can't be read was passed over. */
   readonly isMalformed: boolean;
 }
 
@@ -23,10 +20,9 @@ const GRPC_UNITS_MS: Readonly<Record<string, number>> = {
   u: 1e-3,
   n: 1e-6,
 };
-/** Longer than this is no deadline. */
 const MAX_MS = 3_600_000;
 
-/** @param annotatedMs of the Service; null: it has none */
+/** @param annotatedMs of the Service; null without one */
 export function deadlineLeft(headers: HeaderValues, annotatedMs: number | null): DeadlineLeft {
   let isMalformed = false;
   for (const [source, read] of READERS) {
@@ -45,22 +41,20 @@ const READERS = [
   [ENVOY, envoyMs],
 ] as const;
 
-/** NaN for what isn't one. */
 function grpcMs(text: string): number {
   const [, number, unit] = /^(\d{1,8})([HMSmun])$/.exec(text) ?? [];
   return unit === undefined ? Number.NaN : Number(number) * GRPC_UNITS_MS[unit]!;
 }
 
-/** 0 is none, as for Envoy. */
+/** 0 means none, as in Envoy. */
 function envoyMs(text: string): number {
   if (!/^\d{1,15}$/.test(text)) return Number.NaN;
   return Number(text) === 0 ? Number.POSITIVE_INFINITY : Number(text);
 }
 
-/** At most eight digits. */
 const MAX_MICROSECONDS = 99_999_999;
 
-/** The header that tells the endpoint what is left; null where the client sent none. */
+/** Header with the remaining time for the endpoint; null if the client sent none. */
 export function leftHeader(source: DeadlineSource | null, leftMs: number): readonly [string, string] | null {
   if (source === ENVOY) return [ENVOY, String(Math.max(1, Math.floor(leftMs)))];
   if (source !== GRPC) return null;

@@ -137,7 +137,6 @@ describe("loads", () => {
 
   test("that say nothing of use are none", () => {
     expect(readLoadHeader("TEXT rps_fractional=5")).toBeNull();
-    // As Envoy has it, 0 isn't set.
     expect(readLoadHeader("TEXT application_utilization=0")).toBeNull();
     expect(readLoadHeader("TEXT application_utilization=0,cpu_utilization=0")).toMatchObject({
       utilization: 0,
@@ -154,7 +153,6 @@ test("requests are sent again where that is safe, and not too often", () => {
   expect(mayRetry({ ...failed, isUntouched: false })).toBe(false);
   expect(mayRetry({ ...failed, isUntouched: false, method: "GET" })).toBe(true);
   expect(mayRetry({ ...failed, hasSentBody: true })).toBe(false);
-  // RFC 9110, section 9.2.2.
   const ended = { ...failed, isUntouched: false, isClosed: true };
   for (const method of ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
     expect(mayRetry({ ...ended, method })).toBe(true);

@@ -1,6 +1,3 @@
-// Headers that go on, and those that are of one connection alone.
-
-/** By name in lower case. */
 export type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
 
 const OF_CONNECTION = new Set([
@@ -16,8 +13,8 @@ const OF_CONNECTION = new Set([
 ]);
 
 /**
- * Fields that a recipient must have before the content, or that frame or route the message: RFC 9110, section
- * 6.5.1, forbids them in trailers. HTTP/2 libraries throw on some of them.
+ * Fields needed before the content, or for framing and routing: RFC 9110, section 6.5.1, forbids them in
+ * trailers. HTTP/2 libraries throw on some.
  */
 const NOT_IN_TRAILERS = new Set([
   "age",
@@ -43,12 +40,11 @@ const NOT_IN_TRAILERS = new Set([
   "www-authenticate",
 ]);
 
-/** The Services whose dispatchers have had the request. */
+/** Services whose dispatchers have handled the request. */
 export const HOPS_HEADER = "isochrone-hops";
-/** A chain of Services that is longer is none that anybody built. */
+/** Longer chains of Services are treated as loops. */
 const MAX_HOPS = 16;
 
-/** What goes on of the headers of a request or an answer. */
 export function passedOn(headers: HeaderValues): Record<string, string | string[]> {
   const passed: Record<string, string | string[]> = {};
   const named = namedBy(textOf(headers.connection));
@@ -58,23 +54,19 @@ export function passedOn(headers: HeaderValues): Record<string, string | string[
   return passed;
 }
 
-/** Returns the trailers that go on, of a request or an answer. */
 export function passedOnTrailers(trailers: HeaderValues): Record<string, string | string[]> {
   const passed = passedOn(trailers);
   for (const name of Object.keys(passed)) if (NOT_IN_TRAILERS.has(name)) delete passed[name];
   return passed;
 }
 
-/** Headers that `Connection` names, which are of the connection too. */
+/** Headers named in `Connection`, which belong to the connection too. */
 function namedBy(connection: string): Set<string> | null {
   if (connection === "" || connection === "keep-alive" || connection === "close") return null;
   return new Set(connection.split(",").map((name) => name.trim().toLowerCase()));
 }
 
-/**
- * The hops of a request with the one of now; null where it has been here already: two dispatchers have each
- * other as endpoints.
- */
+/** Appends the Service to the hops; null for a loop, as between dispatchers that call each other. */
 export function withHop(hops: string | readonly string[] | undefined, service: string): string | null {
   const before =
     hops === undefined
@@ -87,8 +79,8 @@ export function withHop(hops: string | readonly string[] | undefined, service: s
 }
 
 /**
- * `TE` is for the next hop alone, and `trailers` is the only value that HTTP/2 has. The dispatcher passes
- * trailers on, so it asks for them where its client does.
+ * `TE` is hop-by-hop, and HTTP/2 only allows `trailers`. The dispatcher forwards trailers, so it requests
+ * them if its client does.
  */
 export function passedOnTe({ te }: HeaderValues): { readonly te?: "trailers" } {
   return /(?:^|,)\s*trailers\s*(?:$|,|;)/i.test(textOf(te)) ? { te: "trailers" } : {};

@@ -1,23 +1,20 @@
-// What endpoints say of their load, as ORCA: the header `endpoint-load-metrics` as text or JSON, or the body
-// of a probe's answer.
+// ORCA load reports: header `endpoint-load-metrics` as text or JSON, or a probe's body.
 import { isRecord, type LooseFields, parseJson } from "@isochrone/primitives";
 import type { LoadReport } from "@isochrone/dispatch/endpoints";
 
 export const LOAD_HEADER = "endpoint-load-metrics";
 
 const MAX_LENGTH = 4_096;
-/** A utilization may be above 1, not beyond sense. */
 const MAX_UTILIZATION = 100;
 const MAX_RATE = 1e9;
 
-/** `TEXT name=value,…` or `JSON {…}`; null for what can't be: then the endpoint has said nothing. */
+/** `TEXT name=value,…` or `JSON {…}`; null if invalid, which counts as no report. */
 export function readLoadHeader(text: string): LoadReport | null {
   if (text.length > MAX_LENGTH) return null;
   if (text.startsWith("JSON ")) return readLoadJson(text.slice(5));
   return text.startsWith("TEXT ") ? reportOf(textFields(text.slice(5))) : null;
 }
 
-/** The same of a JSON document. */
 export function readLoadJson(text: string): LoadReport | null {
   if (text.length > MAX_LENGTH) return null;
   try {
@@ -40,19 +37,18 @@ function textFields(text: string): LooseFields {
   );
 }
 
-/** Names as in the proto, or as JSON of the proto has them. */
 function reportOf(fields: LooseFields): LoadReport | null {
   const application = amount(fields, ["application_utilization", "applicationUtilization"], MAX_UTILIZATION);
   const cpu = amount(fields, ["cpu_utilization", "cpuUtilization"], MAX_UTILIZATION);
   const requestsPerSecond = amount(fields, ["rps_fractional", "rpsFractional"], MAX_RATE);
   const errorsPerSecond = amount(fields, ["eps"], MAX_RATE);
   if ([application, cpu, requestsPerSecond, errorsPerSecond].some(Number.isNaN)) return null;
-  // 0 is not set: the proto has no other word for that, and Envoy and gRPC go on to the CPU.
+  // 0 is unset: the proto can't distinguish them, and Envoy and gRPC then use the CPU.
   const utilization = application || cpu;
   return utilization === null ? null : { utilization, requestsPerSecond, errorsPerSecond };
 }
 
-/** Null where it isn't said; NaN where it can't be. */
+/** Null if absent; NaN if invalid. */
 function amount(fields: LooseFields, names: readonly string[], most: number): number | null {
   const value = names.map((name) => fields[name]).find((each) => each !== undefined);
   if (value === undefined) return null;

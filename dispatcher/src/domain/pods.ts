@@ -1,11 +1,9 @@
-// Decides which endpoints of a slice belong to the Service. A tenant may write any field of a slice, its
-// labels too. The status of a pod is written by its kubelet alone.
+// Decides which endpoints of a slice belong to the Service. A tenant may write any field of a slice,
+// including labels; only kubelets write pod status.
 import type { SliceEndpoint } from "../ports/ports.ts";
 
-/** The fields read of a pod. */
 export interface PodView {
   readonly uid: string;
-  /** Null: not bound yet. */
   readonly node: string | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly addresses: readonly string[];
@@ -14,9 +12,9 @@ export interface PodView {
 }
 
 /**
- * Why nothing is sent to an endpoint. `no_selector`: the Service selects no pods. `no_pod`: its namespace has
- * no such pod. `not_selected`: the selector doesn't match the pod. `other_address`: the pod has another
- * address. `ended`: the pod has ended. `too_many`: the Service has `MAX_ENDPOINTS` others.
+ * Why an endpoint gets no requests. `no_selector`: the Service selects no pods. `no_pod`: no such pod in its
+ * namespace. `not_selected`: the selector doesn't match. `other_address`: the pod has another address.
+ * `ended`: the pod has ended. `too_many`: beyond `MAX_ENDPOINTS`.
  */
 export const ENDPOINT_REFUSALS = [
   "no_selector",
@@ -28,17 +26,15 @@ export const ENDPOINT_REFUSALS = [
 ] as const;
 export type EndpointRefusal = (typeof ENDPOINT_REFUSALS)[number];
 
-/** Endpoints of one Service: slices may name a pod any number of times, and each choice looks at all. */
+/** Bound per Service: slices may repeat pods, and each choice examines all endpoints. */
 export const MAX_ENDPOINTS = 5_000;
 
-/** Labels that a Service selects. */
 export type Selector = Readonly<Record<string, string>>;
 
 /**
- * Returns null if the endpoint is a pod of the Service.
- *
- * @param selector null: the Service has none
- * @param pod the pod of the Service's namespace that the endpoint names; null: there is none
+ * Null if the endpoint is a pod of the Service.
+ * @param selector null without one
+ * @param pod named by the endpoint, in the Service's namespace; null if it doesn't exist
  */
 export function endpointRefusal(
   endpoint: Pick<SliceEndpoint, "address" | "uid">,

@@ -1,28 +1,20 @@
-// Which requests may be sent again, and how many.
-
-/** By RFC 9110 these ask for nothing to be changed. */
+/** Safe methods by RFC 9110. */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
-/** Methods that have the same effect when done twice (RFC 9110, section 9.2.2). */
+/** Idempotent methods (RFC 9110, section 9.2.2). */
 const IDEMPOTENT_METHODS = new Set([...SAFE_METHODS, "PUT", "DELETE"]);
 
-/** Further tries of one request. */
 const MAX_RETRIES = 2;
-/**
- * Retries may be this share of a port's requests, beside a few at once: endpoints that fail must not get
- * more.
- */
+/** Share of a port's requests that may be retries, plus a burst: failing endpoints must not get more load. */
 const SHARE = 0.2;
 const AT_ONCE = 10;
 
-/** What a request has been through. */
 interface Failed {
   readonly method: string;
   readonly retries: number;
-  /** Whether the endpoint can't have begun with it. */
+  /** The endpoint can't have started it. */
   readonly isUntouched: boolean;
-  /** Whether a kept connection ended before any byte of an answer. */
+  /** A kept connection ended before any byte of the response. */
   readonly isClosed: boolean;
-  /** Whether a part of the body is gone. */
   readonly hasSentBody: boolean;
 }
 
@@ -35,12 +27,11 @@ export function isIdempotent(method: string): boolean {
   return IDEMPOTENT_METHODS.has(method);
 }
 
-/** Whether HTTP lets a healthy endpoint do this. The endpoint may be asked again, and hasn't failed. */
+/** True if HTTP allows a healthy endpoint to do this: no failure, and it may be retried there. */
 export function isRegular(fault: string | null): boolean {
   return fault === "closed" || fault === "refused_stream";
 }
 
-/** Prefers endpoints that have not been tried to those that only ended a connection regularly. */
 export function afterTries<E extends { readonly id: string }>(
   all: readonly E[],
   tries: readonly { readonly endpoint: string; readonly fault: string | null }[],
@@ -58,7 +49,6 @@ export class RetryBudget {
     this.#left = Math.min(AT_ONCE, this.#left + SHARE);
   }
 
-  /** False when too many were sent again of late. */
   take(): boolean {
     if (this.#left < 1) return false;
     this.#left--;

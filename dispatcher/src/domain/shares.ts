@@ -1,6 +1,6 @@
 /**
- * Places that many keys share. A key gets another place while it has fewer than are free (dynamic thresholds,
- * Choudhury and Hahne 1998): a single key may take half of all, two a third each, and some stay free for
+ * Places shared by many keys. A key gets another place while it holds fewer than are free (dynamic
+ * thresholds, Choudhury and Hahne 1998): one key may take half, two a third each, and some stay free for
  * newcomers.
  */
 export class Shares {
@@ -16,7 +16,6 @@ export class Shares {
     return this.#total;
   }
 
-  /** Whether the key may take so much more. */
   hasRoom(key: string, amount: number): boolean {
     return (this.#held.get(key) ?? 0) + amount <= this.#max - this.#total;
   }

@@ -1,15 +1,11 @@
-/**
- * Fault on the way to an endpoint. `closed`: a kept connection ended before any byte of an answer, as servers
- * end idle and aged ones.
- */
+/** `closed`: a kept connection ended before any byte of the response, as servers close idle and aged ones. */
 type UpstreamFault = "connect" | "full" | "refused_stream" | "closed" | "reset" | "protocol";
 
 const UNTOUCHED: ReadonlySet<UpstreamFault> = new Set(["connect", "full", "refused_stream"]);
 
-/** Thrown when an endpoint gave no answer. */
 export class UpstreamError extends Error {
   readonly code: UpstreamFault;
-  /** Whether the endpoint can't have begun with the request. */
+  /** The endpoint can't have started the request. */
   readonly isUntouched: boolean;
 
   constructor(

@@ -1,19 +1,14 @@
-/** How endpoints are chosen. */
 export type Policy = "deadline" | "least-request" | "learned";
-/** In the setting, before the path of a weights file. */
 export const LEARNED_FILE = "learned:";
 
-/** Round trips from the dispatcher's node, and the zone of nodes. */
+/** Round trips from the dispatcher's node, and zones of nodes. */
 export interface RoundTrips {
-  /** Grows with each change of what it says. */
   readonly version: number;
-  /** Milliseconds to a node; NaN: nobody knows, infinite: nothing arrives. */
+  /** Milliseconds to a node; NaN if unknown, infinite if unreachable. */
   toNode(name: string): number;
-  /** Of the dispatcher's own node; null: unknown. */
   readonly ownZone: string | null;
 }
 
-/** Answers that the dispatcher makes itself, by reason. */
 export const REFUSALS = {
   bad_request: { status: 400, grpc: 13 },
   unknown_service: { status: 404, grpc: 12 },
@@ -31,26 +26,21 @@ export const REFUSALS = {
 } as const;
 export type RefusalReason = keyof typeof REFUSALS;
 
-/** What the endpoints of a port speak. */
 export type Speech = "http1" | "http2" | "tls";
 
-/** What becomes of a request. */
 export type Outcome = "in_time" | "late" | "answered" | "failed" | "refused" | "abandoned";
 
-/** What is read of an EndpointSlice. */
 export interface EndpointSliceView {
   /** IPv4, IPv6 or FQDN. */
   readonly family: string;
-  /** By the name of the Service's port. */
   readonly ports: ReadonlyMap<string, number>;
   readonly endpoints: readonly SliceEndpoint[];
 }
 
 export interface SliceEndpoint {
   readonly address: string;
-  /** Name of its pod, in the slice's namespace; null: the slice names none. */
+  /** Name of its pod in the slice's namespace; null if absent. */
   readonly pod: string | null;
-  /** Uid of the pod; null: the slice names none. */
   readonly uid: string | null;
   readonly zone: string | null;
   readonly ready: boolean;

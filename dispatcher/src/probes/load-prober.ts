@@ -1,5 +1,5 @@
-// Asks a few endpoints for their load with each request, as Prequal does: those that got none lately have
-// said nothing.
+// Probes the load of a few endpoints per request, like Prequal, because endpoints without recent requests
+// haven't reported any.
 import type { Draw } from "@isochrone/primitives";
 import type { Clock } from "@isochrone/runtime";
 import { get, type IncomingMessage } from "node:http";
@@ -8,9 +8,7 @@ import type { DispatcherMetrics } from "../metrics.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 import type { Endpoint } from "../services/endpoint.ts";
 
-/** Endpoints that are asked with a request. */
 const AT_A_TIME = 2;
-/** A younger report is good enough. */
 const FRESH_MS = 250;
 const TIMEOUT_MS = 500;
 const MAX_UNDER_WAY = 64;
@@ -31,7 +29,6 @@ export class LoadProber {
     this.#deps = deps;
   }
 
-  /** Asks some of them; nobody waits for the answers. */
   ask(endpoints: readonly Endpoint[], path: string): void {
     const { clock, draw } = this.#deps;
     const freshMs = clock.monotonic() - FRESH_MS;
@@ -49,7 +46,7 @@ export class LoadProber {
     endpoint.isProbed = true;
     this.#underWay++;
     const request = get({ agent: upstreams.agentOf(endpoint), host: address, port, path });
-    // The whole answer, not only a quiet socket: one that trickles would hold its place.
+    // Limits the whole response: a trickling one would block its place.
     const timer = setTimeout(() => request.destroy(new Error("no answer in time")), TIMEOUT_MS);
     timer.unref();
     request.on("error", () => undefined);

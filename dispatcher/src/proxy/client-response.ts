@@ -1,4 +1,3 @@
-// What goes to the client, over either protocol.
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { Writable } from "node:stream";
@@ -7,7 +6,6 @@ import { REFUSALS } from "../ports/ports.ts";
 import type { Inbound } from "./attempt.ts";
 import type { Refusal } from "./target.ts";
 
-/** As both servers of Node have it. */
 export interface ResponseStream extends Writable {
   statusCode: number;
   readonly headersSent: boolean;
@@ -16,25 +14,22 @@ export interface ResponseStream extends Writable {
   removeHeader(name: string): unknown;
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown;
   addTrailers(headers: OutgoingHttpHeaders): void;
-  /** Of HTTP/1.1 alone. */
   flushHeaders?(): void;
 }
 
-/** Who asks, over either protocol. */
 export interface Client {
   readonly request: Inbound;
   readonly response: ResponseStream;
   readonly isHttp2: boolean;
-  /** Of a client that wants a WebSocket; null: it doesn't. */
+  /** Socket of a WebSocket upgrade; else null. */
   readonly socket: Socket | null;
-  /** Once it is closed, whether the answer was sent to its end. */
+  /** After close: whether the response was sent completely. */
   readonly wasSent: () => boolean;
 }
 
-/** Says why the dispatcher answers itself. */
 const REASON_HEADER = "isochrone-reason";
 
-/** An answer of the dispatcher's own: a problem document, or a status of gRPC. */
+/** The dispatcher's own response: a problem document or a gRPC status. */
 export function sendRefusal(
   response: ResponseStream,
   { reason, detail }: Refusal,

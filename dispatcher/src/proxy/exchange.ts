@@ -1,4 +1,3 @@
-// One request from a client to an endpoint, and the answer back.
 import type { EndpointChoice } from "@isochrone/dispatch/endpoints";
 import type { Draw } from "@isochrone/primitives";
 import { reasonOf } from "@isochrone/primitives";
@@ -23,7 +22,6 @@ import { isFailure, takeReport } from "./outcomes.ts";
 import { noEndpoints, targetOf, type Refusal, type RequestHead, type Target } from "./target.ts";
 import type { Upstreams } from "./upstreams.ts";
 
-/** What all exchanges share. */
 export interface ExchangeDeps {
   readonly table: ServiceTable;
   readonly trips: RoundTrips;
@@ -32,14 +30,13 @@ export interface ExchangeDeps {
   readonly metrics: DispatcherMetrics;
   readonly log: DecisionLog;
   readonly policy: ChoicePolicy;
-  /** Requests under way by Service: slow endpoints of one hold no places of the others. */
+  /** Requests in flight by Service, so that slow endpoints of one don't block others. */
   readonly byService: Shares;
   readonly clock: Clock;
   readonly draw: Draw;
   readonly isDraining: () => boolean;
 }
 
-/** Assumed until the first answer. */
 const FIRST_WORK_MS = 10;
 
 export class Exchange {
@@ -51,7 +48,6 @@ export class Exchange {
   readonly #timer = new AbortController();
   readonly #tries: Try[] = [];
   #target: Target | null = null;
-  /** Of the newest choice; null: none was made. */
   #chosenBy: Policy | null = null;
   #attempt: Attempt | null = null;
   #endpoint: Endpoint | null = null;
@@ -67,10 +63,9 @@ export class Exchange {
     this.#beganMs = deps.clock.monotonic();
   }
 
-  /** Never rejects. Ends when the head of an answer is on its way. */
+  /** Never rejects. Ends when the head of a response is on its way. */
   async run(): Promise<void> {
     this.#response.once("close", () => this.#closed());
-    // Said by close.
     this.#client.request.on("error", () => undefined);
     this.#response.on("error", () => undefined);
     try {
@@ -95,7 +90,6 @@ export class Exchange {
     }
   }
 
-  /** The answer can't be said in the client's protocol. */
   #undeliverable(answer: Answer, error: Error): void {
     answer.switched?.socket.destroy();
     answer.body.on("error", () => undefined);
@@ -105,7 +99,7 @@ export class Exchange {
     this.#refuse({ reason: "broken_off", detail: `the answer can't be passed on: ${error.message}` });
   }
 
-  /** A deadline that the client set ends the request; one of the annotation is for the choice alone. */
+  /** A client's deadline ends the request; the annotation's only affects the choice. */
   #watchDeadline({ deadline: { leftMs, source } }: Target): void {
     if (leftMs === null || source === "annotation") return;
     this.#deps.clock.sleep(leftMs, this.#timer.signal).then(
@@ -114,7 +108,6 @@ export class Exchange {
     );
   }
 
-  /** Null: the client has been told why there is none, or is gone. */
   async #answer(target: Target): Promise<Answer | null> {
     let last: UpstreamError | null = null;
     for (let retries = 0; this.#ended === null; retries++) {
@@ -144,7 +137,7 @@ export class Exchange {
     return null;
   }
 
-  /** A connection's regular end takes nothing of the budget: the next try has a fresh connection. */
+  /** A regularly closed connection uses no retry budget: the next try gets a new connection. */
   #mayRetry({ code, isUntouched }: UpstreamError, retries: number, { port }: Target): boolean {
     const { request } = this.#client;
     request.unpipe();
@@ -217,9 +210,7 @@ export class Exchange {
     return answer;
   }
 
-  /**
-   * A try came to nothing. What the dispatcher or the client did is not counted as the endpoint's failure.
-   */
+  /** A failed try. Failures caused by the dispatcher or client don't count against the endpoint. */
   #failed(error: UpstreamError, { isGuessed }: Target): void {
     const isNobodys = error.code === "full" || isRegular(error.code);
     const isItsOwn = error.code === "connect" || (!isNobodys && !isGuessed);
@@ -282,7 +273,6 @@ export class Exchange {
     this.#response.end();
   }
 
-  /** Both connections are one from now on; the end of either is the end of the other. */
   #switch({ socket, head }: NonNullable<Answer["switched"]>, headers: OutgoingHttpHeaders): void {
     const client = this.#client.socket!;
     this.#response.writeHead(101, { ...headers, connection: "Upgrade", upgrade: "websocket" });
@@ -295,7 +285,7 @@ export class Exchange {
     socket.pipe(client);
   }
 
-  /** A body that ended early must not look whole. */
+  /** A truncated body must not look complete. */
   #breakOff(): void {
     this.#endpoint?.load.failed(this.#deps.clock.monotonic());
     this.#reason = "broken_off";
@@ -306,10 +296,10 @@ export class Exchange {
     if (this.#response.headersSent || this.#response.destroyed) return;
     this.#reason = refusal.reason;
     this.#timer.abort();
-    // An answer that couldn't be passed on may have left some.
+    // A response that couldn't be forwarded may have left some.
     for (const name of this.#response.getHeaderNames()) this.#response.removeHeader(name);
     this.#deps.metrics.refused(refusal.reason);
-    // What is left of a body would have to be read before the next request.
+    // The rest of the body would have to be read before the next request.
     const endsConnection = !this.#client.isHttp2 && (this.#head.hasBody || this.#deps.isDraining());
     guarded(
       () => sendRefusal(this.#response, refusal, { headers: this.#head.headers, endsConnection }),
@@ -317,17 +307,17 @@ export class Exchange {
     )();
   }
 
-  /** Whoever waits for an answer is woken by the attempt's end. */
+  /** The attempt's end wakes those waiting for a response. */
   #passed(): void {
     if (this.#ended !== null || this.#response.headersSent) return;
     this.#ended = "deadline";
     this.#unanswered();
     this.#attempt?.abort();
-    // An attempt that was aborted before it had a connection may end without a word.
+    // An attempt aborted before connecting may end silently.
     this.#refuse(PAST_DEADLINE);
   }
 
-  /** An endpoint that hangs is at least as slow as what was waited; a client may have waited for less. */
+  /** A hanging endpoint is at least as slow as the time waited, which a client may have cut short. */
   #unanswered(): void {
     const waitedMs = this.#deps.clock.monotonic() - this.#beganMs;
     if (this.#endpoint === null || this.#tookMs !== null) return;
@@ -343,7 +333,7 @@ export class Exchange {
       this.#ended ??= "abandoned";
       this.#attempt?.abort();
     } else if (this.#head.hasBody && !this.#client.request.readableEnded) {
-      // The endpoint has answered before the body's end: nobody sends it the rest.
+      // The endpoint responded before the body's end; don't send the rest.
       this.#attempt?.abort();
     }
     this.#ended ??= "done";

@@ -1,9 +1,6 @@
 import { reasonOf } from "@isochrone/primitives";
 
-/**
- * Wraps an event handler: an error that it throws ends one exchange by `failed`. Without it, the error would
- * be nobody's and end the process.
- */
+/** Wraps an event handler: an exception ends one exchange through `failed` instead of the process. */
 export function guarded<A extends readonly unknown[]>(
   handle: (...values: A) => unknown,
   failed: (error: Error) => unknown,

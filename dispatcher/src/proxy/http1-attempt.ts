@@ -8,7 +8,7 @@ import type { Address } from "../domain/slices.ts";
 import type { Answer, Attempt, Inbound, Outbound } from "./attempt.ts";
 import { guarded } from "./guarded.ts";
 
-/** One request over HTTP/1.1. Nothing is written before the connection is there. */
+/** One HTTP/1.1 request. Writes nothing before the connection exists. */
 export class Http1Attempt implements Attempt {
   readonly ready: Promise<void>;
   readonly #request: ClientRequest;
@@ -17,10 +17,8 @@ export class Http1Attempt implements Attempt {
   #fail: (error: UpstreamError) => void = () => undefined;
   #isReady = false;
   #socket: Socket | null = null;
-  /** Bytes that the connection had brought before this request. */
   #bytesBefore = 0;
 
-  /** @param agent false: a connection of its own */
   constructor(
     agent: Agent | false,
     { address, port }: Address,
@@ -44,7 +42,7 @@ export class Http1Attempt implements Attempt {
         ...(wantsWebSocket ? WEBSOCKET : {}),
       },
     });
-    // With fewer bytes than announced, the next request on the connection would be taken for the rest.
+    // With fewer bytes than announced, the next request on the connection would count as the rest.
     Object.assign(this.#request, STRICT_LENGTH);
     this.#request.on("error", (error) => this.#fail(this.#faultOf(error)));
     this.ready = new Promise((resolve, reject) => {
@@ -108,17 +106,15 @@ export class Http1Attempt implements Attempt {
   }
 }
 
-/** Node.js documents it for all outgoing messages; its types have it for answers alone. */
+/** Node.js documents it for all outgoing messages; its types only have it for responses. */
 const STRICT_LENGTH = { strictContentLength: true };
-/** Codes of errors after the other side has ended a connection. */
 const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
-/** Headers of one connection, which aren't passed on. */
 const WEBSOCKET = { connection: "Upgrade", upgrade: "websocket" };
 
 /**
- * Calls back when all that has arrived was read, such as the end of a kept connection: a request that can't
- * be sent again must not be written to one that has ended. The first turn of the loop ends the current poll,
- * the second has one of its own.
+ * Calls back once all arrived data was read, such as the end of a kept connection: a request that can't be
+ * retried must not be written to a closed one. The first turn of the loop ends the current poll, the second
+ * does its own.
  */
 function afterArrivals(read: () => void): void {
   setImmediate(() => setImmediate(read));

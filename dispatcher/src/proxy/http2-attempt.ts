@@ -6,7 +6,6 @@ import type { Answer, Attempt, Inbound, Outbound } from "./attempt.ts";
 import { guarded } from "./guarded.ts";
 import type { Http2Sessions, Place } from "./http2-sessions.ts";
 
-/** One request over HTTP/2: a stream of a session that others use too. */
 export class Http2Attempt implements Attempt {
   readonly ready: Promise<void>;
   readonly #outbound: Outbound;
@@ -97,7 +96,7 @@ function faultOf(stream: ClientHttp2Stream, place: Place, error: Error): Upstrea
   const last = place.lastStreamId();
   const fault = (code: UpstreamError["code"], isUntouched = code === "refused_stream"): UpstreamError =>
     new UpstreamError(code, reasonOf(error), { cause: error, isUntouched });
-  // RFC 9113, section 6.8: nothing was done for streams above the last one that GOAWAY names.
+  // RFC 9113, section 6.8: streams above the last one in GOAWAY were not processed.
   if (last !== null && (stream.id ?? 0) > last) return fault("closed", true);
   if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return fault("refused_stream");
   const isClosed = last === null && place.isReused && place.session.destroyed;

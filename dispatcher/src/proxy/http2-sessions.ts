@@ -2,40 +2,35 @@ import { reasonOf } from "@isochrone/primitives";
 import { connect, type ClientHttp2Session } from "node:http2";
 import { UpstreamError } from "../ports/errors.ts";
 
-/** Streams of one session; an endpoint may allow fewer. */
+/** Streams per session; an endpoint may allow fewer. */
 const MAX_STREAMS = 100;
-/** Bytes on the way to the dispatcher on one connection, shared by its streams. */
+/** Receive window of a connection, shared by its streams. */
 const WINDOW_BYTES = 1_048_576;
 
-/** Connections to one endpoint. */
 const MAX_SESSIONS = 16;
 const IDLE_MS = 60_000;
 
-/** A place in a session, to be given back once. */
 export interface Place {
   readonly session: ClientHttp2Session;
-  /** Whether the connection has carried streams before. */
   readonly isReused: boolean;
-  /** Number of the last stream that the endpoint may have worked on, from its GOAWAY; null: it sent none. */
+  /** Last stream that the endpoint may have processed, from its GOAWAY; null without one. */
   lastStreamId(): number | null;
   release(): void;
 }
 
 interface SessionState {
-  /** Under way. */
   streams: number;
   isUsed: boolean;
   lastStreamId: number | null;
 }
 
-/** The HTTP/2 connections to one endpoint: another is opened when all have as many streams as they may. */
+/** HTTP/2 connections to one endpoint; opens another when all are full. */
 export class Http2Sessions {
   readonly #url: string;
   readonly #connectTimeoutMs: number;
   readonly #sessions = new Map<ClientHttp2Session, SessionState>();
-  /** The connection that is being opened: all who come meanwhile wait for it. */
   #opening: Promise<void> | null = null;
-  /** Wake those who wait for a place while all connections are full, first come first served. */
+  /** Resolvers of waits for a slot while all connections are full, in order. */
   readonly #waiting = new Set<() => void>();
 
   constructor(authority: string, connectTimeoutMs: number) {
@@ -43,7 +38,7 @@ export class Http2Sessions {
     this.#connectTimeoutMs = connectTimeoutMs;
   }
 
-  /** Rejects with UpstreamError: `full` when no place is free in time, which says nothing of the endpoint. */
+  /** Rejects with UpstreamError: `full` if no slot is free in time, which isn't the endpoint's fault. */
   async acquire(): Promise<Place> {
     const signal = AbortSignal.timeout(this.#connectTimeoutMs);
     for (let opened = 0; ;) {
@@ -54,14 +49,13 @@ export class Http2Sessions {
         await this.#released(signal);
         continue;
       }
-      // An endpoint that accepts connections and ends them at once must not be asked for ever.
+      // Bounds retries with an endpoint that accepts connections and closes them at once.
       if (opened++ > MAX_SESSIONS) throw new UpstreamError("connect", "its connections end at once");
       this.#opening ??= this.#open().finally(() => (this.#opening = null));
       await this.#opening;
     }
   }
 
-  /** Resolves when a place may be free, or the time is over. */
   #released(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -95,12 +89,11 @@ export class Http2Sessions {
     return null;
   }
 
-  /** Connections that nobody uses may have ended at the other side. */
+  /** Idle connections may have been closed by the peer. */
   closeIdle(): void {
     for (const [session, { streams, isUsed }] of this.#sessions) if (streams === 0 && isUsed) session.close();
   }
 
-  /** Streams under way end as they would. */
   close(): void {
     for (const session of this.#sessions.keys()) session.close();
   }
@@ -113,7 +106,7 @@ export class Http2Sessions {
     return new Promise((resolve, reject) => {
       const session = connect(this.#url, { settings: { enablePush: false } });
       const state: SessionState = { streams: 0, isUsed: false, lastStreamId: null };
-      // An endpoint that takes the connection and doesn't speak HTTP/2 may be asked so by a client's mistake.
+      // An endpoint without HTTP/2 may be addressed so by a client's mistake.
       let code: "connect" | "protocol" = "connect";
       const fail = (error: unknown): void =>
         reject(new UpstreamError(code, reasonOf(error), { cause: error }));
@@ -121,7 +114,7 @@ export class Http2Sessions {
       const onTimeout = (): void =>
         session.destroy(new Error(`no connection within ${this.#connectTimeoutMs} ms`));
       session.setTimeout(this.#connectTimeoutMs, onTimeout);
-      // The endpoint's first frame says how many streams it takes; more would be refused.
+      // The endpoint's first frame limits its streams; more would be refused.
       session.once("remoteSettings", () => {
         session.removeListener("timeout", onTimeout);
         session.setTimeout(IDLE_MS, () => {

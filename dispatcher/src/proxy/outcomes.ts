@@ -1,16 +1,14 @@
-// What an answer says of its endpoint.
 import type { HeaderValues } from "../domain/headers.ts";
 import { LOAD_HEADER, readLoadHeader } from "../domain/load-report.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
 import type { Endpoint } from "../services/endpoint.ts";
 
-/** Too many requests, and what a server says that can't serve. */
+/** Too many requests, and server unavailability. */
 const FAILURES = new Set([429, 500, 502, 503, 504]);
 const GRPC_STATUS = "grpc-status";
 /** RESOURCE_EXHAUSTED, INTERNAL and UNAVAILABLE. */
 const GRPC_FAILURES = new Set(["8", "13", "14"]);
 
-/** @param headers of the answer, or its trailers */
 export function isFailure(status: number, headers: HeaderValues): boolean {
   return FAILURES.has(status) || GRPC_FAILURES.has(String(headers[GRPC_STATUS]));
 }

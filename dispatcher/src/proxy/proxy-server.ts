@@ -1,4 +1,4 @@
-// One port for HTTP/1.1 and HTTP/2 without TLS: which of them a client speaks is in its first bytes.
+// One port for HTTP/1.1 and HTTP/2 without TLS, detected by the first bytes.
 import { boundPort, codeOf } from "@isochrone/primitives";
 import { ConnectionGuard } from "@isochrone/runtime/http";
 import {
@@ -22,7 +22,6 @@ import type { Client } from "./client-response.ts";
 import { guarded } from "./guarded.ts";
 import type { RequestHead } from "./target.ts";
 
-/** A client's request as it came. */
 export interface Arrival extends Client {
   readonly head: RequestHead;
 }
@@ -33,28 +32,21 @@ interface ProxyServerOptions {
   readonly host: string;
   readonly port: number;
   readonly maxConnections: number;
-  /** @param clientKey whose share it takes: the client's address, or its /64 network */
+  /** @param clientKey whose share it uses: the client's address, or its /64 network */
   readonly onRequest: (arrival: Arrival, clientKey: string) => void;
-  /** A connection was closed: there were too many, or too many requests waited on it. */
   readonly onClosedConnection: (reason: "connections" | "pipelined") => void;
 }
 
-/** How HTTP/2 begins; no method of HTTP/1.1 does. */
+/** Preface of HTTP/2; no HTTP/1.1 method begins like it. */
 const PREFACE = Buffer.from("PRI");
-/** For a client to say anything, and for its headers. */
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Connections without a byte for so long are closed; streams may be slow. */
+/** Idle timeout of connections; long, because streams may be slow. */
 const IDLE_MS = 300_000;
 const MAX_STREAMS = 250;
-/**
- * Requests on one connection of HTTP/1.1 that wait for the answers to those before them. Node.js reads as
- * many as come.
- */
+/** Pipelined HTTP/1.1 requests per connection. Node.js itself sets no limit. */
 const MAX_PIPELINED = 32;
 const SWITCHED = 101;
-/** Client of a connection that has ended meanwhile. */
 const GONE = "gone";
-/** Bytes of headers, as for HTTP/1.1. */
 const MAX_HEADER_BYTES = 16_384;
 
 export class ProxyServer {
@@ -63,7 +55,7 @@ export class ProxyServer {
   readonly #http2: Http2Server;
   readonly #guard: ConnectionGuard;
   readonly #sockets = new Set<Socket>();
-  /** Connections of sessions, which Node.js hides behind a proxy. */
+  /** Sockets of sessions, which Node.js hides behind a proxy. */
   readonly #socketOf = new WeakMap<Http2Session, Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   #isClosing = false;
@@ -73,7 +65,7 @@ export class ProxyServer {
     this.#http1 = createHttp1(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
-        // Bodies may last as long as they move.
+        // Bodies may take any time while they progress.
         requestTimeout: 0,
         keepAliveTimeout: 75_000,
         connectionsCheckingInterval: 5_000,
@@ -90,7 +82,6 @@ export class ProxyServer {
     this.#guard = this.#wire();
   }
 
-  /** @returns the port */
   listen(): Promise<number> {
     const { host, port } = this.#options;
     return new Promise((resolve, reject) => {
@@ -110,7 +101,6 @@ export class ProxyServer {
     return this.#sockets.size;
   }
 
-  /** Takes no more connections; those that are there are asked to end after what is under way. */
   drain(): void {
     this.#isClosing = true;
     this.#http1.close();
@@ -118,14 +108,12 @@ export class ProxyServer {
     for (const session of this.#sessions) session.close();
   }
 
-  /** Ends all connections. */
   destroy(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 
   #wire(): ConnectionGuard {
     const http1 = this.#http1;
-    // Node's own reader of connections, which gets those of HTTP/1.1.
     const [onHttp1] = http1.listeners("connection");
     http1.removeAllListeners("connection");
     http1.on("connection", (socket: Socket) => {
@@ -133,17 +121,17 @@ export class ProxyServer {
       socket.once("close", () => this.#sockets.delete(socket));
       sniff(socket, (isHttp2) => {
         if (!isHttp2) return void onHttp1?.call(http1, socket);
-        // Emitted before the next line is reached.
+        // Emitted synchronously.
         this.#http2.once("session", (session) => this.#socketOf.set(session, socket));
         this.#http2.emit("connection", socket);
-        // A client that vanished by FIN asks nothing more and hears no answer.
+        // After a client's FIN no further requests come, and responses aren't received.
         socket.once("end", () => socket.destroy());
         return undefined;
       });
     });
     http1.on("upgrade", (request, socket: Socket, head) =>
       guarded(
-        // Thrown where an answer to a request before it is still to come on the connection.
+        // Throws if an earlier response on the connection is still pending.
         () => this.#arrived(arrivalOfWebSocket(request, socket, head), this.#guard.busy(socket)),
         () => socket.destroy(),
       )(),
@@ -158,7 +146,7 @@ export class ProxyServer {
     this.#http2.on("sessionError", () => undefined);
     this.#http2.on("checkContinue", (request, response) =>
       guarded(
-        // Throws where the client has reset the stream.
+        // Throws if the client has reset the stream.
         () => response.writeContinue(),
         () => request.stream.destroy(),
       )(),
@@ -186,14 +174,13 @@ export class ProxyServer {
     if (socket !== undefined) this.#arrived(arrivalOf2(request, response), this.#guard.busy(socket));
   }
 
-  /** Of connections without a request under way the longest idle is closed first. */
+  /** Closes the longest idle connection without a request first. */
   #arrived(arrival: Arrival, connection: GuardedConnection): void {
     if (connection !== null) arrival.response.once("close", () => this.#guard.answered(connection));
     this.#options.onRequest(arrival, connection?.key ?? GONE);
   }
 }
 
-/** Tells by the first bytes; what was read is put back. */
 function sniff(socket: Socket, found: (isHttp2: boolean) => void): void {
   const onTimeout = (): unknown => socket.destroy();
   const onError = (): void => undefined;
@@ -205,7 +192,7 @@ function sniff(socket: Socket, found: (isHttp2: boolean) => void): void {
   const onReadable = (): void => {
     const more: unknown = socket.read();
     if (!Buffer.isBuffer(more)) return;
-    // Put back only once enough has come: what is put back is announced as readable again, at once.
+    // Unshift only when enough has arrived, because it emits `readable` at once.
     start = Buffer.concat([start, more]);
     const isShort = start.length < PREFACE.length && PREFACE.subarray(0, start.length).equals(start);
     if (isShort) return;
@@ -228,8 +215,8 @@ function answerMistake(socket: Duplex): void {
 }
 
 /**
- * Other protocols than WebSocket are ignored, as RFC 9110 allows: the request is answered as it is. So is a
- * request with a body, whose length would go on without its bytes.
+ * Other upgrades are ignored, as RFC 9110 allows: the request is answered normally. So are requests with a
+ * body, whose length header would remain without its bytes.
  */
 function wantsWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && !hasBodyOf(headers);
@@ -242,7 +229,7 @@ function hasBodyOf({
   return encoding !== undefined || Number(length) > 0;
 }
 
-/** Node has let go of the socket: it is given to a response, which may refuse or switch. */
+/** Node.js has released the socket; it is passed to a response that may refuse or switch. */
 function arrivalOfWebSocket(request: IncomingMessage, socket: Socket, head: Buffer): Arrival {
   socket.on("error", () => undefined);
   socket.setTimeout(IDLE_MS, () => socket.destroy());
@@ -288,7 +275,7 @@ function arrivalOf2(request: Http2ServerRequest, response: Http2ServerResponse):
     response,
     isHttp2: true,
     socket: null,
-    // Such a response says that it has finished when its stream was reset, too.
+    // Such a response also reports finishing when its stream was reset.
     wasSent: () => response.writableEnded && stream.rstCode === 0,
   };
 }

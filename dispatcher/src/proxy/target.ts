@@ -1,4 +1,4 @@
-// For which Service a request is, and on what terms; or why it goes nowhere.
+// Resolves a request to a Service and its terms, or to a refusal.
 import { readAbsolute, readAuthority } from "../domain/authority.ts";
 import { deadlineLeft, type DeadlineLeft } from "../domain/deadline-left.ts";
 import { HOPS_HEADER, isGrpc, passedOn, passedOnTe, withHop, type HeaderValues } from "../domain/headers.ts";
@@ -7,11 +7,10 @@ import type { ServicePort } from "../services/endpoint.ts";
 import type { ServiceEntry, ServiceTable } from "../services/service-table.ts";
 import type { Outbound } from "./attempt.ts";
 
-/** The head of a request, over either protocol. */
 export interface RequestHead {
   readonly method: string;
   readonly url: string;
-  /** Of the pseudo header or of Host; empty: there is none. */
+  /** From the pseudo-header or Host; empty if absent. */
   readonly authority: string;
   readonly headers: HeaderValues;
   readonly hasBody: boolean;
@@ -22,7 +21,7 @@ export interface Target {
   readonly entry: ServiceEntry;
   readonly port: ServicePort;
   readonly speaksHttp2: boolean;
-  /** HTTP/2 was chosen by the request's content type: its failures may be the client's doing. */
+  /** HTTP/2 was inferred from the content type, so failures may be the client's fault. */
   readonly isGuessed: boolean;
   readonly deadline: DeadlineLeft;
   readonly outbound: Outbound;
@@ -33,7 +32,6 @@ export interface Refusal {
   readonly detail: string;
 }
 
-/** Names the endpoints of its slices that aren't its pods. */
 export function noEndpoints({ refused }: ServiceEntry): Refusal {
   const counts = Object.entries(refused).map(([reason, count]) => `${reason} ${count}`);
   const others = counts.length === 0 ? "" : `, got endpoints that are not its pods: ${counts.join(", ")}`;
@@ -61,7 +59,7 @@ export function targetOf(head: RequestHead, table: ServiceTable): Target | Refus
       reason: "loop",
       detail: `the request has been here already: ${HOPS_HEADER} has ${entry.name}`,
     };
-  // The server that the client talks to has answered what it expects.
+  // The server has already answered `Expect`.
   const { expect: _expect, ...headers } = passedOn(received);
   return {
     entry,
@@ -98,7 +96,6 @@ function serviceOf(
     : { entry, port };
 }
 
-/** Without a port in the request: 80, or the only one. */
 function portOf({ ports }: ServiceEntry, number: number | null): ServicePort | null {
   if (number !== null) return ports.get(number) ?? null;
   const [only, ...others] = ports.values();

@@ -5,18 +5,16 @@ import { Http1Attempt } from "./http1-attempt.ts";
 import { Http2Attempt } from "./http2-attempt.ts";
 import { Http2Sessions } from "./http2-sessions.ts";
 
-/** Idle connections to one endpoint. */
 const MAX_IDLE = 64;
-/** Many servers close idle connections after 5 s: a request must not meet that. */
+/** Many servers close idle connections after 5 s: close earlier. */
 const IDLE_MS = 4_000;
 
 interface AttemptOptions {
   readonly speaksHttp2: boolean;
-  /** On no connection that has been idle. */
   readonly isFresh: boolean;
 }
 
-/** Connections to endpoints, kept as long as their slices have them. */
+/** Connections to endpoints, kept while slices contain them. */
 export class Upstreams {
   readonly #connectTimeoutMs: number;
   readonly #agents = new Map<Endpoint, Agent>();
@@ -41,7 +39,7 @@ export class Upstreams {
     return agent;
   }
 
-  /** Requests under way end as they would; nothing new is sent. */
+  /** Lets requests in flight finish; sends nothing new. */
   retire(endpoint: Endpoint): void {
     const agent = this.#agents.get(endpoint);
     for (const sockets of Object.values(agent?.freeSockets ?? {}))

@@ -3,16 +3,14 @@ import { RetryBudget } from "../domain/retries.ts";
 import type { Address } from "../domain/slices.ts";
 import type { RoundTrips, Speech } from "../ports/ports.ts";
 
-/** An endpoint of a port of a Service, for as long as its slice has it. */
 export class Endpoint implements Candidate {
   readonly load = new EndpointLoad();
   readonly where: Address;
   readonly id: string;
   roundTripMs = 0;
   isFar = false;
-  /** Its slice has it no more: nothing may be sent to it. */
+  /** Removed from its slice: must get no requests. */
   isGone = false;
-  /** A probe is under way. */
   isProbed = false;
 
   constructor(where: Address) {
@@ -23,10 +21,9 @@ export class Endpoint implements Candidate {
   }
 }
 
-/** A port of a Service, its endpoints and how long its requests take. */
 export class ServicePort {
   readonly work = new WorkTime();
-  /** Its own: dead endpoints of another Service use nothing of it up. */
+  /** Per port, so that other Services' dead endpoints don't use it up. */
   readonly retries = new RetryBudget();
   readonly speaks: Speech;
   #endpoints: readonly Endpoint[] = [];
@@ -36,13 +33,12 @@ export class ServicePort {
     this.speaks = speaks;
   }
 
-  /** With the round trips of now. */
+  /** Updates round trips first. */
   endpoints(trips: RoundTrips): readonly Endpoint[] {
     if (this.#tripsVersion !== trips.version) this.#takeTrips(trips);
     return this.#endpoints;
   }
 
-  /** @returns those that are gone */
   take(addresses: readonly Address[]): readonly Endpoint[] {
     const before = new Map(this.#endpoints.map((endpoint) => [endpoint.id, endpoint]));
     this.#endpoints = addresses.map((where) => {
@@ -58,7 +54,7 @@ export class ServicePort {
     return gone;
   }
 
-  /** Of an endpoint that nobody knows the way to, the median of the others' is assumed. */
+  /** Assumes the median for unknown round trips. */
   #takeTrips(trips: RoundTrips): void {
     this.#tripsVersion = trips.version;
     const toEach = this.#endpoints.map(({ where }) =>
@@ -75,5 +71,5 @@ export class ServicePort {
   }
 }
 
-/** The last choice, and still a choice: what was measured may be over. */
+/** The last choice but still one: the measurement may be outdated. */
 const UNREACHABLE_MS = 60_000;

@@ -1,31 +1,27 @@
-// What is read of Services and EndpointSlices; the rest is not kept.
+// Parses Services and EndpointSlices, and trims them for the cache.
 import { deadlineOf, DISPATCH_ANNOTATIONS, isDispatched, unspreadReason } from "@isochrone/kubernetes";
 import type { KubernetesObject, PodSpec, PodStatus, ServiceSpec } from "@isochrone/kubernetes";
 import { definedOf, looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { PodView, Selector } from "../domain/pods.ts";
 import type { EndpointSliceView, Speech } from "../ports/ports.ts";
 
-/** A Service that asks for the dispatcher. */
 export interface DispatchedService {
   readonly deadlineMs: number | null;
-  /** Path that says an endpoint's load; null: it is not asked. */
   readonly loadPath: string | null;
-  /** Labels of its pods; null: it selects none. */
   readonly selector: Selector | null;
-  /** Annotations that say what can't be, in words for whoever wrote them. */
+  /** Invalid annotations, in words for their author. */
   readonly faults: readonly string[];
-  /** By the Service's own port. */
   readonly ports: ReadonlyMap<number, { readonly name: string; readonly speaks: Speech }>;
 }
 
-/** By `appProtocol`; all others speak HTTP/1.1. */
+/** Keyed by `appProtocol`; all others use HTTP/1.1. */
 const SPEECHES: ReadonlyMap<string, Speech> = new Map([
   ...["kubernetes.io/h2c", "h2c", "grpc"].map((name) => [name, "http2"] as const),
   ...["https", "kubernetes.io/wss", "wss", "tls"].map((name) => [name, "tls"] as const),
 ]);
 const LOAD_PATH = /^\/[\x21-\x7e]{0,255}$/;
 
-/** Null for a Service that doesn't ask, or that has no endpoints of its own to choose from. */
+/** Null if it didn't opt in, or has no endpoints of its own. */
 export function dispatchedService(service: KubernetesObject): DispatchedService | null {
   if (!isDispatched(service) || unspreadReason(service) !== null) return null;
   const { annotations } = service.metadata;
@@ -82,7 +78,6 @@ export function sliceView(slice: KubernetesObject): EndpointSliceView {
           pod: kind === "Pod" ? looseText(name) || null : null,
           uid: looseText(uid) || null,
           zone: looseText(endpoint.zone) || null,
-          // An endpoint is ready unless it says that it isn't.
           ready: ready !== false && terminating !== true,
           serving: (serving ?? ready) !== false,
           terminating: terminating === true,
@@ -92,7 +87,6 @@ export function sliceView(slice: KubernetesObject): EndpointSliceView {
   };
 }
 
-/** What the cache keeps of a Service. */
 export function keptOfService(service: KubernetesObject): KubernetesObject {
   const { apiVersion, kind, metadata, spec } = service;
   const { name, namespace, uid, resourceVersion, annotations } = metadata;
@@ -107,7 +101,6 @@ export function keptOfService(service: KubernetesObject): KubernetesObject {
   };
 }
 
-/** What the cache keeps of a slice. */
 export function keptOfSlice({ apiVersion, kind, metadata, ...slice }: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, labels } = metadata;
   const { addressType, ports } = slice;
@@ -136,7 +129,6 @@ export function podOf({ metadata, spec, status }: KubernetesObject): PodView {
   };
 }
 
-/** Fields of a pod that the cache keeps. */
 export function keptOfPod({ apiVersion, kind, metadata, spec, status }: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, labels } = metadata;
   const { phase, podIP, podIPs } = looseFields<PodStatus>(status);

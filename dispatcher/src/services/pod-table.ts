@@ -1,4 +1,4 @@
-// The pods of namespaces with Services that ask for the dispatcher. Other namespaces aren't followed.
+// Pods of namespaces with opted-in Services. Other namespaces aren't followed.
 import { createInformer, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
@@ -10,29 +10,26 @@ interface PodTableOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Called with the pod before and after the change; null: it did not exist, or is gone. */
+  /** Called with the pod before and after a change; null if it didn't or doesn't exist. */
   readonly onChange: (namespace: string, before: PodView | null, after: PodView | null) => void;
 }
 
 interface FollowedNamespace {
   readonly informer: Informer;
-  /** Pods by their names. */
   readonly pods: Map<string, PodView>;
-  /** Services that need the namespace. */
   users: number;
 }
 
 export class PodTable {
   readonly #options: PodTableOptions;
   readonly #namespaces = new Map<string, FollowedNamespace>();
-  /** Informers that are being stopped. */
   readonly #stopping = new Set<Promise<void>>();
 
   constructor(options: PodTableOptions) {
     this.#options = options;
   }
 
-  /** Each call needs one of `unfollow`. */
+  /** Balance each call with `unfollow`. */
   follow(namespace: string): void {
     const followed = this.#namespaces.get(namespace);
     if (followed !== undefined) {
@@ -62,7 +59,6 @@ export class PodTable {
     return this.#namespaces.get(namespace)?.pods.get(name) ?? null;
   }
 
-  /** Whether the pods of all followed namespaces were listed at least once. */
   get isSynced(): boolean {
     return this.#namespaces.values().every(({ informer }) => informer.isSynced);
   }
@@ -80,7 +76,7 @@ export class PodTable {
     const after = isGone ? null : podOf(pod);
     if (after === null) pods.delete(name);
     else pods.set(name, after);
-    // Most changes are of conditions, which nobody here reads.
+    // Most changes only affect conditions, which aren't used.
     if (JSON.stringify(before) !== JSON.stringify(after)) this.#options.onChange(namespace, before, after);
   }
 }

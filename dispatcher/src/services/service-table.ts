@@ -1,4 +1,4 @@
-// The Services that ask for the dispatcher, with who serves them now.
+// Opted-in Services with their current endpoints.
 import { createInformer, keyOf, KINDS, serviceOfSlice } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
@@ -27,25 +27,21 @@ interface ServiceTableOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** An endpoint's slice has it no more. */
   readonly onGone: (endpoint: Endpoint) => void;
 }
 
-/** A Service that requests are sent for. */
 export interface ServiceEntry {
-  /** namespace/name */
   readonly name: string;
   readonly namespace: string;
   readonly order: DispatchedService;
   readonly ports: ReadonlyMap<number, ServicePort>;
-  /** Endpoints of its slices that are not its pods, by reason. */
+  /** Slice endpoints that aren't its pods, by reason. */
   refused: Readonly<Partial<Record<EndpointRefusal, number>>>;
 }
 
 export class ServiceTable implements Service {
   readonly #options: ServiceTableOptions;
   readonly #entries = new Map<string, ServiceEntry>();
-  /** By Service, then by slice. */
   readonly #slices = new Map<string, Map<string, EndpointSliceView>>();
   readonly #pods: PodTable;
   #informers: readonly Informer[] = [];
@@ -77,7 +73,6 @@ export class ServiceTable implements Service {
     await Promise.all([...this.#informers, this.#pods].map((each) => each.stop()));
   }
 
-  /** Whether all was listed at least once. */
   get isSynced(): boolean {
     return this.#isSynced && this.#pods.isSynced;
   }
@@ -90,7 +85,6 @@ export class ServiceTable implements Service {
     return this.#entries.values();
   }
 
-  /** Endpoints to which nothing is sent, over all Services. */
   refusedEndpoints(): (readonly [labels: { readonly reason: EndpointRefusal }, count: number])[] {
     const entries = [...this.#entries.values()];
     return ENDPOINT_REFUSALS.map((reason) => [
@@ -152,7 +146,6 @@ export class ServiceTable implements Service {
       this.#gone(port.take(addressesOf(slices, entry.order.ports.get(number)!.name)));
   }
 
-  /** Slices without the endpoints that aren't pods of the Service, which are counted. */
   #podSlicesOf(entry: ServiceEntry): PodSlice[] {
     const { name, namespace, order } = entry;
     const refused: Partial<Record<EndpointRefusal, number>> = {};
@@ -177,7 +170,6 @@ export class ServiceTable implements Service {
   }
 }
 
-/** Ports that are as before keep what is known of their endpoints. */
 function portsOf(order: DispatchedService, before: ServiceEntry | undefined): Map<number, ServicePort> {
   const ports = new Map<number, ServicePort>();
   for (const [number, { name, speaks }] of order.ports) {

@@ -1,4 +1,3 @@
-// Clients of tests: over HTTP/1.1 and over HTTP/2.
 import { request, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http";
 import {
   connect,
@@ -26,7 +25,7 @@ interface Asked {
   readonly body?: string | Readable;
 }
 
-/** Rejects where the answer breaks off. */
+/** Rejects if the response is truncated. */
 export function ask(port: number, asked: Asked = {}): Promise<Received> {
   const { method = "GET", path = "/", host = "web.shop", headers = {}, body } = asked;
   return new Promise((resolve, reject) => {
@@ -58,7 +57,6 @@ export function ask(port: number, asked: Asked = {}): Promise<Received> {
   });
 }
 
-/** One request over a connection of its own. */
 export function ask2(port: number, asked: Asked = {}): Promise<Received> {
   const { method = "GET", path = "/", host = "web.shop", headers = {}, body } = asked;
   const session = connect(`http://127.0.0.1:${port}`);

@@ -1,10 +1,8 @@
-// Endpoints that count, and clients that send many requests.
 import type { RequestListener } from "node:http";
 import { expect, vi } from "vitest";
 import { ask } from "./client.ts";
 import type { DispatchRig } from "./dispatch-rig.ts";
 
-/** An endpoint that counts what it gets. */
 export class Counted {
   requests = 0;
   readonly listener: RequestListener;
@@ -22,7 +20,6 @@ export const after =
   (_request, response) =>
     void setTimeout(() => response.writeHead(status).end(), ms);
 
-/** Many at once, as a few clients with connections of their own send them. */
 export async function load(rig: DispatchRig, requests: number, clients: number): Promise<number[]> {
   const statuses: number[] = [];
   const client = async (): Promise<void> => {
@@ -35,7 +32,6 @@ export async function load(rig: DispatchRig, requests: number, clients: number):
   return statuses;
 }
 
-/** Once the dispatcher has heard of so many endpoints. */
 export async function known(rig: DispatchRig, endpoints: number): Promise<void> {
   await vi.waitFor(
     async () => {

@@ -1,9 +1,9 @@
-// A dispatcher on a loopback port, before endpoints on loopback ports, with a cluster in memory.
+// A dispatcher and endpoints on loopback ports, with a memory cluster.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { boundPort } from "@isochrone/primitives";
-import { createRegistry, loadSettings, seededRandom, systemClock, type Clock } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
+import { createRegistry, seededRandom, systemClock, type Clock } from "@isochrone/runtime";
+import { configWith, MemoryLogger } from "@isochrone/runtime/testing";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { createServer as createHttp1, type RequestListener, type Server } from "node:http";
 import type { Server as NetServer, Socket } from "node:net";
@@ -20,7 +20,6 @@ interface RigOptions {
   readonly graphs?: GraphReader;
 }
 
-/** A server that a slice names. */
 export interface RigEndpoint {
   readonly name: string;
   readonly port: number;
@@ -40,7 +39,6 @@ interface PodFields {
   readonly namespace?: string;
 }
 
-/** What a Service may say beside its name. */
 interface ServiceFields {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly appProtocol?: string;
@@ -82,7 +80,6 @@ export class DispatchRig {
     return this.dispatcher.port ?? 0;
   }
 
-  /** A Service that asks for the dispatcher. */
   async service(name: string, { annotations, appProtocol, port = 80 }: ServiceFields = {}): Promise<void> {
     await this.store.create({
       apiVersion: "v1",
@@ -102,12 +99,10 @@ export class DispatchRig {
     });
   }
 
-  /** An HTTP/1.1 server with a slice of its own. */
   async endpoint(listener: RequestListener, fields: EndpointFields = {}): Promise<RigEndpoint> {
     return await this.serve(createHttp1({ keepAliveTimeout: 60_000 }, listener), fields);
   }
 
-  /** Any server with a slice of its own. */
   async serve(server: Server | NetServer, fields: EndpointFields = {}): Promise<RigEndpoint> {
     const port = await this.listen(server);
     const name = `endpoint-${this.#count++}`;
@@ -154,7 +149,6 @@ export class DispatchRig {
     });
   }
 
-  /** A running pod at the loopback address. */
   async pod(
     name: string,
     { labels, node, status = {}, namespace = NAMESPACE }: PodFields,
@@ -167,7 +161,6 @@ export class DispatchRig {
     });
   }
 
-  /** Its slice has it no more. */
   async remove({ name }: RigEndpoint): Promise<void> {
     await this.store.delete({ ...KINDS.endpointSlice, name, namespace: NAMESPACE });
   }
@@ -186,10 +179,9 @@ export class DispatchRig {
   }
 }
 
-/** The defaults and what is given, checked; on any loopback port and without pages. */
+/** Validated defaults with overrides; any loopback port, no pages. */
 export function dispatcherConfig(values: Partial<DispatcherConfig> = {}): DispatcherConfig {
-  const overrides = { dispatcher: { host: HOST, port: 0, httpPort: 0, ...values } };
-  return loadSettings([dispatcherSettings], { env: {}, overrides }).dispatcher;
+  return configWith(dispatcherSettings, { host: HOST, port: 0, httpPort: 0, ...values });
 }
 
 const NO_GRAPHS: GraphReader = {

@@ -13,7 +13,6 @@ const NODE: Omit<ClusterNode, "name" | "zone"> = {
   usageAgeSeconds: null,
 };
 
-/** Nodes with their zones; between any two zones a round trip takes as long. */
 export function snapshotOf(
   zoneOf: Readonly<Record<string, string>>,
   betweenMs: number,

@@ -1,3 +1,2 @@
-// What tests and benchmarks of other packages use.
 export { ask } from "./client.ts";
 export { DispatchRig } from "./dispatch-rig.ts";

@@ -1,34 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { conduct } from "../conduct.ts";
-import { DEPS } from "../contenders/testing/points.ts";
-import { scenarioFile } from "../scenario/catalogue.ts";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { conductText, outFolder, textOf } from "../frame/testing/conduct-text.ts";
 import { ModelRun } from "../testbed/model/testbed.ts";
 import { dayOf } from "./day.ts";
-import type { BillContender } from "./run.ts";
+import type { BillContender } from "./cells.ts";
 import { readBillScenario } from "./scenario.ts";
 
-const FILE = scenarioFile("bill")!;
-const QUICK = readBillScenario(readFileSync(FILE, "utf8"), FILE, true);
+const QUICK = readBillScenario(textOf("bill"), "bill.yaml", true);
 
 test("a quick run: by money less is paid than by default, and nothing is left out", async () => {
-  const out = mkdtempSync(join(tmpdir(), "isochrone-bill-"));
-  onTestFinished(() => rmSync(out, { recursive: true }));
-  const options = {
-    file: FILE,
-    quick: true,
-    out,
-    command: "experiment bill --quick",
-    only: {},
-    grounds: ["model" as const],
-    contenders: ["default", "same-zone", "money"],
-    jobs: 1,
-    onProgress: () => {},
-    signal: new AbortController().signal,
-  };
-  const done = await conduct(options, { ...DEPS, kubeScheduler: null });
+  const options = { out: outFolder(), contenders: ["default", "same-zone", "money"] };
+  const done = await conductText("bill", options);
   expect(done.verdicts.map(({ isHeld }) => isHeld)).toEqual([true]);
   expect([done.cells, done.measured]).toEqual([9, 9]);
   const rows = readFileSync(done.files.csv, "utf8")
@@ -39,7 +21,7 @@ test("a quick run: by money less is paid than by default, and nothing is left ou
   expect(moneyOf("same-zone")).toBeLessThan(moneyOf("default"));
   expect(readFileSync(done.files.html, "utf8")).toContain("money costs");
   // What was measured is kept.
-  expect((await conduct(options, { ...DEPS, kubeScheduler: null })).measured).toBe(0);
+  expect((await conductText("bill", options)).measured).toBe(0);
 });
 
 test("the model counts bytes by the nodes at both ends, and keeps them in the zone where that is preferred", async () => {
@@ -84,6 +66,6 @@ test("the model counts bytes by the nodes at both ends, and keeps them in the zo
 });
 
 test("mistakes of a file are named", () => {
-  const text = readFileSync(FILE, "utf8").replace("users: 120", "users: 0").replace("hours: 24", "hour: 24");
+  const text = textOf("bill").replace("users: 120", "users: 0").replace("hours: 24", "hour: 24");
   expect(() => readBillScenario(text, "own.yaml")).toThrow(/users must be at least 1|hour/);
 });

@@ -1,13 +1,8 @@
 // Scenarios of kind `bill`: a day of a workflow in zones between which bytes cost money.
-import { openScenario, readHead } from "../scenario/head.ts";
+import { openScenario, readHead, type ScenarioHead } from "../scenario/head.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 
-export interface BillScenario {
-  readonly name: string;
-  readonly title: string;
-  readonly question: string;
-  readonly source: string;
-  readonly threats: readonly string[];
+export interface BillScenario extends ScenarioHead {
   readonly seed: number;
   /** Random workflows, the same for all contenders. */
   readonly trials: number;
@@ -31,11 +26,6 @@ const KEYS = [
   "users",
   "quick",
 ];
-
-/** Whether a scenario's text is of this kind. */
-export function isBillScenario(text: string): boolean {
-  return /^kind:\s*bill\s*$/m.test(text);
-}
 
 /** Throws ScenarioError with all mistakes of the file. */
 export function readBillScenario(text: string, file: string, quick = false): BillScenario {

@@ -1,6 +1,6 @@
 // What monitoring will show of a point on average, from the scenario itself: for those that are no contenders
 // but yardsticks.
-import { ratesOf, visitsOf } from "../run/facts.ts";
+import { ratesOf, visitsOf } from "../scenario/rates.ts";
 import type { Point } from "../scenario/model.ts";
 import type { Observation, ObservedChannel } from "./port.ts";
 import { mergedChannels, usersChannel } from "./traffic.ts";

@@ -1,5 +1,5 @@
 // Who contends: dispatch and orchestration together, and what they know.
-import { seeded, type Draw } from "@isochrone/primitives";
+import { keysOf, seeded, type Draw } from "@isochrone/primitives";
 import {
   cloudAlone,
   deadline,
@@ -18,38 +18,12 @@ import {
   type Orchestrator,
   type WeightedDispatcher,
 } from "@isochrone/dispatch";
-import type { SystemSettings } from "./settings.ts";
+import type { SystemSettings } from "./requests/settings.ts";
 import type { Controls } from "./simulation/simulation.ts";
 import type { LearnedPolicies } from "./training/learned.ts";
 
-export const KAIS_CONTENDERS = [
-  "cloud",
-  "random",
-  "kube-proxy",
-  "prefer-same-zone",
-  "greedy",
-  "greedy-cloud",
-  "gsp-ss",
-  "firmament",
-  "kais",
-  "cmmac-hpa",
-  "greedy-gpg",
-  "kais-improved",
-  "weights-hpa",
-  "weights",
-  "hints",
-  "isochrone-hpa",
-  "isochrone-own",
-  "isochrone-answers",
-  "isochrone",
-  "oracle",
-  "greedy-cloud-forecast",
-  "null",
-] as const;
-export type KaisContender = (typeof KAIS_CONTENDERS)[number];
-
-/** What each contender is, for readers. */
-export const WHO: Readonly<Record<KaisContender, string>> = {
+/** Each contender, for readers. */
+export const WHO = {
   cloud: "all requests to the cloud; replicas stay",
   random: "nodes with the service and the cloud with equal probability; replicas stay",
   "kube-proxy": "each replica with equal probability; HPA",
@@ -72,7 +46,9 @@ export const WHO: Readonly<Record<KaisContender, string>> = {
   oracle: "deadline with all load fresh, the next frame's rates known",
   "greedy-cloud-forecast": "greedy-cloud, which sees all load as it is; forecast",
   null: "greedy-cloud again, with the nodes in another order: shows what differences mean nothing",
-};
+} as const;
+export type KaisContender = keyof typeof WHO;
+export const KAIS_CONTENDERS: readonly KaisContender[] = keysOf(WHO);
 
 /** A centre is so far from the access points. */
 const CENTRE_SECONDS = 0.1;

@@ -1,37 +1,14 @@
-// Means, ratios and losses of results.
-import { seededRandom } from "@isochrone/runtime";
-import { estimateChange, estimateMean, type Estimate } from "../statistics/bootstrap.ts";
+// Ratios and losses of results.
+import { changeOf } from "../frame/figures.ts";
+import { hasLabels } from "../scenario/axes.ts";
+import type { Estimate } from "../statistics/bootstrap.ts";
 import type { KaisContender } from "./contenders.ts";
-import type { KaisResult } from "./run.ts";
+import type { KaisResult } from "./cells.ts";
 import type { KaisClaim, KaisPoint, KaisScenario } from "./scenario.ts";
 
 /** Whom the report is about. */
 export const FOCUS: KaisContender = "isochrone";
-const SEED = 1;
-
-type FigureKey = "inTime" | "movedGb" | "nobodyWaits" | "dispatchMs" | "orchestrateMs";
-
-/** By run. */
-export function valuesOf(
-  results: readonly KaisResult[],
-  point: string,
-  contender: KaisContender,
-  key: FigureKey | "own" | "cloud" | "imagesGb" | "added",
-): number[] {
-  return results
-    .filter((each) => each.point === point && each.contender === contender)
-    .sort((a, b) => a.run - b.run)
-    .map((each) => each[key]);
-}
-
-export function meanOf(
-  results: readonly KaisResult[],
-  point: string,
-  contender: KaisContender,
-  key: FigureKey,
-): Estimate {
-  return estimateMean(valuesOf(results, point, contender, key), seededRandom(SEED));
-}
+type FigureKey = "inTime" | "movedGb";
 
 /** One contender's figure in times of another one's, with equal requests paired; null without both. */
 export function ratioOf(
@@ -41,9 +18,9 @@ export function ratioOf(
   of: KaisContender,
   than: KaisContender,
 ): Estimate | null {
-  const [mine, theirs] = [valuesOf(results, point, of, key), valuesOf(results, point, than, key)];
-  if (mine.length === 0 || mine.length !== theirs.length) return null;
-  const { mean, low, high, n } = estimateChange(mine, theirs, seededRandom(SEED));
+  const change = changeOf(results, point, key, of, than);
+  if (change === null) return null;
+  const { mean, low, high, n } = change;
   return { mean: 1 + mean, low: 1 + low, high: 1 + high, n };
 }
 
@@ -75,7 +52,7 @@ export function judgeClaim(
   { figure, of, than, least, most, where }: KaisClaim,
 ): { readonly ratios: readonly Estimate[]; readonly held: number } {
   const ratios = points
-    .filter(({ labels }) => Object.entries(where).every(([name, value]) => String(labels[name]) === value))
+    .filter(({ labels }) => hasLabels(labels, where))
     .flatMap(({ id }) => ratioOf(results, id, figure, of, than) ?? []);
   const held = ratios.filter(({ mean }) => mean >= (least ?? 0) && mean <= (most ?? Infinity));
   return { ratios, held: held.length };

@@ -1,24 +1,21 @@
 import { EndpointPolicy } from "@isochrone/dispatch/learned";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { ConductOptions } from "../conducted.ts";
-import { conduct } from "../conduct.ts";
-import { listScenarios, scenarioFile } from "../scenario/catalogue.ts";
+import { describe, expect, it } from "vitest";
+import type { ConductOptions } from "../frame/experiment.ts";
+import { conductText, outFolder, textOf } from "../frame/testing/conduct-text.ts";
+import { listScenarios } from "../scenario/catalogue.ts";
 import { ScenarioError } from "../scenario/errors.ts";
 import { figuresIn, inFieldsUnit, loadQuotes } from "../scenario/testing/quotes.ts";
-import { conductKais } from "./conduct.ts";
 import { judgeClaim, lossesOf } from "./figures.ts";
 import { comparison } from "./report.ts";
-import type { KaisResult } from "./run.ts";
+import type { KaisResult } from "./cells.ts";
 import { readKaisScenario, type KaisScenario } from "./scenario.ts";
 
 const NAMES = listScenarios()
   .filter(({ kind }) => kind === "kais")
   .map(({ name }) => name);
 const { kais: quotes } = loadQuotes();
-const textOf = (name: string): string => readFileSync(scenarioFile(name)!, "utf8");
 const load = (name: string, quick = false): KaisScenario =>
   readKaisScenario(textOf(name), `${name}.yaml`, quick);
 
@@ -82,23 +79,6 @@ describe("scenarios of requests", () => {
   });
 });
 
-const OPTIONS = {
-  file: "kais.yaml",
-  quick: true,
-  only: {},
-  jobs: 1,
-  grounds: ["model"],
-  command: "isochrone experiment kais --quick",
-  onProgress: () => {},
-  signal: new AbortController().signal,
-} as const satisfies Omit<ConductOptions, "out">;
-
-function temporary(): string {
-  const out = mkdtempSync(join(tmpdir(), "isochrone-kais-"));
-  onTestFinished(() => rmSync(out, { recursive: true }));
-  return out;
-}
-
 const rows = Array.from(
   { length: 3_000 },
   (_, at) => `M1,1,j_1,1,Terminated,${at},${at + 5},${10 * (1 + (at % 12))},0.2`,
@@ -106,11 +86,11 @@ const rows = Array.from(
 
 describe("a run", () => {
   it("measures each cell once, goes on where it was, and shows directions", async () => {
-    const out = temporary();
+    const out = outFolder();
     const contenders = ["greedy", "greedy-cloud", "null"];
-    const first = await conductKais(textOf("kais"), { ...OPTIONS, out, contenders });
+    const first = await conductText("kais", { out, contenders });
     expect(first).toMatchObject({ cells: 3, measured: 3 });
-    const second = await conductKais(textOf("kais"), { ...OPTIONS, out });
+    const second = await conductText("kais", { out });
     expect(second).toMatchObject({ cells: 7, measured: 4 });
     expect(second.verdicts).toMatchObject([{ isHeld: true }, { isHeld: true }]);
     expect(second.figures).toHaveLength(7);
@@ -124,41 +104,37 @@ describe("a run", () => {
     expect(report).toContain("Where it does not help");
     expect(report).toContain("if nobody ever waits");
     expect(readFileSync(second.files.csv, "utf8").trim().split("\r\n")).toHaveLength(8);
-    const again = await conductKais(textOf("kais"), { ...OPTIONS, out });
+    const again = await conductText("kais", { out });
     expect(again.measured).toBe(0);
     expect(readFileSync(again.files.html, "utf8")).toBe(report);
   }, 120_000);
 
   it("takes another trace, and tells what it left out", async () => {
-    const out = temporary();
+    const out = outFolder();
     const trace = join(out, "trace.csv");
     writeFileSync(trace, [...rows, "M1,1,j_1,1,Terminated,5000,4000,50,0.2"].join("\n"));
     const told = "1 of 3001 rows left out: end before start 1";
     const contenders = ["greedy", "isochrone"];
-    const conducted = await conduct(
-      { ...OPTIONS, file: scenarioFile("kais")!, out, contenders, trace },
-      { clock: null as never, product: null as never, kubeScheduler: null },
-    );
+    const conducted = await conductText("kais", { out, contenders, trace });
     expect(conducted).toMatchObject({ scenario: { name: "kais-trace-quick" }, notes: [told], measured: 2 });
     expect(readFileSync(conducted.files.html, "utf8")).toContain(told);
   }, 120_000);
 
   it("trains both nets first when asked, uses them, and trains no more the next time", async () => {
-    const out = temporary();
+    const out = outFolder();
     const text = textOf("kais")
       .replace(/decisions: \{ kais.*?\}/, "decisions: { kais: 1000, kais-improved: 1000, endpoints: 4000 }")
       .replace("  sites: 5\n  nodesPerSite: 8", "  sites: 2\n  nodesPerSite: 2")
       .replace("  frame: 25s", "  frame: 5s");
     const told: string[] = [];
     const options = {
-      ...OPTIONS,
       out,
       train: true,
       contenders: ["greedy", "kais", "kais-improved"],
       onProgress: ({ what }: { readonly what: string }) => told.push(what),
     };
     const improved = text.replace("contenders: [greedy,", "contenders: [kais-improved, greedy,");
-    const first = await conductKais(improved, options);
+    const first = await conductText("kais", options, improved);
     expect(first).toMatchObject({ cells: 3, measured: 3 });
     expect(told.some((what) => /^training kais: \d+ decisions/.test(what))).toBe(true);
     expect(readFileSync(first.files.html, "utf8")).toContain("<h3>Training</h3>");
@@ -168,18 +144,17 @@ describe("a run", () => {
     const weights = readFileSync(join(out, "kais-training/endpoint-weights.json"), "utf8");
     expect(EndpointPolicy.read(weights, "weights").net.sizes.at(-1)).toBe(1);
     told.length = 0;
-    expect(await conductKais(improved, options)).toMatchObject({ measured: 0 });
+    expect(await conductText("kais", options, improved)).toMatchObject({ measured: 0 });
     expect(told.filter((what) => what.startsWith("training"))).toEqual([]);
   }, 120_000);
 
   it("of a hot site has PreferSameZone below hints, and hints below the dispatcher, each in its bounds", async () => {
-    const { figures } = await conductKais(textOf("hot-site").replace("runs: 6", "runs: 1"), {
-      ...OPTIONS,
-      quick: false,
-      file: scenarioFile("hot-site")!,
-      out: temporary(),
-      contenders: ["prefer-same-zone", "hints", "isochrone"],
-    });
+    const contenders = ["prefer-same-zone", "hints", "isochrone"];
+    const { figures } = await conductText(
+      "hot-site",
+      { out: outFolder(), quick: false, contenders },
+      textOf("hot-site").replace("runs: 6", "runs: 1"),
+    );
     const inTime = (id: string): number => figures!.find(({ contender }) => contender === id)!.inTime;
     expect(inTime("prefer-same-zone")).toBeLessThanOrEqual(0.65);
     expect(inTime("hints")).toBeGreaterThanOrEqual(0.75);
@@ -187,26 +162,18 @@ describe("a run", () => {
   }, 120_000);
 
   it("refuses what it can't run before it starts", async () => {
-    const out = temporary();
+    const out = outFolder();
     const trace = join(out, "short.csv");
     writeFileSync(trace, rows.slice(0, 3).join("\n"));
-    const run = (over: Partial<ConductOptions>): Promise<unknown> =>
-      conductKais(textOf("kais"), { ...OPTIONS, out, ...over });
+    const run = (over: Partial<ConductOptions>): Promise<unknown> => conductText("kais", { out, ...over });
     await expect(run({ grounds: ["lab"] })).rejects.toThrow("grounds must have model, got lab");
-    await expect(run({ contenders: ["best"] })).rejects.toThrow("contenders must be of greedy, ");
-    await expect(run({ only: { case: "P9" } })).rejects.toThrow(
-      "points must have the wanted labels, got none",
-    );
     const missing = join(out, "none.csv");
     await expect(run({ trace: missing })).rejects.toThrow(`${missing}:1: --trace must be a file, got`);
     await expect(run({ trace: out })).rejects.toThrow("--trace must be a file, got");
     await expect(run({ trace })).rejects.toThrow("must have 1000 usable rows or more, got 3");
-    const untrained = conductKais(textOf("hot-site"), { ...OPTIONS, out, train: true });
+    const untrained = conductText("hot-site", { out, train: true });
     await expect(untrained).rejects.toThrow("training must be given to train, got nothing");
-    const other = conduct(
-      { ...OPTIONS, file: scenarioFile("ents-nodes")!, out, train: true },
-      { clock: null as never, product: null as never, kubeScheduler: null },
-    );
+    const other = conductText("ents-nodes", { out, train: true });
     await expect(other).rejects.toThrow("kind must be kais for --trace and --train");
   });
 });

@@ -1,23 +1,23 @@
 // The report of a scenario of kind kais: one HTML file.
+import type { ReportContext } from "../frame/experiment.ts";
+import { meanOf, valuesOf } from "../frame/figures.ts";
+import { experimentReport, findingList, type SetUpRow } from "../report/experiment-report.ts";
 import { count, figure, interval, labelText, percent } from "../report/format.ts";
-import { details, facts, html, prose, table, type Html } from "../report/html.ts";
-import { reportPage } from "../report/page.ts";
+import { html, table, type Html } from "../report/html.ts";
 import { legend } from "../report/marker.ts";
 import { panelSvg, scaleOf, type PlotSeries } from "../report/plot.ts";
+import { mean } from "../statistics/mean.ts";
 import { WHO, type KaisContender } from "./contenders.ts";
-import { FOCUS, judgeClaim, lossesOf, meanOf, ratioOf, valuesOf } from "./figures.ts";
-import type { KaisResult } from "./run.ts";
+import type { KaisResult } from "./cells.ts";
+import { FOCUS, judgeClaim, lossesOf, ratioOf } from "./figures.ts";
 import type { KaisPoint, KaisScenario } from "./scenario.ts";
 import { LEARNED, type LearnedContender } from "./training/learned.ts";
 import type { CurvePoint } from "./training/train.ts";
 
-interface KaisReportInput {
+interface KaisReportInput extends ReportContext {
   readonly scenario: KaisScenario;
   readonly results: readonly KaisResult[];
-  readonly command: string;
-  readonly quick: boolean;
-  readonly machine: Readonly<Record<string, string | number>>;
-  /** Where requests come from, and what of a trace was left out. */
+  /** The source of the requests, and which rows of a trace were left out. */
   readonly requests: string;
   readonly curves: Readonly<Record<LearnedContender, readonly CurvePoint[]>>;
   /** Contenders that have no weights for a point. */
@@ -25,32 +25,19 @@ interface KaisReportInput {
 }
 
 export function kaisReport(input: KaisReportInput): string {
-  const { scenario, results } = input;
+  const { scenario, results, quick } = input;
   const points = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));
-  return reportPage(
-    scenario,
-    html`${findings(input, points)} ${setUp(input)}
-      <h2>Results</h2>
-      ${overview(input, points)} ${points.map((point) => pointTable(input, point))} ${curves(input)}
-      ${courses(input, points)} ${delays(input, points)} ${claims(input)} ${losses(input)}
-      <h2>Threats to validity</h2>
-      <ul>
-        ${scenario.threats.map((threat) => html`<li>${prose(threat)}</li>`)}
-      </ul>
-      <h2>All runs</h2>
-      ${details(`${results.length} runs`, runsTable(results))}`,
-  );
-}
-
-/** The focus against each other contender, over the points. */
-function findings({ scenario, results, quick }: KaisReportInput, points: readonly KaisPoint[]): Html {
   const others = scenario.contenders.filter((id) => id !== FOCUS);
-  return html`<div class="finding">
-    <ul>
-      ${others.map((other) => html`<li>${comparison(results, points, other)}</li>`)}
-    </ul>
-    ${quick ? html`<p>This is a quick run: few points and runs. It shows directions, not sizes.</p>` : null}
-  </div>`;
+  return experimentReport(scenario, input, {
+    findings: findingList(
+      others.map((other) => comparison(results, points, other)),
+      quick ? "few points and runs" : null,
+    ),
+    setUp: setUp(input),
+    results: html`${overview(input, points)} ${points.map((point) => pointTable(input, point))}
+    ${curves(input)} ${courses(input, points)} ${delays(input, points)} ${claims(input)} ${losses(input)}`,
+    all: { title: "All runs", summary: `${results.length} runs`, table: runsTable(results) },
+  });
 }
 
 /** `isochrone has 1.2 to 1.6 times greedy's share in time at 0.8 to 0.9 of its bytes.` */
@@ -68,10 +55,9 @@ export function comparison(
   return `${FOCUS} has ${range("inTime")} times ${other}'s share of requests in time and moves ${range("movedGb")} times its bytes.`;
 }
 
-function setUp({ scenario, results, command, machine, requests, without }: KaisReportInput): Html {
+function setUp({ scenario, results, requests, without }: KaisReportInput): readonly SetUpRow[] {
   const [first] = scenario.points;
-  const rows: (readonly [string, string | Html])[] = [
-    ["source", prose(scenario.source)],
+  return [
     ["requests", requests],
     ["runs", `${count(scenario.runs, "sequence")} of requests for each point; seed ${scenario.seed}`],
     ...(first === undefined ? [] : [["first point", systemText(first)] as const]),
@@ -81,16 +67,7 @@ function setUp({ scenario, results, command, machine, requests, without }: KaisR
     ...(without.length === 0
       ? []
       : [["not run", `no weights for a system of this size: ${without.join(", ")}`] as const]),
-    [
-      "machine",
-      Object.entries(machine)
-        .map(([name, value]) => `${name}: ${value}`)
-        .join("; "),
-    ],
-    ["command", html`<code>${command}</code>`],
   ];
-  return html`<h2>Set-up</h2>
-    ${facts(rows)}`;
 }
 
 function systemText({ system }: KaisPoint): string {
@@ -118,10 +95,8 @@ function overview({ scenario, results }: KaisReportInput, points: readonly KaisP
 }
 
 function pointTable({ scenario, results }: KaisReportInput, { id, labels }: KaisPoint): Html {
-  const average = (contender: KaisContender, key: Parameters<typeof valuesOf>[3]): number => {
-    const values = valuesOf(results, id, contender, key);
-    return values.reduce((sum, value) => sum + value, 0) / values.length;
-  };
+  const average = (contender: KaisContender, key: "added" | "cloud" | "imagesGb" | "own"): number =>
+    mean(valuesOf(results, id, contender, key));
   return table(
     `${labelText(labels) || "all"}: means over the sequences with 95 % intervals`,
     [
@@ -177,12 +152,7 @@ function curves({ curves: all }: KaisReportInput): Html | null {
   const series = drawn.map((contender): PlotSeries => ({
     contender,
     look: lookOf(contender),
-    points: all[contender].map(({ decisions, inTime }) => ({
-      x: decisions / 1e3,
-      y: inTime,
-      low: inTime,
-      high: inTime,
-    })),
+    points: all[contender].map(({ decisions, inTime }) => ({ x: decisions / 1e3, y: inTime })),
   }));
   return html`<h3>Training</h3>
     <p>
@@ -217,12 +187,7 @@ function courses({ scenario, results }: KaisReportInput, points: readonly KaisPo
             (one) => one.point === id && one.contender === contender && one.run === 0,
           );
           if (result === undefined) return [];
-          const course = result.frames.map((y, frame) => ({
-            x: frame * system.frameSeconds,
-            y,
-            low: y,
-            high: y,
-          }));
+          const course = result.frames.map((y, frame) => ({ x: frame * system.frameSeconds, y }));
           return [{ contender, look: lookOf(contender), points: course }];
         });
         return panelSvg({

@@ -2,12 +2,12 @@
 import { recordOf } from "@isochrone/primitives";
 import { axisPoints } from "../scenario/axes.ts";
 import type { Field } from "../scenario/field.ts";
-import { openScenario, readBaseline, readHead } from "../scenario/head.ts";
+import { openScenario, readContenders, readHead, type ScenarioHead } from "../scenario/head.ts";
 import type { Labels } from "../scenario/model.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 import { KAIS_CONTENDERS, type KaisContender } from "./contenders.ts";
-import { PATTERNS, type SystemSettings } from "./settings.ts";
-import { LEARNED } from "./training/learned.ts";
+import { PATTERNS, type SystemSettings } from "./requests/settings.ts";
+import { TRAINED, type TrainingPlan } from "./training/learned.ts";
 
 /** One setting of all axes. */
 export interface KaisPoint {
@@ -16,12 +16,7 @@ export interface KaisPoint {
   readonly system: SystemSettings;
 }
 
-export interface KaisScenario {
-  readonly name: string;
-  readonly title: string;
-  readonly question: string;
-  readonly source: string;
-  readonly threats: readonly string[];
+export interface KaisScenario extends ScenarioHead {
   readonly claims: readonly KaisClaim[];
   readonly seed: number;
   /** Sequences of requests; all contenders get the same. */
@@ -30,18 +25,7 @@ export interface KaisScenario {
   readonly baseline: KaisContender;
   readonly points: readonly KaisPoint[];
   /** Without it, nothing can be trained; the system is that of the scenario without axes. */
-  readonly training: KaisTraining | null;
-}
-
-/** The dispatcher's own net is no contender: it has systems of its own. */
-const TRAINED = [...LEARNED, "endpoints"] as const;
-type Trained = (typeof TRAINED)[number];
-
-interface KaisTraining {
-  readonly seed: number;
-  /** How many decisions each learned contender learns from. */
-  readonly decisions: Readonly<Record<Trained, number>>;
-  readonly system: SystemSettings;
+  readonly training: TrainingPlan | null;
 }
 
 /** What a source states: at these points one contender's figure is at least so many times another one's. */
@@ -92,26 +76,15 @@ const SYSTEM_KEYS = [
 ] as const;
 const MAX_NODES = 1_000;
 
-/** Whether a scenario's text is of this kind. */
-export function isKaisScenario(text: string): boolean {
-  return /^kind:\s*kais\s*$/m.test(text);
-}
-
 /** Throws ScenarioError with all mistakes of the file. */
 export function readKaisScenario(text: string, file: string, quick = false): KaisScenario {
   const { sheet, plain, root } = openScenario(text, file, { all: KEYS, quick: QUICK_KEYS }, quick);
-  const contenders = root
-    .get("contenders")
-    .someList()
-    .map((item) => item.oneOf(KAIS_CONTENDERS));
-  const baseline = readBaseline(root, KAIS_CONTENDERS, contenders);
   const scenario: KaisScenario = {
     ...readHead(root, file),
     claims: root.get("claims").list().map(readClaim),
     seed: root.get("seed").number({ min: 0, max: 2 ** 20, whole: true }),
     runs: root.get("runs").number({ min: 1, max: 1_000, whole: true }),
-    contenders,
-    baseline,
+    ...readContenders(root, KAIS_CONTENDERS),
     points: axisPoints(root.get("axes")).map(({ id, labels, nodes }) => ({
       id,
       labels,
@@ -123,7 +96,7 @@ export function readKaisScenario(text: string, file: string, quick = false): Kai
   return scenario;
 }
 
-function readTraining(root: Field): KaisTraining | null {
+function readTraining(root: Field): TrainingPlan | null {
   const field = root.get("training");
   if (!field.isPresent) return null;
   field.map("seed", "decisions");

@@ -2,7 +2,7 @@
 // time.
 import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Labels, Point, Scenario } from "../scenario/model.ts";
-import { hasLabels } from "../scenario/read-scenario.ts";
+import { hasLabels } from "../scenario/axes.ts";
 import { mean } from "../statistics/mean.ts";
 import type { Analysis, PointAnalysis } from "./analysis.ts";
 import { dotPlot, MOST } from "./dots.ts";
@@ -101,7 +101,7 @@ function lines(
   });
   const y = scaleOf(
     panels.flatMap(({ series }) =>
-      series.flatMap(({ points }) => points.flatMap((point) => [point.y, point.high])),
+      series.flatMap(({ points }) => points.flatMap(({ y, high = y }) => [y, high])),
     ),
   );
   const hasReference = panels.some(({ references }) => references.length > 0);
@@ -177,12 +177,7 @@ function distribution(scenario: Scenario, analysis: Analysis): Html {
       .sort((a, b) => a - b);
     return {
       contender,
-      points: values.map((x, index) => ({
-        x,
-        y: ((index + 1) / analysis.points.length) * 100,
-        low: 0,
-        high: 0,
-      })),
+      points: values.map((x, index) => ({ x, y: ((index + 1) / analysis.points.length) * 100 })),
     };
   });
   const panel: Panel = {
@@ -256,7 +251,7 @@ function targetLine({ load }: Point, target: number | undefined): ReferenceLine[
 function courseOf(contender: ContenderId, results: readonly CellResult[]): PlotSeries {
   const stretches = measuredOf(results, contender).flatMap(({ measured }) => measured.series);
   const points = [...Map.groupBy(stretches, ({ atSeconds }) => atSeconds)]
-    .map(([x, at]) => ({ x, y: mean(at.map(({ p95 }) => p95)), low: 0, high: 0 }))
+    .map(([x, at]) => ({ x, y: mean(at.map(({ p95 }) => p95)) }))
     .toSorted((a, b) => a.x - b.x);
   return { contender, points };
 }

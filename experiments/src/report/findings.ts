@@ -1,4 +1,5 @@
 // What was found, in a minute: for whoever reads nothing else.
+import { quickNote } from "./experiment-report.ts";
 import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Scenario } from "../scenario/model.ts";
 import type { Analysis } from "./analysis.ts";
@@ -38,7 +39,7 @@ export function findings(
   });
   return html`<div class="finding">
     ${found.length === 0 ? html`<p>There is no pair of trials to compare.</p>` : found} ${missing(results)}
-    ${quick ? html`<p>This is a quick run: fewer points and trials, shorter. It shows directions, not sizes.</p>` : null}
+    ${quickNote(quick ? "fewer points and trials, shorter" : null)}
   </div>`;
 }
 

@@ -8,8 +8,9 @@ import { marker } from "./marker.ts";
 interface PlotPoint {
   readonly x: number;
   readonly y: number;
-  readonly low: number;
-  readonly high: number;
+  /** The interval; a dense line has no bars. */
+  readonly low?: number;
+  readonly high?: number;
 }
 
 export interface PlotSeries {
@@ -177,7 +178,7 @@ function seriesSvg(
   const bars = isDense
     ? null
     : points.map(
-        ({ x, low, high }) =>
+        ({ x, y, low = y, high = y }) =>
           html`<path
             d="M${n(toX(x) + dx)} ${n(toY(low))}V${n(toY(high))}m-2.5 0h5M${n(toX(x) + dx - 2.5)} ${n(toY(low))}h5"
           />`,

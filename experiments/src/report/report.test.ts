@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { toCsv } from "../frame/rows.ts";
 import type { CellResult } from "../run/result.ts";
 import { tiny } from "../run/testing/fakes.ts";
-import { verdictsOf } from "../run/verdict.ts";
+import { verdictsOf } from "../workflows/verdict.ts";
 import { AffinityContender } from "../contenders/affinity.ts";
 import { PaperContender } from "../contenders/paper.ts";
 import { CONTENDERS } from "../scenario/model.ts";
 import type { Scenario } from "../scenario/model.ts";
 import { agreementsOf } from "./agreement.ts";
 import { analyse } from "./analysis.ts";
-import { toCsv } from "./csv.ts";
 import { findings } from "./findings.ts";
 import { figuresOf } from "./figures.ts";
 import { figure, percent } from "./format.ts";
@@ -17,6 +17,7 @@ import { lossesOf, uncomparedOf } from "./losses.ts";
 import { niceTicks, scaleOf } from "./plot.ts";
 import { reportHtml } from "./report.ts";
 import { lossSection } from "./results-section.ts";
+import { resultRows } from "./rows.ts";
 import { STYLE } from "./style.ts";
 import { result } from "./testing/results.ts";
 
@@ -164,12 +165,17 @@ describe("a verdict", () => {
 
 describe("the report", () => {
   const page = reportHtml({
-    scenario: { ...tiny(), title: 'A <b> & its "quotes"' },
+    scenario: { ...tiny(), title: 'A <b> & its "quotes"', threats: ["Few `nodes`.", "Loads < 10 only."] },
     results: mixed(),
     command: "isochrone experiment tiny",
     quick: true,
     machine: { cores: 2 },
     grounds: { model: { kind: "fake" } },
+  });
+
+  it("names every threat to validity of its scenario", () => {
+    expect(page).toContain("<li>Few <code>nodes</code>.</li>");
+    expect(page).toContain("<li>Loads &lt; 10 only.</li>");
   });
 
   it("is one file that needs nothing else, and runs nothing", () => {
@@ -206,7 +212,7 @@ describe("the report", () => {
   });
 
   it("goes to CSV with its quotes doubled", () => {
-    const csv = toCsv([{ ...mixed()[0]!, by: 'a "real", one' }]);
+    const csv = toCsv(resultRows([{ ...mixed()[0]!, by: 'a "real", one' }]));
     expect(csv.split("\r\n")[1]).toContain('"a ""real"", one"');
     expect(csv.split("\r\n")[0]!.split(",").slice(0, 5)).toStrictEqual([
       "ground",

@@ -1,23 +1,20 @@
 // The report: one HTML file that needs nothing else, in the order of a paper's evaluation section.
+import type { ReportContext } from "../frame/experiment.ts";
+import { experimentReport, factsText, type SetUpRow } from "./experiment-report.ts";
 import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Point, Scenario } from "../scenario/model.ts";
 import { agreementSection } from "./agreement.ts";
 import { analyse } from "./analysis.ts";
 import { findings } from "./findings.ts";
 import { count, figure, labelText, percent } from "./format.ts";
-import { details, facts, html, prose, table } from "./html.ts";
-import { reportPage } from "./page.ts";
+import { details, html, table } from "./html.ts";
 import type { Html } from "./html.ts";
 import { lossSection, resultsSection } from "./results-section.ts";
 
-interface ReportInput {
+interface ReportInput extends ReportContext {
   readonly scenario: Scenario;
   readonly results: readonly CellResult[];
-  /** As it was typed. */
-  readonly command: string;
-  readonly quick: boolean;
-  readonly machine: Readonly<Record<string, string | number>>;
-  /** What each ground is, by name. */
+  /** Facts of each ground, by name. */
   readonly grounds: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
 }
 
@@ -30,26 +27,29 @@ export function reportHtml(input: ReportInput): string {
   const { scenario, results } = input;
   const analyses = analyse(scenario, results);
   const focus = focusOf(scenario);
-  return reportPage(
-    scenario,
-    html`${findings(input, analyses, focus)} ${setUp(input)}
-      <h2>Results</h2>
-      ${analyses.map((analysis) => resultsSection(scenario, analysis, results))}
-      ${agreementSection(scenario, analyses)}
-      ${focus === null || focus === "null" ? null : lossSection(scenario, analyses, focus)} ${threats(input)}
-      <h2>All trials</h2>
-      ${details(`${results.length} cells, each as it was measured`, trialsTable(results))}`,
-  );
+  const first = scenario.points.find(({ id }) => results.some(({ point }) => point === id));
+  return experimentReport(scenario, input, {
+    findings: findings(input, analyses, focus),
+    setUp: setUp(input, first),
+    setUpDetails: first === undefined ? null : details("Workflow of the first point", workflowTable(first)),
+    results: html`${analyses.map((analysis) => resultsSection(scenario, analysis, results))}
+    ${agreementSection(scenario, analyses)}
+    ${focus === null || focus === "null" ? null : lossSection(scenario, analyses, focus)}`,
+    threats: threats(input),
+    all: {
+      title: "All trials",
+      summary: `${results.length} cells, each as it was measured`,
+      table: trialsTable(results),
+    },
+  });
 }
 
-function setUp({ scenario, results, command, machine, grounds }: ReportInput): Html {
-  const first = scenario.points.find(({ id }) => results.some(({ point }) => point === id));
+function setUp({ scenario, results, grounds }: ReportInput, first: Point | undefined): readonly SetUpRow[] {
   const decided = new Map(results.map((result) => [result.contender, result.by]));
   const by = scenario.contenders.flatMap((id) => (decided.has(id) ? [[id, decided.get(id)!] as const] : []));
   const isLab = results.some(({ ground }) => ground === "lab");
   const { learnSeconds, rounds, roundSeconds } = scenario.protocol;
-  const rows: (readonly [string, string | Html])[] = [
-    ["source", prose(scenario.source)],
+  return [
     ["points", pointsText(scenario, results)],
     ...(first === undefined ? [] : pointRows(first)),
     [
@@ -64,11 +64,7 @@ function setUp({ scenario, results, command, machine, grounds }: ReportInput): H
     ...by.map(([contender, who]): [string, string] => [`contender ${contender}`, who]),
     ...papersRow(decided),
     ...Object.entries(grounds).map(([name, facts]): [string, string] => [`ground ${name}`, factsText(facts)]),
-    ["machine", factsText(machine)],
-    ["command", html`<code>${command}</code>`],
   ];
-  return html`<h2>Set-up</h2>
-    ${facts(rows)}${first === undefined ? null : details("Workflow of the first point", workflowTable(first))}`;
 }
 
 /** The papers that contenders are named after by number. */
@@ -163,12 +159,6 @@ function steadyText({ steadyWithinSeconds = 0 }: Point["load"]): string {
     : `, longer where response times still fall from round to round, by ${steadyWithinSeconds} s at most`;
 }
 
-function factsText(facts: Readonly<Record<string, string | number>>): string {
-  return Object.entries(facts)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join("; ");
-}
-
 function workflowTable({ workflow }: Point): Html {
   const callsOf = (calls: Point["workflow"]["workloads"][number]["calls"]): string =>
     calls
@@ -197,23 +187,19 @@ function threats({ scenario, results, quick }: ReportInput): Html {
   const others = scenario.contenders.filter((id) =>
     results.some(({ contender, by }) => contender === id && by.includes("in an imitation of")),
   );
-  return html`<h2>Threats to validity</h2>
-    <ul>
-      ${scenario.threats.map((threat) => html`<li>${prose(threat)}</li>`)}
-      ${imitated ? html`<li>Decisions of the default scheduler are those of an imitation: no real kube-scheduler was handed in. <code>npm run experiment</code> does that where Go is installed.</li>` : null}
-      ${!imitated && others.length > 0 ? html`<li>${others.join(", ")} decide${others.length === 1 ? "s" : ""} in an imitation of kube-scheduler, while the default scheduler is the real one: what the imitation lacks is theirs alone.</li>` : null}
-      <li>
-        Intervals are percentile bootstraps over trials, which cover less than the 95 % that they are called
-        by where trials are few: about 90 % with ten, and about 75 % with three.
-        ${quick ? "This is a quick run: it has few." : null}
-      </li>
-      <li>
-        Pooled tests over points and trials treat pairs as independent; trials of one point share its workflow
-        and cluster. Tests with a pair per point don't, but points of a grid are alike, too, and were chosen,
-        not drawn.
-      </li>
-      <li>Intervals show the spread over trials of this set-up. They say nothing of other workflows.</li>
-    </ul>`;
+  return html`${imitated ? html`<li>Decisions of the default scheduler are those of an imitation: no real kube-scheduler was handed in. <code>npm run experiment</code> does that where Go is installed.</li>` : null}
+    ${!imitated && others.length > 0 ? html`<li>${others.join(", ")} decide${others.length === 1 ? "s" : ""} in an imitation of kube-scheduler, while the default scheduler is the real one: what the imitation lacks is theirs alone.</li>` : null}
+    <li>
+      Intervals are percentile bootstraps over trials, which cover less than the 95 % that they are called by
+      where trials are few: about 90 % with ten, and about 75 % with three.
+      ${quick ? "This is a quick run: it has few." : null}
+    </li>
+    <li>
+      Pooled tests over points and trials treat pairs as independent; trials of one point share its workflow
+      and cluster. Tests with a pair per point don't, but points of a grid are alike, too, and were chosen,
+      not drawn.
+    </li>
+    <li>Intervals show the spread over trials of this set-up. They say nothing of other workflows.</li>`;
 }
 
 function trialsTable(results: readonly CellResult[]): Html {

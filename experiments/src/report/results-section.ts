@@ -1,6 +1,6 @@
 import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Scenario } from "../scenario/model.ts";
-import { hasLabels } from "../scenario/read-scenario.ts";
+import { hasLabels } from "../scenario/axes.ts";
 import { mean } from "../statistics/mean.ts";
 import type { Analysis, ContenderAtPoint, PointAnalysis } from "./analysis.ts";
 import { figuresOf } from "./figures.ts";

@@ -1,53 +1,62 @@
-// Threads that measure cells of the model side by side.
+// Threads that measure cells of the model in parallel.
 import { Worker } from "node:worker_threads";
 import { reasonOf } from "@isochrone/primitives";
-import type { KubeScheduler, ProductSettings } from "../contenders/index.ts";
+import type { KubeScheduler, ProductSettings, SchedulingRequest } from "../contenders/index.ts";
+import type { Placement } from "../contenders/port.ts";
 import type { Cell } from "./cells.ts";
-import type { FromWorker, ToWorker, WorkerSettings } from "./messages.ts";
 import type { CellResult } from "./result.ts";
 
+export interface WorkerSettings {
+  readonly product: ProductSettings;
+  /** Of the real scheduler, which the owner asks for all; null: the imitation decides. */
+  readonly schedulerVersion: string | null;
+}
+
+export type ToWorker =
+  | { readonly kind: "cell"; readonly cell: Cell }
+  | { readonly kind: "placed"; readonly id: number; readonly placement: Placement }
+  | { readonly kind: "not-placed"; readonly id: number; readonly reason: string };
+
+export type FromWorker =
+  | { readonly kind: "result"; readonly result: CellResult }
+  | { readonly kind: "failed"; readonly error: Error }
+  | { readonly kind: "schedule"; readonly id: number; readonly request: SchedulingRequest };
+
 interface PoolOptions {
-  readonly jobs: number;
   readonly product: ProductSettings;
   readonly kubeScheduler: KubeScheduler | null;
 }
 
+/** Starts a thread where all are busy: as many as the caller lets measure at once. */
 export class CellPool {
-  readonly #workers: Worker[];
-  readonly #kubeScheduler: KubeScheduler | null;
-  /** The scheduler answers one at a time. */
+  readonly #options: PoolOptions;
+  readonly #workers: Worker[] = [];
+  readonly #idle: Worker[] = [];
+  /** The scheduler answers one request at a time. */
   #scheduling: Promise<unknown> = Promise.resolve();
 
-  constructor({ jobs, product, kubeScheduler }: PoolOptions) {
-    this.#kubeScheduler = kubeScheduler;
-    const workerData: WorkerSettings = { product, schedulerVersion: kubeScheduler?.version ?? null };
-    this.#workers = Array.from(
-      { length: jobs },
-      () => new Worker(new URL("cell-worker.ts", import.meta.url), { workerData }),
-    );
+  constructor(options: PoolOptions) {
+    this.#options = options;
   }
 
-  /**
-   * Measures all; `done` is called as they finish. Rejects with the first failure, or when the signal says
-   * so.
-   */
-  async run(
-    cells: readonly Cell[],
-    done: (cell: Cell, result: CellResult) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const left = [...cells].reverse();
-    const work = async (worker: Worker): Promise<void> => {
-      for (let cell = left.pop(); cell !== undefined; cell = left.pop()) {
-        signal.throwIfAborted();
-        done(cell, await this.#measure(worker, cell, signal));
-      }
-    };
-    await Promise.all(this.#workers.map(work));
+  /** Rejects when the thread fails, or with the signal's reason. */
+  async measure(cell: Cell, signal: AbortSignal): Promise<CellResult> {
+    const worker = this.#idle.pop() ?? this.#start();
+    const result = await this.#measure(worker, cell, signal);
+    this.#idle.push(worker);
+    return result;
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.terminate()));
+  }
+
+  #start(): Worker {
+    const { product, kubeScheduler } = this.#options;
+    const workerData: WorkerSettings = { product, schedulerVersion: kubeScheduler?.version ?? null };
+    const worker = new Worker(new URL("cell-worker.ts", import.meta.url), { workerData });
+    this.#workers.push(worker);
+    return worker;
   }
 
   #measure(worker: Worker, cell: Cell, signal: AbortSignal): Promise<CellResult> {
@@ -73,7 +82,7 @@ export class CellPool {
 
   async #schedule(worker: Worker, { id, request }: FromWorker & { kind: "schedule" }): Promise<void> {
     const say = (message: ToWorker): void => worker.postMessage(message, []);
-    const turn = this.#scheduling.then(() => this.#kubeScheduler!.schedule(request));
+    const turn = this.#scheduling.then(() => this.#options.kubeScheduler!.schedule(request));
     this.#scheduling = turn.catch(() => undefined);
     try {
       say({ kind: "placed", id, placement: await turn });

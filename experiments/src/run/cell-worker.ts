@@ -7,7 +7,7 @@ import type { Placement } from "../contenders/port.ts";
 import { createModelTestbed } from "../testbed/model/index.ts";
 import { runCell } from "./cell-run.ts";
 import type { Cell } from "./cells.ts";
-import type { FromWorker, ToWorker, WorkerSettings } from "./messages.ts";
+import type { FromWorker, ToWorker, WorkerSettings } from "./cell-pool.ts";
 
 const { product, schedulerVersion } = workerData as WorkerSettings;
 const port = parentPort!;

@@ -9,7 +9,7 @@ import type {
   Protocol,
   Scenario,
 } from "../scenario/model.ts";
-import { hasLabels } from "../scenario/read-scenario.ts";
+import { hasLabels } from "../scenario/axes.ts";
 
 /** One point, one contender, one ground, one trial. Plain data: it crosses to other threads. */
 export interface Cell {
@@ -41,7 +41,7 @@ const VERSION = 3;
 /** The same of the lab alone. */
 const LAB_VERSION = 2;
 
-export interface CellChoice {
+interface CellChoice {
   readonly grounds: readonly GroundName[];
   /** Only points with these labels; empty: all. */
   readonly only: Labels;

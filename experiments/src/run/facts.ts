@@ -2,39 +2,9 @@
 // round trip.
 import type { Random } from "@isochrone/runtime";
 import type { Placement } from "../contenders/port.ts";
-import type { Point, PointWorkload } from "../scenario/model.ts";
+import type { Point } from "../scenario/model.ts";
+import { ratesOf, visitsOf } from "../scenario/rates.ts";
 import type { PlacementFacts } from "./result.ts";
-
-interface ChannelRate {
-  readonly caller: PointWorkload;
-  readonly callee: PointWorkload;
-  readonly perSecond: number;
-  /** Of a call, both ways. */
-  readonly bytes: number;
-}
-
-/** How often each workload is called for one request of a user. */
-export function visitsOf({ workflow }: Point): ReadonlyMap<string, number> {
-  const visits = new Map(workflow.workloads.map(({ name }) => [name, name === workflow.entry ? 1 : 0]));
-  for (const { name, calls } of workflow.workloads)
-    for (const { callee, probability } of calls)
-      visits.set(callee, visits.get(callee)! + visits.get(name)! * probability);
-  return visits;
-}
-
-export function ratesOf(point: Point): readonly ChannelRate[] {
-  const { users, requestsPerSecondPerUser } = point.load;
-  const visits = visitsOf(point);
-  const byName = new Map(point.workflow.workloads.map((workload) => [workload.name, workload]));
-  return point.workflow.workloads.flatMap((caller) =>
-    caller.calls.map(({ callee, probability, requestBytes, responseBytes }) => ({
-      caller,
-      callee: byName.get(callee)!,
-      perSecond: users * requestsPerSecondPerUser * visits.get(caller.name)! * probability,
-      bytes: requestBytes + responseBytes,
-    })),
-  );
-}
 
 /** Replicas share calls evenly, on both sides. */
 export function factsOf(point: Point, placement: Placement): PlacementFacts {

@@ -6,9 +6,10 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { runCell } from "./cell-run.ts";
 import { cellHash, cellsOf } from "./cells.ts";
 import type { Cell } from "./cells.ts";
-import { factsOf, unloadedMs, visitsOf } from "./facts.ts";
+import { visitsOf } from "../scenario/rates.ts";
+import { factsOf, unloadedMs } from "./facts.ts";
 import type { CellResult } from "./result.ts";
-import { openStore } from "./store.ts";
+import { openStore } from "../frame/store.ts";
 import { FakeContender, FakeTestbed, tiny } from "./testing/fakes.ts";
 import { pointAt } from "./trial.ts";
 

@@ -3,7 +3,7 @@
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 import type { Contender, Observation, Pace, Placement, PodMove } from "../contenders/port.ts";
-import { REQUEST_TIMEOUT_MS } from "../testbed/limits.ts";
+import { REQUEST_TIMEOUT_MS } from "../testbed/users.ts";
 import { REPLACE_MS } from "../testbed/model/index.ts";
 import type { Testbed, Running, Stretch } from "../testbed/port.ts";
 import type { Point } from "../scenario/model.ts";

@@ -40,6 +40,11 @@ export function axisPoints(axes: Field): readonly AxisPoint[] {
   return points.length === 1 && points[0]!.id === "" ? [{ ...points[0]!, id: "all" }] : points;
 }
 
+/** Whether a point has all of these labels. */
+export function hasLabels(point: Labels, wanted: Labels): boolean {
+  return Object.entries(wanted).every(([name, value]) => String(point[name]) === String(value));
+}
+
 /** A list of numbers or texts, or a mapping whose keys are the labels of larger values. */
 function valuesOf(field: Field): readonly AxisValue[] {
   const values = field.isList ? listed(field) : named(field);

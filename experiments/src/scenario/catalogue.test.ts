@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { visitsOf } from "../run/facts.ts";
+import { visitsOf } from "./rates.ts";
 import { listScenarios, scenarioFile } from "./catalogue.ts";
 import type { Point, Scenario } from "./model.ts";
 import { loadScenario } from "./read-scenario.ts";

@@ -3,16 +3,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { looseFields } from "@isochrone/primitives";
+import { kindOf, type ScenarioKind } from "./kinds.ts";
 
 const FOLDER = fileURLToPath(new URL("../../scenarios", import.meta.url));
-
-const KINDS = ["streams", "streams-example", "kais", "bill"] as const;
 
 export interface CatalogueEntry {
   readonly name: string;
   readonly title: string;
-  /** What it places: pods of workflows, jobs of streams, the one job of a worked example, or requests. */
-  readonly kind: "workflows" | (typeof KINDS)[number];
+  readonly kind: ScenarioKind;
   /** Whether it has a quick run, for CI. */
   readonly hasQuick: boolean;
 }
@@ -23,13 +21,12 @@ export function listScenarios(): readonly CatalogueEntry[] {
     .filter((file) => file.endsWith(".yaml"))
     .sort()
     .map((file) => {
-      const { title, kind, quick } = looseFields<Record<"title" | "kind" | "quick", unknown>>(
-        parse(readFileSync(join(FOLDER, file), "utf8")),
-      );
+      const text = readFileSync(join(FOLDER, file), "utf8");
+      const { title, quick } = looseFields<Record<"title" | "quick", unknown>>(parse(text));
       return {
         name: file.slice(0, -".yaml".length),
         title: String(title),
-        kind: KINDS.find((one) => one === kind) ?? ("workflows" as const),
+        kind: kindOf(text),
         hasQuick: quick !== undefined,
       };
     });

@@ -26,11 +26,16 @@ export function openScenario(
   return { sheet, plain, root: isQuick ? plain.over(quick) : plain };
 }
 
-interface ScenarioHead {
+/** Fields that all kinds of scenarios share. */
+export interface ScenarioHead {
+  /** The file's name without its ending; names results and report. */
   readonly name: string;
   readonly title: string;
+  /** One sentence. */
   readonly question: string;
+  /** Paper and section or figure, or the origin of the set-up. */
   readonly source: string;
+  /** Reasons why the result may mean less than it seems to. */
   readonly threats: readonly string[];
 }
 
@@ -47,14 +52,21 @@ export function readHead(root: Field, file: string): ScenarioHead {
   };
 }
 
-/** Whom the others are compared with: one of the contenders. */
-export function readBaseline<C extends string>(
-  root: Field,
-  known: readonly C[],
-  contenders: readonly C[],
-): C {
+interface Compared<C> {
+  readonly contenders: readonly C[];
+  /** Whom the others are compared with: one of the contenders. */
+  readonly baseline: C;
+}
+
+export function readContenders<C extends string>(root: Field, known: readonly C[]): Compared<C> {
+  const field = root.get("contenders");
+  const contenders = field.someList().map((item) => item.oneOf(known));
+  const twice = contenders.find((id, index) => contenders.indexOf(id) !== index);
+  // An unknown contender is read as the first known one.
+  if (twice !== undefined && field.list().every((item) => known.some((id) => item.isText(id))))
+    field.fail(`must name each contender once, got ${twice} twice`);
   const baseline = root.get("baseline").oneOf(known);
   if (!contenders.includes(baseline))
     root.get("baseline").fail(`must be among contenders (${contenders.join(", ")}), got ${baseline}`);
-  return baseline;
+  return { contenders, baseline };
 }

@@ -2,18 +2,10 @@
 // a point is measured for each contender, on each ground, in each trial: one cell.
 import type { PairPrices } from "@isochrone/prices";
 import type { Bytes, Millicores } from "@isochrone/primitives";
+import type { ScenarioHead } from "./head.ts";
 
 /** One experiment as declared. */
-export interface Scenario {
-  /** The file's name without its ending; names results and report. */
-  readonly name: string;
-  readonly title: string;
-  /** What it asks, in a sentence. */
-  readonly question: string;
-  /** Paper and section or figure, or where the set-up is from. */
-  readonly source: string;
-  /** What could make its result say less than it seems to. */
-  readonly threats: readonly string[];
+export interface Scenario extends ScenarioHead {
   /** What the source states, for the report's reference line; never a pass mark. */
   readonly references: readonly Reference[];
   /** In the order of the file; axes multiply. */

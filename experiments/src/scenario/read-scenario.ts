@@ -1,23 +1,14 @@
 // From a scenario's file to what is run: all mistakes in one error, before anything starts.
 import { readTextFile } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
-import { axisPoints } from "./axes.ts";
+import { axisPoints, hasLabels } from "./axes.ts";
 import type { AxisPoint } from "./axes.ts";
 import { callersFirst, labMistakes, pointMistakes } from "./check-point.ts";
 import { ScenarioError } from "./errors.ts";
 import type { Field, Sheet } from "./field.ts";
-import { openScenario, readBaseline, readHead } from "./head.ts";
+import { openScenario, readContenders, readHead } from "./head.ts";
 import { CONTENDERS } from "./model.ts";
-import type {
-  ContenderId,
-  LabSettings,
-  Labels,
-  Point,
-  PointLoad,
-  Protocol,
-  Reference,
-  Scenario,
-} from "./model.ts";
+import type { LabSettings, Labels, Point, PointLoad, Protocol, Reference, Scenario } from "./model.ts";
 import { readChanges } from "./read-changes.ts";
 import { readCluster } from "./read-cluster.ts";
 import { readWorkflow } from "./read-workflow.ts";
@@ -79,8 +70,6 @@ export function readScenario(text: string, file: string, options: ReadOptions = 
 
 /** @param plain without what `quick` says */
 function read(plain: Field, root: Field, file: string, sheet: Sheet): Scenario {
-  const contenders = readContenders(root.get("contenders"));
-  const baseline = readBaseline(root, CONTENDERS, contenders);
   const axes = axisPoints(root.get("axes"));
   // A quick run has fewer points than the lab's list speaks of.
   const labels = [...axes, ...axisPoints(plain.get("axes"))].map((point) => point.labels);
@@ -91,8 +80,7 @@ function read(plain: Field, root: Field, file: string, sheet: Sheet): Scenario {
       .get("references")
       .list()
       .map((item) => readReference(item, root.get("axes"))),
-    contenders,
-    baseline,
+    ...readContenders(root, CONTENDERS),
     trials: root.get("trials").number({ min: 1, max: MAX_TRIALS, whole: true }),
     seed: root.get("seed").number({ min: 0, max: 2 ** 31, whole: true }),
     protocol: readProtocol(root.get("protocol")),
@@ -104,14 +92,6 @@ function read(plain: Field, root: Field, file: string, sheet: Sheet): Scenario {
     },
     points: axes.map((axis) => readPoint(root, axis, file, sheet)),
   };
-}
-
-function readContenders(field: Field): readonly ContenderId[] {
-  const contenders = field.someList().map((item) => item.oneOf(CONTENDERS));
-  const twice = contenders.find((id, index) => contenders.indexOf(id) !== index);
-  if (twice !== undefined && field.list().every((item) => CONTENDERS.some((id) => item.isText(id))))
-    field.fail(`must name each contender once, got ${twice} twice`);
-  return contenders;
 }
 
 function readProtocol(field: Field): Protocol {
@@ -169,11 +149,6 @@ function readLab(field: Field, points: readonly Labels[]): LabSettings {
     durationSeconds: field.get("duration").seconds({ above: 0 }),
     trials: field.get("trials").number({ min: 1, max: MAX_TRIALS, whole: true }),
   };
-}
-
-/** Whether a point has all of these labels. */
-export function hasLabels(point: Labels, wanted: Labels): boolean {
-  return Object.entries(wanted).every(([name, value]) => String(point[name]) === String(value));
 }
 
 function readPoint(plain: Field, axis: AxisPoint, file: string, sheet: Sheet): Point {

@@ -1,26 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { scenarioFile } from "../scenario/catalogue.ts";
-import { conductExample } from "./example.ts";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { conductText, outFolder, textOf } from "../frame/testing/conduct-text.ts";
 
-const TEXT = readFileSync(scenarioFile("ents-example")!, "utf8");
-function conduct(text: string) {
-  const out = mkdtempSync(join(tmpdir(), "isochrone-example-"));
-  onTestFinished(() => rmSync(out, { recursive: true }));
-  return conductExample(text, {
-    file: "ents-example.yaml",
-    quick: false,
-    only: {},
-    jobs: 1,
-    grounds: ["model"],
-    command: "isochrone experiment ents-example",
-    out,
-    onProgress: () => {},
-    signal: new AbortController().signal,
-  });
-}
+const TEXT = textOf("ents-example");
+const conduct = (text: string) => conductText("ents-example", { out: outFolder(), quick: false }, text);
 
 test("all steps of the figure are as stated, and a wrong statement is found", async () => {
   const { verdicts, files } = await conduct(TEXT);

@@ -1,16 +1,13 @@
 // ENTS' motivating example, step by step, beside what the paper states.
 import { keysOf } from "@isochrone/primitives";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { solveFigure2, type Figure2 } from "@isochrone/streams/simulation";
-import type { ConductOptions, Conducted } from "../conducted.ts";
 import { loadSolver } from "../contenders/highs.ts";
-import { toRows } from "../report/csv.ts";
+import type { ConductOptions, Experiment } from "../frame/experiment.ts";
 import { figure } from "../report/format.ts";
 import { facts, html, prose, table } from "../report/html.ts";
 import { reportPage } from "../report/page.ts";
 import { Field } from "../scenario/field.ts";
-import { readHead } from "../scenario/head.ts";
+import { readHead, type ScenarioHead } from "../scenario/head.ts";
 import { closeSheet, openSheet } from "../scenario/sheet.ts";
 
 const STEPS: Readonly<Record<keyof Figure2, string>> = {
@@ -24,55 +21,44 @@ const NAMES = keysOf(STEPS);
 /** Relative; the solver's own tolerance is 1e-6. */
 const SAME = 1e-5;
 
-interface Example {
-  readonly name: string;
-  readonly title: string;
-  readonly question: string;
-  readonly source: string;
-  readonly threats: readonly string[];
+interface Example extends ScenarioHead {
   /** As the paper states them. */
   readonly stated: Figure2;
 }
 
-/** Whether a scenario's text is of this kind. */
-export function isStreamExample(text: string): boolean {
-  return /^kind:\s*streams-example\s*$/m.test(text);
+export function openStreamExample(text: string, { file }: ConductOptions): Experiment {
+  const example = readExample(text, file);
+  return {
+    name: example.name,
+    folder: example.name,
+    async run(_, { command }) {
+      const found = await solveFigure2(await loadSolver());
+      const steps = NAMES.map((name): Step => {
+        const stated = example.stated[name];
+        return { name, stated, found: found[name], isSame: Math.abs(found[name] / stated - 1) <= SAME };
+      });
+      const same = steps.filter(({ isSame }) => isSame).length;
+      return {
+        cells: steps.length,
+        html: reportOf(example, steps, command),
+        rows: [["step", "stated", "found"], ...steps.map((step) => [step.name, step.stated, step.found])],
+        json: { example, found },
+        verdicts: [
+          {
+            isHeld: same === steps.length,
+            text: `${example.name}: ${same} of ${steps.length} steps as stated`,
+          },
+        ],
+      };
+    },
+  };
 }
 
-/** @param text of the scenario's file. Throws ScenarioError before anything starts. */
-export async function conductExample(text: string, options: ConductOptions): Promise<Conducted> {
-  const example = readExample(text, options.file);
-  const found = await solveFigure2(await loadSolver());
-  const rows = NAMES.map((name) => ({
-    name,
-    stated: example.stated[name],
-    found: found[name],
-    isSame: Math.abs(found[name] / example.stated[name] - 1) <= SAME,
-  }));
-  const folder = join(options.out, example.name);
-  const files = {
-    html: join(folder, "report.html"),
-    csv: join(folder, "results.csv"),
-    json: join(folder, "results.json"),
-  };
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(files.html, reportOf(example, rows, options.command));
-  writeFileSync(
-    files.csv,
-    toRows([["step", "stated", "found"], ...rows.map((row) => [row.name, row.stated, row.found] as const)]),
-  );
-  writeFileSync(files.json, `${JSON.stringify({ command: options.command, example, found }, null, 1)}\n`);
-  const same = rows.filter(({ isSame }) => isSame).length;
-  return {
-    scenario: { name: example.name },
-    cells: rows.length,
-    measured: rows.length,
-    failed: 0,
-    verdicts: [
-      { isHeld: same === rows.length, text: `${example.name}: ${same} of ${rows.length} steps as stated` },
-    ],
-    files,
-  };
+interface Step {
+  readonly name: keyof Figure2;
+  readonly stated: number;
+  readonly found: number;
+  readonly isSame: boolean;
 }
 
 function readExample(text: string, file: string): Example {
@@ -101,22 +87,13 @@ function readExample(text: string, file: string): Example {
   return example;
 }
 
-function reportOf(
-  example: Example,
-  rows: readonly {
-    readonly name: keyof Figure2;
-    readonly stated: number;
-    readonly found: number;
-    readonly isSame: boolean;
-  }[],
-  command: string,
-): string {
+function reportOf(example: Example, steps: readonly Step[], command: string): string {
   return reportPage(
     example,
     html`${table(
         "Frames per second",
         ["step", "stated", "found", "same"],
-        rows.map(({ name, stated, found, isSame }) => [
+        steps.map(({ name, stated, found, isSame }) => [
           STEPS[name],
           figure(stated),
           figure(found),

@@ -1,17 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { namespaceLabSupport } from "@isochrone/lab/namespaces";
-import { expect, it, onTestFinished } from "vitest";
-import { scenarioFile } from "../scenario/catalogue.ts";
-import { conductStreams } from "./conduct.ts";
+import { expect, it } from "vitest";
+import { conductText, outFolder, textOf } from "../frame/testing/conduct-text.ts";
 
 const support = await namespaceLabSupport();
 
 /** A machine that is busy elsewhere makes packets slower, never faster. */
 const ATTEMPTS = 4;
 /** Two jobs on six nodes: seconds, not minutes. */
-const TEXT = readFileSync(scenarioFile("ents-packets")!, "utf8")
+const TEXT = textOf("ents-packets")
   .replace("networks: 5", "networks: 1")
   .replace("nodes: [10, 30]", "nodes: [6]")
   .replace("perNode: 0.6", "count: 2")
@@ -20,25 +18,12 @@ const TEXT = readFileSync(scenarioFile("ents-packets")!, "utf8")
 it.skipIf(!support.supported)(
   `packets run as a shaped plan says${support.supported ? "" : `: ${support.reason}`}`,
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), "isochrone-packets-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const run = (out: string) =>
-      conductStreams(TEXT, {
-        file: "ents-packets.yaml",
-        quick: false,
-        only: {},
-        jobs: 1,
-        grounds: ["lab"],
-        contenders: ["tp", "joint"],
-        command: "",
-        out,
-        onProgress: () => {},
-        signal: new AbortController().signal,
-      });
+    const options = { quick: false, grounds: ["lab"], contenders: ["tp", "joint"] } as const;
+    const run = (out: string) => conductText("ents-packets", { ...options, out }, TEXT);
     let ratio = 0;
-    let out = folder;
+    let out = "";
     for (let attempt = 0; attempt < ATTEMPTS && ratio <= 0.95; attempt++) {
-      out = join(folder, String(attempt));
+      out = outFolder();
       expect(await run(out)).toMatchObject({ cells: 2, measured: 2, failed: 0 });
       const stored = readFileSync(join(out, "ents-packets", "packets.jsonl"), "utf8")
         .trim()

@@ -1,11 +1,11 @@
 // The lab: the jobs of a point on namespaces and cables, with frames of real size over TCP.
-import { createHash } from "node:crypto";
 import { MeshLab, runStages, type MeshFlow, type MeshLink, type StagedJob } from "@isochrone/lab/mesh";
 import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { schedule, StreamSystem, type FlowNetwork, type PlacedJob } from "@isochrone/streams";
-import type { ResultStore } from "../run/store.ts";
+import { combinations, hashOf, type Measurement } from "../frame/bench.ts";
 import type { Labels } from "../scenario/model.ts";
 import { mean } from "../statistics/mean.ts";
+import type { StreamCellOptions } from "./cells.ts";
 import type { StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
 import { setUp, strategyOf } from "./set-up.ts";
 
@@ -29,38 +29,20 @@ const VERSION = 1;
 const FIRST_PORT = 20_000;
 const BITS_PER_BYTE = 8;
 
-interface PacketRunOptions {
-  readonly scenario: StreamScenario;
-  readonly points: readonly StreamPoint[];
-  readonly store: ResultStore<PacketResult>;
-  readonly solve: LinearSolver;
-  readonly onProgress: (done: number, total: number, what: string) => void;
-  readonly signal: AbortSignal;
-}
-
-/** One plan at a time. Returns results in the order of points, networks and contenders. */
-export async function runPackets(
-  options: PacketRunOptions,
-): Promise<{ results: readonly PacketResult[]; measured: number }> {
-  const { scenario, points, store, solve, onProgress, signal } = options;
-  const total = points.length * scenario.networks * scenario.contenders.length;
-  const results: PacketResult[] = [];
-  let measured = 0;
-  for (const point of points)
-    for (let network = 0; network < scenario.networks; network++)
-      for (const contender of scenario.contenders) {
-        signal.throwIfAborted();
-        const hash = hashOf(scenario, point, network, contender);
-        let result = store.known.get(hash);
-        if (result === undefined) {
-          onProgress(results.length, total, `packets ${point.id} ${contender}, network ${network + 1}`);
-          result = { hash, ...(await measure(scenario, point, network, contender, solve)) };
-          store.add(result);
-          measured++;
-        }
-        results.push(result);
-      }
-  return { results, measured };
+/** One plan at a time: it has the machine to itself. */
+export function packetCells({ scenario, points, solve }: StreamCellOptions): Measurement<PacketResult>[] {
+  const { seed, lab, networks: runs, contenders } = scenario;
+  return combinations({ points, runs, contenders }, (point, network, contender) => {
+    const hash = hashOf([VERSION, seed, lab, point.network, point.jobs, network, contender]);
+    return {
+      hash,
+      what: `packets ${point.id} ${contender}, network ${network + 1}`,
+      measure: async () => {
+        const measured = await measure(scenario, point, network, contender, solve);
+        return { hash, point: point.id, labels: point.labels, contender, network, ...measured };
+      },
+    };
+  });
 }
 
 async function measure(
@@ -69,7 +51,7 @@ async function measure(
   network: number,
   contender: StreamContender,
   solve: LinearSolver,
-): Promise<Omit<PacketResult, "hash">> {
+): Promise<Pick<PacketResult, "measured" | "predicted" | "ratios">> {
   const { built, arrivals } = setUp(scenario.seed, point, network);
   const system = new StreamSystem(built.network, built.total);
   const strategy = strategyOf(contender, solve);
@@ -81,10 +63,6 @@ async function measure(
     const frames = await runStages(lab, jobs, scenario.lab!);
     const predicted = system.running.map(({ throughput }) => throughput);
     return {
-      point: point.id,
-      labels: point.labels,
-      contender,
-      network,
       predicted: mean(predicted),
       measured: mean(frames),
       ratios: frames.map((each, at) => each / predicted[at]!),
@@ -141,14 +119,4 @@ function planOf(running: readonly PlacedJob[], hasRates: boolean): { flows: Mesh
 
 function bytesOf(bitsPerFrame: number): number {
   return Math.max(1, Math.round(bitsPerFrame / BITS_PER_BYTE));
-}
-
-function hashOf(
-  { seed, lab }: StreamScenario,
-  point: StreamPoint,
-  network: number,
-  contender: StreamContender,
-): string {
-  const text = JSON.stringify([VERSION, seed, lab, point.network, point.jobs, network, contender]);
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }

@@ -1,29 +1,27 @@
 // The report of a scenario of streams: one HTML file.
-import { seededRandom } from "@isochrone/runtime";
-import { count, figure, labelText, percent } from "../report/format.ts";
-import { details, facts, html, prose, table, type Html } from "../report/html.ts";
-import { reportPage } from "../report/page.ts";
+import type { ReportContext } from "../frame/experiment.ts";
+import { meanOf } from "../frame/figures.ts";
+import { experimentReport, findingList, type SetUpRow } from "../report/experiment-report.ts";
+import { count, figure, interval, labelText, percent } from "../report/format.ts";
+import { html, table, type Html } from "../report/html.ts";
 import { legend } from "../report/marker.ts";
 import { panelSvg, scaleOf, type PlotSeries } from "../report/plot.ts";
-import { estimateMean, type Estimate } from "../statistics/bootstrap.ts";
+import { hasLabels } from "../scenario/axes.ts";
+import { mean } from "../statistics/mean.ts";
+import type { StreamResult } from "./cells.ts";
 import type { PacketResult } from "./packets.ts";
-import { packetTable } from "./packet-table.ts";
-import type { StreamResult } from "./run.ts";
-import type { Claim, StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
 
-interface StreamReportInput {
+import { WHO, type Claim, type StreamContender, type StreamPoint, type StreamScenario } from "./scenario.ts";
+
+interface StreamReportInput extends ReportContext {
   readonly scenario: StreamScenario;
   readonly results: readonly StreamResult[];
-  /** Of the lab. */
+  /** Measured in the lab. */
   readonly packets: readonly PacketResult[];
-  readonly command: string;
-  readonly quick: boolean;
-  readonly machine: Readonly<Record<string, string | number>>;
 }
 
 /** Whom the report is about. */
 export const FOCUS: StreamContender = "joint";
-const SEED = 1;
 
 /** Which figure of the results is drawn and listed. */
 const FIGURES = [
@@ -36,60 +34,26 @@ const FIGURES = [
 ] as const;
 type FigureKey = (typeof FIGURES)[number][0];
 
-const WHO: Readonly<Record<StreamContender, string>> = {
-  lr: "LeastRequestedPriority of kube-scheduler: the whole job on one node",
-  br: "BalancedResourceAllocation of kube-scheduler: the whole job on one node",
-  tp: "tasks placed by Algorithm 1, shortest paths, links shared equally by flows",
-  "tp-tcp": "as tp, links shared as TCP shares them",
-  otfs: "Algorithm 3; a job for which no bandwidth is left runs without any",
-  "otfs-wait": "Algorithm 3; a job for which no bandwidth is left waits",
-  otfa: "Algorithm 4 as printed",
-  "otfa-repaired": "Algorithm 4, ties broken by length, capacity that is left given to jobs",
-  joint: "Isochrone: nodes, paths and rates by one search, rates by job",
-};
-
-export function meanOf(
-  results: readonly StreamResult[],
-  point: string,
-  contender: StreamContender,
-  key: FigureKey,
-): Estimate {
-  const values = results
-    .filter((each) => each.point === point && each.contender === contender)
-    .map((each) => each[key]);
-  return estimateMean(values, seededRandom(SEED));
-}
-
 export function streamReport(input: StreamReportInput): string {
-  const { scenario, results, packets } = input;
-  const measured = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));
-  return reportPage(
-    scenario,
-    html`${results.length === 0 ? null : findings(input, measured)} ${setUp(input, measured)}
-      <h2>Results</h2>
-      ${packetTable(scenario, packets)} ${panels(scenario, results, measured)}
-      ${measured.map((point) => pointTable(scenario, results, point))} ${claims(scenario, results)}
-      <h2>Threats to validity</h2>
-      <ul>
-        ${scenario.threats.map((threat) => html`<li>${prose(threat)}</li>`)}
-        <li>
-          Intervals are percentile bootstraps over networks, which are too narrow where networks are few.
-        </li>
-      </ul>
-      <h2>All networks</h2>
-      ${details(`${results.length} runs of the model`, runsTable(results))}`,
-  );
-}
-
-/** A sentence for each contender that the focus is compared with, and where it loses. */
-function findings({ scenario, results, quick }: StreamReportInput, points: readonly StreamPoint[]): Html {
+  const { scenario, results, packets, quick } = input;
+  const points = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));
   const others = scenario.contenders.filter((id) => id !== FOCUS);
-  return html`<div class="finding">
-    <ul>
-      ${others.map((other) => html`<li>${comparison(results, points, other)}</li>`)}
-    </ul>
-    ${quick ? html`<p>This is a quick run: fewer points and networks. It shows directions, not sizes.</p>` : null}
-  </div>`;
+  return experimentReport(scenario, input, {
+    findings:
+      results.length === 0
+        ? null
+        : findingList(
+            others.map((other) => comparison(results, points, other)),
+            quick ? "fewer points and networks" : null,
+          ),
+    setUp: setUp(scenario, results, points),
+    results: html`${packetTable(scenario, packets)} ${panels(scenario, results, points)}
+    ${points.map((point) => pointTable(scenario, results, point))} ${claims(scenario, results)}`,
+    threats: html`<li>
+      Intervals are percentile bootstraps over networks, which are too narrow where networks are few.
+    </li>`,
+    all: { title: "All networks", summary: `${results.length} runs of the model`, table: runsTable(results) },
+  });
 }
 
 /** `joint's mean throughput is 1.15 to 1.67 times otfa's; …` */
@@ -125,31 +89,22 @@ const LOSSES = [
 ] as const;
 
 function setUp(
-  { scenario, results, command, machine }: StreamReportInput,
+  { networks, seed, contenders }: StreamScenario,
+  results: readonly StreamResult[],
   points: readonly StreamPoint[],
-): Html {
+): readonly SetUpRow[] {
   const [first] = points;
-  const rows: (readonly [string, string | Html])[] = [
-    ["source", prose(scenario.source)],
+  return [
     ["points", points.map(({ labels }) => labelText(labels)).join("; ")],
     [
       "networks",
-      `${count(scenario.networks, "random network")} for each point, each with jobs of its own; seed ${scenario.seed}`,
+      `${count(networks, "random network")} for each point, each with jobs of its own; seed ${seed}`,
     ],
     ...(first === undefined ? [] : [["first point", pointText(first)] as const]),
-    ...scenario.contenders
+    ...contenders
       .filter((id) => results.some(({ contender }) => contender === id))
       .map((id) => [`contender ${id}`, WHO[id]] as const),
-    [
-      "machine",
-      Object.entries(machine)
-        .map(([name, value]) => `${name}: ${value}`)
-        .join("; "),
-    ],
-    ["command", html`<code>${command}</code>`],
   ];
-  return html`<h2>Set-up</h2>
-    ${facts(rows)}`;
 }
 
 function pointText({ network, jobs }: StreamPoint): string {
@@ -211,8 +166,8 @@ function seriesOf(
   key: FigureKey,
 ): PlotSeries {
   const points = row.map(({ id, labels }) => {
-    const { mean, low, high } = meanOf(results, id, contender, key);
-    return { x: Number(labels[axis]), y: mean, low, high };
+    const { mean: y, low, high } = meanOf(results, id, contender, key);
+    return { x: Number(labels[axis]), y, low, high };
   });
   return { contender, look: lookOf(contender), points };
 }
@@ -231,18 +186,16 @@ function pointTable(scenario: StreamScenario, results: readonly StreamResult[], 
     scenario.contenders.map((contender) => {
       const of = results.filter((each) => each.point === point.id && each.contender === contender);
       const kept = of.flatMap((each) => (each.kept === null ? [] : [each.kept]));
-      const average = (values: readonly number[]): number =>
-        values.reduce((sum, value) => sum + value, 0) / values.length;
       return [
         contender,
         ...FIGURES.map(([key]) => {
-          const { mean, low, high } = meanOf(results, point.id, contender, key);
-          return key === "throughput" ? `${figure(mean)} [${figure(low)}, ${figure(high)}]` : figure(mean);
+          const estimate = meanOf(results, point.id, contender, key);
+          return key === "throughput" ? interval(estimate) : figure(estimate.mean);
         }),
-        kept.length === 0 ? "" : percent(average(kept)),
-        figure(average(of.map(({ reroutes }) => reroutes))),
-        figure(average(of.map(({ moves }) => moves))),
-        figure(average(of.map(({ neverRan }) => neverRan))),
+        kept.length === 0 ? "" : percent(mean(kept)),
+        figure(mean(of.map(({ reroutes }) => reroutes))),
+        figure(mean(of.map(({ moves }) => moves))),
+        figure(mean(of.map(({ neverRan }) => neverRan))),
       ];
     }),
   );
@@ -255,9 +208,7 @@ export function judgeClaim(
   claim: Claim,
 ): { points: number; held: number } {
   const points = scenario.points.filter(
-    ({ id, labels }) =>
-      Object.entries(claim.where).every(([name, value]) => labels[name] === value) &&
-      results.some(({ point }) => point === id),
+    ({ id, labels }) => hasLabels(labels, claim.where) && results.some(({ point }) => point === id),
   );
   const key = claim.statistic;
   const held = points.filter(
@@ -281,6 +232,45 @@ function claims(scenario: StreamScenario, results: readonly StreamResult[]): Htm
         ];
       }),
     )}`;
+}
+
+/** What packets made of the plans, beside the model. Null: nothing was measured. */
+function packetTable(scenario: StreamScenario, results: readonly PacketResult[]): Html | null {
+  if (results.length === 0) return null;
+  const { contenders, baseline, points } = scenario;
+  const rows = points.flatMap(({ id, labels }) =>
+    contenders.flatMap((contender) => {
+      const own = results.filter((each) => each.point === id && each.contender === contender);
+      if (own.length === 0) return [];
+      const base = results.filter((each) => each.point === id && each.contender === baseline);
+      const jobs = own.flatMap(({ ratios }) => ratios);
+      const measured = mean(own.map((each) => each.measured));
+      return [
+        [
+          labelText(labels) || "all",
+          contender,
+          figure(mean(own.map((each) => each.predicted))),
+          figure(measured),
+          own.map((each) => figure(each.measured / each.predicted)).join(", "),
+          `${figure(Math.min(...jobs))} to ${figure(Math.max(...jobs))}`,
+          base.length === 0 ? "" : figure(measured / mean(base.map((each) => each.measured))),
+        ],
+      ];
+    }),
+  );
+  return html`${table(
+    "Packets: frames of real size over TCP between network namespaces; means over networks and jobs",
+    [
+      "point",
+      "contender",
+      "model, frames/s",
+      "packets, frames/s",
+      "packets / model, by network",
+      "packets / model, by job",
+      `packets / packets of ${baseline}`,
+    ],
+    rows,
+  )}`;
 }
 
 function runsTable(results: readonly StreamResult[]): Html {

@@ -1,22 +1,25 @@
 // Scenarios of kind `streams`: jobs of dependent tasks on networks with capacities, as in ENTS.
+import { keysOf } from "@isochrone/primitives";
 import { axisPoints } from "../scenario/axes.ts";
 import type { Field } from "../scenario/field.ts";
-import { openScenario, readBaseline, readHead } from "../scenario/head.ts";
+import { openScenario, readContenders, readHead, type ScenarioHead } from "../scenario/head.ts";
 import type { Labels } from "../scenario/model.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 
-const STREAM_CONTENDERS = [
-  "lr",
-  "br",
-  "tp",
-  "tp-tcp",
-  "otfs",
-  "otfs-wait",
-  "otfa",
-  "otfa-repaired",
-  "joint",
-] as const;
-export type StreamContender = (typeof STREAM_CONTENDERS)[number];
+/** Each contender, for readers. */
+export const WHO = {
+  lr: "LeastRequestedPriority of kube-scheduler: the whole job on one node",
+  br: "BalancedResourceAllocation of kube-scheduler: the whole job on one node",
+  tp: "tasks placed by Algorithm 1, shortest paths, links shared equally by flows",
+  "tp-tcp": "as tp, links shared as TCP shares them",
+  otfs: "Algorithm 3; a job for which no bandwidth is left runs without any",
+  "otfs-wait": "Algorithm 3; a job for which no bandwidth is left waits",
+  otfa: "Algorithm 4 as printed",
+  "otfa-repaired": "Algorithm 4, ties broken by length, capacity that is left given to jobs",
+  joint: "Isochrone: nodes, paths and rates by one search, rates by job",
+} as const;
+export type StreamContender = keyof typeof WHO;
+const STREAM_CONTENDERS: readonly StreamContender[] = keysOf(WHO);
 
 /** One setting of all axes. */
 export interface StreamPoint {
@@ -58,12 +61,7 @@ interface ChangeSpec {
   readonly factor: number;
 }
 
-export interface StreamScenario {
-  readonly name: string;
-  readonly title: string;
-  readonly question: string;
-  readonly source: string;
-  readonly threats: readonly string[];
+export interface StreamScenario extends ScenarioHead {
   /** What the paper states, checked against the results. */
   readonly claims: readonly Claim[];
   readonly seed: number;
@@ -118,19 +116,9 @@ const QUICK_KEYS = ["networks", "contenders", "axes", "jobs"];
 const MAX_NODES = 1_000;
 const MAX_JOBS = 10_000;
 
-/** Whether a scenario's text is of this kind. */
-export function isStreamScenario(text: string): boolean {
-  return /^kind:\s*streams\s*$/m.test(text);
-}
-
 /** Throws ScenarioError with all mistakes of the file. */
 export function readStreamScenario(text: string, file: string, quick = false): StreamScenario {
   const { sheet, root } = openScenario(text, file, { all: KEYS, quick: QUICK_KEYS }, quick);
-  const contenders = root
-    .get("contenders")
-    .someList()
-    .map((item) => item.oneOf(STREAM_CONTENDERS));
-  const baseline = readBaseline(root, STREAM_CONTENDERS, contenders);
   const scenario: StreamScenario = {
     ...readHead(root, file),
     claims: root
@@ -139,8 +127,7 @@ export function readStreamScenario(text: string, file: string, quick = false): S
       .map((claim) => readClaim(claim)),
     seed: root.get("seed").number({ min: 0, max: 2 ** 31, whole: true }),
     networks: root.get("networks").number({ min: 1, max: 1_000, whole: true }),
-    contenders,
-    baseline,
+    ...readContenders(root, STREAM_CONTENDERS),
     points: axisPoints(root.get("axes")).map(({ id, labels, nodes }) =>
       readPoint(id, labels, root.withAxes(nodes)),
     ),

@@ -78,29 +78,20 @@ function lostNodes(changes: readonly SystemChange[]): ReadonlySet<number> {
   return new Set(changes.flatMap((change) => (change.kind === "node" ? [change.node] : [])));
 }
 
+const STRATEGIES: Readonly<Record<StreamContender, (solve: LinearSolver) => StreamStrategy>> = {
+  lr: () => leastRequested(),
+  br: () => balancedAllocation(),
+  tp: () => partitioned(),
+  "tp-tcp": () => partitioned("tcp"),
+  otfs: (solve) => otfs({ solve }),
+  "otfs-wait": (solve) => otfs({ solve, withoutBandwidth: "wait" }),
+  otfa: (solve) => otfa({ solve }),
+  "otfa-repaired": (solve) => otfa({ solve, repaired: true }),
+  joint: () => joint(),
+};
+
 export function strategyOf(contender: StreamContender, solve: LinearSolver): StreamStrategy {
-  switch (contender) {
-    case "lr":
-      return leastRequested();
-    case "br":
-      return balancedAllocation();
-    case "tp":
-      return partitioned();
-    case "tp-tcp":
-      return partitioned("tcp");
-    case "otfs":
-      return otfs({ solve });
-    case "otfs-wait":
-      return otfs({ solve, withoutBandwidth: "wait" });
-    case "otfa":
-      return otfa({ solve });
-    case "otfa-repaired":
-      return otfa({ solve, repaired: true });
-    case "joint":
-      return joint();
-    default:
-      throw new TypeError(`contender must be known, got ${String(contender satisfies never)}`);
-  }
+  return STRATEGIES[contender](solve);
 }
 
 function seedOf(seed: number, point: StreamPoint, network: number): number {

@@ -1,14 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { ConductOptions } from "../conducted.ts";
-import { listScenarios, scenarioFile } from "../scenario/catalogue.ts";
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { conductText, outFolder, textOf } from "../frame/testing/conduct-text.ts";
+import { listScenarios } from "../scenario/catalogue.ts";
 import { ScenarioError } from "../scenario/errors.ts";
 import { figuresIn, inFieldsUnit, loadQuotes } from "../scenario/testing/quotes.ts";
-import { conductStreams } from "./conduct.ts";
 import { comparison, judgeClaim } from "./report.ts";
-import type { StreamResult } from "./run.ts";
+import type { StreamResult } from "./cells.ts";
 import { readStreamScenario, type StreamPoint, type StreamScenario } from "./scenario.ts";
 
 const NAMES = listScenarios()
@@ -16,9 +13,6 @@ const NAMES = listScenarios()
   .map(({ name }) => name);
 const { streams: quotes } = loadQuotes();
 
-function textOf(name: string): string {
-  return readFileSync(scenarioFile(name)!, "utf8");
-}
 function load(name: string): StreamScenario {
   return readStreamScenario(textOf(name), `${name}.yaml`);
 }
@@ -55,17 +49,6 @@ describe("scenarios of streams", () => {
   });
 });
 
-const OPTIONS = {
-  file: "ents-nodes.yaml",
-  quick: true,
-  only: {},
-  jobs: 1,
-  grounds: ["model"],
-  command: "isochrone experiment ents-nodes --quick",
-  onProgress: () => {},
-  signal: new AbortController().signal,
-} as const satisfies Omit<ConductOptions, "out">;
-
 it("changes of a scenario are read and checked", () => {
   const text = textOf("ents-change").replaceAll("part: 0.2, factor: 0.25", "part: 2");
   expect(() => readStreamScenario(text, "mine.yaml")).toThrow(
@@ -89,34 +72,24 @@ it("the number of jobs is given, or follows from the number of nodes", () => {
 
 describe("a run", () => {
   it("measures each cell once, goes on where it was, and writes the same report", async () => {
-    const out = mkdtempSync(join(tmpdir(), "isochrone-streams-"));
-    onTestFinished(() => rmSync(out, { recursive: true }));
-    const text = textOf("ents-nodes");
-    const first = await conductStreams(text, { ...OPTIONS, out, contenders: ["otfa", "tp"] });
+    const out = outFolder();
+    const first = await conductText("ents-nodes", { out, contenders: ["otfa", "tp"] });
     expect(first).toMatchObject({ cells: 4, measured: 4, verdicts: [] });
-    const second = await conductStreams(text, { ...OPTIONS, out });
+    const second = await conductText("ents-nodes", { out });
     expect(second).toMatchObject({ cells: 6, measured: 2 });
     expect(second.verdicts).toMatchObject([{ isHeld: true }]);
     const report = readFileSync(second.files.html, "utf8");
     expect(report).toContain("times otfa&#39;s; ".replace("&#39;", "'"));
     expect(report).toContain("OTFA is above OTFS at 1 Mbit/s (11a)");
-    const again = await conductStreams(text, { ...OPTIONS, out });
+    const again = await conductText("ents-nodes", { out });
     expect(again.measured).toBe(0);
     expect(readFileSync(again.files.html, "utf8")).toBe(report);
     expect(readFileSync(again.files.csv, "utf8").trim().split("\r\n")).toHaveLength(7);
   });
 
   it("refuses what it can't run before it starts", async () => {
-    const run = (over: Partial<ConductOptions>): Promise<unknown> =>
-      conductStreams(textOf("ents-nodes"), { ...OPTIONS, out: tmpdir(), ...over });
-    await expect(run({ grounds: ["lab"] })).rejects.toThrow(
+    await expect(conductText("ents-nodes", { out: outFolder(), grounds: ["lab"] })).rejects.toThrow(
       "grounds must have model, got lab: the scenario says nothing of a lab",
-    );
-    await expect(run({ contenders: ["fifo"] })).rejects.toThrow(
-      "contenders must be of tp, otfa, joint, got fifo",
-    );
-    await expect(run({ only: { nodes: "7" } })).rejects.toThrow(
-      "points must have the wanted labels, got none",
     );
   });
 });

@@ -1,38 +1,31 @@
-// The port of request dispatch.
 import type { NodeState, ServiceProfile, SystemState } from "./system.ts";
 
 export interface DispatchRequest {
   readonly id: number;
   readonly service: number;
-  /** The site whose access point it reached. */
   readonly site: number;
-  /** Until its deadline: a duration, never a time of day. */
   readonly leftSeconds: number;
 }
 
-/** What a site knows of a service on a node; how fresh it is depends on where it comes from. */
 interface KnownLoad {
-  /** Requests that are there or on their way. */
   readonly ahead: number;
   readonly freeCores: number;
 }
 
 export interface DispatchView {
   readonly state: SystemState;
-  /** What the request's site knows of its service on a node. */
   load(node: NodeState): KnownLoad;
 }
 
-/** The cloud has no node. */
 export const CLOUD = null;
 
 export interface DispatchChoice {
   readonly node: number | typeof CLOUD;
-  /** What decided, by name: probabilities, seconds, prices. Empty where nothing was weighed. */
+  /** Named components of the decision: probabilities, seconds, prices. Empty if nothing was weighed. */
   readonly parts: Readonly<Record<string, number>>;
 }
 
-/** Chooses where a request goes. Implementations MUST NOT change the view. */
+/** Chooses a request's destination. Implementations MUST NOT change the view. */
 export interface Dispatcher {
   readonly name: string;
   choose(request: DispatchRequest, view: DispatchView): DispatchChoice;
@@ -47,15 +40,13 @@ export function chosen(
   return { node, parts };
 }
 
-/** Nodes with a ready replica of the service. */
 export function hosts(service: number, nodes: readonly NodeState[]): NodeState[] {
   return nodes.filter(({ ready }) => ready[service]! > 0);
 }
 
-/** A replica that waits for the CPU of its node, in times of its work. */
 const CPU_WAIT = 0.4;
 
-/** How long a newcomer waits for a replica of the service on a node, as far as the site knows. */
+/** Expected wait for a replica of the service on a node, as known to the site. */
 export function expectedWait(request: DispatchRequest, node: NodeState, view: DispatchView): number {
   const { workSeconds, cores } = view.state.services[request.service]!;
   const replicas = node.ready[request.service]!;
@@ -68,7 +59,7 @@ export function roundTrip(request: DispatchRequest, node: NodeState, { state }: 
   return node.site === request.site ? state.network.ownSeconds : state.network.otherSeconds;
 }
 
-/** Seconds to the cloud and back, behind what the uplink still sends. */
+/** Seconds to the cloud and back, including the uplink's backlog. */
 export function cloudTrip({ site, service }: DispatchRequest, { state }: DispatchView): number {
   const { uplinkMbPerSecond, cloudSeconds } = state.network;
   return (

@@ -1,4 +1,3 @@
-/** What went wrong, as a word that callers may branch on. */
 const DISPATCH_ERROR_CODES = [
   "invalid_demand",
   "invalid_capacity",
@@ -7,7 +6,6 @@ const DISPATCH_ERROR_CODES = [
 ] as const;
 type DispatchErrorCode = (typeof DISPATCH_ERROR_CODES)[number];
 
-/** Thrown for input that no policy can work with; the message names subject, rule and value. */
 export class DispatchError extends Error {
   readonly code: DispatchErrorCode;
 

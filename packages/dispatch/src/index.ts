@@ -1,4 +1,3 @@
-// Dispatch of requests and orchestration of replicas: KaiS, its baselines, and Isochrone's policies. Pure.
 export { Cmmac, type Decision } from "./cmmac/cmmac.ts";
 export { AS_PRINTED, IMPROVED, type CmmacOptions } from "./cmmac/options.ts";
 export { CmmacTraining } from "./cmmac/training.ts";

@@ -1,9 +1,6 @@
 import type { NodeState } from "./system.ts";
 
-/**
- * What one site knows of endpoints' load: own requests in flight, what answers say, what probes say. Between
- * two reports it adds what it sends itself, so that it doesn't flood what looked idle.
- */
+/** Load of endpoints as a site knows it: reports plus own requests since, so as not to flood idle ones. */
 export class LoadTable {
   readonly #services: number;
   readonly #ahead: Float64Array;
@@ -23,13 +20,11 @@ export class LoadTable {
     this.#ahead[this.#at(node, service)]!++;
   }
 
-  /** An answer without a report, or none in time. */
   ended(node: NodeState, service: number): void {
     const at = this.#at(node, service);
     this.#ahead[at] = Math.max(0, this.#ahead[at]! - 1);
   }
 
-  /** What an answer or a probe says. */
   reported(node: NodeState, service: number): void {
     this.#ahead[this.#at(node, service)] =
       node.waiting[service]! + node.busy[service]! + node.inFlight[service]!;

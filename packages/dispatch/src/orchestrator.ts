@@ -1,16 +1,13 @@
-// The port of orchestration, and a draft of a frame's changes that keeps account of what they take.
 import type { NodeState, SystemState } from "./system.ts";
 
 export interface FrameView {
   readonly state: SystemState;
   readonly frameSeconds: number;
-  /** Requests per second of the last frame, by service. */
   readonly arrivals: readonly number[];
-  /** Requests of the last frame that weren't in time, by service. */
   readonly failures: readonly number[];
-  /** Part of the replicas that was busy or wanted, by service. */
+  /** Share of replicas that was busy or requested, by service. */
   readonly utilizations: readonly number[];
-  /** Requests per second of the next frame, by service: for those who know rates in advance. */
+  /** Requests/s of the next frame, by service; for policies that know rates in advance. */
   readonly upcoming: () => readonly number[];
 }
 
@@ -21,16 +18,14 @@ export interface ReplicaChange {
   readonly reason: string;
 }
 
-/** Decides at each frame which replicas begin and end. Implementations MUST NOT change the view. */
+/** Chooses the replicas to start and stop each frame. Implementations MUST NOT change the view. */
 export interface Orchestrator {
   readonly name: string;
-  /** In the order in which they must be made: what makes room comes first. */
   decide(frame: FrameView): readonly ReplicaChange[];
 }
 
 const ROUNDING = 1e-9;
 
-/** Changes of a frame so far; it adds where memory is left and removes what is idle. */
 export class Draft {
   readonly changes: ReplicaChange[] = [];
   readonly #state: SystemState;
@@ -50,7 +45,6 @@ export class Draft {
     return this.#freeGb[node.index]!;
   }
 
-  /** Replicas of a service on a node after the changes, those that start included. */
   replicas(node: NodeState, service: number): number {
     const at = this.#at(node, service);
     return node.ready[service]! + node.starting[service]! + this.#added[at]! - this.#removed[at]!;
@@ -68,7 +62,6 @@ export class Draft {
     return true;
   }
 
-  /** Ready replicas that are idle, and not the last one for requests that wait or come. */
   removable(node: NodeState, service: number): number {
     const removed = this.#removed[this.#at(node, service)]!;
     const idle = node.ready[service]! - node.busy[service]! - removed;
@@ -89,7 +82,6 @@ export class Draft {
   }
 }
 
-/** Replicas of each service, those that start included. */
 export function replicaCounts({ services, nodes }: SystemState): Int32Array {
   return Int32Array.from(services, (_, service) =>
     nodes.reduce((sum, { ready, starting }) => sum + ready[service]! + starting[service]!, 0),

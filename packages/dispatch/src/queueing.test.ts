@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { shareInTime, shareServed } from "./queueing.ts";
 
 describe("Erlang C", () => {
-  // Tables of Erlang C: servers, load in erlangs, probability of waiting.
+  // Erlang C tables: servers, load in erlangs, probability of waiting.
   it.each([
     [1, 0.5, 0.5],
     [2, 1, 1 / 3],
@@ -60,7 +60,6 @@ describe("the share that is served when those leave that wait too long", () => {
   });
 });
 
-/** 60,000 requests of work 1, first come first served, which leave after their patience. */
 function simulated(servers: number, rate: number, patience: number): number {
   const draw = seeded(servers * 100 + rate);
   const free = Array.from({ length: servers }, () => 0);

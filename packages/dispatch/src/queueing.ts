@@ -1,15 +1,14 @@
-// Shares of requests in time by queueing formulas, for Poisson arrivals and exponential work (M/M/k).
+// Shares of requests in time in M/M/k queues (Poisson arrivals, exponential work).
 import { erlangC } from "@isochrone/primitives/algorithms";
 
-/** A difference of rates that is none. */
 const BALANCED = 1e-9;
 
 /**
- * Share of requests that wait for less than their slack, when all wait until they are served.
- * @param servers requests that are served at once
+ * Share of requests that wait less than their slack, if all wait until served.
+ * @param servers concurrent requests
  * @param perSecond arrivals
- * @param workSeconds mean time of a request without waiting
- * @param slackSeconds how long a request may wait
+ * @param workSeconds mean service time without waiting
+ * @param slackSeconds acceptable wait
  */
 export function shareInTime(
   servers: number,
@@ -24,8 +23,8 @@ export function shareInTime(
 }
 
 /**
- * Share of requests that are served, when those that would wait longer than their slack leave at its end
- * (Baccelli and Hebuterne 1981). It has a value above saturation too, and each server adds to it.
+ * Share of requests served, if those that would wait longer than their slack leave at its end (Baccelli and
+ * Hebuterne 1981). Also defined above saturation, and increasing in servers.
  */
 export function shareServed(
   servers: number,
@@ -36,7 +35,7 @@ export function shareServed(
   if (servers <= 0) return 0;
   const load = perSecond * workSeconds;
   if (load <= 0) return 1;
-  // Probabilities relative to that of all servers but one being busy.
+  // Probabilities relative to the state with all servers but one busy.
   let term = 1;
   let notWaiting = 0;
   for (let busy = servers - 1; busy >= 0; busy--) {
@@ -45,7 +44,6 @@ export function shareServed(
   }
   const drain = (servers - load) / workSeconds;
   const left = Math.exp(-drain * slackSeconds);
-  // Far above saturation: as much is served as can be.
   if (left === Number.POSITIVE_INFINITY) return servers / load;
   const within = perSecond * (Math.abs(drain) < BALANCED ? slackSeconds : (1 - left) / drain);
   const beyond = (perSecond * left * workSeconds) / servers;

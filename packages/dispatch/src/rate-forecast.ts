@@ -1,19 +1,18 @@
-// The forecast of a rate: m += 0.4 (r - m); d = 0.6 d + 0.4 |r - m|; it is m + d.
+// Rate forecast m + d, with m += 0.4 (r - m) and d = 0.6 d + 0.4 |r - m|.
 
-/** What is kept of a rate. */
 export interface KnownRate {
   readonly mean: number;
-  /** How far it scatters around the mean. */
+  /** Mean absolute deviation. */
   readonly deviation: number;
 }
 
 const SMOOTHING = 0.4;
 
 /**
- * What is known after another look.
- * @param before null at the first look, of which the deviation is that of counted requests
- * @param perSecond mean of the time since the last look
- * @param seconds for how long requests were counted
+ * Updates the estimate.
+ * @param before null at first, when the deviation is that of counts
+ * @param perSecond mean since the last update
+ * @param seconds length of the count
  */
 export function rateAfter(before: KnownRate | null, perSecond: number, seconds: number): KnownRate {
   if (before === null) return { mean: perSecond, deviation: Math.sqrt(perSecond / seconds) };
@@ -24,7 +23,6 @@ export function rateAfter(before: KnownRate | null, perSecond: number, seconds: 
   };
 }
 
-/** Requests per second that are expected. */
 export function expectedRate({ mean, deviation }: KnownRate): number {
   return mean + deviation;
 }

@@ -1,7 +1,5 @@
-// What trainings do with the decisions that they learn from.
 import type { Draw } from "@isochrone/primitives";
 
-/** Advantages with a mean of 0 and a variance of 1. */
 export function normalize(steps: readonly { advantage: number }[]): void {
   const mean = steps.reduce((sum, { advantage }) => sum + advantage, 0) / steps.length;
   const variance = steps.reduce((sum, { advantage }) => sum + (advantage - mean) ** 2, 0) / steps.length;
@@ -17,7 +15,6 @@ export function shuffled<Step>(steps: readonly Step[], draw: Draw): Step[] {
   return order;
 }
 
-/** Rows one after the other. */
 export function matrix(rows: readonly Float32Array[]): Float32Array {
   const values = new Float32Array(rows.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

@@ -125,7 +125,7 @@ describe("weights", () => {
 
 describe("the capacity of an endpoint", () => {
   it("grows faster than its slots, and is in proportion to speed", () => {
-    // One slot is in time at no useful load, so it counts as 30 % used.
+    // One slot meets the target at no useful load, so the minimum of 30 % applies.
     expect(capacityPerSecond(1, 0.1)).toBeCloseTo(3, 9);
     expect(capacityPerSecond(8, 0.1) / 8).toBeGreaterThan(capacityPerSecond(2, 0.1) / 2);
     expect(capacityPerSecond(4, 0.05)).toBeCloseTo(2 * capacityPerSecond(4, 0.1), 6);

@@ -1,64 +1,48 @@
-// Weights of a service's targets for each calling site: near ones first, others when those are full, the
-// cloud last. They are worked out from rates alone and need no knowledge of the moment.
+// Weights of a service's targets per calling site: nearest first, others when those are full, the cloud last.
+// Computed from rates alone.
 import { median } from "@isochrone/primitives";
 import { DispatchError } from "./errors.ts";
 import { shareInTime } from "./queueing.ts";
 
-/** What serves a service at one place: in Kubernetes the ready endpoints of a zone. */
 interface WeightTarget {
   readonly site: string;
-  /** Requests per second that it serves without long waits; see `capacityPerSecond`. */
   readonly capacityPerSecond: number;
 }
 
 export interface WeightsInput {
-  /** Requests per second by calling site; a site without requests gets weights too. */
+  /** Requests/s by calling site; a site without requests also gets weights. */
   readonly demand: ReadonlyMap<string, number>;
   readonly targets: readonly WeightTarget[];
-  /** Requests per second that a calling site may send to the cloud. @default none */
+  /** Requests/s that a calling site may send to the cloud. @default none */
   readonly cloud?: ReadonlyMap<string, number>;
-  /** Round trip between two sites; null where it is unknown. @default all unknown */
+  /** Null if unknown. @default all unknown */
   readonly rttSeconds?: (from: string, to: string) => number | null;
 }
 
-/** Where the requests of one calling site should go. */
 export interface SiteWeights {
   readonly site: string;
-  /**
-   * Part of the requests for each target, in the order of the targets. With `cloud` they add up to 1; all
-   * are 0 where nothing has capacity.
-   */
+  /** Share of requests by target. Sums up to 1 with `cloud`; all 0 without any capacity. */
   readonly shares: readonly number[];
   readonly cloud: number;
-  /** Part of the requests that stays in the site. */
   readonly local: number;
-  /** Requests per second above all capacity; they are in the shares, in proportion to capacity. */
+  /** Requests/s above total capacity; they are distributed in proportion to capacity. */
   readonly abovePerSecond: number;
 }
 
 interface Weights {
-  /** In the order of the demand. */
   readonly sites: readonly SiteWeights[];
-  /** Requests per second that each target could take besides; in the order of the targets. */
   readonly headroomPerSecond: readonly number[];
 }
 
-/** Highest load of an endpoint at which so many requests are in time. */
 const IN_TIME = 0.93;
-/** How long a request may wait, in times of its work. */
 const SLACK = 1.3;
-/** An endpoint that serves one request at a time is never in time at this rate, yet it isn't useless. */
+/** Utilization of an endpoint that serves one request at a time and so never meets the target. */
 const LEAST_UTILIZATION = 0.3;
 const CAPACITY_STEPS = 30;
-/** Sites whose round trip is at most so many times that of the nearest one are equally near. */
 const EQUALLY_NEAR = 1.5;
 const NOTHING = 1e-9;
 
-/**
- * Requests per second that an endpoint serves with 93 % of them in time.
- * @param slots requests that it serves at once
- * @param workSeconds mean time of a request without waiting
- */
+/** Requests/s of an endpoint with `slots` concurrent requests at which 93 % are in time. */
 export function capacityPerSecond(slots: number, workSeconds: number): number {
   if (!(slots >= 0 && slots < Number.POSITIVE_INFINITY))
     throw new DispatchError("invalid_capacity", "slots of an endpoint", "must be a number from 0", slots);
@@ -76,8 +60,8 @@ export function capacityPerSecond(slots: number, workSeconds: number): number {
 }
 
 /**
- * Fills each calling site's own targets first, then the nearest other ones in proportion to what is left of
- * them, then the cloud. Sites share what is left in proportion to what they need.
+ * Fills each site's own targets, then the nearest others in proportion to their remaining capacity, then the
+ * cloud. Sites share capacity in proportion to their needs.
  */
 export function weightsOf(input: WeightsInput): Weights {
   check(input);
@@ -102,7 +86,6 @@ interface Caller {
   readonly site: string;
   need: number;
   readonly flows: Float64Array;
-  /** Of the targets; 0 is the own site. */
   readonly distances: readonly number[];
 }
 
@@ -121,7 +104,7 @@ function check({ demand, targets, cloud }: WeightsInput): void {
       );
 }
 
-/** Unknown round trips count as the median of the known ones. */
+/** Unknown round trips count as the median of known ones. */
 function distancesFrom(site: string, { targets, rttSeconds }: WeightsInput): number[] {
   const rtts = targets.map((target) =>
     target.site === site ? 0 : (rttSeconds?.(site, target.site) ?? null),
@@ -134,7 +117,6 @@ function distancesFrom(site: string, { targets, rttSeconds }: WeightsInput): num
   });
 }
 
-/** Marks the nearest targets that have something left, and those that are about as near. */
 function nearest(distances: readonly number[], left: Float64Array): boolean[] {
   let least = Number.POSITIVE_INFINITY;
   for (const [at, distance] of distances.entries())
@@ -143,8 +125,8 @@ function nearest(distances: readonly number[], left: Float64Array): boolean[] {
 }
 
 /**
- * Rounds in which each caller spreads its need over the marked targets in proportion to what is left. A round
- * meets all needs or fills at least one target, so there are at most as many rounds as targets, and one more.
+ * Each caller spreads its need over marked targets in proportion to remaining capacity, round by round. A
+ * round meets all needs or fills a target, so there are at most targets + 1 rounds.
  */
 function fill(callers: readonly Caller[], left: Float64Array, mark: (caller: Caller) => boolean[]): void {
   for (let round = 0; round <= left.length; round++) {
@@ -168,7 +150,6 @@ function spread(need: number, left: Float64Array, marked: readonly boolean[]): F
   return inProportion(need <= NOTHING ? 0 : need, open);
 }
 
-/** Nothing where there is nothing to be in proportion to. */
 function inProportion(amount: number, parts: Float64Array): Float64Array {
   const total = parts.reduce((sum, part) => sum + part, 0);
   return parts.map((part) => (total <= NOTHING ? 0 : (amount * part) / total));
@@ -184,7 +165,6 @@ function finished(
   const capacities = Float64Array.from(targets, (target) => target.capacityPerSecond);
   const more = inProportion(above, capacities);
   const all = flows.map((flow, at) => flow + more[at]!);
-  // A site that sends nothing yet should begin at its own targets, else at the nearest ones.
   const isNear = nearest(distances, capacities);
   const amounts =
     demand > NOTHING ? all : capacities.map((capacity, at) => (isNear[at] === true ? capacity : 0));

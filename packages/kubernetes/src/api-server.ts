@@ -1,5 +1,4 @@
-// `@isochrone/kubernetes/api-server`: the store of a real API server. The client library is loaded only when
-// a kubeconfig is read.
+// Loads the client library only for a kubeconfig.
 export { createApiServerStore } from "./adapters/api-server/create-store.ts";
 export type { Credentials } from "./adapters/api-server/credentials.ts";
 export { InClusterCredentials } from "./adapters/api-server/in-cluster.ts";

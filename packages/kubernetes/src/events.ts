@@ -7,101 +7,84 @@ import { microTime } from "./leases/lease-record.ts";
 import { KINDS } from "./kinds.ts";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "./store/port.ts";
 
-/** How an event recorder is built. */
 export interface EventRecorderOptions {
   readonly store: Pick<ClusterStore, "create" | "patch">;
-  /**
-   * Which part of Isochrone speaks, as "scheduler-plugin"; becomes reportingController
-   * `isochrone.dev/<component>`.
-   */
+  /** Reporter such as "scheduler-plugin": reportingController is `isochrone.dev/<component>`. */
   readonly component: string;
-  /** Which replica of it speaks, as the pod's name. @default component */
+  /** Replica, such as the pod's name. @default component */
   readonly instance?: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Hears of every event that is not written: for a metric. */
   readonly onDrop?: (reason: EventDropReason) => void;
 }
 
-/** What happened to an object, in the terms of events.k8s.io/v1. */
 export interface ReportedEvent {
   readonly type: "Normal" | "Warning";
-  /** Why, in one CamelCase word that never varies: it is what people filter by. */
+  /** Reason as a constant CamelCase word; users filter by it. */
   readonly reason: string;
-  /** What was done or tried, in one CamelCase word. */
   readonly action: string;
-  /** For people; cut at 1024 bytes. */
+  /** Text for humans; cut at 1024 bytes. */
   readonly note: string;
-  /** Another object that it is about. */
   readonly related?: EventSubject;
 }
 
-/** The object, or a reference to it. */
 type EventSubject = KubernetesObject | ObjectRef;
 
 /**
- * `overflow`: too many at once; `expired`: the API server was away too long; `refused`: it does not take this
- * one; `stopped`: the process ended first.
+ * `overflow`: too many pending. `expired`: the API server was away too long. `refused`: rejected by it.
+ * `stopped`: the process ended.
  */
 export type EventDropReason = "overflow" | "expired" | "refused" | "stopped";
 
 interface EventCounts {
-  /** Calls of `event`. */
   readonly reported: number;
-  /** Event objects created or updated. */
   readonly writes: number;
-  /** Calls whose event was not written, nor counted in the series of another one. */
+  /** Reports neither written nor counted in a series. */
   readonly dropped: number;
 }
 
-/** Writes Events in the background. */
 export interface EventRecorder {
-  /** Notes the event and returns at once. Never throws. */
+  /** Returns at once. Never throws. */
   event(regarding: EventSubject, event: ReportedEvent): void;
   counts(): EventCounts;
-  /** Writes what is still pending if that is quickly done; later events are dropped. */
+  /** Writes pending events for a short time. Drops events reported later. */
   stop(): Promise<void>;
 }
 
-/** Equal events that come again within this time are one series. */
+/** Equal events within this time form a series. */
 const SERIES_ENDS_MS = 6 * 60_000;
-/** A series is written at its first repeat, then this often at most. */
 const SERIES_REFRESH_MS = 60_000;
-/** Events of one object that differ in the note alone; more are merged into one series. */
+/** Maximum events of an object that differ only in the note; more become one series. */
 const MAX_SIMILAR = 10;
-/** Series that are kept; each takes about 2 KB. */
+/** Maximum number of series, about 2 KB each. */
 const MAX_SERIES = 2_000;
-/** Nobody learns from an event that comes later than this. */
 const MAX_PENDING_MS = 10 * 60_000;
 const LOOK_INTERVAL_MS = 5_000;
-/** At most 20 writes a second. */
+/** Interval of writes: at most 20 per second. */
 const WRITE_INTERVAL_MS = 50;
 const WRITE_DEADLINE_MS = 10_000;
 const STOP_DEADLINE_MS = 2_000;
 const MAX_NOTE_BYTES = 1_024;
-/** Leaves room in an object name of 253 characters for what makes it unique. */
+/** Maximum length of the name's start; leaves room for a unique suffix in 253 characters. */
 const MAX_NAME_START = 220;
 
-/** Events that are equal but for their time. */
 interface Series {
-  /** What makes events similar to these: all but the note. */
   readonly kind: string;
   event: KubernetesObject;
-  /** Times reported since the Event object was, or is to be, created. */
+  /** Reports since the Event object was, or will be, created. */
   count: number;
-  /** Of these, how many the API server knows of; 0: there is no Event object yet. */
+  /** Reports known to the API server; 0: no Event object yet. */
   written: number;
   lastObservedTime: string;
-  /** This and the following on the monotonic clock. */
+  /** On the monotonic clock, as are the following times. */
   lastSeenMs: number;
   pendingSinceMs: number;
-  /** No write before. */
   dueMs: number;
 }
 
 /**
- * Events (events.k8s.io/v1) about objects of the cluster. Repeats become a series, a flood of similar ones is
- * merged into one; what the API server does not take is counted and logged once an hour, never thrown.
+ * Writes Events (events.k8s.io/v1) in the background. Rejected ones are counted and logged once an hour,
+ * never thrown.
  */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   return new BackgroundRecorder(options);
@@ -109,9 +92,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
 class BackgroundRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
-  /** By what makes events equal, those that were tried last at the end. */
+  /** Series by equality key, in order of the last attempt. */
   readonly #series = new Map<string, Series>();
-  /** How many series there are of a kind. */
   readonly #similar = new Map<string, number>();
   readonly #loop: Periodic;
   #stopped = false;
@@ -140,7 +122,7 @@ class BackgroundRecorder implements EventRecorder {
       if (this.#stopped) this.#drop("stopped", 1);
       else this.#take(regarding, event);
     } catch (error) {
-      // A malformed object must not stop who only wanted to tell of it.
+      // A malformed object must not break its reporter.
       this.#drop("refused", 1, error);
     }
   }
@@ -193,7 +175,7 @@ class BackgroundRecorder implements EventRecorder {
     if (series.dueMs <= nowMs) this.#loop.trigger();
   }
 
-  /** Oldest first; stops at the first fault of the way, which the others would meet too. */
+  /** Writes due series, oldest first. Stops at the first connection error. */
   async #writeDue(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     this.#forgetOld();
@@ -206,11 +188,11 @@ class BackgroundRecorder implements EventRecorder {
     }
   }
 
-  /** False: the API server can't be reached at this time. */
+  /** Returns false if the API server is unreachable. */
   async #write(key: string, series: Series): Promise<boolean> {
     const { clock } = this.#options;
     const { count } = series;
-    // To the end: one that fails again and again must not keep the others back.
+    // Moved to the end, so that a failing series doesn't block others.
     this.#series.delete(key);
     this.#series.set(key, series);
     try {
@@ -218,7 +200,7 @@ class BackgroundRecorder implements EventRecorder {
       this.#writes += 1;
       series.written = count;
       series.pendingSinceMs = clock.monotonic();
-      // The first repeat is news, further ones a number.
+      // The first repeat is news; later ones only change a number.
       series.dueMs = clock.monotonic() + (count === 1 ? 0 : SERIES_REFRESH_MS);
       return true;
     } catch (error) {
@@ -236,20 +218,20 @@ class BackgroundRecorder implements EventRecorder {
     try {
       await store.create({ ...event, ...series });
     } catch (error) {
-      // A creation whose answer got lost: the name has the time in it, so that it is ours.
+      // Our own creation, whose answer was lost: the name contains the time.
       if (!isStoreError(error, "already_exists")) throw error;
     }
   }
 
   #failed(key: string, series: Series, error: unknown): boolean {
     if (isStoreError(error, "not_found") && series.written > 0) {
-      // The API server keeps Events for an hour: the series begins again.
+      // The API server keeps Events for an hour: start a new one.
       series.count -= series.written;
       series.written = 0;
       series.event = this.#renamed(series.event);
       return true;
     }
-    // Who isn't the leader may be it again before the event is too old.
+    // A replica may lead again before the event expires.
     if (error instanceof StoreError && !error.retryable && error.code !== "fenced") {
       this.#forget(key, series);
       this.#drop("refused", series.count - series.written, error);
@@ -261,7 +243,6 @@ class BackgroundRecorder implements EventRecorder {
 
   #renamed(event: KubernetesObject): KubernetesObject {
     const { metadata } = event;
-    // Without the time that ends it.
     const start = metadata.name.slice(0, metadata.name.lastIndexOf("."));
     return { ...event, metadata: { ...metadata, name: this.#nameFrom(start) }, eventTime: this.#time() };
   }
@@ -281,7 +262,7 @@ class BackgroundRecorder implements EventRecorder {
     }
   }
 
-  /** Makes room for an event that is new: false when all that is kept still waits to be written. */
+  /** Drops a written series to make room. Returns false if all are still pending. */
   #forgetWritten(): boolean {
     for (const [key, series] of this.#series) {
       if (series.count > series.written) continue;
@@ -315,7 +296,7 @@ class BackgroundRecorder implements EventRecorder {
     const { type, reason, action, note, related } = event;
     return {
       ...KINDS.event,
-      // Events of cluster-scoped objects are kept in "default", by the API server's rule.
+      // The API server keeps Events of cluster-scoped objects in "default".
       metadata: { namespace: subject.namespace ?? "default", name: this.#nameFrom(subject.name) },
       eventTime,
       reportingController: this.#controller(),
@@ -337,7 +318,7 @@ class BackgroundRecorder implements EventRecorder {
     return microTime(this.#options.clock.now(), ++this.#stamps);
   }
 
-  /** As client-go names Events: the object, then the time in hexadecimal. */
+  /** Event name as in client-go: the object's name and the time in hexadecimal. */
   #nameFrom(name: string): string {
     const start = name.slice(0, MAX_NAME_START).replace(/[-.]+$/u, "");
     const micros = BigInt(Math.trunc(this.#options.clock.now())) * 1_000n + BigInt(++this.#stamps % 1_000);
@@ -367,7 +348,7 @@ function isObject(subject: EventSubject): subject is KubernetesObject {
   return "metadata" in subject;
 }
 
-/** All that similar events have in common. The version of the object does not tell events apart. */
+/** Similarity key of an event. Ignores the object's version. */
 function kindOf(regarding: EventSubject, { type, reason, action, related }: ReportedEvent): string {
   const identities = [regarding, related].map((subject) => {
     if (subject === undefined) return null;
@@ -377,7 +358,7 @@ function kindOf(regarding: EventSubject, { type, reason, action, related }: Repo
   return JSON.stringify([type, reason, action, ...identities]);
 }
 
-/** At most `limit` bytes of UTF-8, no character cut in two. */
+/** Cuts to `limit` bytes of UTF-8 without splitting a character. */
 function cutBytes(text: string, limit: number): string {
   if (Buffer.byteLength(text) <= limit) return text;
   const dots = "...";

@@ -19,8 +19,8 @@ export {
   CHANNELS_ANNOTATION,
   formatChannels,
   GENERATED_ANNOTATION,
+  isGeneratedAppGroup,
   MAX_CHANNELS_CHARACTERS,
-  parseChannels,
 } from "./store/channels-annotation.ts";
 export type { AnnotatedChannel } from "./store/channels-annotation.ts";
 export {
@@ -157,11 +157,5 @@ export { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from "./sto
 export { nodeView, podView, templateLabels } from "./store/views.ts";
 export type { PodView } from "./store/views.ts";
 export { fencedStore, leaderStore } from "./leases/write-fence.ts";
-export {
-  ALIAS_ANNOTATIONS,
-  ALIAS_LABELS,
-  meshNames,
-  podAliases,
-  templateAliases,
-} from "./store/workload-aliases.ts";
+export { ALIAS_ANNOTATIONS, ALIAS_LABELS, meshNames } from "./store/workload-aliases.ts";
 export { STREAM_TASK_LABEL, streamWorkloadName, WORKLOAD_LABELS, workloadOf } from "./store/workloads.ts";

@@ -1,4 +1,3 @@
-// What a service's main.ts opens, by the settings of the section `kubernetes`.
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 
@@ -15,37 +14,27 @@ interface StoreSurroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Of the process: says whether it runs in a pod. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** As in `isochrone-<service>`: who asks and who writes. */
+  /** Service as in `isochrone-<service>`; names the client and the field manager. */
   readonly service: string;
-  /** Gets the metrics of this store. */
   readonly registry?: Registry;
 }
 
 export interface OpenedStore {
   readonly store: ApiServerClusterStore;
-  /** The same cluster for what is asked rarely and must not wait: Leases, and reviews of who may ask. */
+  /** A lane for rare urgent requests: Leases and access reviews. */
   readonly urgent: ClusterStore;
-  /** Where Isochrone keeps its own objects. */
   readonly namespace: string;
-  /** What has been asked of the API server, by informers too. */
+  /** Counts of API server requests, including those of informers. */
   readonly counts: StoreCounts;
-  /**
-   * Closes the store's connections; of all that use it, it comes first in the order of starting, and so is
-   * closed last.
-   */
+  /** Closes connections. Start it first, so that it stops last. */
   readonly part: Part;
 }
 
-/** Whoever waits for an answer of these gives up sooner than for a list. */
 const URGENT = { qps: null, requestTimeoutMs: 5_000 };
 export const DEFAULT_NAMESPACE = "isochrone";
 
-/**
- * The store of the cluster that the settings or the pod name; null where there is neither. Needs no API
- * server to be there.
- */
+/** Opens the configured store without contacting it. Null: no cluster is configured. */
 export async function openStore(
   settings: KubernetesSettings,
   { clock, random, logger, env, service, registry }: StoreSurroundings,

@@ -2,7 +2,6 @@ import { ScrapedMetrics } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import type { StoreCounts } from "./adapters/api-server/store-counts.ts";
 
-/** Shows on a registry what a service has asked of its API server. */
 export function createStoreMetrics(registry: Registry, counts: StoreCounts): void {
   const scraped = new ScrapedMetrics(registry);
   scraped.counters(

@@ -1,4 +1,3 @@
-// What speaks to a running lab, without the lab: a command that asks one question starts no emulator.
 export { LabClient, LabClientError } from "./lab-client.ts";
 export { listLabs, readControlToken } from "./control-token.ts";
 export type { RunningLab } from "./control-token.ts";

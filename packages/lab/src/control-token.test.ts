@@ -2,7 +2,13 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { listLabs, newControlToken, readControlToken, storeControlToken } from "./control-token.ts";
+import {
+  listLabs,
+  newControlToken,
+  readControlToken,
+  storeControlToken,
+  storePage,
+} from "./control-token.ts";
 
 let home: string;
 let runtime: string;
@@ -82,6 +88,9 @@ test("labs are listed with the addresses of their pages, those of older releases
     first,
     { page: "http://127.0.0.1:9000", lab: "http://127.0.0.1:9002" },
   ]);
+  const without = await storePage("http://127.0.0.1:9100", env);
+  expect((await listLabs(env)).at(-1)).toEqual({ page: "http://127.0.0.1:9100", lab: null });
+  await without.remove();
   await later.remove();
   expect(await listLabs(env)).toEqual([first]);
   expect(await listLabs({ HOME: join(home, "nowhere") })).toEqual([]);

@@ -1,5 +1,5 @@
-// Who may change the emulated network: programs of the user that started it. They find the token, and the
-// address of the page, in a file that only this user can read.
+// Access to the emulated network for programs of the user that started it: token and page address are in a
+// file that only this user can read.
 import { CodedError, isLoopback } from "@isochrone/runtime/basics";
 import { reasonOf } from "@isochrone/primitives";
 import { randomBytes } from "node:crypto";
@@ -11,30 +11,26 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const TOKEN_BYTES = 32;
 
-/** A new token for the controls of one lab. */
 export function newControlToken(): string {
   return randomBytes(TOKEN_BYTES).toString("base64url");
 }
 
-/** A token in its file. */
 interface StoredToken {
   readonly file: string;
-  /** Only while the file holds this token: a later lab may have the port by now. */
+  /** Only if the file still holds this token: a later lab may use the port. */
   remove(): Promise<void>;
 }
 
-/** An embedded cluster of this user, as its file says; it may have ended without removing the file. */
 export interface RunningLab {
-  /** Address of the graph API and the page. */
   readonly page: string;
-  /** Address of the emulator's controls. */
-  readonly lab: string;
+  /** Address of the emulator's controls; null if it has none. */
+  readonly lab: string | null;
 }
 
 /**
- * Writes the token of the lab whose controls listen on that port to the user's runtime folder, else to the
- * state folder. Throws CodedError `token_not_stored` where neither can be written.
- * @param page address of the page that belongs to the lab; null if there is none
+ * Writes the token to the user's runtime folder, else to the state folder. Throws CodedError
+ * `token_not_stored` if neither is writable.
+ * @param page URL of the lab's page; null without one
  */
 export async function storeControlToken(
   port: number,
@@ -42,12 +38,24 @@ export async function storeControlToken(
   env: Env,
   page: string | null = null,
 ): Promise<StoredToken> {
+  return store(fileName(port), token, env, page);
+}
+
+/**
+ * Writes the address of an embedded cluster whose emulator has no controls, so that commands of this user
+ * find it. Throws CodedError `token_not_stored` where no folder can be written.
+ */
+export async function storePage(page: string, env: Env): Promise<StoredToken> {
+  return store(`page-${portOf(page)}.demo`, newControlToken(), env, page);
+}
+
+async function store(name: string, token: string, env: Env, page: string | null): Promise<StoredToken> {
   const failures: string[] = [];
   for (const folder of foldersOf(env)) {
-    const file = join(folder, fileName(port));
+    const file = join(folder, name);
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      // What a lab before left there may be readable for others.
+      // An earlier lab's file may be readable for others.
       await rm(file, { force: true });
       await writeFile(file, `${token}\n${page === null ? "" : `${page}\n`}`, { mode: 0o600, flag: "wx" });
       return {
@@ -66,10 +74,7 @@ export async function storeControlToken(
   );
 }
 
-/**
- * The token for the controls at an address; null where this user has none, and for addresses of other
- * machines.
- */
+/** Null if this user has no token for that address, or for addresses of other machines. */
 export async function readControlToken(url: string, env: Env): Promise<string | null> {
   const { hostname, port, protocol } = new URL(url);
   if (!isLoopback(hostname.replaceAll(/^\[|\]$/g, ""))) return null;
@@ -81,18 +86,18 @@ export async function readControlToken(url: string, env: Env): Promise<string | 
   return null;
 }
 
-/** Lists the embedded clusters whose files this user has, by port. */
 export async function listLabs(env: Env): Promise<RunningLab[]> {
-  const found = new Map<number, RunningLab>();
+  const found = new Map<string, RunningLab>();
   for (const folder of foldersOf(env))
     for (const name of await readdir(folder).catch(() => [])) {
-      const port = Number(/^lab-(\d{1,5})\.token$/.exec(name)?.[1]);
-      const isNew = !Number.isNaN(port) && !found.has(port);
-      const [, page] = isNew ? await linesOf(join(folder, name)) : [];
+      const match = /^(?:lab-(\d{1,5})\.token|page-\d{1,5}\.demo)$/.exec(name);
+      if (match === null || found.has(name)) continue;
+      const [, port] = match;
+      const [, page] = await linesOf(join(folder, name));
       if (page !== undefined && URL.canParse(page))
-        found.set(port, { page, lab: `http://127.0.0.1:${port}` });
+        found.set(name, { page, lab: port === undefined ? null : `http://127.0.0.1:${port}` });
     }
-  return [...found].sort(([a], [b]) => a - b).map(([, lab]) => lab);
+  return [...found.values()].sort((a, b) => portOf(a.page) - portOf(b.page));
 }
 
 function foldersOf(env: Env): string[] {
@@ -103,11 +108,14 @@ function foldersOf(env: Env): string[] {
     .map((folder) => join(folder!, "isochrone"));
 }
 
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
+
 function fileName(port: number): string {
   return `lab-${port}.token`;
 }
 
-/** The token, then the address of the page; empty if the file can't be read. */
 async function linesOf(file: string): Promise<string[]> {
   try {
     return (await readFile(file, "utf8")).trim().split("\n");

@@ -180,7 +180,6 @@ test.each([
   });
   expect(network.link("a", "b")).toEqual(before);
   expect((await fetch(`${base}/lab/v1/matrix`)).status).toBe(200);
-  // But for objects, in which may be what only their owner should see.
   expect((await fetch(`${base}/lab/v1/objects`, { headers })).status).toBe(401);
 });
 

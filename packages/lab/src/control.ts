@@ -16,66 +16,54 @@ import type { EmulatedNetwork } from "./network/emulated-network.ts";
 import type { PairRecord } from "./network/record.ts";
 import type { LabTimeline } from "./timeline.ts";
 
-/** What the emulator did to the packets of the time asked for. */
 export interface RecordAnswer {
   readonly lastMs: number;
   readonly pairs: readonly PairRecord[];
 }
 
-/** What the control API asks of the embedded cluster; the answers must be JSON-able. */
+/** Queries of the control API to the embedded cluster; answers must be JSON-able. */
 export interface ClusterReport {
   receiverCounts(): unknown;
   endToEnd(): unknown;
-  /** Ids of the processes that stand for relay and pods. */
   processes(): unknown;
-  /** A node dies; absent where the nodes aren't the lab's. Resolves when its pods have ended. */
+  /** Kills a node; absent if the nodes aren't the lab's. Resolves when its pods have ended. */
   killNode?(node: string): Promise<void>;
-  /** The objects of a cluster that has no API server, as a Kubernetes List; absent where it has one. */
+  /** Objects of a cluster without an API server, as a Kubernetes List; else absent. */
   objects?(): Promise<object>;
-  /** A call of such a cluster's store; absent where it has an API server. */
+  /** Calls the store of such a cluster; else absent. */
   store?(call: StoreCall): Promise<StoreAnswer>;
 }
 
-/** For commands that move pods, which ask an API server in a real cluster. */
+/** For commands that move pods, which use the API server in a real cluster. */
 export interface StoreCall {
   readonly method: string;
   readonly args: readonly unknown[];
 }
 
-/** The value, or the code and the message of a StoreError. */
 export type StoreAnswer<T = unknown> =
   | { readonly value: T }
   | { readonly error: { readonly code: StoreError["code"]; readonly message: string } };
 
-/** A page of metrics of one of the services that the embedded cluster is made of. */
 export interface MetricsPage {
-  /** As a scrape configuration calls its targets. */
   readonly job: string;
-  /** One of several of a job: mostly a node. */
   readonly instance: string;
   readonly registry: { metrics(): Promise<string> };
 }
 
 interface LabControlOptions {
   readonly network: Pick<EmulatedNetwork, "matrix" | "setLink" | "link" | "record">;
-  /** Without it, the cluster's paths answer 404. */
   readonly cluster?: ClusterReport;
-  /** What changes of links are noted in; without it, its path answers 404. */
+  /** Records changes of links; absent: its path answers 404. */
   readonly timeline?: LabTimeline;
-  /** Of the services that listen nowhere themselves; read when they are asked for. @default none */
+  /** Metrics pages of services without their own listener; read per request. @default none */
   readonly pages?: readonly MetricsPage[];
-  /**
-   * Asked of whoever would change something, or read objects. The command reads it from a file; a page may
-   * get it from whoever serves the page.
-   */
+  /** Required for changes and for reading objects. Commands read it from a file. */
   readonly token: string;
-  /** Names that the controls answer to beside loopback ones. @default none */
   readonly allowedHosts?: AllowedHosts;
   readonly logger: Logger;
   readonly registry: HttpAppOptions["registry"];
 }
 
-/** The control API of the lab, not listening yet. */
 export interface LabControl {
   readonly app: HttpApp;
   /** Listens on 127.0.0.1. @param port 0 lets the system choose */
@@ -97,10 +85,7 @@ const CALL = {
   properties: { method: { type: "string", maxLength: 32 }, args: { type: "array", maxItems: 4 } },
 };
 const NODE = { type: "object", properties: { node: { type: "string", maxLength: 253 } } };
-/**
- * Commands of a person for the network under a running cluster. It is not part of what Isochrone measures
- * with.
- */
+/** Control of the network under a running cluster. Isochrone doesn't measure with it. */
 export async function createLabControl(options: LabControlOptions): Promise<LabControl> {
   const { network, cluster, timeline, pages = [], token, allowedHosts, logger, registry } = options;
   const app = await createHttpApp({
@@ -157,7 +142,6 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
     },
   );
 
-  // What Prometheus' http_sd_configs takes.
   app.get(TARGETS_PATH, (request) =>
     pages.map(({ job, instance }) => ({
       targets: [request.headers.host],
@@ -181,10 +165,7 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
   };
 }
 
-/**
- * What is only read says nothing that the emulated network doesn't show anyway; but objects may hold what
- * only their owner should see.
- */
+/** Reads reveal nothing beyond the emulated network, except objects, which may contain private data. */
 function changesNeed(token: string): RequestGate {
   const refusalOf = tokenCheck(token);
   return {

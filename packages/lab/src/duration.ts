@@ -3,7 +3,7 @@ import { NetworkError } from "./network/errors.ts";
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
 /**
- * A duration in ms from a text such as 500ms, 30s or 2m.
+ * Parses a duration such as 500ms, 30s or 2m into ms.
  * @throws NetworkError `invalid_argument` naming `subject`
  */
 export function parseDuration(subject: string, text: unknown): number {

@@ -12,7 +12,7 @@ export { defaultLinks } from "./network/default-links.ts";
 export { matrixOfZones } from "./network/zone-matrix.ts";
 export { NetworkError } from "./network/errors.ts";
 export { createLabControl } from "./control.ts";
-export { newControlToken, storeControlToken } from "./control-token.ts";
+export { newControlToken, storeControlToken, storePage } from "./control-token.ts";
 export type { MetricsPage, StoreAnswer, StoreCall } from "./control.ts";
 export { addLinkRoutes } from "./link-routes.ts";
 export type { LinkRoutesOptions } from "./link-routes.ts";

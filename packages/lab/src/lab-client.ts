@@ -6,9 +6,7 @@ import type { LinkAnswer } from "./link-routes.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";
 import type { LinkChange } from "./network/links.ts";
 
-/** The lab's control API answered with an error, or not at all. */
 export class LabClientError extends CodedError {
-  /** Null without an answer. */
   readonly status: number | null;
 
   constructor(code: string, message: string, status: number | null, cause?: unknown) {
@@ -19,31 +17,27 @@ export class LabClientError extends CodedError {
 }
 
 interface LabClientOptions {
-  /** @default 5000 */
   readonly timeoutMs?: number;
-  /** What changes, and reading objects, need. @default none */
+  /** Required for changes and for reading objects. @default none */
   readonly token?: string | null;
 }
 
-/** The control API of a running lab. */
 export class LabClient {
   readonly #url: string;
   readonly #timeoutMs: number;
   readonly #token: string | null;
 
-  /** @param url such as http://127.0.0.1:8090 */
   constructor(url: string, options: LabClientOptions = {}) {
     this.#url = url.replace(/\/+$/, "");
     this.#timeoutMs = options.timeoutMs ?? 5000;
     this.#token = options.token ?? null;
   }
 
-  /** The emulator's truth. */
   async matrix(): Promise<NetworkTruth> {
     return this.#ask("GET", "/lab/v1/matrix");
   }
 
-  /** Changes a link, both ways unless `oneWay`, and gives it as it is now. */
+  /** Changes both directions unless `oneWay`; returns the new state. */
   async setLink(
     a: string,
     b: string,
@@ -56,7 +50,7 @@ export class LabClient {
       .links;
   }
 
-  /** A node of the embedded cluster dies: its pods end, and nothing reaches it any more. */
+  /** Kills a node of the embedded cluster: its pods end and nothing reaches it. */
   async killNode(node: string): Promise<void> {
     await this.#ask("POST", `/lab/v1/nodes/${encodeURIComponent(node)}/kill`, {});
   }
@@ -66,27 +60,24 @@ export class LabClient {
     return this.#ask("GET", `/lab/v1/record?last=${lastMs}ms`);
   }
 
-  /** What separate counters at the receivers of the workflow saw; the cluster defines the form. */
+  /** Receivers' own counters; the cluster defines the format. */
   async receivers(): Promise<unknown> {
     return this.#ask("GET", "/lab/v1/receivers");
   }
 
-  /** End-to-end latency of the workflow; the cluster defines the form. */
+  /** End-to-end latency of the workflow; the cluster defines the format. */
   async workflow(): Promise<unknown> {
     return this.#ask("GET", "/lab/v1/workflow");
   }
 
-  /** The objects of the embedded cluster, a Kubernetes List. */
   async objects(): Promise<{ readonly items: readonly KubernetesObject[] }> {
     return this.#ask("GET", "/lab/v1/objects");
   }
 
-  /** Calls the store of the embedded cluster. */
   async store<T>(call: StoreCall): Promise<StoreAnswer<T>> {
     return this.#ask("POST", "/lab/v1/store", call);
   }
 
-  /** @typeParam T the form of the answer, as the lab's control API gives it */
   async #ask<T>(method: "GET" | "PUT" | "POST", path: string, body?: unknown): Promise<T> {
     let response: Response;
     try {

@@ -1,5 +1,4 @@
-// The part of the control API that a web page may have, too: links, and what became of the load. It can stand
-// on several servers.
+// Control API routes that a web page may use: links and the load timeline. May be added to several servers.
 import { HttpError, problem, sendProblem, type HttpApp, type Refusal } from "@isochrone/runtime/http";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { EmulatedNetwork } from "./network/emulated-network.ts";
@@ -7,36 +6,30 @@ import { NetworkError, type NetworkErrorCode } from "./network/errors.ts";
 import type { LinkChange, LinkSettings } from "./network/links.ts";
 import type { LabTimeline } from "./timeline.ts";
 
-/** A change of a link as the control API takes it; what is left out stays. */
 interface LinkRequest {
-  /** Round-trip time. */
   readonly delayMs?: number;
   readonly jitterMs?: number;
   readonly lossRatio?: number;
-  /** Of each way; null is unlimited. */
+  /** Per direction; null: unlimited. */
   readonly bandwidthBitsPerSecond?: number | null;
   readonly cut?: boolean;
   /** Only exchanges that the first node initiates. @default false */
   readonly oneWay?: boolean;
 }
 
-/** A link after a change. */
 export interface LinkAnswer {
   readonly source: string;
   readonly target: string;
   readonly link: LinkSettings;
 }
 
-/** A link as it is. */
 interface LinkState extends LinkAnswer {
-  /** As it was before somebody changed it. */
   readonly initial: LinkSettings;
 }
 
 export interface LinkRoutesOptions {
   readonly network: Pick<EmulatedNetwork, "setLink" | "link">;
   readonly token: string;
-  /** Without it changes are not remembered. */
   readonly timeline?: LabTimeline | undefined;
 }
 
@@ -65,11 +58,12 @@ interface LinkRoute {
   Params: { a: string; b: string };
 }
 
-/** Open to whoever may read; a change needs the token. Not in a server's own document. */
+/** Readable without a token; changes need it. Left out of the server's OpenAPI document. */
 const OF_LAB = { config: { isOpen: true } } as const;
 
 /**
- * Adds `GET` and `PUT /lab/v1/links/A/B` and `GET /lab/v1/timeline`. The token is asked for by the routes
+ * Adds `GET` and `PUT /lab/v1/links/A/B`, `GET /lab/v1/timeline`, and `GET /lab/v1/token`, which says whether
+ * a token is the right one. The token is asked for by the routes
  * themselves, whatever the server's gate is: no browser sends it unasked, as it would a cookie, so that no
  * foreign page can change a link by it.
  */
@@ -77,6 +71,15 @@ export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions)
   const { network, token, timeline } = options;
   await server.register(async (app) => {
     const refusalOf = tokenCheck(token);
+    const refuseWithoutToken = async (
+      request: { readonly headers: { readonly authorization?: string | undefined } },
+      reply: Parameters<typeof sendProblem>[0],
+    ): Promise<unknown> => {
+      const refusal = refusalOf(request.headers.authorization, "changing the emulated network");
+      if (refusal === null) return undefined;
+      const { status, code, detail, headers = {} } = refusal;
+      return sendProblem(reply.headers(headers), problem(status, { code, detail }));
+    };
     app.get<LinkRoute>(
       LINK_PATH,
       { ...OF_LAB, schema: { hide: true, params: NODE_PAIR } },
@@ -95,12 +98,7 @@ export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions)
         bodyLimit: BODY_LIMIT_BYTES,
         schema: { hide: true, body: LINK_REQUEST, params: NODE_PAIR },
         // Before the body is read.
-        onRequest: async (request, reply) => {
-          const refusal = refusalOf(request.headers.authorization, "changing the emulated network");
-          if (refusal === null) return undefined;
-          const { status, code, detail, headers = {} } = refusal;
-          return sendProblem(reply.headers(headers), problem(status, { code, detail }));
-        },
+        onRequest: refuseWithoutToken,
       },
       async (request) => {
         const { a, b } = request.params;
@@ -116,6 +114,8 @@ export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions)
         return { links };
       },
     );
+    const ofToken = { ...OF_LAB, schema: { hide: true }, onRequest: refuseWithoutToken };
+    app.get("/lab/v1/token", ofToken, () => ({ isRight: true }));
     app.get("/lab/v1/timeline", { ...OF_LAB, schema: { hide: true } }, () => {
       if (timeline !== undefined) return timeline.report();
       throw new HttpError(404, "no_cluster", "this lab runs a network without a cluster");
@@ -123,7 +123,6 @@ export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions)
   });
 }
 
-/** Says why a request goes no further; null: it has the token. */
 export function tokenCheck(
   token: string,
 ): (authorization: string | undefined, what: string) => Refusal | null {
@@ -158,7 +157,6 @@ const STATUS: Readonly<Record<NetworkErrorCode, number>> = {
   invalid_matrix: 400,
 };
 
-/** What the network refuses, as an answer. */
 export async function asHttp<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -29,7 +29,6 @@ test("a pod that is replaced elsewhere is one move, noted once the workload is w
   let pods: Pod[] = [pod("m1", "a"), pod("m2", "b"), pod("m2", "c")];
   const timeline = timelineOf(() => ({ pods: () => pods, endToEnd: () => Promise.resolve(LATENCY) }));
   await timeline.sample();
-  // The old pod still ends, and the new one has no node yet.
   pods = [pod("m1", "a", true), pod("m1", null), pod("m2", "b"), pod("m2", "c")];
   await timeline.sample();
   expect(timeline.report().marks).toEqual([]);

@@ -1,13 +1,11 @@
-// What users of the emulated cluster experienced over time, and what was done to it meanwhile: so that a
-// change can be seen beside its effect.
+// End-to-end latency of the embedded cluster over time with the changes made to it, to show cause and effect.
 import { periodic, type Clock, type Logger, type Service } from "@isochrone/runtime";
 import type { EndToEnd, LabPod } from "./cluster/index.ts";
 import type { EmulatedNetwork } from "./network/emulated-network.ts";
 import type { LinkSettings } from "./network/links.ts";
 
-/** End-to-end latency of the requests that the load generator planned in the seconds before. */
+/** Latency of requests that the load generator planned in the preceding seconds. */
 interface TimelinePoint {
-  /** RFC 3339 */
   readonly at: string;
   readonly requests: number;
   readonly errors: number;
@@ -15,7 +13,6 @@ interface TimelinePoint {
   readonly p95Ms: number | null;
 }
 
-/** Something that was done to the cluster. */
 type TimelineMark =
   | {
       readonly at: string;
@@ -35,24 +32,20 @@ type TimelineMark =
   | { readonly at: string; readonly kind: "down"; readonly reason: string }
   | { readonly at: string; readonly kind: "killed"; readonly node: string };
 
-/** The answer of the API. */
 export interface Timeline {
-  /** Each point is of the requests of so many seconds. */
   readonly spanSeconds: number;
   readonly points: readonly TimelinePoint[];
   readonly marks: readonly TimelineMark[];
 }
 
-/** What a time line is of. */
 export interface TimelineSource {
   endToEnd(options: { readonly lastMs: number }): Promise<EndToEnd>;
   pods(): readonly Pick<LabPod, "workload" | "node" | "deleting">[];
 }
 
 interface TimelineOptions {
-  /** Null: there is none yet. */
   readonly cluster: () => TimelineSource | null;
-  /** Its links as they are now are the initial ones. @default those before a change through the API are */
+  /** Its current links are the initial ones. @default the links before a change through the API */
   readonly network?: Pick<EmulatedNetwork, "nodes" | "link">;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -60,7 +53,7 @@ interface TimelineOptions {
 
 const STEP_MS = 2_000;
 const SPAN_MS = 10_000;
-/** A quarter of an hour. */
+/** 15 minutes. */
 const MAX_POINTS = 450;
 const MAX_MARKS = 500;
 
@@ -76,7 +69,7 @@ export class LabTimeline implements Service {
   constructor(options: TimelineOptions) {
     this.#options = options;
     const { network, clock, logger } = options;
-    // Not everybody who changes a link does so through the API: a killed node is cut off, too.
+    // Links also change without the API: killing a node cuts its links.
     for (const source of network?.nodes ?? [])
       for (const target of network!.nodes)
         if (source !== target) this.#initialLinks.set(linkKey(source, target), network!.link(source, target));
@@ -97,36 +90,32 @@ export class LabTimeline implements Service {
     return this.#loop.stop();
   }
 
-  /** Takes one point. Rejects when the load generator doesn't answer; what moved is noted all the same. */
+  /** Takes one point. Rejects if the load generator doesn't answer; moves are recorded anyway. */
   async sample(): Promise<void> {
     const cluster = this.#options.cluster();
     if (cluster === null) return;
     this.#noteMoves(cluster);
     const at = this.#at();
     const { count: requests, errors, p50Ms, p95Ms } = await cluster.endToEnd({ lastMs: SPAN_MS });
-    // Before the first request there is nothing to say.
     if (requests + errors === 0 && this.#points.length === 0) return;
     push(this.#points, { at, requests, errors, p50Ms, p95Ms }, MAX_POINTS);
   }
 
-  /** A link was changed by somebody. */
   linkChanged(source: string, target: string, before: LinkSettings, after: LinkSettings): void {
     const key = linkKey(source, target);
     if (!this.#initialLinks.has(key)) this.#initialLinks.set(key, before);
     push(this.#marks, { at: this.#at(), kind: "link", source, target, before, after }, MAX_MARKS);
   }
 
-  /** The emulated network is down. */
   networkDown(reason: string): void {
     push(this.#marks, { at: this.#at(), kind: "down", reason }, MAX_MARKS);
   }
 
-  /** A node was killed by somebody. */
   nodeKilled(node: string): void {
     push(this.#marks, { at: this.#at(), kind: "killed", node }, MAX_MARKS);
   }
 
-  /** The link as it was before somebody changed it; undefined: nobody did. */
+  /** The link before the first change; undefined if unchanged. */
   initialLink(source: string, target: string): LinkSettings | undefined {
     return this.#initialLinks.get(linkKey(source, target));
   }
@@ -135,10 +124,7 @@ export class LabTimeline implements Service {
     return { spanSeconds: SPAN_MS / 1_000, points: [...this.#points], marks: [...this.#marks] };
   }
 
-  /**
-   * A pod that is being replaced is nowhere for a moment: its workload is compared once all of it is placed
-   * again.
-   */
+  /** Compares a workload only when fully placed: a pod being replaced is briefly nowhere. */
   #noteMoves(cluster: TimelineSource): void {
     const placed = new Map<string, string[]>();
     for (const { workload, node, deleting } of cluster.pods())
@@ -169,7 +155,6 @@ function push<T>(list: T[], item: T, most: number): void {
   if (list.length > most) list.shift();
 }
 
-/** Nodes of the first list that the second has not, each as often as it is missing. */
 function without(nodes: readonly string[], others: readonly string[]): string[] {
   const left = [...others];
   return nodes.filter((node) => {

@@ -48,6 +48,7 @@ export { planProblem } from "./feasibility/planning/plan-problem.ts";
 export { inQueueOrder } from "./feasibility/queue-order.ts";
 export type { QueueStep } from "./feasibility/queue-order.ts";
 export { GANG_KEYS, gangOf } from "./feasibility/gangs.ts";
+export { untoleratedTaint } from "./feasibility/objects/taints.ts";
 export { SchedulingModel } from "./feasibility/scheduling-model.ts";
 export { DefaultScores } from "./feasibility/scores/default-scores.ts";
 export type { ScorePlugin } from "./feasibility/scores/default-scores.ts";

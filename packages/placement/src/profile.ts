@@ -27,7 +27,7 @@ import type { CombinationMode, Strategy } from "./scoring/strategy.ts";
 const STRATEGIES = [RESOURCE_NETWORK, COMMUNICATION_AFFINITY, NETWORK_OVERHEAD] as const;
 type StrategyName = (typeof STRATEGIES)[number];
 
-/** By strategy; the first is the default. */
+/** Modes of each strategy, the default first. */
 const MODES: Readonly<Record<StrategyName, readonly string[]>> = {
   [RESOURCE_NETWORK]: RESOURCE_NETWORK_MODES,
   [COMMUNICATION_AFFINITY]: COMBINATION_MODES,
@@ -36,48 +36,37 @@ const MODES: Readonly<Record<StrategyName, readonly string[]>> = {
 
 const SHARED = { bytesPerRequest: DEFAULT_BYTES_PER_REQUEST, minSpread: DEFAULT_MIN_SPREAD };
 
-/** By strategy, its settings. */
 const DEFAULTS: Readonly<Record<StrategyName, Readonly<Record<string, number>>>> = {
   [RESOURCE_NETWORK]: { ...DEFAULT_WEIGHTS, ...SHARED },
   [COMMUNICATION_AFFINITY]: { ...DEFAULT_AFFINITY, ...SHARED },
   [NETWORK_OVERHEAD]: { bytesPerRequest: DEFAULT_BYTES_PER_REQUEST },
 };
 
-/** Modes that some strategy has. */
 export const STRATEGY_MODES: readonly string[] = [...new Set(Object.values(MODES).flat())];
 
-/** Which strategies score, how parts are combined, and with which weights. */
 export interface StrategyProfile {
-  /**
-   * A strategy, or several with their weights, as in `resource-network=0.7, communication-affinity/raw=0.3`:
-   * `NAME[/MODE][=WEIGHT]`. Weights need not add up to 1.
-   */
+  /** `NAME[/MODE][=WEIGHT]`, separated by commas. Weights need not add up to 1. */
   readonly strategy: string;
-  /** Of strategies that don't name one. @default each strategy's own */
+  /** Applies to strategies without their own mode. @default each strategy's own */
   readonly mode?: string | null;
   /**
-   * Weights and the like, for all strategies that have a setting of that name, or `NAME.setting` for one of
-   * them. Left-out ones have their defaults; of `resource-network`, a lone weight of a pair determines the
-   * other.
+   * Settings by name for all strategies that have them, or by `NAME.setting` for one. In `resource-network`,
+   * one weight of a pair determines the other.
    */
   readonly settings?: Readonly<Record<string, number>>;
-  /** Relationship types of communication-affinity, as {@link ChannelTypes.parse} reads them. */
   readonly channelPriorities?: string;
 }
 
-/**
- * A profile that says everything: strategies with their modes, and each setting under its strategy's name.
- */
 interface ResolvedProfile extends StrategyProfile {
   readonly settings: Readonly<Record<string, number>>;
-  /** "": those of communication-affinity itself. */
+  /** "": communication-affinity's own types. */
   readonly channelPriorities: string;
 }
 
-/** Throws PlacementError, which names setting, rule and value. */
+/** Creates a strategy. Throws PlacementError. */
 export function createStrategy(profile: StrategyProfile): Strategy {
   const entries = readEntries(profile.strategy);
-  // Wrong ones are told also where no strategy of the profile reads them.
+  // Report invalid types even if no strategy of the profile reads them.
   const channelTypes = ChannelTypes.parse(profile.channelPriorities ?? "");
   const strategies = entries.map(({ name, mode }) =>
     createOne(name, mode ?? profile.mode ?? null, profile.settings ?? {}, channelTypes),
@@ -93,10 +82,7 @@ export function createStrategy(profile: StrategyProfile): Strategy {
   );
 }
 
-/**
- * The same profile with nothing left to defaults, and without what no strategy of it reads: equal scores,
- * whatever defaults become. Throws PlacementError.
- */
+/** Fills in all defaults and drops unused settings, so that scores stay equal if defaults change. */
 export function resolvedProfile(profile: StrategyProfile): ResolvedProfile {
   const entries = readEntries(profile.strategy);
   const settings: Record<string, number> = {};
@@ -190,7 +176,6 @@ function namesOf(name: StrategyName): string[] {
 
 type Settings = Partial<Readonly<Record<string, number>>>;
 
-/** Those of one strategy, under their own names. */
 function settingsOf(name: StrategyName, settings: Readonly<Record<string, number>>): Record<string, number> {
   const own: Record<string, number> = pick(settings, namesOf(name));
   for (const setting of namesOf(name)) {
@@ -206,10 +191,7 @@ function pick(settings: Settings, names: readonly string[]): Record<string, numb
   return picked;
 }
 
-/**
- * A misspelt name would be a setting that silently does nothing. Those of strategies that take no part are
- * let be.
- */
+/** Rejects misspelt names, which would silently have no effect. Accepts settings of unused strategies. */
 function checkSettings(settings: Readonly<Record<string, number>>, entries: readonly Entry[]): void {
   const plain = [...new Set(entries.flatMap(({ name }) => namesOf(name)))];
   const qualified = STRATEGIES.flatMap((name) => namesOf(name).map((setting) => `${name}.${setting}`));

@@ -1,4 +1,3 @@
-// What holds of every strategy in every mode, and of several together.
 import type { Channel, Link } from "@isochrone/topology";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -18,10 +17,7 @@ const PROFILES = [
   "network-overhead/upstream",
   "resource-network=2,communication-affinity=1,network-overhead=0.5",
 ];
-/**
- * Of those that go by cost and traffic node by node; upstream goes by zones and regions, and knows no
- * traffic.
- */
+/** Excludes upstream, which compares areas and ignores traffic. */
 const NODEWISE = PROFILES.filter((profile) => !profile.endsWith("upstream"));
 const MODELS: readonly Partial<Channel>[] = [
   {},
@@ -139,10 +135,8 @@ test("the order of the candidates changes neither scores, nor rejections, nor th
 
 const cost = fc.double({ min: 0.01, max: 1_000, noNaN: true });
 const rate = fc.double({ min: 1, max: 1e9, noNaN: true });
-/** The last bits of what is divided and added are rounding. */
 const ROUNDING = 1e-9;
 
-/** p talks to q on node c; a and b are the candidates. */
 function pair(
   toA: number,
   toB: number,
@@ -203,7 +197,7 @@ test("with more traffic to one of two peers its nearer node never loses", () => 
       rate,
       fc.constantFrom(...NODEWISE),
       (toC, toD, c, d, more, profile) => {
-        // a is nearer to c by `near`, b is nearer to d by as much.
+        // a is nearer to c by `near`; b is nearer to d by the same amount.
         const near = 1 + Math.min(toC, toD);
         const scores = (toCBytes: number): Float64Array =>
           strategyOf(profile).score(

@@ -17,6 +17,11 @@ export class MinHeap<T> {
     return this.#entries[0]?.key ?? Infinity;
   }
 
+  /** Undefined if empty. */
+  get nextItem(): T | undefined {
+    return this.#entries[0]?.item;
+  }
+
   push(key: number, item: T): void {
     const entries = this.#entries;
     const entry = { key, order: this.#added++, item };

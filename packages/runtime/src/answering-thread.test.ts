@@ -13,7 +13,6 @@ interface Answer {
 
 const LONG_MS = 60_000;
 const ON_MESSAGE = 'import { parentPort as port } from "node:worker_threads"; port.on("message", ';
-/** Counts what it was asked, ends itself at "die", and hangs at "hang". */
 const COUNTING = `let asked = 0; ${ON_MESSAGE} ({ id, text }) => {
   if (text === "die") process.exit(3);
   while (text === "hang");

@@ -3,23 +3,19 @@ import type { Transferable } from "node:worker_threads";
 import type { Clock } from "./clock.ts";
 
 interface AnsweringThreadOptions {
-  /** Entry file of the thread, which posts for each message one with the same `id`. */
+  /** Entry file of the thread, which answers each message with one of the same `id`. */
   readonly url: URL;
-  /** As debuggers show it. */
   readonly name: string;
-  /** Beyond it the thread ends instead of the process. @default Node's own */
+  /** Heap limit, beyond which the thread ends instead of the process. @default Node's own */
   readonly maxHeapMb?: number;
   readonly clock: Clock;
 }
 
-/** What became of a request. After all but `busy` and an answer, the next request gets a new thread. */
+/** Outcome of a request. Except after `busy` and an answer, the next request gets a new thread. */
 export type ThreadOutcome<Answer> =
   | { readonly kind: "answer"; readonly answer: Answer }
-  /** Another request is being answered. */
   | { readonly kind: "busy" }
-  /** The thread was closed meanwhile. */
   | { readonly kind: "closed" }
-  /** It took longer than it may; the thread was ended. */
   | { readonly kind: "timeout" }
   | { readonly kind: "died"; readonly cause: unknown };
 
@@ -28,10 +24,7 @@ interface Pending<Answer> {
   readonly outcome: PromiseWithResolvers<ThreadOutcome<Answer>>;
 }
 
-/**
- * A thread that is asked one thing at a time. It is started with the first request, and anew with the next
- * one after it died or hung.
- */
+/** Worker thread that handles one request at a time. Restarts on the request after it died or hung. */
 export class AnsweringThread<
   Request extends { readonly id: number },
   Answer extends { readonly id: number },
@@ -45,14 +38,14 @@ export class AnsweringThread<
     this.#options = options;
   }
 
-  /** Whether there is a thread, which may remember what it was asked before. */
+  /** False also means that the thread's memory of earlier requests is gone. */
   get isRunning(): boolean {
     return this.#worker !== null;
   }
 
   /**
-   * Rejects only with what can't be posted.
-   * @param transfer what of the request goes over instead of being copied, and is of no use here afterwards
+   * Rejects only if the request can't be posted.
+   * @param transfer parts that are moved instead of copied
    */
   async ask(
     request: Omit<Request, "id">,
@@ -93,7 +86,7 @@ export class AnsweringThread<
   }
 
   #take(answer: Answer): void {
-    // What was given up on may still be answered.
+    // Abandoned requests may still be answered.
     if (this.#pending?.id === answer.id) this.#pending.outcome.resolve({ kind: "answer", answer });
   }
 
@@ -101,7 +94,7 @@ export class AnsweringThread<
     if (this.#worker === worker) void this.#end({ kind: "died", cause });
   }
 
-  /** Never rejects: the sleep ends early only when there is an answer. */
+  /** Never rejects: only an answer ends the sleep early. */
   async #endAfter(timeoutMs: number, pending: Pending<Answer>, signal: AbortSignal): Promise<void> {
     await this.#options.clock.sleep(timeoutMs, signal).catch(() => undefined);
     if (!signal.aborted && this.#pending === pending) await this.#end({ kind: "timeout" });

@@ -2,19 +2,16 @@ import { backoffMs, type BackoffGrowth } from "@isochrone/primitives";
 import type { Clock, Random } from "./clock.ts";
 import { CodedError } from "./errors.ts";
 
-/** How pauses between tries grow. */
 export interface BackoffDelays extends BackoffGrowth {
-  /** Share of the delay that is random, 0 to 1: with 0.5 a delay of 100 ms is between 50 and 100. */
+  /** Random share of the delay, 0 to 1: with 0.5 a delay of 100 ms is between 50 and 100. */
   readonly jitterRatio: number;
 }
 
-/** When to try again. */
 interface BackoffPolicy extends BackoffDelays {
-  /** Tries in all, the first included; Infinity for no limit. */
+  /** Including the first; Infinity: no limit. */
   readonly maxAttempts: number;
 }
 
-/** From a tenth of a second to half a minute, without an end. */
 export const DEFAULT_BACKOFF: BackoffPolicy = Object.freeze({
   initialMs: 100,
   maxMs: 30_000,
@@ -23,24 +20,17 @@ export const DEFAULT_BACKOFF: BackoffPolicy = Object.freeze({
   maxAttempts: Number.POSITIVE_INFINITY,
 });
 
-/**
- * Whether to try again after `attempt` failures (1 after the first). Errors of the project say by
- * `retryable`; others are taken for passing trouble.
- */
+/** Whether to retry after `attempt` failures, from 1. Errors without `retryable` count as transient. */
 export function shouldRetry(policy: BackoffPolicy, attempt: number, error: unknown): boolean {
   if (attempt >= policy.maxAttempts) return false;
   return error instanceof CodedError ? error.retryable : true;
 }
 
-/** How long to wait after `attempt` failures (1 after the first). */
 export function delayMs(policy: BackoffDelays, attempt: number, random: Random): number {
   return backoffMs(policy, attempt) * (1 - policy.jitterRatio * random.next());
 }
 
-/**
- * Runs until it succeeds, must not be tried again (throws the last error), or `signal` is aborted (throws its
- * reason).
- */
+/** Retries until success. Throws an error that must not be retried, or the reason of an aborted `signal`. */
 export async function retry<T>(options: {
   readonly clock: Clock;
   readonly random: Random;

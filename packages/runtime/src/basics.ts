@@ -1,4 +1,4 @@
-// The parts that need no third-party package: what a command loads before it knows what it is to do.
+// Parts without third-party packages, which a command loads before parsing its arguments.
 export type { Clock, Random } from "./clock.ts";
 export { systemClock } from "./system.ts";
 export { seededRandom } from "./random.ts";

@@ -1,10 +1,9 @@
-/** Time as services see it. Only main.ts and the composition root hand out the real one. */
+/** Time for services. Only main.ts and the composition root use the real one. */
 export interface Clock {
-  /** Wall time, milliseconds since the epoch; may step. */
+  /** Wall time, Unix milliseconds; may step. */
   now(): number;
-  /** Milliseconds from an arbitrary start, never backwards, sub-millisecond grain: for durations. */
+  /** Milliseconds from an arbitrary start with sub-millisecond resolution; never decreases. For durations. */
   monotonic(): number;
-  /** Resolves after `ms`; rejects with the signal's reason when aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
 import type { Clock } from "./clock.ts";
 import { DeadlineError } from "./errors.ts";
 
-/** Not an error: one is made with its stack for each work that ends in time. */
+/** A symbol, because an error would capture a stack for each work that ends in time. */
 const DONE = Symbol("the work is done");
 
-/** What `work` gives, or DeadlineError after `deadlineMs`. The signal that `work` gets is aborted then. */
+/** Result of `work`, or DeadlineError after `deadlineMs`, which also aborts the signal of `work`. */
 export async function withDeadline<T>(
   clock: Clock,
   deadlineMs: number,
@@ -19,7 +19,6 @@ export async function withDeadline<T>(
       deadline.abort(error);
       throw error;
     },
-    // aborted because the work is done: nobody looks at this side of the race any more
     () => new Promise<never>(() => undefined),
   );
   try {

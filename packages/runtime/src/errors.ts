@@ -1,9 +1,7 @@
-/**
- * What every error of the project carries: a stable code, whether trying again may help, and what caused it.
- */
+/** Base of all errors: a stable code, whether a retry may help, and the cause. */
 export class CodedError extends Error {
   readonly code: string;
-  /** True when the same call may succeed later without a change by the caller. */
+  /** True if the same call may succeed later without a change by the caller. */
   readonly retryable: boolean;
 
   constructor(
@@ -18,7 +16,6 @@ export class CodedError extends Error {
   }
 }
 
-/** Codes of the errors that this package throws. */
 export const RUNTIME_ERROR_CODES = [
   "settings_invalid",
   "deadline_exceeded",
@@ -28,7 +25,6 @@ export const RUNTIME_ERROR_CODES = [
   "credentials_unusable",
 ] as const;
 
-/** Every mistake in the settings at once, a line each. */
 export class SettingsError extends CodedError {
   readonly mistakes: readonly string[];
 
@@ -40,7 +36,6 @@ export class SettingsError extends CodedError {
   }
 }
 
-/** Work that was given a deadline did not end within it. */
 export class DeadlineError extends CodedError {
   constructor(subject: string, deadlineMs: number) {
     super("deadline_exceeded", `${subject} must end within ${deadlineMs} ms and did not`, {
@@ -49,7 +44,7 @@ export class DeadlineError extends CodedError {
   }
 }
 
-/** One or more services failed to start or to stop; `cause` is the first failure, `failures` are all. */
+/** Services that failed to start or stop; `cause` is the first failure, `failures` all. */
 export class ServiceError extends CodedError {
   readonly failures: readonly unknown[];
 
@@ -59,21 +54,19 @@ export class ServiceError extends CodedError {
   }
 }
 
-/** A server can't listen at its address. */
 export class ListenError extends CodedError {
   constructor(message: string, cause: unknown) {
     super("listen_failed", message, { cause });
   }
 }
 
-/** A state was asked for that can't follow the current one. */
 export class LifecycleError extends CodedError {
   constructor(from: string, to: string) {
     super("lifecycle_order", `a lifecycle that is ${from} can't become ${to}`);
   }
 }
 
-/** A file of credentials can't be used; worth another try, since such files come and change beside us. */
+/** Thrown for an unusable credentials file; retryable, because such files change at run time. */
 export class CredentialsError extends CodedError {
   constructor(message: string, cause?: unknown) {
     super("credentials_unusable", message, { retryable: true, cause });

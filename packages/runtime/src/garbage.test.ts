@@ -12,7 +12,6 @@ test.each([
   expect(hasHeapLimit(env, execArgv)).toBe(limited);
 });
 
-/** Old objects, a third of which is replaced again and again: their pages come to be half empty. */
 const WEAR_OUT = `
   import { getHeapSpaceStatistics } from "node:v8";
   const kept = Array.from({ length: 300_000 }, (_, at) => ({ at, more: [at, at + 1] }));
@@ -32,7 +31,6 @@ test("a dense heap takes fewer pages, by flags that V8 knows", { timeout: 60_000
     const { stdout, stderr, status } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
       encoding: "utf8",
     });
-    // V8 tells of flags that it doesn't know there, and goes on.
     expect(stderr).toBe("");
     expect(status).toBe(0);
     return Number(stdout);

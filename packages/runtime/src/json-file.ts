@@ -1,17 +1,12 @@
 import { open, rename, writeFile } from "node:fs/promises";
 import { codeOf } from "@isochrone/primitives";
 
-/** JSON that is kept on disk for the next start. */
 export interface JsonFile {
-  /**
-   * Null when there is none. What it returns is as untrusted as an answer from the network. Rejects when the
-   * file has more bytes than it may have, or is no JSON.
-   */
+  /** Null without a file. As untrusted as network input. Rejects for too many bytes or invalid JSON. */
   read(): Promise<unknown>;
   write(value: unknown): Promise<void>;
 }
 
-/** @param path null: nothing is kept */
 export function jsonFile(path: string | null, maxBytes: number): JsonFile {
   if (path === null) return { read: async () => null, write: async () => {} };
   return {
@@ -20,7 +15,7 @@ export function jsonFile(path: string | null, maxBytes: number): JsonFile {
       return text === null ? null : JSON.parse(text);
     },
     async write(value): Promise<void> {
-      // A crash in between leaves the old file whole.
+      // A crash in between leaves the old file intact.
       const temporary = `${path}.tmp`;
       await writeFile(temporary, JSON.stringify(value), { mode: 0o600 });
       await rename(temporary, path);

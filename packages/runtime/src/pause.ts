@@ -1,6 +1,5 @@
 import type { Clock } from "./clock.ts";
 
-/** Sleeps, or returns early when the signal aborts: for loops that look at the signal themselves. */
 export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   try {
     await clock.sleep(ms, signal);

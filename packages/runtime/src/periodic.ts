@@ -1,35 +1,23 @@
 import type { Clock } from "./clock.ts";
 
-/** Options of {@link periodic}. */
 export interface PeriodicOptions {
   readonly clock: Clock;
-  /**
-   * From the start of one run to the start of the next; a run that takes longer skips the missed ones. A
-   * function is asked before each wait, and gives the pause from then on.
-   */
+  /** From start to start; a longer run skips missed ones. A function is called before each wait. */
   readonly intervalMs: number | (() => number);
-  /** One run. The signal is aborted by `stop`. */
   run(signal: AbortSignal): Promise<void> | void;
-  /** Gets what a run throws, except its own abortion; must not throw. */
+  /** Receives errors of runs, except aborts; must not throw. */
   onError(error: unknown): void;
-  /** Whether the first run comes at once instead of after an interval. @default false */
   readonly immediate?: boolean;
 }
 
-/** Work that comes back at an interval and never overlaps itself. */
 export interface Periodic {
-  /** Begins; further calls, and calls after `stop`, do nothing. */
   start(): void;
   /** Aborts the run in flight and waits for its end. */
   stop(): Promise<void>;
-  /**
-   * Asks for a run as soon as possible. While one is under way, any number of calls gives one more run after
-   * it.
-   */
+  /** Requests a run as soon as possible. Calls during a run cause one more run after it. */
   trigger(): void;
 }
 
-/** Makes {@link Periodic} work. */
 export function periodic(options: PeriodicOptions): Periodic {
   return new PeriodicLoop(options);
 }
@@ -71,18 +59,17 @@ class PeriodicLoop implements Periodic {
       const beganMs = clock.monotonic();
       await this.#runOnce();
       if (typeof intervalMs !== "number") dueMs = clock.monotonic() + pauseMs();
-      // a run by trigger leaves the rhythm as it is; a long run skips the times that it has missed
+      // Triggered runs keep the rhythm; a long run skips missed times.
       else if (beganMs >= dueMs)
         dueMs += intervalMs * (1 + Math.floor((clock.monotonic() - dueMs) / intervalMs));
     }
   }
 
-  // True when a run is due or asked for; false when the loop must end.
+  // True if a run is due or requested; false if the loop must end.
   async #wait(dueMs: number): Promise<boolean> {
     const waitMs = dueMs - this.#options.clock.monotonic();
     if (waitMs > 0 && !this.#triggered && !this.#stopped.signal.aborted) {
       this.#wake = new AbortController();
-      // the only way for the sleep to reject is the wake-up by trigger or stop
       await this.#options.clock.sleep(waitMs, this.#wake.signal).catch(() => undefined);
       this.#wake = null;
     }

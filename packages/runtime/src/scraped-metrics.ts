@@ -1,10 +1,9 @@
-// Metrics that are read when they are scraped: what is measured only keeps plain numbers.
+// Metrics read at scrape, so that measured code only keeps plain numbers.
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** Values by label. */
 type Labelled<L extends string> = Iterable<readonly [labels: Readonly<Record<L, string>>, value: number]>;
 
-/** What is long work is told when it is done. */
+/** Async for values that take long to compute. */
 type Later<T> = T | Promise<T>;
 
 export class ScrapedMetrics {
@@ -24,7 +23,6 @@ export class ScrapedMetrics {
     });
   }
 
-  /** @param read all series that there are now */
   gauges<L extends string>(
     name: string,
     help: string,
@@ -44,7 +42,7 @@ export class ScrapedMetrics {
     });
   }
 
-  /** @param read what never falls */
+  /** @param read a value that never decreases */
   counter(name: string, help: string, read: () => number): void {
     const counter: Counter = new Counter({
       name,
@@ -57,7 +55,6 @@ export class ScrapedMetrics {
     });
   }
 
-  /** @param read all series that there are now, none of which ever falls */
   counters<L extends string>(name: string, help: string, labelNames: L[], read: () => Labelled<L>): void {
     const counter: Counter<L> = new Counter({
       name,

@@ -1,4 +1,4 @@
-// What every service's process does alike: read the settings, log, trace, run until a signal.
+// Common part of all service processes: settings, log, tracing, and running until a signal.
 import type { Registry } from "prom-client";
 import type { Clock, Random } from "./clock.ts";
 import { countBuffersAsHeap, hasHeapLimit, keepHeapDense, keepHeapSmall } from "./garbage.ts";
@@ -16,7 +16,6 @@ import { serviceSettings } from "./settings/service-settings.ts";
 import { systemClock, systemRandom } from "./system.ts";
 import { startTracing, tracingEndpoint } from "./tracing.ts";
 
-/** What a service is made with, apart from its settings. */
 interface ProcessSurroundings {
   readonly clock: Clock;
   readonly random: Random;
@@ -24,26 +23,20 @@ interface ProcessSurroundings {
   readonly registry: Registry;
 }
 
-/** Sections that several services share, by name. */
 type SharedSections = Readonly<Record<string, Section>>;
 
-/** Options of {@link serviceMain}. */
 interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
-  /** Of the service, as in `service.name` without the prefix `isochrone-`. */
+  /** `service.name` without the prefix `isochrone-`. */
   readonly name: string;
   readonly section: S;
-  /**
-   * What it is told beside its own section; the third argument of `create` has their values.
-   * @default none
-   */
+  /** Further sections, passed to `create` as its third argument. @default none */
   readonly shared?: Shared;
-  /** Whether it keeps hundreds of megabytes, so that collections should be few. @default false */
+  /** Keeps hundreds of megabytes, so collections should be few. @default false */
   readonly keepsMuch?: boolean;
-  /** Whether it runs on every node and computes little, so that memory is what it costs. @default false */
+  /** Runs on every node and computes little, so memory is its cost. @default false */
   readonly isLean?: boolean;
   /** Usually process.env. ISOCHRONE_CONFIG names the settings file, which services may share. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What runs, started in this order and stopped in reverse. */
   create(
     config: SettingsOf<S>,
     surroundings: ProcessSurroundings,
@@ -51,10 +44,8 @@ interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
   ): Promise<readonly Part[]> | readonly Part[];
 }
 
-/** For each part alone. */
 const START_DEADLINE_MS = 30_000;
 
-/** Sections of the services of this product: one file may configure them all. */
 const ALL_SECTIONS = [
   "client",
   "probe",
@@ -80,10 +71,7 @@ const ALL_SECTIONS = [
   "dispatcher",
 ];
 
-/**
- * The body of a service's main.ts. Ends the process: 0 after a clean stop, 1 otherwise. Mistakes in the
- * settings are printed as they are, for people; any other failure to start comes with its stack.
- */
+/** Body of main.ts. Exits with 0 after a clean stop, else 1. Prints invalid settings without a stack. */
 export async function serviceMain<S extends Section, Shared extends SharedSections = SharedSections>(
   options: ServiceMainOptions<S, Shared>,
 ): Promise<void> {
@@ -141,7 +129,7 @@ async function run<S extends Section, Shared extends SharedSections>(
     service: composed,
     logger,
     drainDeadlineMs: service.drainDeadlineMs,
-    // Each part has its own deadline; the whole needs room for all of them.
+    // Each part has its own deadline, so the total must fit all.
     stopDeadlineMs: stopMs * composed.parts.length,
   });
 }

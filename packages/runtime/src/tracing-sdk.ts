@@ -7,7 +7,6 @@ import { NodeSDK } from "@opentelemetry/sdk-node";
 const EXPORT_TIMEOUT_MS = 5000;
 const METRIC_INTERVAL_MS = 60_000;
 
-/** Builds the SDK; this file is the only one that loads it. */
 export function buildSdk(options: {
   readonly serviceName: string;
   readonly endpoint: string;
@@ -22,14 +21,14 @@ export function buildSdk(options: {
     resource: resourceFromAttributes(
       options.serviceVersion === undefined ? {} : { "service.version": options.serviceVersion },
     ),
-    // the default detectors also send the command line, which may hold secrets
+    // The default detectors also send the command line, which may contain secrets.
     resourceDetectors: [envDetector, serviceInstanceIdDetector],
     traceExporter: new OTLPTraceExporter({ url: `${base}/v1/traces`, timeoutMillis: EXPORT_TIMEOUT_MS }),
     metricReaders: [
       new PeriodicExportingMetricReader({
         exporter: metrics,
         exportIntervalMillis,
-        // the reader demands a timeout that is not longer than the interval
+        // The reader requires a timeout no longer than the interval.
         exportTimeoutMillis: Math.min(EXPORT_TIMEOUT_MS, exportIntervalMillis),
       }),
     ],

@@ -15,37 +15,28 @@ import { systemClock } from "./system.ts";
 
 const TRACER_NAME = "isochrone";
 
-/** Header of a record or a request that names the span it came from (W3C Trace Context). */
+/** W3C Trace Context header of a record or request. */
 export const TRACEPARENT_HEADER = "traceparent";
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** How many tracings of this process are on. */
 let running = 0;
 
-/** Options of {@link startTracing}. */
 interface TracingOptions {
   readonly serviceName: string;
-  /** Base address of the receiver, such as http://collector:4318. Null or absent: off. */
+  /** Base URL of the receiver, such as http://collector:4318. Null or absent: off. */
   readonly endpoint?: string | null | undefined;
   readonly serviceVersion?: string;
-  /** How often metrics go out. @default 60000 */
   readonly metricIntervalMs?: number;
-  /** How long `stop` may flush. @default 5000 */
   readonly flushDeadlineMs?: number;
   readonly clock?: Clock;
 }
 
-/** Tracing that was started; `enabled` is false when there is no endpoint. */
 interface Tracing {
   readonly enabled: boolean;
-  /**
-   * Sends what is left, within the deadline; rejects with DeadlineError when the receiver doesn't take it in
-   * time.
-   */
+  /** Flushes within the deadline; rejects with DeadlineError if the receiver is too slow. */
   stop(): Promise<void>;
 }
 
-/** The endpoint by the settings or, without one, by OTEL_EXPORTER_OTLP_ENDPOINT. */
 export function tracingEndpoint(
   setting: string | null,
   env: Readonly<Record<string, string | undefined>>,
@@ -53,10 +44,7 @@ export function tracingEndpoint(
   return setting ?? (env["OTEL_EXPORTER_OTLP_ENDPOINT"] || null);
 }
 
-/**
- * Starts the export of the process's own traces and metrics by OTLP over HTTP. Without an endpoint nothing is
- * loaded.
- */
+/** Exports the process's own traces and metrics by OTLP over HTTP. Loads nothing without an endpoint. */
 export async function startTracing(options: TracingOptions): Promise<Tracing> {
   const { endpoint } = options;
   if (endpoint === null || endpoint === undefined) return { enabled: false, stop: async () => undefined };
@@ -76,27 +64,26 @@ export async function startTracing(options: TracingOptions): Promise<Tracing> {
           sdk.shutdown(),
         );
       } finally {
-        // frees the process-wide places, so that tracing can be started again
+        // Frees the process-wide registrations, so that tracing can restart.
         for (const api of [trace, metrics, context, propagation]) api.disable();
       }
     },
   };
 }
 
-/** Whether spans are recorded at all: what costs something for the sake of traces looks here first. */
+/** Guards work that is only done for traces. */
 export function isTracing(): boolean {
   return running > 0;
 }
 
-/** What a span belongs to, beside the one that is active. */
 interface SpanRelations {
-  /** It goes on from here, in another process usually; null or absent: from the active span. */
+  /** Remote parent; null or absent: the active span. */
   readonly parent?: SpanContext | null;
-  /** It deals with what these began, without being part of them. */
+  /** Spans that it handles without being part of them. */
   readonly links?: readonly SpanContext[];
 }
 
-/** Runs `fn` in a span that ends with it and records its error. Without tracing it only runs `fn`. */
+/** Runs `fn` in a span that records its error. Without tracing it only runs `fn`. */
 export async function withSpan<T>(
   name: string,
   attributes: Attributes,
@@ -117,15 +104,15 @@ export async function withSpan<T>(
   });
 }
 
-/** The way of a message to whoever takes it over. */
+/** Span of a message until it is acknowledged. */
 export interface MessageSpan {
   /** Value of {@link TRACEPARENT_HEADER}, the same for every attempt to send. */
   readonly traceparent: string;
-  /** The message was taken over, or given up because of `error`. */
+  /** The message was acknowledged, or abandoned because of `error`. */
   end(error?: unknown): void;
 }
 
-/** A span of a message that is handed in now, part of the active span; null without tracing. */
+/** Span of a new message under the active span; null without tracing. */
 export function startMessageSpan(name: string, attributes: Attributes): MessageSpan | null {
   if (!isTracing()) return null;
   const span = trace.getTracer(TRACER_NAME).startSpan(name, { attributes, kind: SpanKind.PRODUCER });
@@ -139,10 +126,7 @@ export function startMessageSpan(name: string, attributes: Attributes): MessageS
   };
 }
 
-/**
- * The span that a record or request came from; null without tracing, and when its headers name none that is
- * valid.
- */
+/** Origin of a record or request; null without tracing or a valid header. */
 export function spanContextOf(headers: Readonly<Record<string, unknown>>): SpanContext | null {
   if (!isTracing()) return null;
   const header = headers[TRACEPARENT_HEADER];

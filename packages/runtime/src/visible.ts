@@ -1,43 +1,32 @@
-// Names come from whoever may label a pod. Shown raw, they could give a terminal orders, hide text or forge a
-// line.
+// Escapes untrusted names, which could control a terminal, hide text or forge lines.
 
 /**
- * What a terminal acts on or doesn't show: control characters (C0, DEL, C1), what changes the direction of
- * text, invisible characters, separators of lines and paragraphs, tags, and halves of surrogate pairs.
+ * Control characters (C0, DEL, C1), bidirectional controls, invisible characters, line and paragraph
+ * separators, tags, and lone surrogates.
  */
 const HIDDEN =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
-/** As {@link HIDDEN}, without what lays out text of our own. */
 const HIDDEN_IN_LINES =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
-/**
- * One word or line of data for people: what is hidden is shown as `\u{1b}`. Applied twice it changes nothing
- * more.
- */
+/** Escapes hidden characters in a word or line as `\u{1b}`. Idempotent. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, shown);
 }
 
-/** As {@link visible}, of text that we have laid out: line feeds and tabs stay. */
+/** {@link visible} for our own multi-line text: keeps line feeds and tabs. */
 export function visibleLines(text: string): string {
   return text.replace(HIDDEN_IN_LINES, shown);
 }
 
-/**
- * A copy of plain data in which every text, names of fields too, is {@link visible}: what is written about it
- * for people is then.
- */
+/** Copies plain data with {@link visible} applied to every text, including field names. */
 export function visibleData<T>(data: T): T {
   return copied(data) as T;
 }
 
-/**
- * JSON, or YAML whose texts with such characters are in double quotes: both read `\u001b` as the character
- * that it was.
- */
+/** For JSON, or YAML with such texts in double quotes: both read `\u001b` as the original character. */
 export function visibleSource(source: string): string {
   return source.replace(HIDDEN_IN_LINES, (character) =>
     [...Array(character.length).keys()]
@@ -46,12 +35,10 @@ export function visibleSource(source: string): string {
   );
 }
 
-/** A page of metrics in the text format, in whose labels a backslash is written as two. */
 export function visibleExposition(page: string): string {
   return page.replace(HIDDEN_IN_LINES, (character) => `\\${shown(character)}`);
 }
 
-/** Whether {@link visible} would change the text. */
 export function hasHidden(text: string): boolean {
   return text.search(HIDDEN) >= 0;
 }
@@ -65,7 +52,7 @@ function copied(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copied);
   if (value === null || typeof value !== "object") return value;
   const prototype: unknown = Object.getPrototypeOf(value);
-  // Dates, maps and instances of classes are no data of others.
+  // Dates, maps and class instances aren't others' data.
   if (prototype !== Object.prototype && prototype !== null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [visible(name), copied(field)]));
 }

@@ -1,19 +1,11 @@
-// Who counts bytes between workloads beside Istio: names, labels and joins of each, as data. Taken from the
-// sources of these versions; none of the agents was run here:
-// - OBI: open-telemetry/opentelemetry-ebpf-instrumentation v0.12.0 in grafana/beyla@b21b6af
-//   vendor/go.opentelemetry.io/obi/pkg/export/attributes/{attr_defs,metric}.go (which attributes by default),
-//   pkg/export/prom/prom_net.go, pkg/internal/netolly/ebpf/record_getters.go (direction); Beyla's own prefix:
-//   opentelemetry-ebpf-instrumentation@6955b65 pkg/export/attributes/metric.go;
-// - NetObserv: network-observability-operator@d438271 (1.11.1) internal/pkg/metrics/predefined_metrics.go
-//   (labels, workload_sampling), internal/controller/flp/flp_pipeline_builder.go (prefix),
-//   api/flowmetrics/v1alpha1/flowmetric_types.go (Egress is FlowDirection 1 or 2, Ingress 0 or 2);
-// - Retina: microsoft/retina@532c5aa (v1.2.6) pkg/module/metrics/{forward,types}.go, pkg/exporter
-//   (prefix; a gauge that only grows), pkg/utils/flow_utils.go (direction by observation point);
-// - Coroot: coroot/coroot-node-agent@89a16af (v1.9.1) metrics/metrics.go, containers/{container,registry}.go;
-// - Linkerd: linkerd/linkerd2-proxy@29637b6 (v2.366.0) linkerd/transport-metrics/src/{lib,report}.rs,
-//   linkerd/app/core/src/{metrics,transport/labels}.rs, linkerd/http/metrics/src/requests/report.rs; names of
-//   owners: linkerd/linkerd2@b24cd40 (edge-26.8.3) pkg/k8s/labels.go GetPodLabels.
-// Cilium has none: the plugins of cilium/cilium@0457444 pkg/hubble/metrics count flows, and no bytes.
+// Byte counters of exporters other than Istio. Read from their sources, not run here:
+// opentelemetry-ebpf-instrumentation v0.12.0 (in grafana/beyla@b21b6af, pkg/export/attributes,
+// pkg/export/prom/prom_net.go, pkg/internal/netolly/ebpf), network-observability-operator@d438271 1.11.1
+// (internal/pkg/metrics/predefined_metrics.go, internal/controller/flp, api/flowmetrics/v1alpha1),
+// microsoft/retina@532c5aa v1.2.6 (pkg/module/metrics, pkg/exporter, pkg/utils/flow_utils.go),
+// coroot-node-agent@89a16af v1.9.1 (metrics, containers), linkerd2-proxy@29637b6 v2.366.0
+// (linkerd/transport-metrics, linkerd/app/core, linkerd/http/metrics), linkerd2@b24cd40 (pkg/k8s/labels.go).
+// Cilium's Hubble metrics (cilium@0457444) count flows, not bytes.
 
 import {
   CONNECTION_ATTRIBUTES,
@@ -22,35 +14,31 @@ import {
   OUTSIDE_DIRECTIONS,
 } from "./names.ts";
 
-/** How a row names an end of a channel. */
 export type EndRule =
-  /** By namespace and owner. Rows whose owner is of one of `NO_WORKLOADS` count nothing. */
+  /** Identified by namespace and owner. Ignores rows whose owner is one of `NO_WORKLOADS`. */
   | {
       readonly by: "workload";
       readonly namespace: string;
-      /** The first of these that the row has. */
       readonly names: readonly string[];
       readonly kind?: string;
     }
-  /** By namespace and pod: the record's resource, else labels. */
+  /** Identified by namespace and pod, from the record's resource, else from labels. */
   | { readonly by: "pod" }
-  /** By a container's path, `/k8s/NAMESPACE/POD/CONTAINER`. */
+  /** Identified by a container's path, `/k8s/NAMESPACE/POD/CONTAINER`. */
   | { readonly by: "container"; readonly label: string }
-  /** By an address, with a port or without. */
   | { readonly by: "address"; readonly label: string }
-  /** It is outside of the cluster, and called so. */
+  /** An end outside the cluster, named by the label. */
   | { readonly by: "outside"; readonly label: string };
 
-/** At which end the row was counted, which says under whose name it is kept: each end counts every byte. */
+/** The end that counted the row. Both ends count every byte, so they must not be added up. */
 type SideRule<R extends string> =
   | { readonly by: "one"; readonly reporter: R }
   | {
       readonly by: "label";
       readonly label: string;
-      /** By the label's value in lower case. */
       readonly reporters: Readonly<Record<string, R>>;
     }
-  /** The node that the page is from is that of one of the ends, by labels or by the ends' pods. */
+  /** Counted at the page's node, which is one end's: by labels, or by the ends' pods. */
   | {
       readonly by: "node";
       readonly labels: { readonly source: string; readonly target: string } | null;
@@ -58,12 +46,12 @@ type SideRule<R extends string> =
       readonly target: R;
     };
 
-/** Who counts, best first; see {@link BYTE_REPORTERS}. */
+/** A source of byte counts; see {@link BYTE_REPORTERS}. */
 export type ByteReporter = (typeof BYTE_REPORTERS)[number];
 
 /**
- * The order of trust: a mesh's proxy, the kernel's own counters of each connection, what is counted for each
- * connection by eBPF, then what may be sampled; of each the end that sends first. Never are two added up.
+ * In order of trust: mesh proxies, the kernel's connection counters, eBPF counters, then possibly sampled
+ * ones; senders first. Never added up.
  */
 export const BYTE_REPORTERS = [
   "linkerd",
@@ -78,37 +66,32 @@ export const BYTE_REPORTERS = [
   "retina_receiver",
 ] as const;
 
-/** One metric of one of them. */
 export interface ByteFamily {
   readonly family: string;
-  /** What is counted. */
   readonly flow: "bytes" | "requests" | "errors";
   readonly source: EndRule;
   readonly target: EndRule;
   readonly side: SideRule<ByteReporter>;
-  /** Rows with other values count something else. */
   readonly where?: Readonly<Record<string, string>>;
-  /** A row of an answer names who sent it as its source; the channel is that of the question. */
+  /** A row of a response names its sender as source; the channel is the request's. */
   readonly answers?: { readonly label: string; readonly request: string; readonly response: string };
-  /** The direction of a row whose target is outside of the cluster: each is a channel of its own. */
+  /** Direction of rows whose target is outside the cluster. Each direction is a channel. */
   readonly outside?: "received" | "sent";
-  /** Label with the target's cluster; absent or empty: the row's own. */
+  /** Label with the target's cluster. Absent or empty: the row's own cluster. */
   readonly targetCluster?: string;
-  /** One of so many packets was counted, as this label says, or the metric with the same labels. */
+  /** Sampling rate (one of n packets): a label, or another metric with the same labels. */
   readonly sampling?: { readonly label: string; readonly family: string };
-  /** The exporter calls the counter a gauge. */
+  /** The exporter declares the counter a gauge. */
   readonly isGauge?: true;
 }
 
-/** Kinds of owners that are no workloads. */
 const NO_WORKLOADS: ReadonlySet<string> = new Set(["Service", "Node", "unknown"]);
 
-/** Whether rows may name workloads by an owner of this kind. */
 export function isWorkloadKind(kind: string): boolean {
   return kind !== "" && !NO_WORKLOADS.has(kind);
 }
 
-/** Whether other rows count the same bytes: those of the pods behind a Service. */
+/** Whether the rows repeat bytes counted elsewhere: a Service repeats its pods. */
 export function repeatsOthers(kind: string): boolean {
   return kind === "Service";
 }
@@ -152,7 +135,7 @@ function netobserv(direction: "egress" | "ingress", reporter: ByteReporter): Byt
   };
 }
 
-/** Gauge, one of how many packets the agents of NetObserv look at, by the labels of its workload metrics. */
+/** Gauge: NetObserv samples one of this many packets, by the labels of its workload metrics. */
 const NETOBSERV_SAMPLING = "netobserv_workload_sampling";
 
 function coroot(direction: "sent" | "received"): ByteFamily {
@@ -175,7 +158,6 @@ function retinaEnd(side: "source" | "destination"): EndRule {
   };
 }
 
-/** Kinds of owners as Linkerd's control plane names them in `dst_` labels. */
 const LINKERD_OWNERS = [
   "dst_deployment",
   "dst_statefulset",
@@ -204,7 +186,6 @@ function linkerd(
   };
 }
 
-/** Linkerd's, of the proxy's own pod: what it sends to others and gets from them. */
 export const LINKERD_FAMILIES: readonly ByteFamily[] = [
   linkerd("tcp_write_bytes_total", "bytes", { peer: "dst" }, "sent"),
   linkerd("tcp_read_bytes_total", "bytes", { peer: "dst" }, "received"),
@@ -212,7 +193,6 @@ export const LINKERD_FAMILIES: readonly ByteFamily[] = [
   linkerd("response_total", "errors", { classification: "failure" }),
 ];
 
-/** Of agents that tell of all pods of their node. */
 export const AGENT_FAMILIES: readonly ByteFamily[] = [
   obi("beyla_network_flow_bytes_total"),
   obi("obi_network_flow_bytes_total"),
@@ -234,10 +214,7 @@ export const AGENT_FAMILIES: readonly ByteFamily[] = [
   coroot("received"),
 ];
 
-/**
- * Of the collector's own count of connections: what both ends of each have sent, by the kernel's counters.
- * See CONNECTION_METRICS.
- */
+/** The collector's connection tracking: bytes of both ends by kernel counters, see CONNECTION_METRICS. */
 export const CONNECTION_FAMILIES: readonly ByteFamily[] = [
   {
     family: CONNECTION_METRICS.bytes,
@@ -260,10 +237,9 @@ export const CONNECTION_FAMILIES: readonly ByteFamily[] = [
   },
 ];
 
-/** Metrics that say by what others are to be multiplied. */
 export const SAMPLING_FAMILIES: readonly string[] = [NETOBSERV_SAMPLING];
 
-/** Labels that are read of a metric; null for one that is none of these. */
+/** Returns the labels that a metric needs. Null: not a byte metric. */
 export function byteLabelsOf(name: string): readonly string[] | null {
   if (SAMPLING_FAMILIES.includes(name)) {
     const counted = AGENT_FAMILIES.find(({ sampling }) => sampling?.family === name);
@@ -282,7 +258,6 @@ export function byteLabelsOf(name: string): readonly string[] | null {
   ];
 }
 
-/** Labels that name an end. */
 export function endLabels(rule: EndRule): readonly string[] {
   switch (rule.by) {
     case "workload":

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { CounterTracks, spreadOverPanes } from "./counters.ts";
 import type { Increment } from "./counters.ts";
 
-/** What the last of the samples gives. */
 function last(...samples: (readonly [startMs: number, timeMs: number, value: number])[]): Increment | null {
   const tracks = new CounterTracks();
   const track = tracks.take();
@@ -112,7 +111,7 @@ describe("CounterTracks", () => {
     const tracks = new CounterTracks();
     const track = tracks.take();
     tracks.observe(track, 0, 1_000, 5);
-    // The page's own time of the sample is older than the scrape by which the collector knows the start.
+    // The page's time of the sample is older than the scrape that defines the start.
     expect(tracks.observe(track, 1_600, 1_500, 0.25)).toMatchObject({ delta: 0.25, reset: true });
     expect(tracks.observe(track, 1_600, 2_000, 0.5)).toEqual({
       fromMs: 1_500,

@@ -84,7 +84,6 @@ describe.each(Object.entries(shapes))("a Distribution of %s data", (_, shape) =>
   });
 });
 
-/** The names of what two Distributions hold differently; sums may differ by rounding. */
 function difference(actual: Distribution, expected: Distribution): string[] {
   const a = actual.toData();
   const b = expected.toData();
@@ -96,15 +95,13 @@ function difference(actual: Distribution, expected: Distribution): string[] {
   return [...names, ...(sumDiffers ? ["sum"] : []), ...(bucketsDiffer ? ["bucketCounts"] : [])];
 }
 
-/** Whether a logarithm is precise enough to tell the bucket of `value`. */
+/** Whether a logarithm is precise enough to find the bucket. */
 function isInsideBucket(value: number, scale: number): boolean {
   const position = Math.log2(value) * 2 ** scale;
   return Math.abs(position - Math.round(position)) > 1e-9;
 }
 
-/** Values of [1, 2) as data of a finer scale, by logarithm. */
 function atScale(values: readonly number[], scale: number): ExponentialHistogramData {
-  // Bucket -1 ends with 1.
   const bucketCounts = Array.from({ length: 2 ** scale + 1 }, () => 0);
   for (const value of values) bucketCounts[Math.ceil(Math.log2(value) * 2 ** scale)]!++;
   return {

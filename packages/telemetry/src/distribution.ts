@@ -17,7 +17,6 @@ const NO_BUCKETS = new Uint32Array(0);
 
 type Counts = Uint32Array | Float64Array;
 
-/** Percentiles of a Distribution; null where it has too few samples for one. */
 export interface Percentiles {
   readonly p50: number | null;
   readonly p90: number | null;
@@ -25,14 +24,11 @@ export interface Percentiles {
 }
 
 /**
- * Mergeable base-2 exponential histogram as in OTLP, scale 6, for values of 1e-9 to 1e6 and zero (seconds for
- * latencies). Merging is exact: it gives the counts that recording everything in one would give. A quantile
- * lies within 1.1 % of the exact nearest-rank one. Memory is one counter per bucket between the smallest and
- * the largest value.
+ * Mergeable base-2 exponential histogram as in OTLP, scale 6, for 0 and 1e-9 to 1e6 (seconds for latencies).
+ * Merging is exact. Quantiles lie within 1.1 % of the exact nearest-rank ones.
  */
 export class Distribution {
   #counts: Counts = NO_BUCKETS;
-  /** Bucket index of #counts[0]. */
   #first = 0;
   #zeroCount = 0;
   #count = 0;
@@ -41,9 +37,8 @@ export class Distribution {
   #max = -Infinity;
 
   /**
-   * Of sums of histograms that were checked before, at scale 6: nothing is checked again. The buckets become
-   * the distribution's own.
-   * @throws RangeError for more than 2^32 - 1 samples: a bucket may have overflowed
+   * Takes over unverified buckets of already checked scale-6 data.
+   * @throws RangeError above 2^32 - 1 samples, where a bucket could have overflowed
    */
   static ofChecked(data: ExponentialHistogramData & { readonly bucketCounts: Uint32Array }): Distribution {
     if (data.count > UINT32_MAX)
@@ -66,11 +61,10 @@ export class Distribution {
   get sum(): number {
     return this.#sum;
   }
-  /** Exact, not a bucket's bound; null when empty. */
+  /** Exact, not a bucket's bound. Null if empty. */
   get min(): number | null {
     return this.#count === 0 ? null : this.#min;
   }
-  /** Exact, not a bucket's bound; null when empty. */
   get max(): number | null {
     return this.#count === 0 ? null : this.#max;
   }
@@ -78,11 +72,7 @@ export class Distribution {
     return this.#count === 0 ? null : this.#sum / this.#count;
   }
 
-  /**
-   * Adds `count` samples of `value`. Returns false, state untouched, for a value that is no number, negative
-   * or neither 0 nor in 1e-9 .. 1e6, and for a count that is not a positive integer.
-   * @param count @default 1
-   */
+  /** Returns false and changes nothing for an invalid value or count. */
   record(value: number, count = 1): boolean {
     if (!inDomain(value) || (count !== 1 && !isPositiveCount(count))) return false;
     const total = this.#count + count;
@@ -97,10 +87,6 @@ export class Distribution {
     return true;
   }
 
-  /**
-   * Adds everything that `other` holds.
-   * @throws RangeError when the two hold more than 2^53 - 1 samples together
-   */
   merge(other: Distribution): void {
     if (other.#count === 0) return;
     const total = this.#count + other.#count;
@@ -124,9 +110,8 @@ export class Distribution {
   }
 
   /**
-   * Adds a histogram from the wire. Scale 6 is taken as it is, finer scales are folded exactly. Returns
-   * false, state untouched, for a coarser scale, for buckets outside the domain, and for numbers that
-   * contradict each other.
+   * Accepts scale 6 or finer. Returns false and changes nothing for other scales, buckets outside the domain,
+   * or contradictory numbers.
    */
   mergeData(data: ExponentialHistogramData): boolean {
     const range = checkHistogramData(data);
@@ -162,15 +147,12 @@ export class Distribution {
     this.#max = -Infinity;
   }
 
-  /**
-   * The sample of rank ceil(q * count), from below, clamped to [min, max]; null when empty.
-   * @throws RangeError unless 0 <= q <= 1
-   */
+  /** Nearest-rank quantile, clamped to [min, max]. Null if empty. @throws RangeError unless 0 <= q <= 1 */
   quantile(q: number): number | null {
     if (!(q >= 0 && q <= 1)) throw new RangeError(`quantile must be between 0 and 1, got ${q}`);
     if (this.#count === 0) return null;
     const rank = nearestRank(q, this.#count);
-    // The extremes are known exactly.
+    // The extremes are exact.
     if (rank === 1) return this.#min;
     if (rank === this.#count) return this.#max;
     let below = this.#zeroCount;
@@ -182,17 +164,14 @@ export class Distribution {
     return this.#max;
   }
 
-  /** Null with too few samples for this quantile. */
   shownQuantile(share: number): number | null {
     return this.#count < samplesForPercentile(share) ? null : this.quantile(share);
   }
 
-  /** The usual three; p90 needs 20 samples, p99 needs 100. */
   percentiles(): Percentiles {
     return { p50: this.shownQuantile(0.5), p90: this.shownQuantile(0.9), p99: this.shownQuantile(0.99) };
   }
 
-  /** A copy for the wire. Of an empty Distribution every number is 0. */
   toData(): ExponentialHistogramData {
     const range = this.#usedRange();
     return {
@@ -225,20 +204,17 @@ export class Distribution {
     const counts = this.#counts;
     if (fold === 0) {
       const shift = offset - this.#first;
-      // Empty buckets at either end may lie outside of what is covered.
       const end = Math.min(bucketCounts.length, counts.length - shift);
       for (let i = Math.max(0, -shift); i < end; i++) counts[i + shift]! += bucketCounts[i]!;
       return;
     }
     for (let i = 0; i < bucketCounts.length; i++) {
       const added = bucketCounts[i]!;
-      // Folding 2^k neighbours into one is a floor division, and every boundary of scale 6 is one of the
-      // finer scale too.
+      // Folding 2^k neighbours is a floor division: boundaries of scale 6 exist in finer scales.
       if (added !== 0) counts[Math.floor((offset + i) / 2 ** fold) - this.#first]! += added;
     }
   }
 
-  /** Bucket indices of the first and last counter that isn't 0. */
   #usedRange(): { low: number; high: number } | null {
     let low = 0;
     let high = this.#counts.length - 1;
@@ -247,7 +223,6 @@ export class Distribution {
     return low > high ? null : { low: low + this.#first, high: high + this.#first };
   }
 
-  /** Makes room for the buckets low..high, with slack on the side that grew, so that growth is amortised. */
   #cover(low: number, high: number): void {
     const length = this.#counts.length;
     if (length === 0) {
@@ -270,10 +245,7 @@ export class Distribution {
     return this.#counts instanceof Float64Array ? new Float64Array(length) : new Uint32Array(length);
   }
 
-  /**
-   * No bucket can pass 2^32 - 1 before the total does; then the counters become doubles. False when those
-   * would not do either.
-   */
+  /** Counters become doubles before any bucket can exceed 2^32 - 1. Returns false above 2^53 - 1. */
   #widen(total: number): boolean {
     if (total > Number.MAX_SAFE_INTEGER) return false;
     if (!(this.#counts instanceof Float64Array)) {
@@ -292,7 +264,6 @@ function isPositiveCount(count: number): boolean {
   return count > 0 && Number.isSafeInteger(count);
 }
 
-/** ceil(q * count), at least 1; a product that misses an integer only by rounding counts as that integer. */
 function nearestRank(q: number, count: number): number {
   const product = q * count;
   const nearest = Math.round(product);

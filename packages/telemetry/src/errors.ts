@@ -1,17 +1,15 @@
-/** Why bytes or headers could not be read or written. */
 const OTLP_ERROR_CODES = ["malformed", "too_large", "bad_headers", "unencodable", "too_many_series"] as const;
 type OtlpErrorCode = (typeof OTLP_ERROR_CODES)[number];
 
 /**
- * A record that can't be read, or a batch that can't be written, as a whole. `malformed`: not protobuf of the
- * OTLP schema; `too_large`: beyond the configured record size; `bad_headers`: one of our own headers missing
- * or out of range; `unencodable`: a number that OTLP has no place for; `too_many_series`: more new resources
- * or names of metrics than its sender may bring.
+ * A record that can't be read or written as a whole. `malformed`: not OTLP protobuf. `too_large`: above the
+ * configured size. `bad_headers`: one of our headers is missing or out of range. `unencodable`: OTLP can't
+ * represent a number. `too_many_series`: more new resources or metric names than the sender may add.
  */
 export class OtlpError extends Error {
   override readonly name = "OtlpError";
   readonly code: OtlpErrorCode;
-  /** The same bytes fail again. */
+  /** False, because retrying the same bytes fails again. */
   readonly retryable = false;
 
   constructor(code: OtlpErrorCode, message: string) {

@@ -10,7 +10,6 @@ import {
   bucketUpperBound,
 } from "./exponential-index.ts";
 
-/** The next double above a positive one. */
 function nextUp(value: number): number {
   const bits = new DataView(new ArrayBuffer(8));
   bits.setFloat64(0, value);
@@ -18,14 +17,13 @@ function nextUp(value: number): number {
   return bits.getFloat64(0);
 }
 
-/** Whether value <= 2^(step/64), in exact integers: value = m / 2^1074 for every double. */
+/** Whether value <= 2^(step/64), in exact integers: every double is m / 2^1074. */
 function isAtMostPower(value: number, step: number): boolean {
   const bits = new DataView(new ArrayBuffer(8));
   bits.setFloat64(0, value);
   const raw = bits.getBigUint64(0);
   const exponent = (raw >> 52n) - 1075n;
   const mantissa = (raw & 0xfffffffffffffn) | 0x10000000000000n;
-  // (m * 2^e)^64 <= 2^step
   const shift = 64n * exponent - BigInt(step);
   const power = mantissa ** 64n;
   return shift >= 0n ? power << shift <= 1n : power <= 1n << -shift;

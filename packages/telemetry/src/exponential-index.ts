@@ -1,14 +1,12 @@
-// Bucket arithmetic of the base-2 exponential histogram at scale 6: bucket i is (2^(i/64), 2^((i+1)/64)].
+// Bucket arithmetic at scale 6: bucket i is (2^(i/64), 2^((i+1)/64)].
 
-/** Buckets per power of two are 2^SCALE. */
 export const SCALE = 6;
 const PER_OCTAVE = 1 << SCALE;
 
-/** Smallest and largest value (other than 0) that a Distribution takes. */
 export const DOMAIN_MIN = 1e-9;
 export const DOMAIN_MAX = 1e6;
 
-/** One linear slot of 1/256 never holds more than one boundary: the narrowest bucket, at 1, is 1/92 wide. */
+/** A linear slot of 1/256 contains at most one boundary: the narrowest bucket, at 1, is 1/92 wide. */
 const SLOT_BITS = 8;
 const SLOTS = 1 << SLOT_BITS;
 const MANTISSA_HIGH_BITS = 20;
@@ -19,9 +17,8 @@ const LITTLE_ENDIAN = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
 const HIGH = LITTLE_ENDIAN ? 1 : 0;
 
 /**
- * The largest double that is <= 2^(step/64). Math.pow may be off by an ulp and differs between machines, so
- * its answer is corrected by exact integer arithmetic: t = m / 2^52 is not above 2^(step/64) iff m^64 <=
- * 2^(step + 52*64).
+ * The largest double <= 2^(step/64). Math.pow differs between machines by an ulp, so integers correct it: m /
+ * 2^52 <= 2^(step/64) iff m^64 <= 2^(step + 52*64).
  */
 function boundaryFloor(step: number): number {
   const limit = 1n << BigInt(step + 52 * PER_OCTAVE);
@@ -33,10 +30,7 @@ function boundaryFloor(step: number): number {
 
 const boundaries = Float64Array.from({ length: PER_OCTAVE + 1 }, (_, step) => boundaryFloor(step));
 
-/**
- * For each slot of the mantissa: the bucket of its lower end, taken as if that end belonged to the bucket
- * below.
- */
+/** For each mantissa slot: the bucket of its lower end, counted to the bucket below. */
 const firstBucket = Int32Array.from({ length: SLOTS }, (_, slot) => {
   const low = 1 + slot / SLOTS;
   let step = -1;
@@ -44,7 +38,6 @@ const firstBucket = Int32Array.from({ length: SLOTS }, (_, slot) => {
   return step;
 });
 
-/** Index of the bucket that holds `value`, a positive normal double. */
 export function bucketIndex(value: number): number {
   float[0] = value;
   const high = words[HIGH]!;
@@ -55,18 +48,17 @@ export function bucketIndex(value: number): number {
   return exponent * PER_OCTAVE + (mantissa > boundaries[step + 1]! ? step + 1 : step);
 }
 
-/** Largest double that bucket `index` holds: 2^((index+1)/64), rounded down. */
+/** Largest double in the bucket: 2^((index+1)/64), rounded down. */
 export function bucketUpperBound(index: number): number {
   const next = index + 1;
   const exponent = Math.floor(next / PER_OCTAVE);
   return boundaries[next - exponent * PER_OCTAVE]! * 2 ** exponent;
 }
 
-/** Geometric middle of bucket `index`: at most 0.55 % away from anything in the bucket. */
+/** Geometric middle, at most 0.55 % from any value in the bucket. */
 export function bucketMiddle(index: number): number {
   return 2 ** ((index + 0.5) / PER_OCTAVE);
 }
 
-/** First and last bucket of the domain. */
 export const MIN_INDEX = bucketIndex(DOMAIN_MIN);
 export const MAX_INDEX = bucketIndex(DOMAIN_MAX);

@@ -1,15 +1,14 @@
 import { OtlpError } from "./errors.ts";
 import { HEADERS } from "./names.ts";
 
-/** Which record this is, and of whom. */
 export interface RecordIdentity {
-  /** Name of the publisher, unique in the cluster: 1 to 253 visible ASCII characters. */
+  /** Publisher, unique in the cluster: 1 to 253 visible ASCII characters. */
   readonly source: string;
-  /** One life of the publisher: 1 to 64 visible ASCII characters. Sequences begin anew with each. */
+  /** One lifetime of the publisher: 1 to 64 visible ASCII characters. Sequences restart with it. */
   readonly epoch: string;
-  /** 0 .. 2^53 - 1, ascending by one per record of the epoch. */
+  /** Sequence number, 0 .. 2^53 - 1; increases by one per record of the epoch. */
   readonly sequence: number;
-  /** When it was handed to the bus, by the publisher's clock, ms since the epoch. */
+  /** Time of sending by the publisher's clock, ms since the epoch. */
   readonly sentAtMs: number;
 }
 
@@ -20,10 +19,6 @@ const INTEGER = /^\d{1,16}$/;
 const DECIMAL = /^\d{1,16}(\.\d{1,9})?$/;
 const SHOWN_CHARACTERS = 64;
 
-/**
- * Headers of a record of ours, the same on every bus.
- * @throws OtlpError `bad_headers` for an identity that decodeHeaders would not take back
- */
 export function encodeHeaders(identity: RecordIdentity): Record<string, string> {
   const headers = {
     [HEADERS.source]: identity.source,
@@ -37,8 +32,8 @@ export function encodeHeaders(identity: RecordIdentity): Record<string, string> 
 }
 
 /**
- * Who sent a record; null for a foreign one, which has none of the four headers.
- * @throws OtlpError `bad_headers` when some of them are missing or out of range
+ * Returns null for a foreign record, without any of the four headers.
+ * @throws OtlpError `bad_headers` if some are missing or out of range
  */
 export function decodeHeaders(headers: Readonly<Record<string, string>>): RecordIdentity | null {
   const names = [HEADERS.source, HEADERS.epoch, HEADERS.sequence, HEADERS.sentAt];

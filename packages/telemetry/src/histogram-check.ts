@@ -1,25 +1,22 @@
 import { DOMAIN_MAX, DOMAIN_MIN, MAX_INDEX, MIN_INDEX, SCALE, bucketIndex } from "./exponential-index.ts";
 import type { ExponentialHistogramData } from "./otlp/model.ts";
 
-/** The finest scale that OTLP's reference implementations produce. */
+/** The finest scale of OTLP's reference implementations. */
 const MAX_SCALE = 20;
-/** More buckets than any exporter keeps (they cap at 160 or 320) and than the whole domain has at scale 6. */
+/** Maximum buckets, above any exporter's (160 or 320) and the whole domain at scale 6. */
 const MAX_BUCKETS = 16_384;
-/** Other implementations round logarithms, so a value at a boundary may be one bucket off. */
+/** Other implementations round logarithms, so boundary values may be one bucket off. */
 const INDEX_TOLERANCE = 1;
-/** The sum was added in another order than the check multiplies. */
+/** Tolerance, because sums depend on the order of addition. */
 const SUM_TOLERANCE = 1e-6;
 
-/** Bucket indices at scale 6; low > high when all buckets are empty. */
+/** Bucket indices at scale 6; low > high if all buckets are empty. */
 interface IndexRange {
   readonly low: number;
   readonly high: number;
 }
 
-/**
- * The occupied buckets of `data` at scale 6, or null when its numbers are out of range or contradict each
- * other.
- */
+/** Returns the occupied buckets at scale 6. Returns null for invalid or contradictory numbers. */
 export function checkHistogramData(data: ExponentialHistogramData): IndexRange | null {
   if (!hasSaneHead(data)) return null;
   const range = occupiedRange(data);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { InterfaceChoice, interfaceKind } from "./interfaces.ts";
 
-/** The interfaces that count, of a node that has these. */
 function chosen(...names: readonly string[]): string[] {
   const choice = new InterfaceChoice();
   for (const name of names) choice.see(name);

@@ -1,103 +1,88 @@
-// The names of everything that travels on the bus. They are a public contract: an OpenTelemetry Collector
-// reads and writes them too.
+// Names of everything on the bus: a public contract, also with an OpenTelemetry Collector.
 
-/** Bus topics (design §4). The record key is the source node's name in all three. */
+/** Bus topics. The record key is the source node's name. */
 export const TOPICS = {
   probe: "isochrone.probe.v1",
   usage: "isochrone.usage.v1",
   traffic: "isochrone.traffic.v1",
 } as const;
 
-/** Topics of what is drawn from those: they are written and read by aggregators. */
 export const STATE_TOPICS = {
-  /** What each partition added to which pane; key: topic and partition. */
+  /** Contribution of each partition to each pane; key: topic and partition. */
   pane: "isochrone.pane.v1",
-  /** Last values that outlive the window; compacted, a tombstone when one expires. */
+  /** Last values that outlive the window; compacted, a tombstone on expiry. */
   graph: "isochrone.graph.v1",
-  /** What could not be used: reason, position and first bytes. */
+  /** Unusable records: reason, position and first bytes. */
   deadLetter: "isochrone.deadletter.v1",
 } as const;
 
-/** OTLP metric names that probes publish. */
 export const PROBE_METRICS = {
   /** Exponential histogram, scale 6, delta, seconds: network round-trip times of one pane. */
   rtt: "isochrone.probe.rtt",
   /** Sum of |RTT_i - RTT_{i-1}| in seconds, delta, monotonic. */
   rttVariation: "isochrone.probe.rtt.variation",
-  /** How many differences the variation sums up, delta, monotonic. */
+  /** Number of differences in the variation, delta, monotonic. */
   rttVariationCount: "isochrone.probe.rtt.variation.count",
   /** Packets (or transactions) by `outcome`, delta, monotonic. */
   packets: "isochrone.probe.packets",
-  /** Gauge, bit/s: rate that a burst achieved on the wire, headers included. */
+  /** Gauge, bit/s: rate of a burst on the wire, headers included. */
   bandwidth: "isochrone.probe.bandwidth",
   /** Bandwidth tests by `result`, delta, monotonic. */
   bandwidthTests: "isochrone.probe.bandwidth.tests",
-  /** Bytes that bandwidth tests put on the wire, delta, monotonic. */
+  /** Bytes of bandwidth tests on the wire, delta, monotonic. */
   bandwidthBytes: "isochrone.probe.bandwidth.bytes",
 } as const;
 
-/** OTLP metric names of the node of the resource, as its own kernel tells. */
 export const NODE_METRICS = {
-  /** Bytes of one network card by `interface` and `direction` (receive, transmit), cumulative, monotonic. */
+  /** Bytes of a network card by `interface` and `direction` (receive, transmit), cumulative, monotonic. */
   network: "isochrone.node.network.io",
 } as const;
 
-/** Attributes of a probe's data points. */
 export const PROBE_ATTRIBUTES = {
   destinationNode: "destination_node",
   method: "method",
   ipFamily: "ip_family",
   outcome: "outcome",
-  /** Of bandwidth: tcp or udp. */
   transport: "transport",
-  /** Of bandwidth tests: see BANDWIDTH_RESULTS. */
   result: "result",
 } as const;
 
-/** OTLP metric names that network managers publish, of each flow at the node of the resource. */
 export const FLOW_METRICS = {
-  /** Gauge, bit/s: what the flow may send at most. */
+  /** Gauge, bit/s: the flow's rate limit. */
   allowed: "isochrone.flow.allowed",
-  /** Bytes that the flow's class has sent, headers included, delta, monotonic. */
+  /** Bytes sent by the flow's class, headers included, delta, monotonic. */
   sent: "isochrone.flow.sent",
-  /** Packets for which its queue had no room, delta, monotonic. */
+  /** Packets dropped by its full queue, delta, monotonic. */
   dropped: "isochrone.flow.dropped",
 } as const;
 
-/** Attributes of a flow's data points. */
 export const FLOW_ATTRIBUTES = {
-  /** As the flow plan calls it. */
   flow: "flow",
 } as const;
 
-/** OTLP metric names of what a node's kernel tracks of connections. */
 export const CONNECTION_METRICS = {
   /** Bytes of both directions, IP headers included, delta, monotonic. */
   bytes: "isochrone.connection.bytes",
-  /** Bytes of one direction of what a pod exchanges with the outside of the cluster, likewise. */
+  /** Bytes of one direction between a pod and the outside, delta, monotonic. */
   outsideBytes: "isochrone.outside.bytes",
 } as const;
 
-/** Attributes of connections: addresses, of a Service's that of the pod behind it. */
+/** Addresses of a connection; for a Service, that of the pod behind it. */
 export const CONNECTION_ATTRIBUTES = {
-  /** Who opened it. */
   client: "client_address",
   server: "server_address",
 } as const;
 
-/** Attributes of what a pod exchanges with the outside. */
 export const OUTSIDE_ATTRIBUTES = {
-  /** The pod's address. */
   pod: "pod_address",
-  /** What the far end is called: never its address. */
+  /** Name of the far end, never its address. */
   outside: "outside",
-  /** As the pod sees it: one of {@link OUTSIDE_DIRECTIONS}. */
+  /** Seen from the pod: one of {@link OUTSIDE_DIRECTIONS}. */
   direction: "direction",
 } as const;
 
 export const OUTSIDE_DIRECTIONS = { sent: "sent", received: "received" } as const;
 
-/** Resource attributes of what probes and collectors publish. */
 export const RESOURCE_ATTRIBUTES = {
   serviceName: "service.name",
   serviceInstanceId: "service.instance.id",
@@ -111,15 +96,14 @@ export const RESOURCE_ATTRIBUTES = {
 } as const;
 
 /**
- * How a round-trip time was measured. Methods are never merged with each other. `tcp_connect` is the
- * handshake alone.
+ * Measurement method of a round-trip time; methods are never merged. `tcp_connect` is the handshake alone.
  */
 export const METHODS = ["icmp", "udp_rr", "tcp_rr", "tcp_connect"] as const;
 export type Method = (typeof METHODS)[number];
 
 /**
- * What became of one sent packet. `sent` counts every send that the kernel accepted, so that sent =
- * received + lost + still waiting; `late` and `duplicate` are counted beside, `lost` includes the late ones.
+ * Outcome of a sent packet. `sent` = received + lost + pending; `lost` includes `late`; `duplicate` counts
+ * separately.
  */
 export const OUTCOMES = [
   "sent",
@@ -133,29 +117,25 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** How a bandwidth test ended. Only `ok` carries a rate. */
+/** Results of a bandwidth test. Only `ok` has a rate. */
 const BANDWIDTH_RESULTS = [
   "ok",
-  /** Other traffic was on the way, before or within the burst. */
+  /** Other traffic before or within the burst. */
   "skipped_busy",
-  /** The node's byte budget of the hour is spent. */
   "skipped_budget",
   "error",
 ] as const;
 export type BandwidthResult = (typeof BANDWIDTH_RESULTS)[number];
 
-/** Headers of a bus record; the same on memory, HTTP and Kafka (design §4). */
+/** Headers of a bus record, equal on memory, HTTP and Kafka. */
 export const HEADERS = {
   source: "isochrone-source",
   epoch: "isochrone-epoch",
   sequence: "isochrone-sequence",
   sentAt: "isochrone-sent-at",
-  /**
-   * Who the record comes from, as its publisher has proven: node/NAME or service/NAME. Never taken from a
-   * client as it is.
-   */
+  /** The publisher as authenticated: node/NAME or service/NAME. Never copied from a client. */
   speaker: "isochrone-speaker",
-  /** Proves the header before it on a bus that others can write to. */
+  /** Authenticates `isochrone-speaker` on a bus that others can write to. */
   mac: "isochrone-mac",
   contentType: "content-type",
 } as const;

@@ -1,16 +1,14 @@
-/** Sequences that are remembered per (source, epoch). */
 export const SEQUENCE_BITMAP_BITS = 4_096;
 const WORDS = SEQUENCE_BITMAP_BITS / 32;
-/** A restarted source may still have records of its former life under way. */
+/** Epochs remembered per source: records of the previous one may still be in transit. */
 const EPOCHS_PER_SOURCE = 2;
 
-/** @see SequenceTracker */
 interface SequenceTrackerOptions {
-  /** Beyond this many sources the least recently used is forgotten. @default 16384 */
+  /** Maximum sources; evicts the least recently used. @default 16384 */
   readonly maxSources?: number;
 }
 
-/** Bitmap over the sequences (highest - 4096, highest]; bit of sequence s is s modulo 4096. */
+/** Bitmap over the sequences (highest - 4096, highest]; sequence s has bit s modulo 4096. */
 class EpochBitmap {
   readonly epoch: string;
   readonly #first: number;
@@ -25,12 +23,11 @@ class EpochBitmap {
     this.#mark(sequence);
   }
 
-  /** Skipped sequences that may still come. */
   get open(): number {
     return this.#open;
   }
 
-  /** How many sequences became definitely missing, or -1 for a duplicate. */
+  /** Returns the number of newly missing sequences, or -1 for a duplicate. */
   observe(sequence: number): number {
     if (sequence > this.#highest) return this.#advance(sequence);
     if (sequence <= this.#highest - SEQUENCE_BITMAP_BITS || this.#isMarked(sequence)) return -1;
@@ -43,7 +40,7 @@ class EpochBitmap {
     const jump = sequence - this.#highest;
     let missing = 0;
     if (jump >= SEQUENCE_BITMAP_BITS) {
-      // Everything remembered leaves, and the part of the gap that the bitmap can't hold is lost with it.
+      // All remembered sequences leave the bitmap, with the part of the gap beyond it.
       missing = this.#open + (jump - SEQUENCE_BITMAP_BITS);
       this.#seen.fill(0);
       this.#open = SEQUENCE_BITMAP_BITS - 1;
@@ -80,13 +77,11 @@ class EpochBitmap {
 }
 
 /**
- * Tells repeated records from new ones by the sequences that their publishers stamped, and counts those that
- * never came. What came before the first record that was seen of an epoch is not counted as missing: nobody
- * knows whether it was.
+ * Detects duplicates and losses by publishers' sequences. Records before the first one seen of an epoch don't
+ * count as missing.
  */
 export class SequenceTracker {
   readonly #maxSources: number;
-  /** By source, least recently used first; epochs of one source newest first. */
   readonly #sources = new Map<string, EpochBitmap[]>();
   #missing = 0;
 
@@ -98,28 +93,23 @@ export class SequenceTracker {
     this.#maxSources = maxSources;
   }
 
-  /**
-   * Sequences that were skipped and did not come before they left the bitmap, or before their epoch was
-   * forgotten. Only grows.
-   */
+  /** Number of skipped sequences that left the bitmap or lost their epoch. Monotonic. */
   get missing(): number {
     return this.#missing;
   }
 
-  /** Sequences that were skipped and may still come. */
   get outstanding(): number {
     let open = 0;
     for (const epochs of this.#sources.values()) for (const bitmap of epochs) open += bitmap.open;
     return open;
   }
 
-  /** How many sources are remembered. */
   get sources(): number {
     return this.#sources.size;
   }
 
   /**
-   * Notes a record. A sequence that lies 4,096 or more behind the highest of its epoch is taken for a repeat.
+   * A sequence 4,096 or more behind the highest counts as a duplicate.
    * @throws RangeError unless `sequence` is an integer of 0 .. 2^53 - 1
    */
   observe(source: string, epoch: string, sequence: number): "new" | "duplicate" {

@@ -1,39 +1,31 @@
-// What each metric that the graphs are drawn from may say. One table: a value outside of it is refused where
-// it enters, so that no window, and no graph, ever holds it.
+// Plausible values per metric. Others are refused on entry, so no window or graph contains them.
 import { AGENT_FAMILIES, LINKERD_FAMILIES, SAMPLING_FAMILIES } from "./byte-sources.ts";
 import { CONNECTION_METRICS, FLOW_METRICS, NODE_METRICS, PROBE_METRICS } from "./names.ts";
 
-/** Limits of a metric's values. Of a histogram: of its sum, and of each value by its minimum and maximum. */
+/** For histograms: limits of the sum, and of each value by minimum and maximum. */
 export interface ValueRange {
   readonly min: number;
   readonly max: number;
-  /** A histogram point with more samples is refused. */
   readonly maxCount: number;
-  /** A sum must be monotonic: what it counts can't be taken back. */
   readonly monotonic: boolean;
 }
 
-/**
- * 1e18 bytes are an exabyte, 1e18 seconds twice the age of the universe: beyond it a number is garbage
- * whatever it counts.
- */
+/** Larger numbers are garbage: 1e18 bytes are an exabyte, 1e18 seconds twice the age of the universe. */
 const ABSURD = 1e18;
-/** Seconds. Probes wait a few seconds for an answer at most. */
+/** Maximum round trip in seconds. Probes wait a few seconds at most. */
 export const MAX_RTT_SECONDS = 60;
-/** Packets, transactions or bursts of one point. A probe sends a few per second. */
+/** Maximum packets, transactions or bursts per point. A probe sends a few per second. */
 const MAX_PACKETS = 1e9;
-/** CPU-seconds: 10,000 cores for 30 years. */
+/** Maximum CPU-seconds: 10,000 cores for 30 years. */
 const MAX_CPU_SECONDS = 1e13;
-/** Cores of one node or pod. */
+/** Maximum cores of a node or pod. */
 const MAX_CORES = 1e6;
-/** A petabyte. */
+/** Maximum memory, a petabyte. */
 const MAX_MEMORY_BYTES = 1e15;
-/** Requests, flows or responses since a counter began. */
 const MAX_REQUESTS = 1e15;
-/** One of so many packets. */
 const MAX_SAMPLING = 1e6;
 
-/** Of metrics that nothing here is drawn from. */
+/** Range of metrics that no graph uses. */
 const ANY: ValueRange = { min: -ABSURD, max: ABSURD, maxCount: ABSURD, monotonic: false };
 
 function counter(max: number): ValueRange {
@@ -49,7 +41,7 @@ const TABLE: Readonly<Record<string, ValueRange>> = {
   [PROBE_METRICS.rttVariation]: counter(MAX_RTT_SECONDS * MAX_PACKETS),
   [PROBE_METRICS.rttVariationCount]: counter(MAX_PACKETS),
   [PROBE_METRICS.packets]: counter(MAX_PACKETS),
-  // The tables count rates that no burst can have had by a metric of their own.
+  // The tables count implausible rates in their own metric.
   [NODE_METRICS.network]: counter(ABSURD),
   [PROBE_METRICS.bandwidth]: gauge(ABSURD),
   [PROBE_METRICS.bandwidthTests]: counter(MAX_PACKETS),
@@ -98,19 +90,16 @@ const TABLE: Readonly<Record<string, ValueRange>> = {
 
 const BY_NAME: ReadonlyMap<string, ValueRange> = new Map(Object.entries(TABLE));
 
-/** Names of the metrics that have a range of their own. */
 export const RANGED_METRICS: readonly string[] = [...BY_NAME.keys()];
 
-/** What aggregators tell each other of panes: all of it is counted or measured, none can be below 0. */
+/** Pane metrics between aggregators: counted or measured, never negative. */
 const PANE_PREFIX = "isochrone.pane.";
 const PANE = gauge(ABSURD);
 
-/** The range of a metric's values. */
 export function valueRangeOf(name: string): ValueRange {
   return BY_NAME.get(name) ?? (name.startsWith(PANE_PREFIX) ? PANE : ANY);
 }
 
-/** The range of sums over any number of a metric's points. */
 export function sumRangeOf(name: string): ValueRange {
   return { ...valueRangeOf(name), max: ABSURD, maxCount: ABSURD };
 }

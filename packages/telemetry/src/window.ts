@@ -1,26 +1,22 @@
-/** How a window is cut and how its panes are made. */
 interface WindowOptions<P> {
   /** Length of a pane. Panes begin at multiples of it. */
   readonly paneMs: number;
-  /** How many panes the window has, the current one included. */
   readonly panes: number;
   create(): P;
   merge(into: P, from: P): void;
 }
 
-/** One pane that has data. */
 interface Pane<P> {
   readonly startMs: number;
   readonly value: P;
 }
 
-/** Sliding window of panes. It is sparse: only panes that somebody asked to write to exist. */
+/** Sparse sliding window: only written panes exist. */
 export class Window<P> {
   readonly #options: WindowOptions<P>;
   /** Ascending by startMs; at most panes + 1, because one may lie ahead of now. */
   #panes: Pane<P>[] = [];
 
-  /** @throws RangeError unless paneMs is positive and finite and panes is a positive integer */
   constructor(options: WindowOptions<P>) {
     if (!(options.paneMs > 0 && Number.isFinite(options.paneMs))) {
       throw new RangeError(`paneMs must be positive and finite, got ${options.paneMs}`);
@@ -32,9 +28,8 @@ export class Window<P> {
   }
 
   /**
-   * The pane of `timeMs`, made if need be. Null when the time can't be taken: older than the window that ends
-   * with the pane of `nowMs` (too late), more than one pane length after `nowMs` (from the future), or no
-   * number.
+   * Returns the pane of `timeMs`, created if needed. Null: before the window that ends at `nowMs`, more than
+   * one pane after `nowMs`, or not a number.
    */
   pane(timeMs: number, nowMs: number): P | null {
     const { paneMs } = this.#options;
@@ -53,8 +48,9 @@ export class Window<P> {
   }
 
   /**
-   * A merged copy of the newest `panes` panes (default: the whole window), ending with the pane of `nowMs`;
-   * null without data. A pane ahead of `nowMs` is not part of it yet.
+   * Merged copy of the newest `panes` panes up to the one of `nowMs`. Excludes a pane ahead of it. Null: no
+   * data.
+   * @default panes the whole window
    */
   read(nowMs: number, options: { readonly panes?: number } = {}): P | null {
     const oldestMs = this.#oldestStartMs(
@@ -70,7 +66,6 @@ export class Window<P> {
     return merged;
   }
 
-  /** Drops the panes that the window of `nowMs` no longer covers. True when nothing is left. */
   expire(nowMs: number): boolean {
     const oldestMs = this.#oldestStartMs(nowMs, this.#options.panes);
     let dropped = 0;
@@ -79,7 +74,7 @@ export class Window<P> {
     return this.#panes.length === 0;
   }
 
-  /** The panes that exist, oldest first. The values are the live ones, not copies. */
+  /** Existing panes, oldest first; live values, not copies. */
   entries(): Iterable<Pane<P>> {
     return this.#panes.values();
   }

@@ -1,85 +1,64 @@
-// Which workloads an AppGroup (KEP-260) means: those whose pods carry its labels, as upstream's plugin reads
-// them. The one reading of the aggregator, the scheduler-plugin, `isochrone score` and `isochrone doctor`.
+// Resolves an AppGroup's (KEP-260) workloads by their pods' labels, as upstream's plugin does.
 import { looseFields, looseList, type LooseFields, type Unchecked } from "@isochrone/primitives";
 import type { DeclaredWorkload } from "./declarations.ts";
 
-/** Labels of pods. */
 export const APP_GROUP_LABELS = {
-  /** Names the AppGroup. */
   group: "appgroup.diktyo.x-k8s.io",
-  /** Says which of its workloads the pod belongs to: the workload's `selector`. */
+  /** Label with the `selector` of the pod's workload. */
   selector: "appgroup.diktyo.x-k8s.io.workload",
 } as const;
 
-/** An AppGroup's name in its namespace. */
 export interface AppGroupId {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** How an AppGroup's spec names a workload. */
 export interface WorkloadReference {
-  /** null: the AppGroup's own. */
   readonly namespace: string | null;
-  /** null: the spec has none, only a selector. */
+  /** Workload name. Null: the reference has only a selector. */
   readonly name: string | null;
-  /**
-   * null: the form of KEP-260's text, which has none and means the workload of that name. The schema in use
-   * demands one.
-   */
+  /** Selector. Null: the older form of KEP-260, in which the name identifies the workload. */
   readonly selector: string | null;
 }
 
-/** An AppGroup as it is written, whatever pods there are. */
 export interface AppGroupText<A> {
   readonly id: AppGroupId;
-  /** Namespaces that the spec names. */
   readonly namespaces: ReadonlySet<string>;
   readonly dependencies: readonly AppGroupDependency<A>[];
-  /** One of the references to each selector. */
+  /** One reference to each selector of the spec. */
   readonly selected: readonly WorkloadReference[];
-  /** Workloads and dependencies with neither selector nor name. */
   readonly unreadable: number;
 }
 
 export interface AppGroupDependency<A> {
   readonly source: WorkloadReference;
   readonly target: WorkloadReference;
-  /** The dependency as the spec has it, of any shape; empty for a channel of a workload to itself. */
   readonly fields: Unchecked<Dependency>;
-  /** Where that is in the spec. */
+  /** Path of the dependency in the spec. */
   readonly path: readonly (string | number)[];
-  /** What the annotation `isochrone.dev/channels` says of it; null: nothing. */
+  /** The matching entry of annotation `isochrone.dev/channels`. Null: none. */
   readonly annotated: A | null;
 }
 
-/** A channel between workloads as an annotation names them. */
 interface AnnotatedPair {
   readonly source: DeclaredWorkload;
   readonly target: DeclaredWorkload;
 }
 
-/** A pod, or the pod template of a workload, that carries both labels. */
 export interface AppGroupMember {
   readonly namespace: string;
-  /** Values of its labels. */
   readonly group: string;
   readonly selector: string;
-  /** Name of the workload that it belongs to; of a pod without one, its own. */
+  /** Name of the pod's workload; of a bare pod, its own name. */
   readonly workload: string;
-  /** A pod without a workload. */
   readonly isBare: boolean;
 }
 
-/** What a reference comes to. */
 interface ReferredWorkloads {
-  /** Sorted by namespace and name. */
   readonly workloads: readonly DeclaredWorkload[];
-  /** False: it has a selector that no pod and no pod template carries. */
   readonly isMatched: boolean;
 }
 
-/** What is read of an entry of `workloads`, and of its dependencies. */
 interface Entry {
   readonly workload: WorkloadReference;
   readonly dependencies: readonly Dependency[];
@@ -92,7 +71,7 @@ interface Dependency {
   readonly type: string;
 }
 
-/** Both labels; null where one is missing. */
+/** Both AppGroup labels. Null: one is missing. */
 export function appGroupLabels(
   labels: LooseFields | undefined,
 ): Pick<AppGroupMember, "group" | "selector"> | null {
@@ -101,8 +80,7 @@ export function appGroupLabels(
 }
 
 /**
- * Reads a spec of any shape. Dependencies go from the workload that lists them to the listed one; of what is
- * annotated, a channel of a workload to itself is one too, because nothing can depend on itself.
+ * Reads a spec of any shape. Includes annotated channels of a workload to itself, which a spec can't express.
  */
 export function readAppGroup<A extends AnnotatedPair>(
   id: AppGroupId,
@@ -144,7 +122,6 @@ export function readAppGroup<A extends AnnotatedPair>(
   return { id, namespaces, dependencies, selected: [...selected.values()], unreadable };
 }
 
-/** How an annotation names it. */
 function namedBy({ namespace, name, selector }: WorkloadReference, id: AppGroupId): DeclaredWorkload {
   return { namespace: namespace ?? id.namespace, name: name ?? selector ?? "" };
 }
@@ -153,11 +130,7 @@ function pairKey({ source, target }: AnnotatedPair): string {
   return `${fullName(source)}\n${fullName(target)}`;
 }
 
-/**
- * Whether labelled pods of the namespace are the AppGroup's. Upstream takes those of every namespace; but a
- * label must not reach into what another namespace has declared for itself: only namespaces that the spec
- * names count, and pods beside an AppGroup of the same name are that one's.
- */
+/** Unlike upstream, accepts only namespaces in the spec without an AppGroup of that name. */
 export function hasPodsIn(
   group: AppGroupId,
   named: ReadonlySet<string>,
@@ -171,23 +144,16 @@ export function hasPodsIn(
 interface AppGroupMembersOptions {
   readonly members: Iterable<AppGroupMember>;
   readonly groups: Iterable<AppGroupId>;
-  /**
-   * All workloads with a controller, labelled or not, and bare pods without the labels: their names are
-   * taken.
-   */
   readonly workloads: Iterable<DeclaredWorkload>;
 }
 
 type AppGroupScope = Pick<AppGroupText<unknown>, "id" | "namespaces">;
 
-/** Who carries the labels of which AppGroup. */
 export class AppGroupMembers {
   readonly #groups: ReadonlySet<string>;
-  /** Full names that mean something else than a selector. */
+  /** Full names that already denote a workload. */
   readonly #taken: ReadonlySet<string>;
-  /** By namespace and selector: groups whose bare pods carry it. */
   readonly #bareGroups = new Map<string, Set<string>>();
-  /** By group and selector, then by namespace: names of workloads. */
   readonly #workloads = new Map<string, Map<string, Set<string>>>();
 
   constructor({ members, groups, workloads }: AppGroupMembersOptions) {
@@ -209,10 +175,7 @@ export class AppGroupMembers {
     }
   }
 
-  /**
-   * Bare pods with equal labels are one workload, called like the selector: nothing else says that they
-   * belong together. Where that name means something else, each is its own.
-   */
+  /** Bare pods with equal labels form one workload named like the selector, unless that name is taken. */
   workloadOf({ namespace, selector, workload, isBare }: AppGroupMember): string {
     if (!isBare) return workload;
     const name = fullName({ namespace, name: selector });
@@ -220,8 +183,8 @@ export class AppGroupMembers {
   }
 
   /**
-   * A selector that nothing carries yet stands for a workload of its name, unless there is another one of
-   * that name: so its first pods are known before they are seen.
+   * An unmatched selector denotes a workload of its name unless that is taken, so first pods are known in
+   * advance.
    */
   refer({ id: group, namespaces }: AppGroupScope, reference: WorkloadReference): ReferredWorkloads {
     const { selector } = reference;
@@ -247,7 +210,6 @@ export class AppGroupMembers {
   }
 }
 
-/** Selectors of the AppGroup that no pod and no pod template carries. */
 export function unmatchedSelectors(text: AppGroupText<unknown>, members: AppGroupMembers): string[] {
   return text.selected
     .filter((reference) => !members.refer(text, reference).isMatched)
@@ -257,7 +219,6 @@ export function unmatchedSelectors(text: AppGroupText<unknown>, members: AppGrou
 const MAX_SHOWN = 5;
 const MAX_SHOWN_CHARACTERS = 63;
 
-/** One sentence on selectors that nothing carries. */
 export function unmatchedText({ namespace, name }: AppGroupId, selectors: readonly string[]): string {
   const shown = selectors
     .slice(0, MAX_SHOWN)

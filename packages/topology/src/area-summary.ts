@@ -1,5 +1,4 @@
-// What links between two zones or regions have in common: the answer for a pair of nodes that nobody
-// measured.
+// Summary of links between two zones or regions, an estimate for unmeasured node pairs.
 import { median } from "@isochrone/primitives";
 import { PAIR_STATE } from "./link-table.ts";
 import type { LinkTable } from "./link-table.ts";
@@ -9,19 +8,15 @@ import { medianDeviation } from "./statistics.ts";
 export interface AreaSummary {
   readonly ms: number;
   readonly errorMs: number | null;
-  /** Age of the oldest link in it; null when one has no known age. */
+  /** Age of its oldest link. Null: an age is unknown. */
   readonly ageSeconds: number | null;
 }
 
-/**
- * Medians of the measured costs between the areas of nodes; both directions of an area pair count together.
- */
 export class AreaSummaries {
   readonly #area: Int32Array;
   readonly #count: number;
   readonly #summaries = new Map<number, AreaSummary>();
 
-  /** `areaOf` gives null for nodes of no known area; they have no summary. */
   constructor(nodes: readonly ClusterNode[], table: LinkTable, areaOf: (node: ClusterNode) => string | null) {
     const ids = new Map<string, number>();
     this.#area = Int32Array.from(nodes, (node) => {
@@ -35,7 +30,7 @@ export class AreaSummaries {
       this.#summaries.set(key, summarise(table, records));
   }
 
-  /** The summary for two nodes by id; undefined without a measured link between their areas. */
+  /** Summary for two nodes by id. Undefined: no measured link between their areas. */
   between(a: number, b: number): AreaSummary | undefined {
     const key = this.#key(a, b);
     return key < 0 ? undefined : this.#summaries.get(key);
@@ -74,7 +69,7 @@ function summarise(table: LinkTable, records: readonly number[]): AreaSummary {
   return { ms, errorMs: medianDeviation(costs, ms), ageSeconds };
 }
 
-/** A zone's name is unique within its region only. */
+/** Zone names are unique only within a region. */
 export function zoneOf(node: ClusterNode): string | null {
   return node.zone === null ? null : JSON.stringify([node.region, node.zone]);
 }

@@ -14,7 +14,6 @@ afterEach(() => {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A client of a real server on a loopback port, with the requests that it got. */
 async function clientOf(
   handler: Handler,
   options: Partial<GraphClientOptions> = {},

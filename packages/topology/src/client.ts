@@ -1,11 +1,11 @@
-// A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
+// Validates and bounds answers, and requests only changes.
 import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
 import type { Bill, PriceList } from "./bill/bill.ts";
 import type { Savings } from "./bill/savings.ts";
 import { parseDemand, type Demand } from "./demand/demand.ts";
-import { DecisionListSchema } from "./decision-schema.ts";
-import type { DecisionList } from "./decision-schema.ts";
+import { ActListSchema, DecisionListSchema } from "./decision-schema.ts";
+import type { ActList, DecisionList } from "./decision-schema.ts";
 import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
 import { parseFlowPlan, parseFlowPlans, type FlowPlan } from "./flows/flow-plan.ts";
@@ -23,33 +23,28 @@ import {
 import type { Dropped, Read } from "./tolerant.ts";
 import { jsonAnswer, statusError } from "./status-error.ts";
 import { checkSchema, compiledLate, type LateValidator } from "./validation.ts";
-
 import type { GraphAnswer, GraphClientOptions, GraphFetch } from "./client-options.ts";
 
 export type { GraphClientOptions, GraphFetch } from "./client-options.ts";
 export { GraphClientError } from "./errors.ts";
 
-/** An answer, and whether it differs from the one before. */
 interface Fetched<T> {
   readonly value: T;
-  /** False when the API said that nothing changed; `value` is then the very object of the answer before. */
+  /** Whether the answer changed. If not, `value` is the previous object. */
   readonly changed: boolean;
-  /** What was left out of the answer because it breaks a rule of the graphs. */
+  /** Parts of the answer that were omitted because they break a rule of the graphs. */
   readonly dropped: Dropped;
 }
 
-/** What has changed of the workflows since an earlier answer. */
 interface WorkflowChanges {
-  /** To ask with next time. */
   readonly id: string;
   readonly version: number;
-  /** When the graphs were built, RFC 3339. */
+  /** Time of the graphs, RFC 3339. */
   readonly observedAt: string;
-  /** All there are, changed or not. */
+  /** All workflows, changed or not. */
   readonly workflows: WorkflowList["workflows"];
-  /** Those that changed, or that the server can't say of whether they did. */
+  /** Changed graphs, and graphs whose change is unknown. */
   readonly graphs: readonly WorkflowGraphSnapshot[];
-  /** What was left out of the graphs. */
   readonly dropped: Dropped;
 }
 
@@ -58,12 +53,10 @@ interface DecisionQuery {
   readonly namespace?: string;
   readonly pod?: string;
   readonly limit?: number;
-  /** Whether the scorer is asked again with the graphs of now. @default false */
   readonly now?: boolean;
 }
 
 interface BillQuery {
-  /** Channels that begin or end there, and its workloads. */
   readonly namespace?: string;
   readonly limit?: number;
 }
@@ -75,12 +68,13 @@ interface Cached {
 
 const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024;
 const DEFAULT_MAX_PAGES = 10_000;
-/** A graph that is published anew between two of its pages is read again, this often. */
+/** Maximum rereads of a graph that is republished while its pages are read. */
 const MAX_RESTARTS = 3;
-/** Answers kept for ETags; the one used longest ago goes first. */
+/** Maximum cached answers with ETags, evicted LRU. */
 const MAX_CACHED = 1_000;
 
 // Compiled at first use: a command asks for one or two of them.
+const actList = compiledLate(ActListSchema);
 const decisionList = compiledLate(DecisionListSchema);
 const health = compiledLate(HealthSchema);
 const probePlan = compiledLate(ProbePlanSchema);
@@ -105,12 +99,12 @@ export class GraphClient {
     this.#headers = options.headers ?? {};
   }
 
-  /** Wall milliseconds of the server at its last answer; null: it has said none. */
+  /** Server's wall clock at its last answer, ms. Null: unknown. */
   get serverMs(): number | null {
     return this.#serverMs;
   }
 
-  /** The whole cluster graph, all its pages joined. Throws GraphClientError, SnapshotError. */
+  /** Reads all pages of the cluster graph. Throws GraphClientError, SnapshotError. */
   async cluster(signal?: AbortSignal): Promise<Fetched<ClusterGraphSnapshot>> {
     const path = "/api/v1/graph/cluster";
     for (let attempt = 0; attempt < MAX_RESTARTS; attempt++) {
@@ -138,8 +132,7 @@ export class GraphClient {
   }
 
   /**
-   * The graphs of all workflows that changed since `since`, the id of an answer before; null for all. A
-   * server that doesn't know the id (it was restarted, it is another replica) gives all. Throws
+   * Returns graphs changed since the id of an earlier answer; null or an unknown id: all. Throws
    * GraphClientError, SnapshotError.
    */
   async workflowChanges(since: string | null, signal?: AbortSignal): Promise<WorkflowChanges> {
@@ -162,7 +155,7 @@ export class GraphClient {
       dropped = joinDropped(dropped, next.dropped);
       cursor = next.nextCursor;
     }
-    // What was built while the pages were read has changed since the first page's id.
+    // Graphs built while pages were read count as changed since the first page's id.
     const { id, version, observedAt, workflows } = first;
     return { id, version, observedAt, workflows, graphs, dropped };
   }
@@ -190,28 +183,23 @@ export class GraphClient {
     return (await this.#cached(path, readWorkflowGraph, signal, (read) => Promise.resolve(read)))!;
   }
 
-  /** What zones ask of Services. An earlier release's has no such page: GraphClientError of status 404. */
+  /** Reads a page that earlier releases answer with 404 (GraphClientError). */
   async demand(signal?: AbortSignal): Promise<Fetched<Demand>> {
     return this.#read("/api/v1/graph/demand", parseDemand, signal);
   }
 
-  /**
-   * What traffic costs; channels and workloads at most `limit`, the dearest. An earlier release's has no such
-   * page: GraphClientError of status 404.
-   */
+  /** Reads the `limit` most expensive lines. Earlier releases answer 404 (GraphClientError). */
   async bill(query: BillQuery = {}, signal?: AbortSignal): Promise<Fetched<Bill>> {
-    // Loaded when it is asked for: most commands have no use for it.
+    // Loaded lazily: most commands don't need it.
     const { parseBill } = await import("./bill/bill.ts");
     return this.#read(withQuery("/api/v1/graph/bill", query), parseBill, signal);
   }
 
-  /** The price table. Throws GraphClientError, SnapshotError. */
   async prices(signal?: AbortSignal): Promise<Fetched<PriceList>> {
     const { parsePriceList } = await import("./bill/bill.ts");
     return this.#read("/api/v1/graph/prices", parsePriceList, signal);
   }
 
-  /** What would be saved; workflows and Services at most `limit`, those that save most. */
   async savings(query: BillQuery = {}, signal?: AbortSignal): Promise<Fetched<Savings>> {
     const { parseSavings } = await import("./bill/savings.ts");
     return this.#read(withQuery("/api/v1/savings", query), parseSavings, signal);
@@ -222,10 +210,13 @@ export class GraphClient {
     return this.#read(path, (json) => checked("decision list", decisionList, json), signal);
   }
 
-  /**
-   * How the aggregator that answers is. An earlier release's has no such page: GraphClientError of
-   * status 404.
-   */
+  /** What was done with pods and workloads whose names contain `workload`, the newest first. */
+  async acts(query: { readonly namespace: string; readonly workload: string }): Promise<Fetched<ActList>> {
+    const path = withQuery("/api/v1/acts", query);
+    return this.#read(path, (json) => checked("list of acts", actList, json), undefined);
+  }
+
+  /** The aggregator's own state. An earlier release has no such page: GraphClientError of status 404. */
   async health(signal?: AbortSignal): Promise<Fetched<Health>> {
     return this.#read("/api/v1/health", (json) => checked("health", health, json), signal);
   }
@@ -235,27 +226,24 @@ export class GraphClient {
     return this.#read(path, (json) => checked("probe plan", probePlan, json), signal);
   }
 
-  /** What the node is told of flows. An aggregator without plans answers 503, which is retryable. */
+  /** Reads a node's flow plan. An aggregator without plans answers 503, which is retryable. */
   async flowPlan(node: string, signal?: AbortSignal): Promise<Fetched<FlowPlan>> {
     return this.#read(`/api/v1/flow-plan/${encodeURIComponent(node)}`, parseFlowPlan, signal);
   }
 
-  /** What all nodes are told of flows, as {@link flowPlan}. */
   async flowPlans(signal?: AbortSignal): Promise<Fetched<readonly FlowPlan[]>> {
     return this.#read("/api/v1/flow-plans", parseFlowPlans, signal);
   }
 
-  /** Stream jobs and the links that their flows use. */
   async streams(signal?: AbortSignal): Promise<Fetched<StreamsSnapshot>> {
     return this.#read("/api/v1/streams", parseStreams, signal);
   }
 
-  /** How the requests of Services are spread over zones. */
   async traffic(signal?: AbortSignal): Promise<Fetched<TrafficSnapshot>> {
     return this.#read("/api/v1/traffic", parseTraffic, signal);
   }
 
-  /** A page as it came, for who passes it on. Throws GraphClientError. */
+  /** Returns an unparsed page, for forwarding. Throws GraphClientError. */
   async page(path: string, query: object, signal?: AbortSignal): Promise<unknown> {
     return (await this.#get(withQuery(path, query), null, signal)).json;
   }
@@ -269,10 +257,6 @@ export class GraphClient {
     return (await this.#cached(path, read, signal, (answer) => Promise.resolve(answer)))!;
   }
 
-  /**
-   * Asks with the ETag of the answer before; `complete` may turn the answer into what is kept, or refuse it
-   * with null.
-   */
   async #cached<T>(
     path: string,
     parse: (json: unknown) => Read<T>,
@@ -292,7 +276,7 @@ export class GraphClient {
     return { ...read, changed: true };
   }
 
-  /** null when a page turned out to be of another version. */
+  /** Joins the pages of a graph. Null: a page has another version. */
   async #joinPages(
     path: string,
     { value: first, ...read }: Read<ClusterGraphSnapshot>,
@@ -320,7 +304,7 @@ export class GraphClient {
     return { value: { ...first, links, nextCursor: null }, dropped };
   }
 
-  /** `json` is undefined when the answer is "not modified". */
+  /** Requests a page. `json` is undefined for "not modified". */
   async #get(
     path: string,
     etag: string | null,
@@ -358,13 +342,13 @@ export class GraphClient {
     }
   }
 
-  /** Reads no more than the limit, whatever content-length says. */
+  /** Reads a body up to the limit, whatever content-length says. */
   async #body(url: string, response: GraphAnswer): Promise<string> {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     for await (const chunk of response.body ?? []) {
       bytes += chunk.byteLength;
-      // Leaving the loop cancels the stream and with it the connection.
+      // Leaving the loop cancels the stream and closes the connection.
       if (bytes > this.#maxBodyBytes) {
         throw new GraphClientError("too_large", url, `the answer is larger than ${this.#maxBodyBytes} bytes`);
       }
@@ -380,7 +364,6 @@ function withQuery(path: string, query: object): string {
   return search.size === 0 ? path : `${path}?${search.toString()}`;
 }
 
-/** The graphs of a page apart from the rest, which is checked as a whole. */
 function graphsOf(json: unknown): {
   readonly list: unknown;
   readonly graphs: readonly unknown[] | undefined;

@@ -1,8 +1,8 @@
-// The cluster graph as columns: a tenth of the text, and of the time to read it, for who draws all of it.
+// The cluster graph as columns: a tenth of the text and parse time, for drawing.
 import type { ClusterColumns } from "./operation-schema.ts";
 import type { ClusterGraphSnapshot, Link } from "./schema.ts";
 
-/** To the microsecond; nobody measures finer, and digits are most of the text. */
+/** Rounds to microseconds: no measurement is finer, and digits dominate the text. */
 const milliseconds = (value: number | null): number | null => rounded(value, 1000);
 const seconds = (value: number | null): number | null => rounded(value, 10);
 const ratio = (value: number | null): number | null => rounded(value, 100_000);
@@ -11,7 +11,6 @@ function rounded(value: number | null, steps: number): number | null {
   return value === null ? null : Math.round(value * steps) / steps;
 }
 
-/** Links of nodes that aren't listed are left out. */
 export function clusterColumnsOf(graph: ClusterGraphSnapshot): ClusterColumns {
   const {
     links,
@@ -45,7 +44,6 @@ export function clusterColumnsOf(graph: ClusterGraphSnapshot): ClusterColumns {
   };
 }
 
-/** Words by the order in which they came. */
 class Words {
   readonly list: string[] = [];
   readonly #indices = new Map<string, number>();

@@ -275,7 +275,6 @@ test("zones and regions that no link joins are as far apart as coordinates say",
     ...clusterSnapshot(nodes, []),
     coordinates: { ageSeconds: 0, medianRelativeError: null, p90RelativeError: null } as CoordinateFit,
   };
-  // Distances 10, 14, 8 and 12.
   expect(new ClusterGraph(snapshot).zoneCostMsById(0, 2)).toBe(11);
   expect(new ClusterGraph(snapshot).regionCostMsById(0, 2)).toBe(9);
   expect(new ClusterGraph(snapshot).zoneCostMsById(0, 4)).toBeNull();
@@ -300,7 +299,7 @@ describe("what scoring pays when it doesn't know", () => {
   });
 
   test("comes from coordinates where no link and no declaration says anything", () => {
-    // On a line at 0, 3 and 11 ms, each 1 ms behind its own link: 5, 13 and 10 ms apart.
+    // On a line at 0, 3 and 11 ms, with heights of 1 ms: 5, 13 and 10 ms apart.
     const at = (name: string, x: number): ClusterNode => node(name, { coordinate: [x, 1] });
     const coordinates = { ageSeconds: 0, medianRelativeError: null, p90RelativeError: null };
     const snapshot = {
@@ -311,7 +310,6 @@ describe("what scoring pays when it doesn't know", () => {
     expect(graph.medianKnownCost()).toBe(10);
     expect(graph.worstKnownCost()).toBe(13);
     expect(new ClusterGraph(snapshot, { snapshotAgeSeconds: 1e6 }).medianKnownCost()).toBeNull();
-    // A link of its own is believed before that.
     const measured = new ClusterGraph({ ...snapshot, links: [link("a", "b", 7)] });
     expect(measured.medianKnownCost()).toBe(7);
   });

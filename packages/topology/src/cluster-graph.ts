@@ -12,45 +12,37 @@ import type { ClusterGraphSnapshot, ClusterNode, CoordinateFit, Link } from "./s
 import { medianErrorMs } from "./statistics.ts";
 import { parseClusterGraph } from "./validation.ts";
 
-/** What `costMsById` answers instead of a number of milliseconds. */
 const UNKNOWN_COST: number = Number.NaN;
 const UNREACHABLE_COST: number = Infinity;
 
-/**
- * After this many wrong guesses one after the other the order is another one, and guessing costs more than it
- * saves.
- */
+/** After this many consecutive misses, guessing the order costs more than it saves. */
 const MAX_MISSES = 32;
 
-/** Columns kept per direction: 40 kB each at 5,000 nodes. */
+/** Cached columns per direction: 40 kB each at 5,000 nodes. */
 const MAX_COLUMNS = 256;
 
 const SELF: Cost = { known: true, ms: 0, origin: "measured", method: null, ageSeconds: 0, errorMs: 0 };
 
-/** The nodes and what lies between them: an immutable view of one snapshot, for looking costs up. */
 export class ClusterGraph {
   readonly version: number;
-  /** When the snapshot was built, RFC 3339. */
   readonly observedAt: string;
   readonly windowSeconds: number;
-  /** A node's id is its position here. */
+  /** A node's id is its position. */
   readonly nodes: readonly ClusterNode[];
-  /** Figures older than this count as stale. */
   readonly maxAgeSeconds: number;
-  /** How old the snapshot was when this view was made. */
   readonly snapshotAgeSeconds: number;
-  /** Factor of measured errors: a snapshot that is a window old is wrong by twice as much. */
+  /** Factor on measured errors: doubles for a snapshot that is one window old. */
   readonly #errorGrowth: number;
-  /** Links that name nodes which the snapshot doesn't hold, or lead from a node to itself: left out. */
+  /** Omitted links: of unknown nodes, or from a node to itself. */
   readonly ignoredLinks: number;
   readonly #ids: NameIndex;
   readonly #table: LinkTable;
   readonly #estimate: NonNullable<CostOptions["estimate"]>;
-  /** When the snapshot was taken. */
+  /** Age of the coordinates at the time of the snapshot. */
   readonly #coordinateAgeSeconds: number;
   readonly #declared: DeclaredAreaCosts | null;
   readonly #names: readonly string[];
-  /** By id (one more for the first name): which id came next the last time. */
+  /** The id that followed each id last time; one more entry for the first id. */
   readonly #follower: Int32Array;
   readonly #available = new Map<string, Float64Array>();
   readonly #columnsTo = new Map<number, Float64Array>();
@@ -87,19 +79,16 @@ export class ClusterGraph {
     this.#declared = options.declared ?? (declaredCosts === null ? null : declaredAreaCosts(declaredCosts));
   }
 
-  /** From JSON of unknown quality. Throws SnapshotError, which names path, rule and value. */
   static fromJson(json: unknown, options: CostOptions = {}): ClusterGraph {
     return new ClusterGraph(parseClusterGraph(json), options);
   }
 
-  /** The node's id, or -1. */
   idOf(name: string): number {
     return this.#ids.idOf(name);
   }
 
   /**
-   * Ids of many names, -1 for unknown ones. Callers name nodes in much the same order again and again: the id
-   * that followed this one last time is tried first, which spares hashing each name.
+   * Callers repeat similar orders, so this first tries the previous follower of each id and avoids hashing.
    */
   idsOf(names: readonly string[]): Int32Array {
     const ids = new Int32Array(names.length);
@@ -121,9 +110,7 @@ export class ClusterGraph {
     return ids;
   }
 
-  /**
-   * What nodes have available, by id; NaN where it isn't known or too old. Shared between callers: read only.
-   */
+  /** Amounts by id; NaN: unknown or stale. Shared: don't modify. */
   available(resource: "cpuMillicores" | "memoryBytes"): Float64Array {
     let column = this.#available.get(resource);
     if (column === undefined) {
@@ -137,15 +124,11 @@ export class ClusterGraph {
     return column;
   }
 
-  /** The node of that name, or undefined. */
   node(name: string): ClusterNode | undefined {
     return this.nodes[this.idOf(name)];
   }
 
-  /**
-   * What a round trip from `a` to `b` costs. The order of belief is: link, declared area, coordinates, zones,
-   * regions.
-   */
+  /** Round trip from `a` to `b`. Precedence: link, declared area, coordinates, zones, regions. */
   cost(a: string, b: string): Cost {
     const from = this.idOf(a);
     const to = this.idOf(b);
@@ -153,7 +136,6 @@ export class ClusterGraph {
     return this.costById(from, to);
   }
 
-  /** As `cost`, by node ids of this graph. */
   costById(from: number, to: number): Cost {
     if (from === to) return SELF;
     const at = this.#table.find(from, to);
@@ -163,10 +145,7 @@ export class ClusterGraph {
     return this.#fallback(from, to) ?? { known: false, reason: reasonOf(state) };
   }
 
-  /**
-   * The hot path's `cost`: milliseconds, UNKNOWN_COST (a NaN) or UNREACHABLE_COST (infinite). Allocates
-   * nothing for measured pairs.
-   */
+  /** Cost in ms, UNKNOWN_COST (NaN) or UNREACHABLE_COST (Infinity). Doesn't allocate for measured pairs. */
   costMsById(from: number, to: number): number {
     if (from === to) return 0;
     const at = this.#table.find(from, to);
@@ -179,9 +158,8 @@ export class ClusterGraph {
   }
 
   /**
-   * How far `costMsById` may be from the truth, milliseconds, by node ids: about two standard errors.
-   * Infinite where nobody knows: the cost is unknown, its link is provisional, or its source tells no error.
-   * 0 for a node to itself, for declared costs, and for pairs that are known to be unreachable.
+   * Milliseconds, about two standard errors. Infinite: unknown, or provisional link. 0: same node, declared,
+   * or unreachable.
    */
   errorMsById(from: number, to: number): number {
     if (from === to) return 0;
@@ -194,37 +172,26 @@ export class ClusterGraph {
     return cost.errorMs ?? (cost.origin === "declared" ? 0 : Infinity);
   }
 
-  /**
-   * `costMsById` from every node to `to`, by node id. Shared between callers: read only. Kept for the next
-   * pod that talks to the same node, so that scoring thousands of candidates costs an addition per pair.
-   */
+  /** Costs from every node, by id. Shared: don't modify. Cached for fast scoring. */
   costsTo(to: number): Float64Array {
     return this.#column(this.#columnsTo, to, (from) => this.costMsById(from, to));
   }
 
-  /** `costMsById` from `from` to every node, by node id. Shared between callers: read only. */
   costsFrom(from: number): Float64Array {
     return this.#column(this.#columnsFrom, from, (to) => this.costMsById(from, to));
   }
 
-  /**
-   * What is known of the bandwidth from one node to another, bits per second, by node ids; null where nothing
-   * links them.
-   */
+  /** Bandwidth in bits per second. Null: no link. */
   bandwidthById(from: number, to: number): Link["bandwidthBitsPerSecond"] | null {
     const at = this.#table.find(from, to);
     return at < 0 ? null : this.#table.link(at).bandwidthBitsPerSecond;
   }
 
-  /** What somebody declared between zones and regions; null without any. */
   get declaredAreas(): DeclaredAreaCosts | null {
     return this.#declared;
   }
 
-  /**
-   * Median of the measured costs between the zones of two nodes, both directions together, ms; where nobody
-   * measured any, the median of what coordinates estimate between them; null where nothing is known.
-   */
+  /** Both directions, ms: measured, else by coordinates. Null: unknown. */
   zoneCostMsById(a: number, b: number): number | null {
     this.#zones ??= new AreaSummaries(this.nodes, this.#table, zoneOf);
     const measured = this.#zones.between(a, b);
@@ -233,7 +200,6 @@ export class ClusterGraph {
     return this.#zoneEstimates.between(a, b);
   }
 
-  /** The same between their regions. */
   regionCostMsById(a: number, b: number): number | null {
     this.#regions ??= new AreaSummaries(this.nodes, this.#table, regionOf);
     const measured = this.#regions.between(a, b);
@@ -242,7 +208,6 @@ export class ClusterGraph {
     return this.#regionEstimates.between(a, b);
   }
 
-  /** Makes the summaries that look-ups would otherwise make when they first need them. */
   prepare(): void {
     this.available("cpuMillicores");
     this.available("memoryBytes");
@@ -252,19 +217,19 @@ export class ClusterGraph {
   }
 
   /**
-   * Median over the pairs with a link of their own; without any, over what is declared between areas; without
-   * that, over what coordinates estimate. Null when nothing is known. What scoring pays for an unknown cost.
+   * Median over links, else declared areas, else coordinates: scoring's cost of an unknown pair. Null:
+   * unknown.
    */
   medianKnownCost(): number | null {
     return this.#known().median;
   }
 
-  /** The highest of the same costs; null when nothing is known. What scoring pays for an unreachable pair. */
+  /** Highest of these costs: scoring's cost of an unreachable pair. Null: unknown. */
   worstKnownCost(): number | null {
     return this.#known().worst;
   }
 
-  /** Coordinates that are too old, or of unknown age, estimate nothing. */
+  /** Stale coordinates, or ones of unknown age, estimate nothing. */
   #publishedEstimator(fit: CoordinateFit | null): CostEstimator {
     const fresh = fit !== null && fit.ageSeconds + this.snapshotAgeSeconds <= this.maxAgeSeconds;
     return fresh ? coordinateEstimator(fit) : () => null;
@@ -308,7 +273,6 @@ export class ClusterGraph {
     );
   }
 
-  /** By coordinates alone. */
   #estimateMs(from: number, to: number): number | null {
     const a = this.nodes[from]!;
     const b = this.nodes[to]!;
@@ -350,7 +314,7 @@ export class ClusterGraph {
   }
 }
 
-/** Field by field: a spread would take most of the time that a column takes. */
+/** Names fields explicitly, because a spread would dominate the time of a column. */
 function estimated({ ms, ageSeconds, errorMs }: AreaSummary): Cost & { known: true } {
   return { known: true, ms, origin: "estimated", method: null, ageSeconds, errorMs };
 }
@@ -359,7 +323,7 @@ function reasonOf(state: PairState): UnknownReason {
   return state === PAIR_STATE.stale ? "stale" : "unmeasured";
 }
 
-/** Zones are compared within a region, regions otherwise, as the NetworkTopology resource means them. */
+/** Declared cost: between zones within a region, else between regions, as in NetworkTopology. */
 function declaredMs(declared: DeclaredAreaCosts, a: ClusterNode, b: ClusterNode): number | null {
   const cost = declaredCost(declared, a, b);
   return cost === null ? null : cost * (declared.unitMs ?? 1);

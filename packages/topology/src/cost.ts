@@ -1,19 +1,19 @@
 import type { Method } from "@isochrone/telemetry";
 import type { ClusterNode, CoordinateFit, Origin } from "./schema.ts";
 
-/** What it costs to talk from one node to another, or why that isn't known. Unknown is never 0. */
+/** Round-trip cost between nodes, or why it is unknown. Unknown is never 0. */
 export type Cost = KnownCost | UnknownCost;
 
 interface KnownCost {
   readonly known: true;
-  /** Milliseconds of a round trip that the first node starts; a declared cost is in its declarer's unit. */
+  /** Milliseconds of a round trip, or the declarer's unit. */
   readonly ms: number;
   readonly origin: Origin;
-  /** null for estimates, declared costs of areas, and a node's cost to itself. */
+  /** Method of measurement. Null: estimated, declared between areas, or the node itself. */
   readonly method: Method | null;
-  /** Age of the sample (of an estimate's oldest input) when the snapshot was taken; null when not known. */
+  /** Age of the figure, or of an estimate's oldest input. Null: unknown. */
   readonly ageSeconds: number | null;
-  /** How far `ms` may be from the truth, about two standard errors; null when not known. */
+  /** Error of `ms`, about two standard errors. Null: unknown. */
   readonly errorMs: number | null;
 }
 
@@ -23,64 +23,52 @@ interface UnknownCost {
 }
 
 /**
- * `unmeasured`: nobody probed it and nothing estimates it. `unreachable`: probed, and never answered within
- * the window. `stale`: the only figure is too old. `unknown_node`: a name that the graph doesn't hold.
+ * `unmeasured`: not probed or estimated. `unreachable`: no probe was answered in the window. `stale`: the
+ * only figure is too old. `unknown_node`: not in the graph.
  */
 export type UnknownReason = "unmeasured" | "unreachable" | "stale" | "unknown_node";
 
-/** An estimate of the cost between two nodes, e.g. from network coordinates; null when it can't say. */
 export type CostEstimator = (
   a: ClusterNode,
   b: ClusterNode,
 ) => { readonly ms: number; readonly errorMs: number | null } | null;
 
-/** Costs that somebody declared between zones or regions instead of between nodes. */
 export interface DeclaredAreaCosts {
-  /** By zone, for nodes of one region: `costs.get(from)?.get(to)`. */
+  /** Costs between zones of a region: `costs.get(from)?.get(to)`. */
   readonly zones: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** By region, for nodes of different regions. */
+  /** Costs between regions. */
   readonly regions: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** Between two nodes of one zone; null = not declared. */
+  /** Cost between nodes of one zone. Null: not declared. */
   readonly sameZone: number | null;
-  /** Milliseconds that a cost of 1 stands for. @default 1 */
+  /** Milliseconds per unit of cost. @default 1 */
   readonly unitMs?: number;
 }
 
-/** How a ClusterGraph looks costs up. */
 export interface CostOptions {
-  /**
-   * A pair measured by several methods is looked up by the first of these that has a figure.
-   * @default the snapshot's own order, else {@link DEFAULT_METHOD_ORDER}
-   */
+  /** Preferred methods. @default the snapshot's order, else {@link DEFAULT_METHOD_ORDER} */
   readonly methodOrder?: readonly Method[];
-  /** Which IP family comes first, for equal methods. @default 4, 6 */
+  /** Preferred IP families for equal methods. @default 4, 6 */
   readonly ipFamilyOrder?: readonly (4 | 6)[];
-  /** Figures older than this are stale. @default three windows of the snapshot */
+  /** Age at which a figure is stale. @default three windows of the snapshot */
   readonly maxAgeSeconds?: number;
-  /** How old the snapshot itself is; added to each age. @default 0 */
+  /** Age of the snapshot, added to each age. @default 0 */
   readonly snapshotAgeSeconds?: number;
-  /**
-   * Fills in pairs without a link when both nodes have coordinates.
-   * @default {@link coordinateEstimator} while the snapshot's coordinates are young enough
-   */
   readonly estimate?: CostEstimator;
   readonly declared?: DeclaredAreaCosts;
 }
 
 /**
- * The nearest to what workloads send comes first. A handshake is answered by whatever proxy ends the
- * connection on the way, which would look like no distance at all; so it comes last, behind the echo that
- * some networks put off.
+ * Closest to workload traffic first. `tcp_connect` is last, because a proxy may answer the handshake; before
+ * it comes the echo that some networks deprioritize.
  */
 export const DEFAULT_METHOD_ORDER: readonly Method[] = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
 
-/** Windows after which a figure is stale (design §6: graph data after three windows). */
+/** Windows after which a figure is stale. */
 export const STALE_AFTER_WINDOWS = 3;
 
 /**
- * Estimates by the nodes' published coordinates [x..., height]: |x_a - x_b| + height_a + height_b. The fit
- * itself knows more of each pair than they say; half the width of the 90 % interval is its relative error in
- * 90 % of the pairs that it was not shown.
+ * Estimates |x_a - x_b| + height_a + height_b from published coordinates [x..., height]. The fit's 90 %
+ * relative error on held-out pairs gives the error.
  */
 export function coordinateEstimator({ p90RelativeError }: CoordinateFit): CostEstimator {
   return (a, b) => {
@@ -89,7 +77,7 @@ export function coordinateEstimator({ p90RelativeError }: CoordinateFit): CostEs
   };
 }
 
-/** Null when one isn't known, or when they aren't of one kind. */
+/** Distance by coordinates. Null: one is missing, or dimensions differ. */
 function coordinateDistanceMs(a: readonly number[] | null, b: readonly number[] | null): number | null {
   if (a === null || b === null || a.length !== b.length || a.length < 2) return null;
   const height = a.length - 1;

@@ -1,8 +1,7 @@
-// What the decisions API answers.
 import { Type, type Static } from "typebox";
 import { NullableNumber, NullableString } from "./schema.ts";
 
-/** One candidate of a decision: `raw` in the strategy's own unit, `score` 0 to 100. */
+/** A candidate: `raw` in the strategy's unit, `score` 0 to 100. */
 const CandidateSchema = Type.Object({
   name: Type.String(),
   feasible: Type.Boolean(),
@@ -21,7 +20,6 @@ const RttSchema = Type.Union([Type.Number(), Type.Literal("unreachable"), Type.N
   description: "ms of a round trip; null when it isn't known",
 });
 
-/** Pods that the pod exchanges requests with: those of one workload on one node. */
 const PeerSchema = Type.Object({
   workload: Type.String(),
   calling: Type.Boolean({ description: "true: the pod calls them; false: they call it" }),
@@ -37,7 +35,7 @@ const PeerSchema = Type.Object({
   ),
 });
 
-/** Where the pod is, and why that isn't the node with the highest score. */
+/** The pod's node, and why it differs from the best node. */
 const BindingSchema = Type.Object(
   {
     state: Type.Union([Type.Literal("pending"), Type.Literal("bound"), Type.Literal("gone")], {
@@ -67,14 +65,13 @@ const BindingSchema = Type.Object(
   { $id: "Binding" },
 );
 
-/** What was decided: how nodes score for one pod, a pod's place in a joint plan, or that a pod is moved. */
 export const DecisionKindSchema = Type.Union([
   Type.Literal("score"),
   Type.Literal("plan"),
   Type.Literal("eviction"),
 ]);
 
-/** How the scorer was set: `isochrone score --decision` scores with it. */
+/** Settings of the scorer; `isochrone score --decision` repeats them. */
 const DecisionProfileSchema = Type.Object(
   {
     strategy: Type.String({ description: "NAME/MODE, or several as NAME/MODE=WEIGHT, separated by commas" }),
@@ -106,7 +103,6 @@ const InputsSchema = Type.Object({
   ),
 });
 
-/** A link between a node of interest and a peer's node whose round trip differs. */
 const LinkChangeSchema = Type.Object({
   from: Type.String(),
   to: Type.String(),
@@ -114,7 +110,6 @@ const LinkChangeSchema = Type.Object({
   nowMs: RttSchema,
 });
 
-/** The same question, answered by the scorer with the graphs of now. */
 const DecisionNowSchema = Type.Object(
   {
     at: Type.String({ description: "RFC 3339" }),
@@ -133,9 +128,7 @@ export const DecisionSchema = Type.Object(
   {
     id: Type.String(),
     kind: Type.Optional(DecisionKindSchema),
-    /** The plan that it is part of. */
     plan: Type.Optional(NullableString("id")),
-    /** What became of it. */
     outcome: Type.Optional(
       Type.Object({
         at: Type.String({ description: "RFC 3339" }),
@@ -151,7 +144,7 @@ export const DecisionSchema = Type.Object(
         ),
       }),
     ),
-    /** Present for a move that was made for its cost. */
+    /** The act of a move that was decided by cost. */
     act: Type.Optional(
       Type.Object(
         {
@@ -166,29 +159,26 @@ export const DecisionSchema = Type.Object(
       ),
     ),
     at: Type.String({ description: "RFC 3339" }),
-    /** Of the scheduler-plugin. */
     replica: Type.Optional(Type.String({ description: "that decided; absent: the only one" })),
     pod: Type.Object({ namespace: Type.String(), name: Type.String() }),
     workflow: NullableString("namespace/name"),
     workload: NullableString("workload"),
     strategy: Type.String(),
     mode: Type.String(),
-    /** Of scores only. */
     profile: Type.Optional(DecisionProfileSchema),
-    /** Versions and ages of the graphs used; null = not available, so its part was neutral. */
+    /** Versions and ages of the graphs used. Null: not available, so its part was neutral. */
     inputs: InputsSchema,
-    /** Words: which part decided, and which parts were neutral and why. */
+    /** Names the part that decided, and the neutral parts with the reason. */
     explanation: Type.Array(Type.String()),
     best: NullableString("node that was preferred: of the plan, else of the highest score"),
     candidates: Type.Array(CandidateSchema),
     asked: Type.Optional(
       Type.Integer({ description: "nodes that the question named; `candidates` are the best of them" }),
     ),
-    /** Where the pod is; absent where nobody knows. */
+    /** Where the pod is now. Absent: unknown. */
     binding: Type.Optional(BindingSchema),
-    /** Whom the pod talked to then, the most requests first; only with `now`, and where it was recorded. */
+    /** Recorded peers, most requests first; only with `now`. */
     peers: Type.Optional(Type.Array(PeerSchema)),
-    /** Only when asked for. */
     now: Type.Optional(DecisionNowSchema),
   },
   { $id: "Decision" },
@@ -206,7 +196,7 @@ export const DecisionListSchema = Type.Object(
   { $id: "DecisionList" },
 );
 
-// Acts: decisions that were carried out together, with what was expected of them and what came.
+// Acts: decisions executed together, with their expected and actual effect.
 
 export const ActKindSchema = Type.Union(
   [Type.Literal("move"), Type.Literal("plan"), Type.Literal("placement"), Type.Literal("proposal")],
@@ -276,10 +266,38 @@ const ActSchema = Type.Object(
   { $id: "Act" },
 );
 
+/** What acts, and what a dry run would do. */
+const ActingSchema = Type.Object({
+  planner: Type.Boolean({ description: "whether gated pods are planned (planner.enabled)" }),
+  descheduler: Type.String({ description: "descheduler.mode: off, dry-run, evict or paper" }),
+  dryRun: Type.Union(
+    [
+      Type.Object({
+        at: NullableString("last run of this replica, RFC 3339; null: none yet, or another replica leads"),
+        halt: NullableString("why nothing would be moved at all; null: something may be"),
+        moves: Type.Integer({ minimum: 0, description: "pods that the last run would have moved" }),
+        pods: Type.Array(
+          Type.Object({
+            namespace: Type.String(),
+            name: Type.String(),
+            from: Type.String({ description: "node" }),
+            to: NullableString("node"),
+            detail: Type.String({ description: "why, in words" }),
+          }),
+          { description: "the first 100" },
+        ),
+      }),
+      Type.Null(),
+    ],
+    { description: "null: descheduler.mode is not dry-run" },
+  ),
+});
+
 export const ActListSchema = Type.Object(
   {
     acts: Type.Array(ActSchema),
     leftOut: Type.Integer({ minimum: 0, description: "acts that match and are more than `limit`" }),
+    acting: Type.Optional(ActingSchema),
     isCut: Type.Boolean({ description: "there are older decisions than those that were grouped" }),
     incomplete: Type.Optional(
       Type.Array(Type.String(), { description: "replicas that could not be asked; absent: none" }),

@@ -1,41 +1,34 @@
-// Who may declare what of whose channels. The one rule of all readers: the aggregator, `isochrone score` and
-// the scheduler-plugin.
+// The rule of who may declare which channels. Shared by the aggregator, `isochrone score` and the
+// scheduler-plugin.
 import type { BitsPerSecond } from "@isochrone/primitives";
 
-/** A workload's name in its namespace. */
 export interface DeclaredWorkload {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** What a channel is declared to need. */
 export interface ChannelDemands {
   readonly priority: number | null;
   readonly maxNetworkCost: number | null;
   readonly minBandwidthBitsPerSecond: BitsPerSecond | null;
-  /** Type of the relationship, such as HTTPRoute; absent: none was declared. */
+  /** Relationship type, for example HTTPRoute. Absent: not declared. */
   readonly relationshipType?: string;
 }
 
-/** A channel as one object declares it. */
 export interface ChannelDeclaration extends ChannelDemands {
-  /** Namespace of the object that says so. */
   readonly declaredIn: string;
   readonly source: DeclaredWorkload;
   readonly target: DeclaredWorkload;
 }
 
-/** A channel that may be drawn. Its own demands bind the pods of the source's namespace alone. */
+/** A channel that may be drawn. Its own demands bind only pods of the source's namespace. */
 export interface DeclaredChannel extends ChannelDemands {
   readonly source: DeclaredWorkload;
   readonly target: DeclaredWorkload;
-  /**
-   * What binds the pods of the target's namespace, where that is another one; absent: it declared nothing.
-   */
+  /** Demands on pods of the target's namespace, if another. Absent: none. */
   readonly agreed?: ChannelDemands;
 }
 
-/** Why a declaration counts for nothing. */
 export const DECLARATION_REFUSALS = [
   "unreadable",
   "bad_name",
@@ -49,27 +42,25 @@ export const DECLARATION_REFUSALS = [
 ] as const;
 export type DeclarationRefusal = (typeof DECLARATION_REFUSALS)[number];
 
-/** Priorities beyond this are taken for it; placement bounds them by its own profile. */
+/** Cap on declared priorities; placement also caps them by its profile. */
 const MAX_DECLARED_PRIORITY = 1_000_000;
-/** Network costs beyond this (ms) are taken for it: a thousand seconds, farther than anything. */
+/** Cap on declared costs, ms: 1,000 s exceed any distance. */
 const MAX_DECLARED_NETWORK_COST = 1_000_000;
-/** A `maxNetworkCost` from here on is no limit; a missing one is 0 to upstream's plugin. */
+/** From this `maxNetworkCost` on there is no limit. A missing one is 0 in upstream's plugin. */
 export const NO_NETWORK_LIMIT = 10_000;
-/** Bit/s; more is taken for it. The CNI's bandwidth plugin takes no more either. */
+/** Bit/s cap, equal to that of the CNI's bandwidth plugin. */
 export const MAX_DECLARED_BANDWIDTH = 1e15;
 const MAX_TYPE_LENGTH = 128;
 
-/** RFC 1123, as the API server checks names of namespaces and of workloads. */
 const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 const NAME = /^[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?$/;
 const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-/** Form of an entry of {@link DeclarationRights.of}. */
 export const DECLARATION_RIGHT =
   /(?:\*|[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)->(?:\*|[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)/;
 const ANY = "*";
 
-/** For which namespaces objects may declare: for their own one, and for those that an operator names. */
+/** Namespaces that objects may declare for: their own, and those granted by an operator. */
 export class DeclarationRights {
   readonly #granted: ReadonlySet<string>;
 
@@ -78,8 +69,7 @@ export class DeclarationRights {
   }
 
   /**
-   * From entries such as `platform->shop`: objects in platform declare for shop as if they were shop's. `*`
-   * is any namespace.
+   * Parses entries such as `platform->shop`: objects in platform may declare for shop. `*`: any namespace.
    */
   static of(entries: readonly string[]): DeclarationRights {
     return new DeclarationRights(new Set(entries));
@@ -92,17 +82,14 @@ export class DeclarationRights {
   }
 }
 
-/** Nobody declares for another namespace. */
 export const OWN_NAMESPACE_ONLY: DeclarationRights = DeclarationRights.of([]);
 
-/** Whether objects of that name can be: what can't is declared by mistake or to fill memory. */
+/** Rejects impossible names, declared by mistake or to fill memory. */
 export function isWorkloadName({ namespace, name }: DeclaredWorkload): boolean {
   return NAMESPACE.test(namespace) && NAME.test(name);
 }
 
-/**
- * Finite amounts of 0 or more, none larger than anything needs; what is none of them counts as not declared.
- */
+/** Caps amounts. Invalid ones count as not declared. */
 export function boundedDemands(demands: {
   readonly priority: unknown;
   readonly maxNetworkCost: unknown;
@@ -131,18 +118,16 @@ function isTypeName(value: unknown): value is string {
   );
 }
 
-/** What declarations come to. */
 interface ResolvedDeclarations {
   readonly channels: readonly DeclaredChannel[];
-  /** Those that touch what isn't their namespace's: they count for nothing. */
+  /** Declarations about another namespace's workloads; ignored. */
   readonly refused: readonly ChannelDeclaration[];
 }
 
 /**
- * Who declares for the source's namespace makes a channel, and says what it demands of that namespace's pods.
- * Who declares for the target's only agrees to it, and so binds the target's pods: what it leaves open is as
- * the source has it. Of several with one right the last counts; objects of the namespace itself go before
- * those that an operator lets speak for it.
+ * A declaration for the source's namespace creates a channel and binds that namespace's pods; one for the
+ * target's binds the target's. Omitted demands follow the source's. The last wins, but a namespace's own
+ * objects precede granted ones.
  */
 export function resolveDeclarations(
   declarations: Iterable<ChannelDeclaration>,
@@ -168,13 +153,12 @@ export function resolveDeclarations(
   const channels: DeclaredChannel[] = [];
   for (const { source, target } of pairs.values()) {
     if (source !== null) channels.push(channelOf(source, target));
-    // Its own namespace didn't declare it: there is no such channel to agree to.
+    // The source's namespace declared no such channel to agree to.
     else refused.push(target!);
   }
   return { channels, refused };
 }
 
-/** By the namespaces at both ends, who says what. */
 interface Pair {
   source: ChannelDeclaration | null;
   target: ChannelDeclaration | null;
@@ -217,10 +201,7 @@ function demandsOf(from: ChannelDemands): ChannelDemands {
   };
 }
 
-/**
- * How much of `total` each may have at most, so that those who want little get it all, and the rest share
- * alike.
- */
+/** Max-min fair share of `total`: small demands are met in full, the rest share equally. */
 export function fairLimit(wanted: readonly number[], total: number): number {
   let left = total;
   const ascending = wanted.toSorted((a, b) => a - b);

@@ -1,23 +1,19 @@
-// Costs that somebody declared between zones and regions, from a NetworkTopology (KEP-260) to what a graph
-// looks up.
 import type { DeclaredAreaCosts } from "./cost.ts";
 import { networkTopologyWeights } from "./network-topology.ts";
 import type { DeclarationFault, NetworkTopologyArea } from "./network-topology.ts";
 import type { DeclaredCosts } from "./schema.ts";
 
 interface ReadNetworkTopology {
-  /** Costs that make sense; null: the object has no weights of that name. */
+  /** Valid costs of the object. Null: it has no weights of that name. */
   readonly costs: Pick<DeclaredCosts, "zones" | "regions"> | null;
-  /** What was left out. */
   readonly faults: readonly DeclarationFault[];
 }
 
 type DeclaredPairs = DeclaredCosts["zones"];
 
 /**
- * The costs of a NetworkTopology that are between zones and between regions: segments are known to the
- * resource, and not to the plugin.
- * @param weights name of the weights; undefined: `UserDefined`, else the first
+ * Reads costs between zones and between regions; the plugin ignores segments.
+ * @param weights name; undefined: `UserDefined`, else the first
  */
 export function readNetworkTopology(object: unknown, weights?: string): ReadNetworkTopology {
   const found = networkTopologyWeights(object, weights);
@@ -34,7 +30,7 @@ export function readNetworkTopology(object: unknown, weights?: string): ReadNetw
   };
 }
 
-/** For looking up; a pair that is declared twice has its last cost. */
+/** Look-up tables of declared costs. The last of duplicate pairs wins. */
 export function declaredAreaCosts(
   { zones, regions, unitMs = 1 }: Pick<DeclaredCosts, "zones" | "regions"> & { readonly unitMs?: number },
   sameZone: number | null = null,

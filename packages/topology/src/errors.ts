@@ -1,4 +1,3 @@
-/** What went wrong, as a word that callers may branch on. */
 const TOPOLOGY_ERROR_CODES = [
   "invalid_snapshot",
   "unreachable",
@@ -10,10 +9,9 @@ const TOPOLOGY_ERROR_CODES = [
 ] as const;
 type TopologyErrorCode = (typeof TOPOLOGY_ERROR_CODES)[number];
 
-/** Base of everything that this package throws. */
 export class TopologyError extends Error {
   readonly code: TopologyErrorCode;
-  /** True when the same request may succeed later. */
+  /** Whether the same request may succeed later. */
   readonly retryable: boolean;
 
   constructor(
@@ -28,9 +26,8 @@ export class TopologyError extends Error {
   }
 }
 
-/** Thrown when a snapshot breaks the graph API's schema; the message names path, rule and value. */
 export class SnapshotError extends TopologyError {
-  /** Where in the document, e.g. `links[3].costMs`; empty for the document itself. */
+  /** Path of the fault, for example `links[3].costMs`; empty: the document itself. */
   readonly path: string;
 
   constructor(document: string, path: string, rule: string, value: unknown) {
@@ -39,12 +36,11 @@ export class SnapshotError extends TopologyError {
   }
 }
 
-/** Thrown when the graph API can't be asked or its answer can't be used. */
 export class GraphClientError extends TopologyError {
   readonly url: string;
-  /** HTTP status of the answer; null when there was none. */
+  /** HTTP status. Null: no answer. */
   readonly status: number | null;
-  /** How long the server wants to be left alone; null where it didn't say. Milliseconds. */
+  /** Delay that the server requested, milliseconds. Null: none. */
   readonly retryAfterMs: number | null;
 
   constructor(

@@ -1,21 +1,14 @@
-// What coordinates say of a cluster as a whole, where no link says it: from a sample of its pairs, since
-// there are too many of them.
 import { median, seeded } from "@isochrone/primitives";
 
-/** Milliseconds between two nodes by id; null without an estimate. */
 type EstimateMs = (from: number, to: number) => number | null;
 
-/**
- * Pairs that stand for all of a cluster: the median of so many draws lies within two percentiles of the true
- * one.
- */
+/** Sample size: its median lies within two percentiles of the true one. */
 const MAX_PAIRS = 4_096;
-/** Nodes that stand for an area: 64 pairs for two areas. */
+/** Sampled nodes per area, which gives 64 pairs for two areas. */
 const MAX_MEMBERS = 8;
-/** Equal graphs give equal samples. */
+/** Fixed seed, for reproducible samples. */
 const SEED = 1;
 
-/** Estimates of all pairs of a small cluster, and of a fixed sample of a large one. */
 export function sampleEstimates(nodeCount: number, estimateMs: EstimateMs): number[] {
   const found: number[] = [];
   const take = (from: number, to: number): void => {
@@ -35,14 +28,13 @@ export function sampleEstimates(nodeCount: number, estimateMs: EstimateMs): numb
   return found;
 }
 
-/** Medians of the estimates between areas (zones or regions), each worked out when it is first asked for. */
+/** Lazy medians of estimates between zones or regions. */
 export class AreaEstimates {
   readonly #areaOf: (id: number) => string | null;
   readonly #members: ReadonlyMap<string, readonly number[]>;
   readonly #estimateMs: EstimateMs;
   readonly #kept = new Map<string, number | null>();
 
-  /** `areaOf` gives null for a node of no known area. */
   constructor(nodeCount: number, areaOf: (id: number) => string | null, estimateMs: EstimateMs) {
     this.#areaOf = areaOf;
     this.#estimateMs = estimateMs;
@@ -57,10 +49,7 @@ export class AreaEstimates {
     this.#members = new Map([...members].map(([area, ids]) => [area, spread(ids)]));
   }
 
-  /**
-   * Between the areas of two nodes by id, ms; null where an area is unknown or nothing estimates any of their
-   * pairs.
-   */
+  /** Milliseconds by node ids. Null: unknown area, or no estimate. */
   between(a: number, b: number): number | null {
     const from = this.#areaOf(a);
     const to = this.#areaOf(b);
@@ -83,7 +72,6 @@ export class AreaEstimates {
   }
 }
 
-/** At most {@link MAX_MEMBERS} of them, evenly apart. */
 function spread(ids: readonly number[]): readonly number[] {
   if (ids.length <= MAX_MEMBERS) return ids;
   return Array.from(

@@ -1,34 +1,27 @@
-// How far a link's cost may be from the truth: by its own samples, the pair's other links, and age.
 import type { Distribution } from "@isochrone/telemetry";
 import type { Link } from "./schema.ts";
 
-/**
- * What of a link's round-trip times may be its cost. The mean is exact: histograms carry the sum of what they
- * count.
- */
+/** Statistics of round-trip times usable as cost. The mean is exact: histograms carry the sum. */
 export const COST_QUANTILES = ["p50", "p90", "mean"] as const;
 export type CostQuantile = (typeof COST_QUANTILES)[number];
 
-/** Standard errors in half of a 95 % confidence interval. */
+/** Half-width of a 95 % confidence interval, in standard errors. */
 const HALF_WIDTHS = 1.96;
-/** The interval of a quantile must cover it with this probability. */
 const COVERAGE = 0.95;
-/** A quantile that is read from a histogram may be off by this share of itself: half a bucket. */
+/** Relative error of a histogram's quantile: half a bucket. */
 const BUCKET_SHARE = 0.011;
 
-/** What intervals are read from. */
 type RoundTrips = Pick<Distribution, "count" | "max" | "mean" | "min" | "quantile">;
 
-/** Where a cost lies with a probability of 95 %, by its own samples alone; milliseconds. */
 interface CostInterval {
   readonly lowMs: number;
   readonly highMs: number;
 }
 
 /**
- * Confidence interval of the cost quantile that assumes no distribution: order statistics of the ranks
- * nq +- 1.96 sqrt(nq(1 - q)), the whole range for few samples. The mean's takes the largest deviation that
- * range and mean admit (Bhatia and Davis, 2000). Null without samples.
+ * Distribution-free interval: order statistics of ranks nq +- 1.96 sqrt(nq(1 - q)), or the whole range for
+ * few samples. For the mean, the largest deviation that range and mean admit (Bhatia and Davis, 2000). Null:
+ * no samples.
  */
 export function costInterval(rtt: RoundTrips, quantile: CostQuantile): CostInterval | null {
   const { count, min, max, mean } = rtt;
@@ -47,9 +40,8 @@ export function costInterval(rtt: RoundTrips, quantile: CostQuantile): CostInter
 const SHARE = { p50: 0.5, p90: 0.9 } as const;
 
 /**
- * Fewest samples for which an interval means anything: with fewer, even their whole range covers the quantile
- * with less than 95 %, 1 - q^n - (1 - q)^n. 6 for the median, 29 for the 90th percentile; the mean takes the
- * median's.
+ * Minimum samples: below, even the whole range covers the quantile with less than 95 %, 1 - q^n - (1 - q)^n.
+ * 6 for the median and the mean, 29 for the 90th percentile.
  */
 export function fewestSamples(quantile: CostQuantile): number {
   const q = quantile === "mean" ? 0.5 : SHARE[quantile];
@@ -58,12 +50,11 @@ export function fewestSamples(quantile: CostQuantile): number {
   return count;
 }
 
-/** Links between two steps: a few milliseconds' work. */
 const LINKS_PER_STEP = 5_000;
 
 /**
- * The measured costs of a graph. A round trip is one quantity of a pair of nodes: what each of its links says
- * counts for all of them. Columns, because objects would take a tenth of the time that a graph takes.
+ * All links of a node pair measure one round trip, so each informs the others. Columns, because objects would
+ * take a tenth of the graph's time.
  */
 export class PairErrors {
   readonly #windowSeconds: number;
@@ -71,22 +62,19 @@ export class PairErrors {
   readonly #costMs: number[] = [];
   readonly #lowMs: number[] = [];
   readonly #highMs: number[] = [];
-  /** The error grows by this factor, because the newest answer is old. */
+  /** Factor by which the error grows with the age of the newest answer. */
   readonly #growth: number[] = [];
-  /** The cost of the same pair that was added before this one; -1: none. */
   readonly #previous: number[] = [];
-  /** By pair, the cost that was added last; -1: none. */
   readonly #last: Int32Array;
 
-  /** @param pairs more than any pair's number */
   constructor(windowSeconds: number, pairs: number) {
     this.#windowSeconds = windowSeconds;
     this.#last = new Int32Array(pairs).fill(-1);
   }
 
   /**
-   * @param pair number of the link's pair of nodes, the same in both directions
-   * @param answerAgeSeconds of the newest answer: a window later the error is twice as large
+   * @param pair number of the node pair, equal in both directions
+   * @param answerAgeSeconds age of the newest answer; a window doubles the error
    */
   add(link: Link, pair: number, { lowMs, highMs }: CostInterval, answerAgeSeconds: number): void {
     this.#previous.push(this.#last[pair]!);
@@ -98,7 +86,6 @@ export class PairErrors {
     this.#growth.push(1 + Math.max(0, answerAgeSeconds) / this.#windowSeconds);
   }
 
-  /** Writes the error of every cost into its link. */
   *write(): Generator<void> {
     let untilStep = LINKS_PER_STEP;
     for (const last of this.#last) {
@@ -113,9 +100,8 @@ export class PairErrors {
   }
 
   /**
-   * The own interval, or a tighter one: another link of the pair that is known better bounds this one's error
-   * by its own error and the difference of both, unless it has too few samples. A link that another one
-   * contradicts is wrong by their whole difference, however few samples say so.
+   * A better known link of the pair tightens the interval: its error plus the difference of both. A
+   * contradicting link, whose interval excludes this cost, widens it to at most that difference.
    */
   #errorOf(own: number, last: number): number {
     const costMs = this.#costMs[own]!;
@@ -137,12 +123,12 @@ export class PairErrors {
   }
 }
 
-/** A proxy on the way may answer handshakes. */
+/** Whether a link informs another: a proxy may have answered a handshake. */
 function speaksFor(other: Link, own: Link): boolean {
   return other.method !== "tcp_connect" || own.method === "tcp_connect";
 }
 
-/** To the microsecond, upwards: 0 would claim that nothing is unknown. */
+/** Rounds up to microseconds: 0 would claim certainty. */
 function rounded(ms: number): number {
   return Math.ceil(ms * 1000) / 1000;
 }

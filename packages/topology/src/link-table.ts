@@ -1,10 +1,9 @@
-// One record per ordered node pair, in compressed sparse rows: at 5,000 nodes and 16 peers that is 80,000
-// records of 25 bytes.
+// One record per ordered node pair, in compressed sparse rows: 80,000 records of 25 bytes at 5,000 nodes with
+// 16 peers.
 import { METHODS } from "@isochrone/telemetry";
 import type { Method } from "@isochrone/telemetry";
 import type { Link, Origin } from "./schema.ts";
 
-/** What is known of one pair; the order is of no meaning. */
 export const PAIR_STATE = {
   measured: 0,
   declared: 1,
@@ -21,7 +20,6 @@ const ORIGIN_STATE: Readonly<Record<Origin, PairState>> = {
   estimated: PAIR_STATE.estimated,
 };
 
-/** Which of a pair's links is believed. */
 interface LinkPreference {
   readonly methodOrder: readonly Method[];
   readonly ipFamilyOrder: readonly (4 | 6)[];
@@ -29,13 +27,12 @@ interface LinkPreference {
   readonly snapshotAgeSeconds: number;
 }
 
-/** The believed link of every ordered pair that the snapshot names. */
 export class LinkTable {
-  /** Records of source a are at rowStart[a] .. rowStart[a + 1] - 1, by ascending target. */
+  /** Records of source a are at rowStart[a] .. rowStart[a + 1] - 1, sorted by target. */
   readonly rowStart: Int32Array;
   readonly target: Int32Array;
   readonly state: Uint8Array;
-  /** Milliseconds; NaN when the state has no figure. */
+  /** Cost in milliseconds. NaN: the state has no figure. */
   readonly costMs: Float64Array;
   readonly #links: readonly Link[];
 
@@ -55,7 +52,6 @@ export class LinkTable {
     for (let node = 0; node < nodeCount; node++) this.rowStart[node + 1]! += this.rowStart[node]!;
   }
 
-  /** Position of the pair's record, or -1. */
   find(source: number, target: number): number {
     let low = this.rowStart[source]!;
     let high = this.rowStart[source + 1]! - 1;
@@ -69,12 +65,10 @@ export class LinkTable {
     return -1;
   }
 
-  /** The link behind a record. */
   link(at: number): Link {
     return this.#links[at]!;
   }
 
-  /** How many pairs have a record. */
   get size(): number {
     return this.target.length;
   }
@@ -87,12 +81,10 @@ interface PairRecord {
   readonly link: Link;
 }
 
-/** True for states whose cost is a number. */
 export function hasFigure(state: PairState): boolean {
   return state <= PAIR_STATE.estimated;
 }
 
-/** Links of unknown nodes and of a node to itself say nothing about a pair: they are left out and counted. */
 export function pairRecords(
   links: readonly Link[],
   idOf: (name: string) => number,
@@ -120,13 +112,12 @@ export function pairRecords(
   return { pairs, ignored };
 }
 
-/** More nodes than any cluster has; the product of two stays a safe integer. */
+/** Factor of pair keys, above the number of nodes; its square is a safe integer. */
 const PAIR_FACTOR = 2 ** 24;
 
 /**
- * A figure beats everything; measured beats declared beats estimated; then the method order decides. Without
- * any fresh figure, one method that was probed in vain makes the pair unreachable: an older or unmeasured one
- * is no excuse.
+ * Prefers figures, then measured over declared over estimated, then the method order. Without a fresh figure,
+ * one unanswered method makes the pair unreachable.
  */
 function believed(group: readonly Link[], preference: LinkPreference): { link: Link; state: PairState } {
   let best: { link: Link; state: PairState; rank: number } | null = null;
@@ -138,7 +129,7 @@ function believed(group: readonly Link[], preference: LinkPreference): { link: L
   return best!;
 }
 
-/** By PairState: a declared or estimated figure must not hide that the pair was probed in vain. */
+/** Ranks by PairState: declared or estimated figures must not hide unanswered probes. */
 const STATE_RANK = [0, 2, 3, 1, 4, 5];
 const METHOD_STRIDE = 1_000;
 

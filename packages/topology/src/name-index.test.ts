@@ -14,7 +14,7 @@ test("finds every name at its position, and no other name", () => {
 });
 
 test("finds names that agree in whatever characters it looks at", () => {
-  // Only one character of each name differs from "aaa...", so that any eight of them tell few apart.
+  // Each name differs from "aaa..." in one character, so eight sampled characters distinguish few.
   const names = Array.from({ length: 100 }, (_, at) => `${"a".repeat(at)}b${"a".repeat(99 - at)}`);
   const index = new NameIndex(names);
   expect(names.map((each) => index.idOf(each))).toEqual(names.map((_, id) => id));

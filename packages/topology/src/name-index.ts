@@ -1,19 +1,16 @@
-// Names to ids for thousands of look-ups per request. A Map hashes all of a fresh string and follows several
-// pointers per look-up; here a few characters, those in which the names differ most, choose the place in one
-// table.
+// Maps names to ids for thousands of look-ups per request. Hashes only the most distinctive characters, which
+// is faster than a Map with fresh strings.
 
-/** Characters that are hashed. */
 const SAMPLED = 8;
-/** Characters of a name that are considered for it. */
 const MAX_POSITIONS = 128;
-/** Names that agree in all sampled characters crowd the table; beyond this many steps a Map serves better. */
+/** Maximum probes. Similar names crowd the table; beyond this, a Map is used. */
 const MAX_STEPS = 24;
 
-/** The id of a name is its position; of equal names the last one's. */
+/** A name's id is its position; the last of equal names wins. */
 export class NameIndex {
   readonly #names: readonly string[];
   readonly #positions: Int32Array;
-  /** Ids, -1 where empty; its size is a power of two. Empty when the names are too alike. */
+  /** Ids; -1: empty. The size is a power of two, or 0 if a Map is used. */
   readonly #slots: Int32Array;
   readonly #map: ReadonlyMap<string, number> | null;
 
@@ -26,7 +23,6 @@ export class NameIndex {
     this.#map = this.#fill() ? null : new Map(names.map((name, id) => [name, id]));
   }
 
-  /** The name's id, or -1. */
   idOf(name: string): number {
     if (this.#map !== null) return this.#map.get(name) ?? -1;
     const slots = this.#slots;
@@ -37,7 +33,6 @@ export class NameIndex {
     }
   }
 
-  /** False when some name lies too far from its place. */
   #fill(): boolean {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -65,7 +60,6 @@ export class NameIndex {
   }
 }
 
-/** The positions with the most different characters, ascending. */
 function sampledPositions(names: readonly string[]): Int32Array {
   const seen: Set<number>[] = [];
   for (const name of names) {

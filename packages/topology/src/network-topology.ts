@@ -1,10 +1,8 @@
-// The weights of a NetworkTopology (networktopology.diktyo.x-k8s.io/v1alpha1): fields as upstream's schema
-// has them, or as the text of KEP-260 and upstream's own example name them (costList, originCosts, costs). An
-// object of anybody's making: what of it can't be read is named and left out.
+// Reads weights of a NetworkTopology (networktopology.diktyo.x-k8s.io/v1alpha1), in upstream's schema or the
+// form of KEP-260's text (costList, originCosts, costs). Untrusted: reports and omits unreadable parts.
 
 import { keysOf, looseFields, looseList, type LooseFields } from "@isochrone/primitives";
 
-/** In the order in which an object lists them, with the labels that name them there. */
 export const NETWORK_TOPOLOGY_KEYS = Object.freeze({
   region: "topology.kubernetes.io/region",
   zone: "topology.kubernetes.io/zone",
@@ -13,19 +11,16 @@ export const NETWORK_TOPOLOGY_KEYS = Object.freeze({
 
 export type NetworkTopologyArea = keyof typeof NETWORK_TOPOLOGY_KEYS;
 
-/** One line of a costList. */
 interface NetworkTopologyEntry {
   readonly area: NetworkTopologyArea;
   readonly origin: string;
   readonly destination: string;
-  /** Finite, at least 0; the unit is the writer's. */
+  /** Cost, finite and non-negative, in the writer's unit. */
   readonly networkCost: number;
-  /** Quantities as they are written; undefined: none is. */
   readonly bandwidthCapacity: unknown;
   readonly bandwidthAllocated: unknown;
 }
 
-/** What of an object can't be read. */
 export interface DeclarationFault {
   readonly path: readonly (string | number)[];
   readonly rule: string;
@@ -33,19 +28,15 @@ export interface DeclarationFault {
 }
 
 interface NetworkTopologyWeights {
-  /** Position in spec.weights. */
   readonly index: number;
-  /** In the order of the object; a pair that is there twice has its last cost. */
+  /** Entries in order; the last of duplicate pairs wins. */
   readonly entries: readonly NetworkTopologyEntry[];
   readonly faults: readonly (DeclarationFault & { readonly area: NetworkTopologyArea })[];
 }
 
 type Path = readonly (string | number)[];
 
-/**
- * Weights of an object; null: it has none of that name.
- * @param name undefined: `UserDefined`, else the first
- */
+/** Reads weights, or null if there are none. @param name undefined: `UserDefined`, else the first */
 export function networkTopologyWeights(object: unknown, name?: string): NetworkTopologyWeights | null {
   const { spec } = looseFields<Record<"spec", unknown>>(object);
   const { weights } = looseFields<Record<"weights", unknown>>(spec);
@@ -56,7 +47,7 @@ export function networkTopologyWeights(object: unknown, name?: string): NetworkT
   return chosen === undefined ? null : new WeightsReader(index).read(chosen);
 }
 
-/** Names of each list: the schema's, which counts where both are there, and that of the KEP's text. */
+/** Names of each list: the schema's, which takes precedence, and KEP-260's. */
 const LISTS = {
   topologies: ["topologyList", "costList"],
   origins: ["originList", "originCosts"],

@@ -1,8 +1,6 @@
-// What the graph API says of the past, and of the aggregator itself.
 import { Type, type Static } from "typebox";
 import { ClusterGraphSchema, MethodSchema, NullableNumber, NullableString } from "./schema.ts";
 
-/** Which moments `?at=` reaches. */
 export const GraphHistorySchema = Type.Object(
   {
     keptSeconds: Type.Number({ description: "how far back it reaches at most" }),
@@ -15,7 +13,6 @@ export const GraphHistorySchema = Type.Object(
 
 const DepartureKindSchema = Type.Union([Type.Literal("latency"), Type.Literal("loss")]);
 
-/** Pairs of nodes that are slower than they were, or lose more packets. */
 const DeparturesSchema = Type.Object(
   {
     pairs: Type.Array(
@@ -51,7 +48,6 @@ const DeparturesSchema = Type.Object(
   { $id: "Departures" },
 );
 
-/** How one ordered pair of nodes was, over the kept history. */
 export const LinkHistorySchema = Type.Object(
   {
     source: Type.String(),
@@ -75,10 +71,7 @@ const Numbers = (description: string) => Type.Array(Type.Number(), { description
 const NullableNumbers = (description: string) =>
   Type.Array(Type.Union([Type.Number(), Type.Null()]), { description });
 
-/**
- * The cluster graph for who draws all of it: links as columns of equal length, each with the figures that a
- * drawing needs.
- */
+/** Links as columns of equal length, with the figures for drawing. */
 export const ClusterColumnsSchema = Type.Object(
   {
     ...Type.Omit(ClusterGraphSchema, ["links", "nextCursor"]).properties,
@@ -107,7 +100,7 @@ export const ClusterColumnsSchema = Type.Object(
   { $id: "ClusterColumns" },
 );
 
-/** All that the window holds of the round-trip times of one ordered pair. */
+/** Distributions of round-trip times of one ordered pair in the window. */
 export const LinkDistributionsSchema = Type.Object(
   {
     source: Type.String(),
@@ -169,7 +162,6 @@ const LagSchema = Type.Array(
   { description: "records that it has not read yet, by partition" },
 );
 
-/** What one of several replicas says of itself. */
 const ReplicaHealthSchema = Type.Object(
   {
     replica: Type.String({ description: "name" }),
@@ -184,7 +176,6 @@ const ReplicaHealthSchema = Type.Object(
   { $id: "ReplicaHealth" },
 );
 
-/** How the aggregator that answers is. */
 export const HealthSchema = Type.Object(
   {
     observedAt: Type.String({ description: "RFC 3339" }),

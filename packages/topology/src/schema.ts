@@ -1,5 +1,5 @@
-// The graph API's schema: JSON Schema and TypeScript type from one definition. A public contract: extend it,
-// don't rename. Names have units; a number that isn't known is null, never NaN and never 0.
+// Schemas and types of the graph API. A public contract: extend, don't rename. Names have units; an unknown
+// number is null, never NaN or 0.
 import { Type, type Static } from "typebox";
 import { NodeDownSchema } from "./findings/node-down-schema.ts";
 import { ChannelFlowSchema, OutsideFlowsSchema } from "./flows/measured-flows.ts";
@@ -10,7 +10,7 @@ export const NullableString = (description: string) =>
   Type.Union([Type.String(), Type.Null()], { description });
 const Milliseconds = (description: string) => NullableNumber(`${description}, milliseconds`);
 
-// Literals one by one: the static type of a mapped array would be never.
+// Explicit literals: the static type of a mapped array would be never.
 export const MethodSchema = Type.Union([
   Type.Literal(METHODS[0]),
   Type.Literal(METHODS[1]),
@@ -73,7 +73,7 @@ export const LinkSchema = Type.Object(
       count: Type.Integer({ description: "samples in the window, or since `since`" }),
     }),
     lossRatio: NullableNumber(
-      "(lost + not sendable) / (received + lost + not sendable) packets of the window, or since `since`, 0 to 1; 1: the link is cut; null when none was tried",
+      "(lost + not sendable) / (received + late + lost + not sendable) packets of the window, or since `since`, 0 to 1; late: answered after the timeout, not lost; 1: the link is cut; null when none was tried",
     ),
     jitterMs: Milliseconds("mean |RTT_i - RTT_(i-1)|"),
     bandwidthBitsPerSecond: Type.Object({
@@ -115,7 +115,6 @@ export const LinkSchema = Type.Object(
   { $id: "Link" },
 );
 
-/** How the nodes' coordinates came about, and how far they can be trusted. */
 export const CoordinateFitSchema = Type.Object(
   {
     fittedAt: Type.String({ description: "time of the samples, RFC 3339" }),
@@ -137,7 +136,6 @@ const DeclaredPairsSchema = Type.Array(
   }),
 );
 
-/** Costs that a NetworkTopology (KEP-260) declares. */
 export const DeclaredCostsSchema = Type.Object(
   {
     source: Type.String({ description: "object and weights that they are from" }),
@@ -201,7 +199,6 @@ export const WorkloadSchema = Type.Object(
   { $id: "Workload" },
 );
 
-/** To which of the target's replicas a caller's traffic goes. */
 const RoutingSchema = Type.Union([Type.Literal("spread"), Type.Literal("nearest")], {
   description: "spread (also when absent): evenly to all; nearest: to those nearest to the caller",
 });
@@ -285,8 +282,8 @@ export const WorkflowListSchema = Type.Object(
 );
 
 /**
- * Where and how a node's probe measures a peer. `address` may be a translated one; `identity` is what the
- * peer itself is called by, and what the HMAC is bound to.
+ * How a probe measures a peer. `address` may be translated; `identity` is the peer's own name, bound by the
+ * HMAC.
  */
 const ProbePeerSchema = Type.Object(
   {
@@ -319,15 +316,12 @@ export const ProbePlanSchema = Type.Object(
   { $id: "ProbePlan" },
 );
 
-/** Who asks for a bandwidth test. */
 export const BandwidthLeaseRequestSchema = Type.Object(
   { node: Type.String({ minLength: 1, maxLength: 253, description: "the node that wants to test" }) },
   { $id: "BandwidthLeaseRequest", additionalProperties: false },
 );
 
-/**
- * The permission to test one way of the network; at most one per node and per pair of zones is out at a time.
- */
+/** Permission for one bandwidth test; at most one per node and per pair of zones at a time. */
 const BandwidthLeaseSchema = Type.Object(
   {
     id: Type.String({ description: "give it back by DELETE with this id" }),
@@ -346,7 +340,6 @@ export const BandwidthLeaseAnswerSchema = Type.Object(
   { $id: "BandwidthLeaseAnswer" },
 );
 
-/** RFC 9457. */
 export const ProblemSchema = Type.Object(
   {
     type: Type.String(),
@@ -358,12 +351,11 @@ export const ProblemSchema = Type.Object(
   { $id: "Problem" },
 );
 
-/** What `GET /api/v1/events` sends as data of a `graph` event. */
+/** Data of a `graph` event in `GET /api/v1/events`. */
 const GraphEventSchema = Type.Object(
   {
     version: Type.Integer(),
     observedAt: Type.String(),
-    /** What changed since the version before. */
     changed: Type.Object({
       nodes: Type.Array(Type.String()),
       links: Type.Array(

@@ -1,23 +1,17 @@
 import { median } from "@isochrone/primitives";
 
-/**
- * Median absolute deviation from the median: the spread that a summary of several links admits; null below
- * two values.
- */
+/** Median absolute deviation. Null: fewer than two values. */
 export function medianDeviation(values: readonly number[], centre: number): number | null {
   return values.length < 2 ? null : median(values.map((value) => Math.abs(value - centre)));
 }
 
 /**
- * From the 0.5 and 0.9 quantiles of a normal distribution to half of the median's 90 % interval: 1.645 x
- * sqrt(pi / 2) / 1.2816.
+ * Converts p90 - p50 of a normal distribution to half of the median's 90 % interval: 1.645 x sqrt(pi / 2) /
+ * 1.2816.
  */
 const MEDIAN_ERROR_PER_SPREAD = 1.609;
 
-/**
- * Half the 90 % interval of a median of so many samples, as of a normal distribution; null where the
- * quantiles aren't known.
- */
+/** Half the 90 % interval of a median, assuming a normal distribution. Null: quantiles unknown. */
 export function medianErrorMs({
   p50,
   p90,

@@ -1,5 +1,4 @@
-// Graphs of unknown quality, without what is wrong in them: one bad link must not take all others from
-// everybody who reads the graph.
+// Reads graphs without their invalid parts: one bad link must not deprive readers of the rest.
 import { isList, looseFields } from "@isochrone/primitives";
 import { SnapshotError } from "./errors.ts";
 import {
@@ -35,7 +34,6 @@ import {
   workflowSchema,
 } from "./validation.ts";
 
-/** Parts of a graph that can be left out. */
 const DROPPED_KINDS = [
   "node",
   "link",
@@ -48,14 +46,11 @@ const DROPPED_KINDS = [
 ] as const;
 export type DroppedKind = (typeof DROPPED_KINDS)[number];
 
-/** What was left out of a graph. */
 export interface Dropped {
   readonly counts: Readonly<Partial<Record<DroppedKind, number>>>;
-  /** What was wrong with the first: path, rule and value; null when nothing was left out. */
   readonly first: string | null;
 }
 
-/** A graph that follows the schema and its rules, and what had to be left out for it. */
 export interface Read<T> {
   readonly value: T;
   readonly dropped: Dropped;
@@ -63,12 +58,10 @@ export interface Read<T> {
 
 export const NOTHING_DROPPED: Dropped = { counts: {}, first: null };
 
-/** How many parts were left out. */
 export function droppedElements({ counts }: Dropped): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Both together. */
 export function joinDropped(a: Dropped, b: Dropped): Dropped {
   if (a.first === null) return b;
   if (b.first === null) return a;
@@ -80,10 +73,7 @@ export function joinDropped(a: Dropped, b: Dropped): Dropped {
   return { counts, first: a.first };
 }
 
-/**
- * As parseClusterGraph, but without the nodes, links and other parts that break a rule. Throws SnapshotError
- * for what has not the shape of one.
- */
+/** As parseClusterGraph, without invalid parts. Throws SnapshotError if the shape is wrong. */
 export function readClusterGraph(json: unknown): Read<ClusterGraphSnapshot> {
   return strictOr(
     () => parseClusterGraph(json),
@@ -91,7 +81,7 @@ export function readClusterGraph(json: unknown): Read<ClusterGraphSnapshot> {
   );
 }
 
-/** As parseWorkflowGraph, likewise. */
+/** As parseWorkflowGraph, without invalid parts. */
 export function readWorkflowGraph(json: unknown): Read<WorkflowGraphSnapshot> {
   return strictOr(
     () => parseWorkflowGraph(json),
@@ -99,7 +89,7 @@ export function readWorkflowGraph(json: unknown): Read<WorkflowGraphSnapshot> {
   );
 }
 
-/** Graphs that are parts of a document. One without the shape of a graph is left out whole. */
+/** Reads several graphs. Omits a document without the shape of a graph as a whole. */
 export function readWorkflowGraphs(jsons: readonly unknown[]): Read<WorkflowGraphSnapshot[]> {
   const value: WorkflowGraphSnapshot[] = [];
   let dropped = NOTHING_DROPPED;
@@ -116,9 +106,7 @@ export function readWorkflowGraphs(jsons: readonly unknown[]): Read<WorkflowGrap
   return { value, dropped };
 }
 
-/**
- * The whole check first: it is several times as fast as one of each part, and nearly every graph passes it.
- */
+/** Tries the fast whole validation first: nearly every graph passes. */
 function strictOr<T>(parse: () => T, salvage: (salvage: Salvage) => T): Read<T> {
   try {
     return { value: parse(), dropped: NOTHING_DROPPED };
@@ -129,7 +117,6 @@ function strictOr<T>(parse: () => T, salvage: (salvage: Salvage) => T): Read<T> 
   }
 }
 
-/** Takes the good parts, counts the others. */
 class Salvage {
   readonly #counts: Partial<Record<DroppedKind, number>> = {};
   #first: string | null = null;
@@ -138,7 +125,6 @@ class Salvage {
     return { counts: this.#counts, first: this.#first };
   }
 
-  /** The part, if `check` lets it pass. */
   take<T>(kind: DroppedKind, part: unknown, check: (part: unknown) => T): T[] {
     try {
       return [check(part)];
@@ -172,7 +158,7 @@ function salvageCluster(json: unknown, salvage: Salvage): ClusterGraphSnapshot {
 }
 
 function salvageWorkflow(json: unknown, salvage: Salvage): WorkflowGraphSnapshot {
-  // Nobody who reads a graph in parts asks what goes to the outside.
+  // Partial readers don't need outside traffic.
   const { workloads, channels, outside: _outside, ...head } = looseFields(json);
   const shell: unknown = { ...head, workloads: emptied(workloads), channels: emptied(channels) };
   checkSchema("workflow graph", workflowSchema, shell);
@@ -191,7 +177,6 @@ function listOf(value: unknown): readonly unknown[] {
   return isList(value) ? value : [];
 }
 
-/** What stands for an array while the rest is checked; anything else is left for the check to refuse. */
 function emptied(value: unknown): unknown {
   return Array.isArray(value) ? [] : value;
 }

@@ -1,4 +1,3 @@
-// From untrusted JSON to typed snapshots: the schema's rules first, then those that a schema can't say.
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { SnapshotError } from "./errors.ts";
@@ -14,19 +13,18 @@ import type {
   Workload,
 } from "./schema.ts";
 
-/** What this module needs of a compiled schema. */
 interface Validator<T> {
   Check(value: unknown): value is T;
   Errors(value: unknown): readonly { readonly instancePath: string; readonly message: string }[];
 }
 
-/** Compiled at first use: hardly any program needs all of them. */
+/** A validator compiled at first use, because few programs need all. */
 export type LateValidator<T> = () => Validator<T>;
 
 export function compiledLate<S extends TSchema>(schema: S): LateValidator<Static<S>> {
   let compiled: Validator<Static<S>> | undefined;
   return () => {
-    // By way of a name: from what is wanted, the compiler would infer another schema.
+    // Named first: inferring from the expected type would give another schema.
     const compile = () => Compile(schema);
     return (compiled ??= compile());
   };
@@ -38,7 +36,7 @@ export const workflowSchema: LateValidator<WorkflowGraphSnapshot> = compiledLate
 const CLUSTER = "cluster graph";
 const WORKFLOW = "workflow graph";
 
-/** Checks a cluster graph that came from elsewhere. Throws SnapshotError. */
+/** Validates a graph. Throws SnapshotError. */
 export function parseClusterGraph(json: unknown): ClusterGraphSnapshot {
   checkSchema(CLUSTER, clusterSchema, json);
   checkUnique(CLUSTER, "nodes", json.nodes);
@@ -48,7 +46,7 @@ export function parseClusterGraph(json: unknown): ClusterGraphSnapshot {
   return json;
 }
 
-/** Checks a workflow graph that came from elsewhere. Throws SnapshotError. */
+/** Validates a graph. Throws SnapshotError. */
 export function parseWorkflowGraph(json: unknown): WorkflowGraphSnapshot {
   checkSchema(WORKFLOW, workflowSchema, json);
   for (const [index, workload] of json.workloads.entries()) {
@@ -59,7 +57,7 @@ export function parseWorkflowGraph(json: unknown): WorkflowGraphSnapshot {
   return json;
 }
 
-// What the schema can't say. Each throws SnapshotError.
+// Rules beyond the schema. Each check throws SnapshotError.
 
 export function checkCoordinates(coordinates: CoordinateFit | null): void {
   if (coordinates === null) return;
@@ -114,7 +112,7 @@ export function checkChannel(path: string, channel: Channel): void {
   checkRatio(WORKFLOW, `${path}.errorRatio`, channel.errorRatio);
 }
 
-/** Throws SnapshotError for the first rule that the document, or its part at `path`, breaks. */
+/** Throws SnapshotError for the first broken rule. @param path of the part within the document */
 export function checkSchema<T>(
   document: string,
   schema: LateValidator<T>,
@@ -163,7 +161,6 @@ function checkUnique(document: string, path: string, items: readonly { readonly 
   }
 }
 
-/** `/links/3/costMs` as `links[3].costMs`. */
 function pathOf(pointer: string): string {
   let path = "";
   for (const step of steps(pointer))

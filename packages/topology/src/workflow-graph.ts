@@ -3,16 +3,14 @@ import { parseWorkflowGraph } from "./validation.ts";
 
 const NONE: readonly never[] = [];
 
-/** A pod of a workflow and the workload that it is a replica of. */
 interface PodOfWorkload {
   readonly workload: string;
   readonly name: string;
 }
 
-/** Workloads and what they say to each other: an immutable view of one snapshot. */
+/** Immutable view of a workflow snapshot: workloads and channels. */
 export class WorkflowGraph {
   readonly version: number;
-  /** When the snapshot was built, RFC 3339. */
   readonly observedAt: string;
   readonly namespace: string;
   readonly name: string;
@@ -20,7 +18,7 @@ export class WorkflowGraph {
   readonly channels: readonly Channel[];
   readonly #index: WorkflowIndex;
 
-  /** @param same a graph of the same workloads and channels, whose indexes serve this one too */
+  /** @param same a graph with equal workloads and channels, whose indexes are reused */
   constructor(snapshot: WorkflowGraphSnapshot, same?: WorkflowGraph) {
     this.version = snapshot.version;
     this.observedAt = snapshot.observedAt;
@@ -31,12 +29,11 @@ export class WorkflowGraph {
     this.#index = same === undefined ? indexOf(snapshot) : same.#index;
   }
 
-  /** From JSON of unknown quality. Throws SnapshotError, which names path, rule and value. */
   static fromJson(json: unknown): WorkflowGraph {
     return new WorkflowGraph(parseWorkflowGraph(json));
   }
 
-  /** The same, as a later version that changed nothing of it shows it. */
+  /** Returns the same content under a later version. */
   seenAgain(version: number, observedAt: string): WorkflowGraph {
     const { namespace, name, workloads, channels } = this;
     const snapshot = { version, observedAt, namespace, name, workloads, channels };
@@ -47,17 +44,15 @@ export class WorkflowGraph {
     return this.#index.byName.get(name);
   }
 
-  /** Channels that the workload starts. */
   channelsFrom(workload: string): readonly Channel[] {
     return this.#index.from.get(workload) ?? NONE;
   }
 
-  /** Channels that lead to the workload. */
   channelsTo(workload: string): readonly Channel[] {
     return this.#index.to.get(workload) ?? NONE;
   }
 
-  /** The workload's pods and their nodes, by pod name; the node is null before a pod is bound. */
+  /** Nodes of a workload's pods, by pod name. Null: the pod isn't bound yet. */
   replicas(workload: string): ReadonlyMap<string, string | null> {
     let replicas = this.#index.replicas.get(workload);
     if (replicas === undefined) {
@@ -67,7 +62,7 @@ export class WorkflowGraph {
     return replicas;
   }
 
-  /** Workloads at the other ends of the workload's channels; itself, if it has a channel to itself. */
+  /** Peers of a workload; includes itself if it has a channel to itself. */
   peersOf(workload: string): ReadonlySet<string> {
     let peers = this.#index.peers.get(workload);
     if (peers === undefined) {
@@ -80,7 +75,7 @@ export class WorkflowGraph {
     return peers;
   }
 
-  /** The node that the pod of that name is on; undefined when the graph shows it on none. */
+  /** Node of a pod. Undefined: the graph shows it on none. */
   nodeOf(namespace: string, pod: string): string | undefined {
     return this.#index.nodeByPod.get(podKey(namespace, pod));
   }
@@ -90,16 +85,10 @@ export class WorkflowGraph {
   }
 }
 
-/**
- * Where a nearer replica may be preferred, the narrowest first; what `nearest` means when a channel doesn't
- * say.
- */
+/** Default scopes of `nearest`, narrowest first. */
 const ROUTING_SCOPES: readonly RoutingScope[] = ["node", "zone", "region"];
 
-/**
- * Where the channel's traffic prefers a nearer replica, the narrowest first; null: it is spread evenly over
- * all of them.
- */
+/** Scopes in which traffic prefers a nearer replica, narrowest first. Null: spread evenly. */
 export function routingScopes(channel: Channel): readonly RoutingScope[] | null {
   if (channel.routing !== "nearest") return null;
   const { routingScopes: said } = channel;
@@ -110,7 +99,6 @@ interface WorkflowIndex {
   readonly byName: Map<string, Workload>;
   readonly from: Map<string, Channel[]>;
   readonly to: Map<string, Channel[]>;
-  /** Made when first asked for, as the next. */
   readonly replicas: Map<string, ReadonlyMap<string, string | null>>;
   readonly peers: Map<string, ReadonlySet<string>>;
   readonly nodeByPod: Map<string, string>;
@@ -122,7 +110,7 @@ function indexOf({ namespace, workloads, channels }: WorkflowGraphSnapshot): Wor
   const nodeByPod = new Map<string, string>();
   const podsByNode = new Map<string, PodOfWorkload[]>();
   for (const workload of workloads) {
-    // The workflow's own namespace wins over an equal name in another one: channels carry names only.
+    // The workflow's own namespace wins over equal names in others: channels carry plain names.
     if (!byName.has(workload.name) || workload.namespace === namespace) byName.set(workload.name, workload);
     for (const pod of workload.pods) {
       if (pod.node === null) continue;

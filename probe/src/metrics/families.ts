@@ -38,7 +38,8 @@ function makerIn(registry: Registry) {
 }
 
 function networkFamilies({ counter, gauge, quantiles, histogram }: Make) {
-  const lossHelp = "Lost or unsendable share of what was decided in the last publish interval:";
+  const lossHelp =
+    "Lost or unsendable share of what was decided in the last publish interval, late answers not lost:";
   const quantileHelp = "over the last 30 publish intervals; absent with too few samples";
   return {
     icmpRtt: histogram(N.icmpRtt, "Round-trip time of ICMP echoes", RTT_BOUNDS),

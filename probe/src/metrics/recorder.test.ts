@@ -200,7 +200,7 @@ describe("values", () => {
     expect(valueOf(`isochrone_rr_latency_quantile_seconds${udp},quantile="0.5"}`)).toBeCloseTo(0.002, 4);
     expect(valueOf(`isochrone_rr_latency_quantile_seconds${udp},quantile="0.9"}`)).toBeCloseTo(0.0028, 4);
     expect(valueOf(`isochrone_rr_latency_quantile_seconds${udp},quantile="0.99"}`)).toBeCloseTo(0.00298, 4);
-    expect(valueOf(`isochrone_rr_loss_ratio${udp}}`)).toBeCloseTo(10 / 210, 12);
+    expect(valueOf(`isochrone_rr_loss_ratio${udp}}`)).toBeCloseTo(8 / 210, 12);
     expect(valueOf(`isochrone_rr_requests_total${udp}}`)).toBe(210);
     expect(valueOf(`isochrone_rr_transactions_total${udp}}`)).toBe(200);
     expect(valueOf(`isochrone_udp_jitter_seconds{${pair},ip_family="4"}`)).toBeCloseTo(0.01 / 199, 12);

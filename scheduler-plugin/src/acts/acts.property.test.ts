@@ -91,7 +91,6 @@ test("each record is in exactly one act, and no act is empty", () => {
       }
       const times = acts.map(({ at }) => Date.parse(at));
       expect(times).toEqual(times.toSorted((a, b) => b - a));
-      // Decisions of one group aren't spread over several acts.
       const moves = decisions.filter(({ act: made }) => made !== undefined);
       for (const [id, members] of Map.groupBy(moves, (each) => each.act!.id))
         expect(acts.find((each) => each.id === id)!.pods).toHaveLength(members.length);

@@ -1,4 +1,4 @@
-// Groups decisions by the act that they were carried out with, and compares each act with its promise. Pure.
+// Groups decisions by the act that carried them out, and compares each act with its promise. Pure.
 import type { Act, ActKind, Decision } from "@isochrone/topology";
 import { verdictOf } from "./verdict.ts";
 import type { LoggedPlan, LoggedProposal } from "../domain/plan-log.ts";
@@ -11,17 +11,16 @@ interface ActRecords {
 
 interface ActFilter {
   readonly namespace?: string | undefined;
-  /** Part of the name of a workload or pod. */
   readonly workload?: string | undefined;
   readonly kind?: ActKind | undefined;
-  /** Wall clock, milliseconds: acts that began from then on, and until then. */
+  /** Wall-clock ms. Selects acts that began in [sinceMs, untilMs). */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
 }
 
-/** Returns all acts, the newest first. Each decision, plan and proposal with moves is in exactly one. */
+/** Returns all acts, newest first. Each decision, plan and proposal with moves is in exactly one. */
 export function actsOf({ decisions, plans, proposals }: ActRecords, nowMs: number): Act[] {
-  // kube-scheduler asks for scores of planned pods too: those belong to the plan.
+  // kube-scheduler also asks for scores of planned pods; those belong to the plan.
   const planned = new Map(
     decisions.flatMap((each) => (each.kind === "plan" ? [[podKey(each), keyOf(each)] as const] : [])),
   );
@@ -50,7 +49,6 @@ export function matches(act: Act, { namespace, workload, kind, sinceMs, untilMs 
   );
 }
 
-/** Id of the act that a decision belongs to. */
 function keyOf({ id, kind, act, plan }: Decision): string {
   if (kind === "eviction") return act?.id ?? id;
   return kind === "plan" ? (plan ?? id) : id;
@@ -60,7 +58,6 @@ function podKey({ pod: { namespace, name } }: Decision): string {
   return `${namespace}/${name}`;
 }
 
-/** Leaves out scores of pods that were planned: the plan chose the node. */
 function withoutScores(members: readonly Decision[]): readonly Decision[] {
   const planned = members.filter(({ kind }) => kind === "plan");
   return planned.length === 0 ? members : planned;
@@ -89,7 +86,7 @@ function actKindOf({ kind, plan }: Decision): ActKind {
   return kind === "plan" && typeof plan === "string" ? "plan" : "placement";
 }
 
-/** @param members of the plan's decisions, those that are still kept */
+/** @param members decisions of the plan that are still kept */
 function planAct(plan: LoggedPlan, members: readonly Decision[], nowMs: number): Act {
   const known = new Map(members.map((member) => [member.id, podOf(member)]));
   const forgotten = plan.pods.filter(({ decision }) => !known.has(decision));
@@ -125,7 +122,7 @@ function proposalAct(proposal: LoggedProposal): Act {
     const state = obstacle === null ? "not moved: it is a proposal" : `can't be moved now: ${obstacle}`;
     return { name, workload, decision: null, from, to: node, node: from, state };
   });
-  // The figures per request are of all moves, the saved share of those that can be made now.
+  // The figures per request cover all moves; the saved share covers only the moves that can be made now.
   const isWhole = proposal.pods.every(({ obstacle }) => obstacle === null);
   const ms = isWhole ? perRequest : null;
   const error = savedRatio !== null && gain > 0 ? (savedRatio * gainError) / gain : null;

@@ -1,4 +1,3 @@
-// Acts over HTTP: decisions by what they were carried out with.
 import { ActKindSchema, ActListSchema, ProblemSchema, type ActList } from "@isochrone/topology";
 import type { Clock } from "@isochrone/runtime";
 import { HttpError } from "@isochrone/runtime/http";
@@ -6,9 +5,10 @@ import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
 import type { DecisionView } from "../domain/decision-view.ts";
 import type { PlanLog } from "../domain/plan-log.ts";
+import { actingView, type Acting } from "./acting.ts";
 import { actsOf, matches } from "./acts.ts";
 
-/** Showing one costs as much as its candidates are many. */
+/** The cost of showing an act grows with its number of candidates. */
 const MAX_GROUPED = 1_000;
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 200;
@@ -42,12 +42,13 @@ interface ActRouteParts {
   readonly decisions: DecisionView;
   readonly plans: PlanLog;
   readonly clock: Clock;
+  readonly acting: Acting;
   /** `refresh` returns the names of replicas that could not be asked. */
   readonly others: { readonly refresh: () => Promise<string[]> } | null;
 }
 
 /** Adds `GET /api/v1/acts`. */
-export function addActRoute(app: HttpApp, { decisions, plans, clock, others }: ActRouteParts): void {
+export function addActRoute(app: HttpApp, { decisions, plans, clock, others, acting }: ActRouteParts): void {
   app.get(
     "/api/v1/acts",
     {
@@ -70,6 +71,7 @@ export function addActRoute(app: HttpApp, { decisions, plans, clock, others }: A
       return {
         acts: acts.slice(0, limit),
         leftOut: Math.max(0, acts.length - limit),
+        acting: actingView(acting),
         isCut: found.length === MAX_GROUPED,
         ...(silent.length === 0 ? {} : { incomplete: silent }),
       };

@@ -1,18 +1,16 @@
-// Whether an act kept its promise. Pure.
 import type { Act, Decision } from "@isochrone/topology";
 
 type Verdict = Pick<Act, "expected" | "counted" | "verdict" | "sentence">;
 type Judgement = Pick<Verdict, "verdict" | "sentence">;
 
-/** A shortfall of up to this share of the expected gain, or of so many ms, is within the error. */
+/** A shortfall of up to this share of the expected gain, or these ms, is within the measuring error. */
 const TOLERATED_SHARE = 0.1;
 const TOLERATED_MS = 0.5;
-/** Channels that were not measured again for so long never are. */
+/** Channels that aren't measured again within this time are given up. */
 const WAIT_MS = 30 * 60_000;
 
 const NOTHING = { expected: null, counted: null } as const;
 
-/** @param members decisions of one act, the oldest first */
 export function verdictOf(members: readonly Decision[], nowMs: number): Verdict {
   if (members.length === 0)
     return { ...NOTHING, verdict: "not_judged", sentence: "Not judged: its decisions are no longer kept." };
@@ -67,7 +65,6 @@ function moveVerdict(members: readonly Decision[], nowMs: number): Verdict {
   return { expected, counted, ...found };
 }
 
-/** Judges an act of which no pod has failed. */
 function judgedOf(
   members: readonly Decision[],
   { expected, counted }: Pick<Verdict, "expected" | "counted">,
@@ -114,13 +111,13 @@ function judged(
 function expectedOf({ act }: Decision): Act["expected"] {
   if (act === undefined) return null;
   const { pods, gainRatio, beforeMs, expectedMs } = act;
-  // Figures of one pod say nothing of a group.
+  // One pod's figures don't describe a group.
   if (pods > 1) return { beforeMs: null, afterMs: null, gainRatio, gainErrorRatio: null };
   const saved = beforeMs === null || expectedMs === null || beforeMs <= 0 ? null : 1 - expectedMs / beforeMs;
   return { beforeMs, afterMs: expectedMs, gainRatio: saved ?? gainRatio, gainErrorRatio: null };
 }
 
-/** Mean over the traffic of all pods that were measured again. */
+/** Traffic-weighted mean over all pods that were measured again. */
 function countedOf(members: readonly Decision[]): Act["counted"] {
   let [pods, weight, before, after] = [0, 0, 0, 0];
   for (const { act, outcome } of members) {
@@ -138,7 +135,7 @@ function countedOf(members: readonly Decision[]): Act["counted"] {
 
 function hasFailed({ outcome, binding, strategy }: Decision): boolean {
   if (outcome === undefined || outcome.result === "on_target") return false;
-  // In mode `paper` kube-scheduler chooses the node: any other node is right.
+  // In mode `paper` kube-scheduler chooses the node, so any other node is right.
   const isAnyRight = strategy !== "descheduler" && outcome.result === "elsewhere";
   return !(isAnyRight && outcome.node !== (binding?.node ?? null));
 }

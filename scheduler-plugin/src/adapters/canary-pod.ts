@@ -1,4 +1,3 @@
-// The pod that shows whether kube-scheduler takes pods which request the managed resource.
 import { conditionsOf } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
@@ -14,9 +13,7 @@ interface CanarySpec {
   readonly schedulerName: string;
 }
 
-/**
- * Tiny, harmless under restricted Pod Security, and of no rights: it needs to be scheduled only, not to run.
- */
+/** Must be scheduled, not run: minimal requests, passes restricted Pod Security, no rights. */
 export function canaryPod({ namespace, name, resource, image, schedulerName }: CanarySpec): KubernetesObject {
   return {
     apiVersion: "v1",
@@ -37,7 +34,7 @@ export function canaryPod({ namespace, name, resource, image, schedulerName }: C
         {
           name: "pause",
           image,
-          // Extended resources can't be overcommitted: the API server wants limit and request to be equal.
+          // The API server requires limit = request for extended resources.
           resources: { requests: { cpu: "1m", memory: "1Mi", [resource]: "1" }, limits: { [resource]: "1" } },
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
         },
@@ -46,7 +43,6 @@ export function canaryPod({ namespace, name, resource, image, schedulerName }: C
   };
 }
 
-/** Whether kube-scheduler gave it a node. */
 export function isScheduled(pod: KubernetesObject): boolean {
   return (
     typeof looseFields<PodSpec>(pod.spec).nodeName === "string" &&
@@ -54,7 +50,7 @@ export function isScheduled(pod: KubernetesObject): boolean {
   );
 }
 
-/** kube-scheduler's words on a pod that has no node; null while it says nothing. */
+/** kube-scheduler's reason why the pod has no node; null if it has given none. */
 export function whyPending(pod: KubernetesObject): string | null {
   const condition = conditionsOf(pod).find(
     ({ type, status }) => type === "PodScheduled" && status === "False",

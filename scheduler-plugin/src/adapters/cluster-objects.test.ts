@@ -21,7 +21,6 @@ const NODE: KubernetesObject = {
 let clock: ManualClock;
 let store: ClusterStore;
 let objects: ClusterObjects;
-/** Kinds, as often as they were listed. */
 let listed: string[];
 
 beforeEach(async () => {

@@ -1,5 +1,5 @@
-// What feasibility is judged by beside the pods: nodes, volumes and how many fit on a node, and namespaces,
-// followed once for all parts that judge it, while one of them does.
+// Follows nodes, volumes, volume limits and namespaces, the inputs of feasibility besides pods. All parts
+// share one watch, which runs while at least one part needs it.
 import { createInformer, KINDS } from "@isochrone/kubernetes";
 import type {
   ClusterStore,
@@ -23,17 +23,14 @@ const FOLLOWED = {
 } as const satisfies Record<string, KindRef>;
 type Followed = keyof typeof FOLLOWED;
 
-/** By kind, trimmed to what filters look at. */
 export type ClusterObjectLists = Readonly<Record<Followed, readonly KubernetesObject[]>>;
 
-/** As far as they are known. */
 export interface ObjectSource {
-  /** Whether everything was listed at least once. */
   readonly isSynced: boolean;
   lists(): ClusterObjectLists;
 }
 
-/** A part's own view; they are followed until the last one was stopped. */
+/** One part's view. The watches stop with the last view. */
 export interface FollowedObjects extends ObjectSource {
   stop(): Promise<void>;
 }
@@ -54,11 +51,9 @@ export class ClusterObjects {
     this.#options = options;
   }
 
-  /**
-   * @param onChange hears that something filters look at has changed. Heartbeats of nodes are no such thing.
-   */
+  /** @param onChange called when a field that filters read has changed; node heartbeats don't count */
   follow(onChange: () => void): FollowedObjects {
-    // One function may be given twice, and be stopped once.
+    // A fresh closure: the same function may be registered twice and removed once.
     const listener = (): void => onChange();
     this.#listeners.add(listener);
     const running = (this.#running ??= new RunningInformers(this.#options, () => this.#tell()));
@@ -138,7 +133,7 @@ const TRIMS: Readonly<Record<Followed, (object: KubernetesObject) => KubernetesO
   persistentVolumes: withBareMetadata,
   persistentVolumeClaims: trimmedClaim,
   csiNodes: withBareMetadata,
-  // Whether it is attached already doesn't matter: it is going to be.
+  // Attachments in progress count as attached.
   volumeAttachments: ({ apiVersion, kind, metadata, spec }) => ({
     apiVersion,
     kind,
@@ -158,7 +153,7 @@ function trimmedNode({ apiVersion, kind, metadata, spec, status }: KubernetesObj
     status: {
       allocatable,
       ...(addresses === undefined ? {} : { addresses }),
-      // Without their times, which change with every heartbeat.
+      // Drops the timestamps, which change with every heartbeat.
       conditions: looseList<Record<"type" | "status", unknown>>(conditions).map(
         ({ type, status: value }) => ({
           type,
@@ -169,7 +164,7 @@ function trimmedNode({ apiVersion, kind, metadata, spec, status }: KubernetesObj
   };
 }
 
-/** Annotations say which node a volume is to be made for. */
+/** Annotations name the node that a volume will be provisioned for. */
 function trimmedClaim({ metadata, ...rest }: KubernetesObject): KubernetesObject {
   const { annotations } = metadata;
   return { ...rest, metadata: { ...bare(metadata), ...(annotations === undefined ? {} : { annotations }) } };

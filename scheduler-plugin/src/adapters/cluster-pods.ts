@@ -1,5 +1,5 @@
-// The cluster's pods, followed once for all parts of the scheduler-plugin: each of them would list and keep
-// 100,000.
+// Follows the cluster's pods once for all parts of the scheduler-plugin: a copy per part would hold 100,000
+// pods each.
 import { createInformer, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
@@ -10,14 +10,13 @@ export interface ClusterPodsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** What is kept of each pod; at least what placing and AppGroups need. @default just that */
+  /** Selects the fields kept per pod; must keep at least those of `trimmedPod`. @default trimmedPod */
   readonly trim?: typeof trimmedPod;
 }
 
-/** What is heard of pods. */
 export type PodChanges = Pick<Informer, "onChange" | "synced">;
 
-/** To be started before everything that hears of pods, and stopped after it. */
+/** Start before every consumer of pods, and stop after them. */
 export class ClusterPods implements Service, PodChanges {
   readonly #options: ClusterPodsOptions;
   #informer: Informer | null = null;
@@ -26,7 +25,7 @@ export class ClusterPods implements Service, PodChanges {
     this.#options = options;
   }
 
-  /** Doesn't wait for the first list: an API server that is away must not keep the extender from starting. */
+  /** Doesn't wait for the first list: the extender must start without the API server. */
   start(): Promise<void> {
     this.#informer = createInformer({ trim: trimmedPod, ...this.#options, kind: KINDS.pod });
     return Promise.resolve();
@@ -36,17 +35,15 @@ export class ClusterPods implements Service, PodChanges {
     await this.#informer?.stop();
   }
 
-  /** Whether the pods were listed at least once. */
   get isSynced(): boolean {
     return this.#informer?.isSynced ?? false;
   }
 
-  /** All that are known now. The objects are shared: never change them. */
+  /** Returns all known pods. The objects are shared: never change them. */
   items(): readonly KubernetesObject[] {
     return this.#started().items();
   }
 
-  /** The pod of that name; null: none is known. */
   get(namespace: string, name: string): KubernetesObject | null {
     return this.#started().get(name, namespace);
   }

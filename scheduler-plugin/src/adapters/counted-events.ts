@@ -1,12 +1,9 @@
-// The recorders of Events in the scheduler-plugin: each part has one of its own, which counts what is not
-// written.
 import { createEventRecorder } from "@isochrone/kubernetes";
 import type { EventDropReason, EventRecorder, EventRecorderOptions } from "@isochrone/kubernetes";
 
 interface CountedEventsOptions extends Pick<EventRecorderOptions, "store" | "clock" | "logger"> {
-  /** Which part speaks. @default "scheduler-plugin" */
   readonly component?: string;
-  /** Name of this replica; null: it is the only one. */
+  /** Name of this replica; null for a single replica. */
   readonly replica: string | null;
   readonly metrics: {
     readonly droppedEvents: { inc(labels: { readonly reason: EventDropReason }): void };

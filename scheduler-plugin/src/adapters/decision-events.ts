@@ -1,4 +1,4 @@
-// Tells people on the pod itself, as an Event, what was decided about it and what became of that.
+// Writes an Event on each pod with its decision and the outcome.
 import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
 import type { Explanation } from "@isochrone/placement";
 import { FairMap } from "../domain/fair-map.ts";
@@ -12,10 +12,10 @@ interface Announced {
   readonly neutral: string;
 }
 
-/** Decisions whose pods got no node yet; of the namespace with the most the oldest are forgotten first. */
+/** Bound on decisions whose pods have no node yet. The namespace with the most loses its oldest first. */
 const MAX_WAITING = 5_000;
 
-/** One Event for a pod, when it gets its node: a pod that is asked about again and again says nothing new. */
+/** Writes one Event per pod, when it gets its node; repeated scoring requests add none. */
 export class DecisionEvents {
   readonly #recorder: EventRecorder;
   readonly #waiting = new FairMap<Announced>(MAX_WAITING, ({ namespace, name }) => ({
@@ -43,7 +43,6 @@ export class DecisionEvents {
     });
   }
 
-  /** kube-scheduler gave the pod a node. */
   bound(pod: KubernetesObject, node: string): void {
     const key = `${pod.metadata.namespace ?? "default"}/${pod.metadata.name}`;
     const decision = this.#waiting.get(key);

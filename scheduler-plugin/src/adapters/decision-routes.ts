@@ -1,10 +1,9 @@
-// The decisions API: what was decided, and why.
 import { DecisionKindSchema, DecisionListSchema, DecisionSchema, ProblemSchema } from "@isochrone/topology";
 import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
-import type { ExclusionRules } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
+import type { Acting } from "../acts/acting.ts";
 import { addActRoute } from "../acts/routes.ts";
 import { MAX_ASKED_AGAIN } from "../domain/decision-view.ts";
 import type { DecisionView } from "../domain/decision-view.ts";
@@ -151,18 +150,16 @@ interface DecisionRouteParts {
   readonly decisions: DecisionView;
   readonly plans: PlanLog;
   readonly clock: Clock;
-  /** `refresh` copies what they know now, and returns the names of those that could not be asked. */
   readonly others: { readonly refresh: () => Promise<string[]> } | null;
-  /** By which proposals judge what may be moved; null: there are no proposals. */
-  readonly rules: ExclusionRules | null;
+  readonly acting: Acting;
 }
 
-/** Adds `GET /api/v1/decisions`, `/api/v1/decisions/{id}`, `/api/v1/acts` and `/api/v1/plans`. */
 export function addDecisionRoutes(
   app: HttpApp,
-  { decisions, plans, clock, others, rules }: DecisionRouteParts,
+  { decisions, plans, clock, others, acting }: DecisionRouteParts,
 ): void {
-  addActRoute(app, { decisions, plans, clock, others });
+  addActRoute(app, { decisions, plans, clock, others, acting });
+  const { rules } = acting;
   const incomplete = async (): Promise<{ incomplete?: string[] }> => {
     const silent = (await others?.refresh()) ?? [];
     return silent.length === 0 ? {} : { incomplete: silent };

@@ -8,7 +8,7 @@ export const EXACT_SOLVER_ERROR_CODES = [
 ] as const;
 type ExactSolverErrorCode = (typeof EXACT_SOLVER_ERROR_CODES)[number];
 
-/** Thrown when the exact solver gave no answer; the plan of the local search stands then. */
+/** Thrown if the exact solver gave no answer. The plan of the local search stands then. */
 export class ExactSolverError extends CodedError {
   declare readonly code: ExactSolverErrorCode;
 

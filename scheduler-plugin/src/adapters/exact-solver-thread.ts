@@ -1,13 +1,11 @@
-// The thread that the solver runs in: it holds the thread until it is done.
 import { parentPort } from "node:worker_threads";
 import highsModule from "highs";
 import { reasonOf } from "@isochrone/primitives";
 import type { SolveAnswer, SolveRequest } from "./exact-solver-messages.ts";
 
-/** The solver stops when it has proven that nothing is better by more than this part. */
 const RELATIVE_GAP = 1e-7;
 
-// The types say CommonJS, but `import` is given the module whose default export is the loader itself.
+// The types say CommonJS; `import` returns the module whose default export is the loader.
 const load = highsModule as unknown as typeof highsModule.default;
 const highs = load();
 
@@ -21,7 +19,6 @@ port.on("message", (request: SolveRequest) => {
   void answerTo(request).then(post);
 });
 
-/** Never rejects. */
 async function answerTo({ id, program, timeMs }: SolveRequest): Promise<SolveAnswer> {
   try {
     const solver = await highs;

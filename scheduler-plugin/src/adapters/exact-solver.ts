@@ -10,15 +10,10 @@ interface ExactSolverOptions {
   readonly threadUrl?: URL;
 }
 
-/**
- * For the way there and back, and for a thread that has to load the solver, beside the time that it may take.
- */
+/** Time for messages and for loading the solver, on top of the solver's limit. */
 const GRACE_MS = 5_000;
 
-/**
- * HiGHS in a thread of its own, one program at a time. A thread that dies or hangs is replaced with the next
- * program.
- */
+/** Runs HiGHS in a thread, one program at a time. A dead or hung thread is replaced with the next program. */
 export class ExactSolver {
   readonly #thread: AnsweringThread<SolveRequest, SolveAnswer>;
 
@@ -27,7 +22,6 @@ export class ExactSolver {
     this.#thread = new AnsweringThread({ url, name: "isochrone-exact", clock });
   }
 
-  /** The `LinearSolver` of `exactPlan`. Rejects with ExactSolverError. */
   readonly solve = async (program: string, timeMs: number): Promise<LinearSolution> => {
     const timeoutMs = timeMs + GRACE_MS;
     const outcome = await this.#thread.ask({ program, timeMs }, timeoutMs);

@@ -1,4 +1,4 @@
-// kube-scheduler's side: POST {prefix}/filter and {prefix}/prioritize.
+// kube-scheduler's extender API: POST {prefix}/filter and {prefix}/prioritize.
 import type { Clock } from "@isochrone/runtime";
 import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
@@ -18,15 +18,14 @@ interface ExtenderRoutesOptions {
 
 type Verb = "filter" | "prioritize";
 
-/** Adds the routes in a scope of their own: their body parser is not that of the rest of the API. */
+/** Registers the routes in their own scope, because they need another body parser. */
 export function addExtenderRoutes(app: HttpApp, options: ExtenderRoutesOptions): void {
   const { prefix, placer, clock, metrics } = options;
-  // Loaded when the app becomes ready; a failure to load surfaces there.
+  // Loads when the app becomes ready; a load failure surfaces there.
   void app.register((scope, _, done) => {
     scope.removeAllContentTypeParsers();
-    // The text is parsed once, in the route, and whatever content type a client names. Nothing merges the
-    // parsed objects into others, so a "__proto__" in them is only a name. kube-scheduler's own type by name,
-    // which fastify finds at once; "*" for everybody else.
+    // The route parses the text once, for any content type. Parsed objects are never merged into others, so
+    // "__proto__" is only a name. Fastify finds kube-scheduler's own type at once; "*" covers other clients.
     scope.addContentTypeParser(["application/json", "*"], { parseAs: "string" }, (_request, body, parsed) =>
       parsed(null, body),
     );

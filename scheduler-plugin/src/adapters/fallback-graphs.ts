@@ -1,5 +1,3 @@
-// The graphs of the graph API while they are fresh; after that the cluster graph of the nodes' annotations,
-// which are written less often but outlive the aggregator. Who talks to whom stays as it was read last.
 import type { PriceTable } from "@isochrone/prices";
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraph } from "@isochrone/topology";

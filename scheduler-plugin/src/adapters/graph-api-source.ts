@@ -1,6 +1,5 @@
-// Keeps the newest graphs at hand. It asks the graph API for a new version, which costs next to nothing while
-// there is none, and with a new version once for all workflows that changed. A request of kube-scheduler
-// never waits for it.
+// Caches the newest graphs, so that kube-scheduler's requests never wait. Polls the graph API for a new
+// version (cheap if there is none), then reads all changed workflows at once.
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { ClusterGraph, TopologyError, WorkflowGraph } from "@isochrone/topology";
@@ -16,15 +15,14 @@ interface GraphApiSourceOptions {
   readonly refreshMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A refresh failed; `reason` is one of a few words. */
+  /** Called when a refresh failed; `reason` is from a fixed list. */
   readonly onFailure: (reason: string) => void;
-  /** Whether the price table is read too. @default false */
+  /** Also read the price table. @default false */
   readonly withPrices?: boolean;
-  /** Parts of a graph were left out because they break its rules. */
   readonly onDropped?: (kind: DroppedKind, count: number) => void;
 }
 
-/** More than this are not followed: their pods are placed without a workflow graph. */
+/** Bound on followed workflows. Pods of further ones are placed without a workflow graph. */
 const MAX_WORKFLOWS = 5_000;
 
 export class GraphApiSource implements GraphSource {
@@ -33,9 +31,8 @@ export class GraphApiSource implements GraphSource {
   #snapshot: ClusterGraphSnapshot | null = null;
   #cluster: ClusterGraph | null = null;
   #workflows: ReadonlyMap<string, WorkflowGraph> = new Map();
-  /** What to ask for changes since; null: for everything. */
+  /** Version to request changes since; null requests everything. */
   #since: string | null = null;
-  /** The cluster graph that the workflows were read with. */
   #workflowsWith: ClusterGraphSnapshot | null = null;
   #prices: PriceTable | null = null;
   #ready = false;
@@ -52,7 +49,7 @@ export class GraphApiSource implements GraphSource {
     });
   }
 
-  /** Doesn't wait for the first graphs: a graph API that is away must not keep the extender from starting. */
+  /** Doesn't wait for the first graphs: the extender must start without the graph API. */
   start(): Promise<void> {
     this.#polling.start();
     return Promise.resolve();
@@ -86,13 +83,12 @@ export class GraphApiSource implements GraphSource {
     return this.#ready;
   }
 
-  /** Reads what has changed. Throws what the client throws; graphs read before stay. */
   async refresh(signal?: AbortSignal): Promise<void> {
     const cluster = await this.#options.client.cluster(signal);
     if (cluster.value !== this.#snapshot) {
       this.#noteDropped(cluster.dropped);
       const graph = new ClusterGraph(cluster.value);
-      // Summaries are made here, before somebody waits for them.
+      // Compute summaries now, before a request needs them.
       graph.prepare();
       this.#seen(graph, graph);
       this.#snapshot = cluster.value;
@@ -118,7 +114,7 @@ export class GraphApiSource implements GraphSource {
     });
   }
 
-  /** Without prices latency decides: graphs are used all the same. */
+  /** Errors are swallowed: without prices latency alone decides. */
   async #readPrices(signal: AbortSignal | undefined): Promise<void> {
     const { client, logger, onFailure } = this.#options;
     try {
@@ -130,7 +126,7 @@ export class GraphApiSource implements GraphSource {
     }
   }
 
-  /** All or nothing: after a failure the same changes are asked for again. */
+  /** All or nothing: after a failure the same changes are requested again. */
   async #readWorkflows(signal: AbortSignal | undefined): Promise<void> {
     const { client, logger } = this.#options;
     const changes = await client.workflowChanges(this.#since, signal);
@@ -150,13 +146,13 @@ export class GraphApiSource implements GraphSource {
       const graph = changed.get(key);
       const before = this.#workflows.get(key);
       if (graph !== undefined) next.set(key, new WorkflowGraph(graph));
-      // What is the same now was seen now.
+      // An unchanged graph counts as observed now.
       else if (before !== undefined) next.set(key, before.seenAgain(version, observedAt));
       else isWhole = false;
     }
     for (const graph of next.values()) if (this.#cluster !== null) this.#seen(graph, this.#cluster);
     this.#workflows = next;
-    // A workflow may go, and come back, while the pages are read.
+    // A workflow may disappear and return while pages are read.
     this.#since = isWhole ? id : null;
   }
 

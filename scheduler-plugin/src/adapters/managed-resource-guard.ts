@@ -1,5 +1,5 @@
-// Sends canaries: pods that request the managed resource, until one isn't scheduled. Whoever injects the
-// resource asks here first.
+// Sends canary pods that request the managed resource, until one isn't scheduled. Tells the injector whether
+// requesting the resource is safe.
 import { reasonOf } from "@isochrone/primitives";
 import { isStoreError, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
@@ -12,15 +12,14 @@ import type { CanaryMetrics } from "./metrics.ts";
 
 interface ManagedResourceGuardOptions {
   readonly store: Pick<ClusterStore, "create" | "get" | "list" | "delete">;
-  /** The extended resource, as `managedResources` of the extender's entry names it. */
   readonly resource: string;
-  /** Where canaries live; must exist. */
+  /** Namespace of the canaries; must exist. */
   readonly namespace: string;
   readonly image: string;
-  /** Of the kube-scheduler that serves the pods. */
+  /** Name of the kube-scheduler that serves the pods. */
   readonly schedulerName: string;
   readonly periodMs: number;
-  /** A canary that has no node after so long counts as not scheduled. */
+  /** A canary without a node after this time counts as not scheduled. */
   readonly deadlineMs: number;
   readonly required: number;
   readonly clock: Clock;
@@ -30,9 +29,9 @@ interface ManagedResourceGuardOptions {
 }
 
 const POLL_MS = 250;
-/** Successes are believed for so many periods. */
+/** A success stays valid for this many periods. */
 const BELIEVED_PERIODS = 3;
-/** A canary that is older was left by a replica that died. */
+/** A canary older than this was left by a replica that died. */
 const ABANDONED_PERIODS = 3;
 
 export class ManagedResourceGuard implements Service {
@@ -72,7 +71,6 @@ export class ManagedResourceGuard implements Service {
     await this.#rounds.stop();
   }
 
-  /** Whether pods that request the resource are known to be scheduled. */
   state(): Injectable {
     return this.#record.state(this.#options.clock.monotonic());
   }
@@ -90,7 +88,7 @@ export class ManagedResourceGuard implements Service {
     }
   }
 
-  /** undefined when stopped before anything was learnt. */
+  /** Returns undefined if stopped before there was an outcome. */
   async #watch(name: string, signal: AbortSignal): Promise<CanaryOutcome | undefined> {
     const { store, namespace, deadlineMs, clock, resource, metrics } = this.#options;
     const startMs = clock.monotonic();
@@ -123,7 +121,6 @@ export class ManagedResourceGuard implements Service {
     if (injectable || outcome !== null) this.#reported = injectable;
   }
 
-  /** Canaries whose sender died. */
   async #sweep(): Promise<void> {
     const { store, namespace, clock, periodMs, deadlineMs } = this.#options;
     const labels = { [CANARY_LABEL]: "managed-resource" };

@@ -1,4 +1,3 @@
-// Whether the managed resource may be injected into pods.
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
 import type { ManagedResourceGuard } from "./managed-resource-guard.ts";
@@ -18,7 +17,6 @@ const ManagedResourceSchema = Type.Object(
   { $id: "ManagedResource" },
 );
 
-/** Adds `GET /api/v1/managed-resource`. */
 export function addManagedResourceRoute(app: HttpApp, guard: ManagedResourceGuard | null): void {
   app.get("/api/v1/managed-resource", { schema: { response: { 200: ManagedResourceSchema } } }, () => {
     if (guard === null)

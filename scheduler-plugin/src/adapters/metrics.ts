@@ -1,11 +1,10 @@
-// Names and labels of the scheduler's metrics, in one place.
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
-/** Seconds; the guard looks four times a second. */
+/** Seconds. The guard polls four times a second. */
 const CANARY_BUCKETS = [0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Seconds: an extender's answer is throughput of the scheduling loop. */
+/** Seconds. The extender's latency bounds the throughput of the scheduling loop. */
 const REQUEST_BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
 
 export interface SchedulerMetrics {
@@ -23,7 +22,6 @@ export interface SchedulerMetrics {
   readonly droppedEvents: Counter<"reason">;
 }
 
-/** Of the guard of the managed resource. */
 export interface CanaryMetrics {
   readonly canaries: Counter<"outcome">;
   readonly seconds: Histogram;

@@ -1,4 +1,3 @@
-// What a pod's object in the cluster says about where it is or will be.
 import { conditionsOf, pickedFields } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import { type LooseFields, looseFields, looseList } from "@isochrone/primitives";
@@ -6,29 +5,26 @@ import type { Standing } from "../domain/decision-recorder.ts";
 import { identifyPod, POD_LABELS } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";
 
-/** Where a pod is, or is promised to be. */
 interface Placement {
   readonly node: string;
-  /** False for a nomination: it lasts until it is changed or carried out. */
+  /** False for a nomination: it lasts until changed or carried out. */
   readonly bound: boolean;
-  /** When kube-scheduler said so, wall clock milliseconds; null where the object doesn't say. */
+  /** Time of the binding or nomination, wall-clock ms; null if the object doesn't say. */
   readonly sinceMs: number | null;
 }
 
-/** Whether the pod has finished or is going: it will take no place. */
+/** True if the pod has finished or is being deleted: it will take no place. */
 export function isGone(pod: KubernetesObject): boolean {
   const phase = looseFields<PodStatus>(pod.status).phase;
   return phase === "Succeeded" || phase === "Failed" || pod.metadata.deletionTimestamp !== undefined;
 }
 
-/** Whether kube-scheduler says that it found no node. */
 export function isUnschedulable(pod: KubernetesObject): boolean {
   return conditionsOf(pod).some(
     ({ type, status, reason }) => type === "PodScheduled" && status === "False" && reason === "Unschedulable",
   );
 }
 
-/** null while the pod has no node. */
 export function placementOf(pod: KubernetesObject): Placement | null {
   const node = textOf(looseFields<PodSpec>(pod.spec).nodeName);
   const nominated = textOf(looseFields<PodStatus>(pod.status).nominatedNodeName);
@@ -38,7 +34,7 @@ export function placementOf(pod: KubernetesObject): Placement | null {
   return { node, bound: true, sinceMs: Number.isNaN(sinceMs) ? null : sinceMs };
 }
 
-/** Keeps of a pod what placing and AppGroups need: a tenth of what a real one has. */
+/** Keeps the fields that placing and AppGroups need: a tenth of a real pod. */
 export function trimmedPod(pod: KubernetesObject): KubernetesObject {
   const { metadata, spec = {}, status = {} } = pod;
   const { annotations: _annotations, finalizers: _finalizers, labels = {}, ...kept } = metadata;
@@ -57,19 +53,17 @@ export function trimmedPod(pod: KubernetesObject): KubernetesObject {
   };
 }
 
-/** How the cluster shows the pod that somebody asks about; `shown`: the pod of that name, or null. */
+/** Compares the decision's pod with the cluster. `shown`: the pod of that name, or null. */
 export function standingOf(shown: KubernetesObject | null, { uid }: PodIdentity): Standing {
   if (shown === null || shown.metadata.uid !== uid) return { kind: "unseen" };
   if (isGone(shown) || placementOf(shown)?.bound === true) return { kind: "settled" };
   return { kind: "pending", identity: identityOf(shown) };
 }
 
-/**
- * Who watched pods are: found out as the watch tells of them, not while kube-scheduler waits for an answer.
- */
+/** Identities are computed when the watch reports a pod, not while kube-scheduler waits. */
 const identities = new WeakMap<KubernetesObject, PodIdentity>();
 
-/** Of a pod as the watch has it: its objects never change. */
+/** The pod must come from the watch: its objects never change. */
 export function identityOf(pod: KubernetesObject): PodIdentity {
   let identity = identities.get(pod);
   if (identity === undefined) identities.set(pod, (identity = identifyPod(pod)));
@@ -82,7 +76,6 @@ function trimmedContainers(containers: unknown): { resources: LooseFields }[] {
   }));
 }
 
-/** What a container requests, and how much CPU it may use. */
 export function keptResources(resources: unknown): LooseFields {
   const fields = looseFields<Record<"limits" | "requests", unknown>>(resources);
   const { cpu } = looseFields<Record<"cpu", unknown>>(fields.limits);

@@ -1,4 +1,4 @@
-// Follows the cluster's pods, and keeps the ledger of where they are until the graphs show it.
+// Follows pods, and records where they are until the graphs show it.
 import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Service } from "@isochrone/runtime";
 import type { Ledger } from "../domain/ledger.ts";
@@ -13,15 +13,13 @@ import type { GraphSource } from "../ports/ports.ts";
 interface PodObserverOptions {
   readonly pods: PodChanges;
   readonly ledger: Ledger;
-  /** Of decisions that were made before their pod was seen. */
+  /** Receives decisions made before their pod was seen. */
   readonly recorder: Pick<DecisionRecorder, "shown">;
-  /** What is to know where the pods of its decisions are. */
   readonly decisions: Pick<DecisionLog, "bound" | "gone">;
   readonly graphs: GraphSource;
   /** How long a binding counts while the graphs don't show it. */
   readonly keepMs: number;
   readonly clock: Clock;
-  /** A pod got a node just now. */
   readonly onBound?: (pod: KubernetesObject, node: string) => void;
 }
 
@@ -55,8 +53,8 @@ export class PodObserver implements Service {
     const placement = placementOf(object);
     recorder.shown(pod, placement?.bound !== true);
     if (placement === null) {
-      // kube-scheduler may have asked about the pod before we heard that it exists: only its own word that it
-      // found no node counts.
+      // kube-scheduler may ask about a pod before the watch reports it. Only an explicit "unschedulable"
+      // removes it.
       if (isUnschedulable(object)) ledger.remove(pod.namespace, pod.name);
       else ledger.withdraw(pod.namespace, pod.name);
       return;
@@ -64,7 +62,7 @@ export class PodObserver implements Service {
     const { node, bound, sinceMs } = placement;
     const nowMs = clock.now();
     if (bound) decisions.bound(pod, node, sinceMs ?? nowMs);
-    // The clock by which it is younger counts: ours may be years ahead.
+    // Use the clock that makes it younger: ours may be years ahead.
     const ageMs = sinceMs === null ? 0 : Math.max(0, Math.min(nowMs - sinceMs, this.#time.ageMs(sinceMs)));
     const untilMs = bound ? clock.monotonic() + keepMs - ageMs : Infinity;
     if (untilMs <= clock.monotonic()) return ledger.remove(pod.namespace, pod.name);

@@ -175,7 +175,7 @@ describe("the AppGroup controller among others", () => {
     const { resourceVersion } = (await rig.read()).metadata;
     await rig.clock.advance(600_000);
     expect((await rig.read()).metadata.resourceVersion).toBe(resourceVersion);
-    // Each change is written once; what the other one tries is refused for its version.
+    // Each change is written once; the other replica's write fails on its resource version.
     expect(rig.watched.writes).toBeLessThanOrEqual(6);
   });
 
@@ -186,7 +186,6 @@ describe("the AppGroup controller among others", () => {
     await rig.group();
     let reached = 0;
     rig.watched.beforeWrite = async () => {
-      // The process hangs inside its write for longer than its Lease lasts; meanwhile the spec changes.
       if (reached++ > 0) return;
       await rig.patch({ spec: { topologySortingAlgorithm: "ReverseKahn" } });
       await rig.clock.sleep(9_000);

@@ -75,7 +75,7 @@ describe("the AppGroup controller", () => {
     }
     await rig.clock.advance(6_000);
     expect((await rig.read()).status?.["runningWorkloads"]).toBe(200);
-    // 20 s of changes and one write for five seconds of them.
+    // 20 s of changes, at most one write per 5 s.
     expect(rig.watched.writes).toBeLessThanOrEqual(6);
     for (const { metadata } of (await rig.store.list(KINDS.pod)).items)
       await rig.store.delete({ ...KINDS.pod, namespace: "default", name: metadata.name });
@@ -107,7 +107,7 @@ describe("the AppGroup controller", () => {
     await rig.store.create(pod("other", "b2"));
     await rig.start();
     expect((await rig.read()).status?.["runningWorkloads"]).toBe(2);
-    // It names workloads of the namespace default, where there is one of its name.
+    // The group names workloads of namespace default, which has one of that name.
     expect((await rig.read("a1", "shop")).status?.["runningWorkloads"]).toBe(1);
     await rig.store.delete({ ...KINDS.appGroup, namespace: "default", name: "a1" });
     await rig.clock.advance(6_000);

@@ -8,7 +8,6 @@ import { GroupKeeper } from "./group-keeper.ts";
 import { createAppGroupMetrics } from "./metrics.ts";
 import type { AppGroupMetrics } from "./metrics.ts";
 
-/** Settings of the controller, as scheduler-plugin's own are called. */
 export interface AppGroupControllerConfig {
   readonly appGroupStatus: "isochrone" | "upstream";
   readonly appGroupIntervalMs: number;
@@ -17,20 +16,18 @@ export interface AppGroupControllerConfig {
 
 interface AppGroupControllerDeps {
   readonly store: ClusterStore;
-  /** Followed already. */
+  /** Already started. */
   readonly pods: PodChanges;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Of the whole process. */
   readonly leadership: SharedLeadership;
 }
 
 /**
- * The one writer of AppGroup status (004): the order in which workloads are to be scheduled, and how many
- * pods run. One replica works, elected by a Lease; the others wait. Null when upstream's own controller is to
- * write.
+ * The only writer of AppGroup status (design 004): scheduling order and number of running pods. The Lease
+ * holder works; other replicas wait. Null if upstream's controller writes the status.
  */
 export function createAppGroupController(
   config: AppGroupControllerConfig,

@@ -1,7 +1,6 @@
 import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 
-/** Keys that wait for their time, each once. */
 export class DueQueue {
   readonly #clock: Clock;
   readonly #due = new Map<string, number>();
@@ -11,7 +10,7 @@ export class DueQueue {
     this.#clock = clock;
   }
 
-  /** Due after `delayMs`, or earlier when it is so already. */
+  /** Makes the key due after `delayMs`, or keeps an earlier due time. */
   add(key: string, delayMs: number): void {
     const dueMs = this.#clock.monotonic() + delayMs;
     if (dueMs >= (this.#due.get(key) ?? Number.POSITIVE_INFINITY)) return;
@@ -19,7 +18,6 @@ export class DueQueue {
     this.#wake.abort();
   }
 
-  /** The next key in the order of their times, when it is due; null when `signal` was aborted. */
   async next(signal: AbortSignal): Promise<string | null> {
     while (!signal.aborted) {
       const [key, dueMs] = this.#first();
@@ -47,5 +45,5 @@ export class DueQueue {
   }
 }
 
-/** Timers take no Infinity. */
+/** Timers don't accept Infinity. */
 const LONGEST_SLEEP_MS = 3_600_000;

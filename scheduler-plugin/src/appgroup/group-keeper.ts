@@ -24,33 +24,29 @@ import { StatusWriter } from "./status-writer.ts";
 interface GroupKeeperOptions {
   readonly store: ClusterStore;
   readonly pods: PodChanges;
-  /** Asked again right before every write. */
+  /** Checked again right before every write. */
   readonly isLeader: () => boolean;
   readonly events: Pick<EventRecorder, "event">;
   readonly metrics: AppGroupMetrics;
-  /** Least time between writes of one group for its pods alone. */
+  /** Least interval between two writes of one group that only its pods caused. */
   readonly intervalMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
 
-/** Changes that come together are answered together. */
 const SPEC_DEBOUNCE_MS = 200;
 const POD_DEBOUNCE_MS = 1_000;
-/** At most ten writes a second, all groups together. */
+/** At most ten writes per second over all groups. */
 const WRITE_PAUSE_MS = 100;
 const WRITE_DEADLINE_MS = 10_000;
-/** For the informer to hear of our own write. */
+/** Time for the informer to see our own write. */
 const STALE_RETRY_MS = 500;
 const BACKOFF = { ...DEFAULT_BACKOFF, initialMs: 1_000, maxMs: 60_000 };
-/** For what the API server refuses: it will say the same until somebody changes something. */
+/** For writes that the API server refuses: it repeats the refusal until something changes. */
 const REFUSED_BACKOFF = { ...DEFAULT_BACKOFF, initialMs: 5_000, maxMs: 300_000 };
 
-/**
- * Keeps the status of all AppGroups for one term of leading: it starts at once, and ends for good with
- * `stop`.
- */
+/** Maintains the status of all AppGroups for one leadership term. Starts at once; `stop` ends it for good. */
 export class GroupKeeper {
   readonly #options: GroupKeeperOptions;
   readonly #stop = new AbortController();
@@ -60,9 +56,7 @@ export class GroupKeeper {
   readonly #queue: DueQueue;
   readonly #writer: StatusWriter;
   readonly #own: OwnWrites;
-  /** Keys of AppGroups by their names. */
   readonly #keysByName = new Map<string, Set<string>>();
-  /** Of each version of an AppGroup. */
   readonly #namedNamespaces = new WeakMap<KubernetesObject, ReadonlySet<string>>();
   readonly #faulty = new Set<string>();
   readonly #failures = new Map<string, number>();
@@ -101,7 +95,7 @@ export class GroupKeeper {
       try {
         if (await this.#reconcile(key)) await pause(clock, WRITE_PAUSE_MS, signal);
       } catch (error) {
-        // A group that can't be worked out must not stop the others.
+        // One bad group must not stop the others.
         logger.error("status of an AppGroup can't be worked out", { appGroup: key, error });
       }
     }
@@ -120,7 +114,7 @@ export class GroupKeeper {
     }
     this.#keysByName.set(name, keys);
     if (keys.size === 0) this.#keysByName.delete(name);
-    // Whose pods are whose may have changed.
+    // Only additions and removals change which group owns which pods.
     if (type === "modified") return;
     for (const other of keys) this.#queue.add(other, SPEC_DEBOUNCE_MS);
     this.#options.metrics.groups.inc(type === "added" ? 1 : -1);
@@ -138,7 +132,6 @@ export class GroupKeeper {
     for (const group of this.#groups.items()) this.#queue.add(keyOf(group), 0);
   }
 
-  /** True when something was written, or tried to be. */
   async #reconcile(key: string): Promise<boolean> {
     const group = this.#find(key);
     if (group === null || group.metadata.deletionTimestamp !== undefined) return false;
@@ -189,7 +182,7 @@ export class GroupKeeper {
     this.#failures.set(key, failures);
     metrics.writes.inc({ result: code === "conflict" ? "conflict" : "failed" });
     this.#queue.add(key, delayMs(isRefused ? REFUSED_BACKOFF : BACKOFF, failures, random));
-    // A deleted group is heard of by the informer; a conflict means that there is a newer one.
+    // The informer reports deletions. A conflict means that a newer version exists.
     if (code === "conflict" || code === "not_found") return;
     logger.warnOnce(`appgroup:${key}`, "status of an AppGroup not written, trying again", {
       appGroup: key,
@@ -251,7 +244,6 @@ export class GroupKeeper {
     });
   }
 
-  /** Null: not known yet. */
   #membersOf(group: KubernetesObject): GroupMembers | null {
     if (!this.#knowsPods) return null;
     const { name, namespace = "default" } = group.metadata;

@@ -11,22 +11,20 @@ import type { GroupMembers } from "./members.ts";
  */
 export const FAULTS_ANNOTATION = "isochrone.dev/appgroup-faults";
 
-/** More are not listed: the first ones lead to the rest. */
+/** Further faults aren't listed: they usually follow from the first ones. */
 const MAX_LISTED = 20;
 
-/** What an AppGroup's status should be, and what of it must be written. */
 export interface GroupPlan {
-  /** Fields of the status to write, null to remove one; empty: it is as it should be. */
+  /** Fields of the status to write, null to remove one. Empty: nothing to write. */
   readonly status: Readonly<Record<string, unknown>>;
-  /** The faults as text to write, null to remove them; absent: they stand there already. */
+  /** Fault text to write, null to remove it. Absent: already written. */
   readonly faultsText?: string | null;
   readonly order: WorkloadOrder;
   readonly isOrderChanged: boolean;
-  /** Those that the object does not tell yet. */
   readonly newFaults: readonly OrderFault[];
 }
 
-/** `members` null: the pods are not known yet, and what depends on them stays as it is. `now` is RFC 3339. */
+/** `members` null: pods aren't known yet, and dependent fields stay. `now` is RFC 3339. */
 export function planGroup(group: KubernetesObject, members: GroupMembers | null, now: string): GroupPlan {
   const order = workloadOrder(group.spec);
   const current = group.status ?? {};
@@ -57,13 +55,13 @@ function memberFields(
   const isStarted = typeof started === "string";
   const fields: Record<string, unknown> = {};
   if (runningWorkloads !== running) fields["runningWorkloads"] = running;
-  // Kept while the group has pods, whichever they are: replaced pods don't make a new start.
+  // Kept while the group has any pods: replacing pods isn't a new start.
   if (pods === 0 && started !== null) fields["scheduleStartTime"] = null;
   if (pods > 0 && !isStarted && firstCreated !== null) fields["scheduleStartTime"] = firstCreated;
   return fields;
 }
 
-/** Whether the order is written already. Statistics that another component has put into it don't count. */
+/** True if the order is already written. Statistics that other components added don't count. */
 function isSameOrder(written: unknown, order: readonly OrderedWorkload[]): boolean {
   if (!Array.isArray(written) || written.length !== order.length)
     return order.length === 0 && written === undefined;

@@ -1,13 +1,13 @@
-// AppGroups that nobody means, beside a good one: each is answered or told what is wrong with it, once, and
-// the good one is kept as ever.
+// Malformed AppGroups beside a valid one: each gets an order or one fault report, and the valid one stays
+// maintained.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { A1, AppGroupRig, pod, specOf, workload } from "../testing/appgroup-rig.ts";
 import { FAULTS_ANNOTATION } from "./group-status.ts";
 
-/** The order of each kind at 10,000: packages/placement/src/order/hostile-spec.test.ts. */
+/** For orders at 10,000 of each kind see packages/placement/src/order/hostile-spec.test.ts. */
 const MANY = 1_000;
 const CHAIN = 10_000;
-/** What Kubernetes takes of all annotations of an object. */
+/** Kubernetes' limit on the annotations of an object. */
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 const MAX_NOTE_BYTES = 1024;
 
@@ -22,7 +22,7 @@ describe("a hostile AppGroup", () => {
   });
   afterEach(() => rig.stop());
 
-  /** Written beside the good group a1; what of it is told. */
+  /** Writes the spec beside the valid group a1; returns the reported faults. */
   async function kept(spec: Record<string, unknown>): Promise<{ faults: string; events: string[] }> {
     await rig.group(spec, "hostile");
     await rig.group();
@@ -35,7 +35,6 @@ describe("a hostile AppGroup", () => {
     expect(Buffer.byteLength(faults)).toBeLessThan(MAX_ANNOTATION_BYTES);
     for (const event of events)
       expect(Buffer.byteLength(event.slice(event.indexOf(": ") + 2))).toBeLessThanOrEqual(MAX_NOTE_BYTES);
-    // Nothing is written again while nothing changes.
     const { writes } = rig.watched;
     await rig.clock.advance(120_000);
     expect(rig.watched.writes).toBe(writes);
@@ -69,7 +68,7 @@ describe("a hostile AppGroup", () => {
     const lines = faults.split("\n");
     expect(lines).toHaveLength(21);
     expect(lines[20]).toBe("(980 more)");
-    // At the pace of Events, and never one for each.
+    // Events are rate-limited, so there are fewer than faults.
     expect(events.length).toBeGreaterThan(0);
     expect(events.length).toBeLessThanOrEqual(20);
   });

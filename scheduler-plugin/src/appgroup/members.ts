@@ -2,11 +2,10 @@ import { keyOf, LABELS } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { InformerChange, KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 
-/** What is known of the pods of one AppGroup. */
 export interface GroupMembers {
   readonly pods: number;
   readonly running: number;
-  /** Of the oldest pod, RFC 3339; null without pods. */
+  /** Creation time of the oldest pod, RFC 3339; null without pods. */
   readonly firstCreated: string | null;
 }
 
@@ -17,12 +16,10 @@ interface Member {
   readonly created: string;
 }
 
-/** The pods that carry an AppGroup's label. */
 export class Members {
   readonly #pods = new Map<string, Member>();
   readonly #byGroup = new Map<string, Map<string, Member>>();
 
-  /** Takes a change in; returns the names of the AppGroups whose status it may change. */
   apply({ type, object }: InformerChange): string[] {
     const key = keyOf(object);
     const before = this.#pods.get(key) ?? null;
@@ -33,7 +30,6 @@ export class Members {
     return [...new Set([before?.group, after?.group].filter((group) => group !== undefined))];
   }
 
-  /** Pods of the groups of this name, in the namespaces that `counts` takes. */
   of(group: string, counts: (namespace: string) => boolean): GroupMembers {
     let pods = 0;
     let running = 0;
@@ -68,7 +64,7 @@ function memberOf({ metadata, status }: KubernetesObject): Member | null {
   return {
     group,
     namespace: metadata.namespace ?? "default",
-    // As upstream counts: by phase alone, a pod that is being deleted included.
+    // Upstream counts by phase alone, including pods that are being deleted.
     running: looseFields<PodStatus>(status).phase === "Running",
     created: metadata.creationTimestamp ?? "",
   };

@@ -2,16 +2,14 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock } from "@isochrone/runtime";
 import type { GroupPlan } from "./group-status.ts";
 
-/** An order that we wrote is found changed this often within the hold time: somebody else is at work. */
+/** If our order is overwritten this often within the hold time, another writer is active. */
 const MAX_OVERWRITES = 3;
 const HOLD_MS = 600_000;
 
 interface OwnWrite {
   readonly uid: string | undefined;
-  /** Version that was written on. */
   readonly base: string | undefined;
   readonly atMs: number;
-  /** The order that was written last, as text. */
   readonly order: string;
 }
 
@@ -20,7 +18,6 @@ interface Contest {
   heldUntilMs: number;
 }
 
-/** What we wrote ourselves, to know it from what others write. */
 export class OwnWrites {
   readonly holdMs = HOLD_MS;
   readonly #clock: Clock;
@@ -35,19 +32,19 @@ export class OwnWrites {
     this.#writes.set(key, { uid, base, atMs: this.#clock.monotonic(), order: orderText(plan) });
   }
 
-  /** Whether this is the object as it was before our last write: the informer hasn't heard of that yet. */
+  /** True if this is the object before our last write: the informer lags. */
   isBase(key: string, { metadata }: KubernetesObject): boolean {
     const last = this.#writes.get(key);
     return last !== undefined && last.uid === metadata.uid && last.base === metadata.resourceVersion;
   }
 
-  /** How long the next write has to wait to keep an interval from the last one. */
+  /** Time until the next write may happen, given a least interval. */
   waitMs(key: string, intervalMs: number): number {
     const last = this.#writes.get(key);
     return last === undefined ? 0 : Math.max(0, last.atMs + intervalMs - this.#clock.monotonic());
   }
 
-  /** Whether another writer changes the order back again and again. To be asked once per intended write. */
+  /** True if another writer keeps reverting the order. Call once per intended write. */
   isContested(key: string, { metadata: { uid } }: KubernetesObject, plan: GroupPlan): boolean {
     const nowMs = this.#clock.monotonic();
     const contest = this.#contests.get(key) ?? { overwrittenMs: [], heldUntilMs: 0 };

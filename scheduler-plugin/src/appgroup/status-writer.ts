@@ -3,20 +3,18 @@ import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kuber
 import { looseFields } from "@isochrone/primitives";
 import { FAULTS_ANNOTATION } from "./group-status.ts";
 
-/** How our writes appear in managedFields. */
 const FIELD_MANAGER = "isochrone-appgroup-status";
 
 interface StatusChange {
   /** Null removes a field. */
   readonly status: Readonly<Record<string, unknown>>;
-  /** Null removes them. */
   readonly faultsText?: string | null;
 }
 
 /**
- * Writes AppGroup status, and only on the version that it was worked out from. Upstream's CRD has no status
- * subresource, so that the status is written with the object; a cluster's own copy of the CRD may have one,
- * and then the API server ignores that silently. Which of the two it is shows in the answers.
+ * Writes AppGroup status with optimistic concurrency. Upstream's CRD has no status subresource, so the status
+ * is written with the object. A cluster's CRD may have one; the API server then silently ignores the status,
+ * and the answer shows which case holds.
  */
 export class StatusWriter {
   readonly #store: ClusterStore;
@@ -26,7 +24,7 @@ export class StatusWriter {
     this.#store = store;
   }
 
-  /** The object as written. Throws StoreError, `conflict` when it has changed meanwhile. */
+  /** Returns the written object. Throws StoreError: `conflict` if it has changed meanwhile. */
   async write(group: KubernetesObject, change: StatusChange): Promise<KubernetesObject> {
     if (this.#hasSubresource) return await this.#writeApart(group, change);
     const written = await this.#patch(group, { ...annotations(change), ...statusOf(change) });
@@ -71,7 +69,7 @@ function annotations({ faultsText }: StatusChange): { metadata?: object } {
   return faultsText === undefined ? {} : { metadata: { annotations: { [FAULTS_ANNOTATION]: faultsText } } };
 }
 
-/** Whether the API server has taken the status in: its numbers and times tell. */
+/** True if the API server stored the status, judged by its numbers and times. */
 function holds({ status = {} }: KubernetesObject, wanted: StatusChange["status"]): boolean {
   return Object.entries(wanted).every(([field, value]) =>
     value === null || typeof value === "object"

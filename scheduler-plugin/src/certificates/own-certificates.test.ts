@@ -1,4 +1,4 @@
-// The extender by its own certificates, over real TLS: who gets in, and how long.
+// The extender with self-issued certificates over real TLS: which clients get in, and for how long.
 import { X509Certificate } from "node:crypto";
 import { request } from "node:https";
 import { KINDS } from "@isochrone/kubernetes";
@@ -144,7 +144,8 @@ describe("an extender that makes its own certificates", () => {
     const daysOf = ({ cert }: Pair): number =>
       (Date.parse(new X509Certificate(cert).validTo) - on.clock.now()) / DAY_MS;
     expect(Math.round(daysOf(first))).toBe(365);
-    // Beyond two thirds: keys take time that no clock of a test can move, so checks go on until one was made.
+    // After two thirds of the lifetime. No test clock drives key generation, so checks repeat until a key
+    // exists.
     on.clock.stepWall(244 * DAY_MS);
     await expect
       .poll(

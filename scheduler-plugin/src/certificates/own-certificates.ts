@@ -1,4 +1,4 @@
-// The extender's certificates of its own making, and those of the two clients that may ask it.
+// Self-issued certificates of the extender and of its two allowed clients.
 import {
   certificateStore,
   ClientCertificateKeeper,
@@ -11,26 +11,23 @@ import type { ServerTlsOptions } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import type { ExtenderCertificateConfig } from "./settings.ts";
 
-/** Names that clients' certificates carry, of which the extender's server demands one. */
+/** Subject names of the client certificates; the extender's server requires one of them. */
 const KUBE_SCHEDULER_CLIENT = "isochrone-kube-scheduler-client";
 const DECISIONS_CLIENT = "isochrone-decisions-client";
 
-/** What certificates are kept with. */
 interface OwnCertificatesSurroundings {
-  /** Null: this process has no API server to keep them in. */
+  /** Null: no API server to store certificates in. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** `scheduler.tlsCertFile`: where certificates come from elsewhere. */
+  /** `scheduler.tlsCertFile`: set if certificates come from elsewhere. */
   readonly certFile: string | null;
-  /** Whether clients must show a certificate. */
   readonly asksClients: boolean;
 }
 
-/** To be started before the server that serves by them. */
+/** Start before the server that uses the certificates. */
 export interface OwnCertificates extends Service {
-  /** For the extender's server. */
   readonly tls: ServerTlsOptions;
 }
 
@@ -50,8 +47,8 @@ const METRICS = {
 };
 
 /**
- * Null when none are wanted.
- * @throws SettingsError when there is nowhere to keep them, or when there are others
+ * Returns null if no certificates are wanted.
+ * @throws SettingsError if there is no place to store them, or if there are others
  */
 export function openOwnCertificates(
   config: ExtenderCertificateConfig,

@@ -13,7 +13,6 @@ interface DeletionCostDeps extends Pick<CostKeeperOptions, "clock" | "logger" | 
   readonly planner?: PlannerConfig;
 }
 
-/** Null where they are off, or without a cluster. */
 export function createDeletionCosts(
   { deletionCosts: mode, deletionCostMs: roundMs, bytesPerRequest }: SchedulerPluginConfig,
   deps: DeletionCostDeps | null,

@@ -1,5 +1,5 @@
-// While this replica leads: pods of ReplicaSets get deletion costs by how much they would be missed, so that
-// a scale-down takes the pod whose loss costs least.
+// While this replica leads, writes deletion costs to pods of ReplicaSets, so that a scale-down deletes the
+// pod whose loss costs least.
 import { podLosses, type PlanSettings } from "@isochrone/placement";
 import { keyOf, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, parseMillicores } from "@isochrone/primitives";
@@ -14,22 +14,20 @@ import { newCosts } from "./domain/costs.ts";
 import { hasOwnCost, ownCost, writeCost } from "./own-costs.ts";
 
 export interface CostKeeperOptions {
-  /** Writes while this replica leads, and at no other time. */
   readonly store: ClusterStore;
-  /** Followed already, with the annotations of costs. */
+  /** Already started; keeps the cost annotations. */
   readonly pods: Pick<ClusterPods, "items" | "isSynced">;
   readonly graphs: GraphSource;
   readonly mode: "remove" | "write";
-  /** How the planner weighs costs. */
   readonly settings: Partial<PlanSettings>;
   readonly roundMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** In one round. Which pod goes next matters rarely; the API server's time always. */
+/** Limit per round: API server load matters more than an exact order. */
 const MOST_WRITES = 100;
-/** Larger workloads are left alone: work grows with the square, and one pod of so many is missed little. */
+/** Larger workloads are skipped: work grows with the square, and one pod of so many matters little. */
 const MOST_PODS = 200;
 
 export class CostKeeper {
@@ -73,7 +71,7 @@ export class CostKeeper {
     const byKey = new Map(this.#options.pods.items().map((pod) => [keyOf(pod), pod]));
     for (const workflow of graphs.workflows?.() ?? []) {
       const usable = usableGraphs(graphs, workflow, clock.now());
-      // What isn't known of now leaves things as they are.
+      // Unusable graph: leave the costs as they are.
       if ("reason" in usable) continue;
       for (const { name, namespace } of usable.workflow.workloads) {
         if (signal.aborted || this.#left <= 0) return;
@@ -99,13 +97,13 @@ export class CostKeeper {
     const asked = { cluster, workflow, workload, replicaCpu: cpuOf(running[0]!), prices, settings };
     for (const [name, loss] of podLosses(asked)) {
       losses.set(name, loss);
-      // Whoever asks for scores meanwhile waits for one pod at most.
+      // Lets scoring requests run after each pod.
       await yielded();
       if (signal.aborted) return;
     }
     for (const [, pods] of sets) {
       const costs = pods.map(ownCost);
-      // One of them is somebody else's to rank: then so are all.
+      // If someone else ranks one pod, leave all to them.
       const wanted = costs.includes(null)
         ? pods.map(() => 0)
         : newCosts(
@@ -115,7 +113,7 @@ export class CostKeeper {
     }
   }
 
-  /** Those that go first are written first: all may be too many for one round. */
+  /** Writes the pods to be deleted first, first: one round may not reach all. */
   async #writeAll(pods: readonly KubernetesObject[], wanted: readonly number[]): Promise<void> {
     const changes = pods
       .map((pod, at) => ({ pod, cost: wanted[at]! }))
@@ -133,7 +131,6 @@ export class CostKeeper {
   }
 }
 
-/** Pods of the workload that the graph shows on nodes and that aren't on their way out. */
 function runningPods(
   workflow: WorkflowGraph,
   workload: string,
@@ -145,14 +142,13 @@ function runningPods(
   });
 }
 
-/** Null: no ReplicaSet would take it away. */
 function replicaSetOf({ metadata: { ownerReferences = [] } }: KubernetesObject): string | null {
   return (
     ownerReferences.find(({ kind, controller }) => kind === "ReplicaSet" && controller === true)?.uid ?? null
   );
 }
 
-/** Limit, else request, of all containers, millicores; null: not known. */
+/** CPU limit, else request, summed over containers, millicores; null if unknown. */
 function cpuOf({ spec }: KubernetesObject): number | null {
   const containers = looseList<Record<"resources", unknown>>(
     looseFields<Record<"containers", unknown>>(spec).containers,

@@ -1,6 +1,5 @@
 import { backoffMs, type BackoffGrowth } from "@isochrone/primitives";
 
-/** Controllers whose pods couldn't be evicted are left alone for a while, twice as long each time. */
 export class BackOff {
   readonly #growth: BackoffGrowth;
   readonly #refused = new Map<string, { readonly untilMs: number; readonly times: number }>();
@@ -18,12 +17,11 @@ export class BackOff {
     this.#refused.delete(key);
   }
 
-  /** The clock was set by so much. */
+  /** Adjusts for a wall-clock step. */
   shift(stepMs: number): void {
     for (const [key, one] of this.#refused) this.#refused.set(key, { ...one, untilMs: one.untilMs + stepMs });
   }
 
-  /** Those that are left alone now. Forgets those that would begin anew. */
   current(nowMs: number): Set<string> {
     for (const [key, { untilMs, times }] of this.#refused)
       if (nowMs > untilMs + backoffMs(this.#growth, times) * 2) this.#refused.delete(key);

@@ -23,7 +23,6 @@ import type { Survey, SurveyedPod } from "./decision/survey.ts";
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const WORKLOADS = ["w0", "w1", "w2"];
 
-/** A pod of each workload on n1, and what would come of its move to n2. */
 async function groundOf(store: ClusterStore) {
   const pods = new Map<string, SurveyedPod>();
   for (const name of WORKLOADS) {

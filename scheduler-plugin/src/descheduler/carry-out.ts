@@ -1,5 +1,4 @@
-// Begins the moves of a run, in their order, and notes each of them. Ends a larger move when one of its pods
-// is refused.
+// Begins the moves of a run in order and records each. Ends a larger move when one of its pods is refused.
 import { channelLatency } from "@isochrone/placement";
 import type { DescheduleDecision, Move } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
@@ -31,19 +30,17 @@ interface CarryOutOptions {
   readonly onMove?: ((progress: MoveProgress) => void) | undefined;
 }
 
-/** What a run stands on. */
 interface RunInputs {
   readonly found: Survey;
   readonly graphs: Graphs;
   readonly nowMs: number;
 }
 
-/** `id` is the decision's. */
 type MoveBegin = { readonly failure: FailureReason } | { readonly failure: null; readonly id: string };
 
 export class CarryOut {
   readonly #options: CarryOutOptions;
-  /** First decisions of larger moves, by workflow. Another leader continues a larger move as a new act. */
+  /** First decision of each larger move, by workflow. A new leader continues a larger move as a new act. */
   readonly #acts = new Map<string, string>();
 
   constructor(options: CarryOutOptions) {
@@ -51,9 +48,8 @@ export class CarryOut {
   }
 
   /**
-   * A group is carried out until one of its pods is refused, and so is what this run has of a larger move.
-   *
-   * @returns workflows of which an eviction was refused: their moves have failed
+   * Stops a group, or this run's part of a larger move, at the first refused pod.
+   * @returns workflows with a refused eviction: their moves have failed
    */
   async run(
     { moves, memory }: Pick<DescheduleDecision, "moves" | "memory">,
@@ -73,14 +69,13 @@ export class CarryOut {
       const failure = await this.#group(group, ground);
       if (failure === null) continue;
       if (isPart) stopped.add(workflow);
-      // A pod that merely changed may be right in the next run.
       if (failure !== "changed") over.add(workflow);
     }
     this.#options.metrics.inFlight.set(this.#options.moves.waiting.length);
     return over;
   }
 
-  /** @returns why one of them stays; null: all are moved */
+  /** @returns why a pod stays; null if all are moved */
   async #group(moves: readonly Move[], ground: RunInputs): Promise<FailureReason | null> {
     let act: string | null = null;
     for (const move of moves) {
@@ -115,7 +110,7 @@ export class CarryOut {
       pod: name,
       uid,
       from,
-      // The paper's descheduler relies on the scheduler for where the replacement goes.
+      // The paper's descheduler leaves the choice of node to the scheduler.
       to: isPlanned ? to : null,
       nowMs,
       deadlineMs,
@@ -155,7 +150,7 @@ export class CarryOut {
       atMs: nowMs,
       deadlineMs,
       coolDownMs,
-      // Its replacement may be there already: those of before the eviction count.
+      // The replacement may already exist, so compare with the pods before the eviction.
       siblings: found.uids,
       before,
       expected,
@@ -172,7 +167,6 @@ export class CarryOut {
     this.#options.metrics.failures.inc({ reason });
     this.#options.reports.refused(object, reason, detail);
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller === true);
-    // What merely changed may be right in the next run.
     if (reason !== "changed" && owner !== undefined) this.#options.backOff.refused(owner.uid, nowMs);
   }
 }

@@ -1,7 +1,6 @@
 import { isOpen, parseMaintenanceWindow } from "@isochrone/placement";
 import type { Halt, MaintenanceWindow } from "@isochrone/placement";
 
-/** Maintenance windows, read once. */
 export class Closing {
   readonly #windows: readonly MaintenanceWindow[];
   readonly #texts: readonly string[];

@@ -1,5 +1,4 @@
-// The objects that moving pods takes: controllers, followed while this replica leads, beside what is followed
-// for other parts anyway.
+// The objects that moves need: controllers, followed while this replica leads, and the shared watches.
 import { createInformer, KINDS, readMoveRecords, withoutLastApplied } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type {
@@ -20,7 +19,6 @@ import type { ClusterLists } from "./decision/survey.ts";
 
 interface ClusterFollowerOptions {
   readonly store: ClusterStore;
-  /** Started already; of each at least what `movablePod` keeps. */
   readonly pods: Pick<ClusterPods, "isSynced" | "items">;
   readonly objects: ClusterObjects;
   readonly clock: Clock;
@@ -33,15 +31,13 @@ export class ClusterFollower {
   readonly #objects: FollowedObjects;
   readonly #controllers: Readonly<Record<"replicaSets" | "deployments" | "statefulSets", Informer>>;
   readonly #clock: Clock;
-  /** By controller's uid, deadline of its last open move, wall clock milliseconds. */
+  /** Deadline of the last open move by controller UID, wall-clock ms. */
   readonly #movingUntilMs = new Map<string, number>();
   #hasControllers = false;
 
-  /** Begins at once. */
   constructor({ pods, objects, ...around }: ClusterFollowerOptions) {
     this.#pods = pods;
     this.#clock = around.clock;
-    // Each run asks for what there is by then.
     this.#objects = objects.follow(() => undefined);
     const follow = (kind: KindRef): Informer => createInformer({ ...around, kind, trim: trimmedController });
     this.#controllers = {
@@ -57,15 +53,11 @@ export class ClusterFollower {
     );
   }
 
-  /** Whether everything was listed at least once. */
   get isSynced(): boolean {
     return this.#pods.isSynced && this.#objects.isSynced && this.#hasControllers;
   }
 
-  /**
-   * Whether a controller's annotation says that one of its pods is being moved; true until all controllers
-   * are listed. Costs no request.
-   */
+  /** True while a controller's annotation shows a move, or not all controllers are listed. No request. */
   mayBeMoving(controllerUid: string): boolean {
     if (!this.#hasControllers) return true;
     return (this.#movingUntilMs.get(controllerUid) ?? -Infinity) > this.#clock.monotonic();
@@ -98,7 +90,6 @@ export class ClusterFollower {
   }
 }
 
-/** The template as far as it says whether its pods would wait for us, and how its pods are replaced. */
 function trimmedController({
   apiVersion,
   kind,

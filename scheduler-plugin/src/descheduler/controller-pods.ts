@@ -1,9 +1,7 @@
-// Pods as moves look at them.
 import { moveOwnerOf } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 
-/** Pods of the controller that run or are about to. */
 export function livePodsOf(controllerUid: string, pods: readonly KubernetesObject[]): KubernetesObject[] {
   return pods.filter(
     (pod) =>

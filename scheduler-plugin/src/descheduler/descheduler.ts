@@ -28,31 +28,24 @@ import { DeschedulerTerm } from "./term.ts";
 
 export interface DeschedulerDeps {
   readonly store: ClusterStore;
-  /** Followed already; of each at least what `movablePod` keeps. */
   readonly pods: ClusterPods;
   readonly objects: ClusterObjects;
   readonly graphs: Pick<GraphSource, "cluster" | "prices" | "workflow">;
   readonly decisions: DecisionLog;
   readonly newId: () => string;
   readonly leadership: SharedLeadership;
-  /** By which new pods get the gate; null: no webhook, only templates that have it. */
+  /** Rules by which new pods get the gate; null: no webhook, only templates with a gate. */
   readonly webhook: GateRules | null;
-  /** Why no replacement would be sent to its target, in words; null while they are. */
+  /** Why no replacement would reach its target; null if the planner works. */
   readonly plannerTrouble: () => string | null;
-  /** Where the planner's Lease is, which keeps the leader's memory. */
+  /** Namespace of the planner's Lease, which stores the leader's memory. */
   readonly namespace: string;
-  /** Name of this replica; null: it is the only one. */
   readonly replica: string | null;
   readonly bytesPerRequest: number;
-  /** The extender's. */
   readonly scoring: Scoring;
-  /** The planner's. */
   readonly spread: SpreadLimits;
-  /** The planner's. @default that of plans */
   readonly cost?: CostOptions | undefined;
-  /** Whether Events are written. */
   readonly podEvents: boolean;
-  /** Hears how each move goes on. */
   readonly onMove?: ((progress: MoveProgress) => void) | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -62,18 +55,16 @@ export interface DeschedulerDeps {
 
 export interface Descheduler {
   readonly parts: readonly Part[];
-  /** Of the last run, while this replica leads. */
   report(): DeschedulerReport;
-  /** Whether it, or a leader before it, moves a pod of that controller; also true while nobody knows yet. */
+  /** True if this or a previous leader moves a pod of that controller, or if that isn't known yet. */
   isMoving(controllerUid: string): boolean;
 }
 
-/** Moves pods while this replica leads; null when it is off. */
 export function createDescheduler(config: DeschedulerConfig, deps: DeschedulerDeps): Descheduler | null {
   return config.mode === "off" ? null : new LeadingDescheduler(config, deps);
 }
 
-/** A pod whose replacement is ready takes up room and requests that are meant for the other. */
+/** Short, because a pod whose replacement is ready takes room and requests from it. */
 const FOLLOW_MS = 1_000;
 
 interface Running extends Term {
@@ -87,7 +78,6 @@ class LeadingDescheduler implements Descheduler {
   readonly #deps: DeschedulerDeps;
   readonly #metrics: DeschedulerMetrics;
   readonly #terms: Terms<Running>;
-  /** Writes while this replica leads, and at no other time. */
   readonly #store: ClusterStore;
   readonly #events: EventRecorder | null;
   #appGroups: readonly KubernetesObject[] = [];
@@ -146,7 +136,7 @@ class LeadingDescheduler implements Descheduler {
       { name: "runs", service: loop },
       { name: "moves", service: following },
     ];
-    // The term knows at once; the follower knows moves of previous leaders too.
+    // The term knows its moves at once; the follower also knows previous leaders'.
     const isMoving = (uid: string): boolean => term.isMoving(uid) || follower.mayBeMoving(uid);
     return { term, isMoving, stop: () => stopParts(parts, { logger }) };
   }
@@ -167,7 +157,7 @@ class LeadingDescheduler implements Descheduler {
     });
   }
 
-  /** They may opt their pods in. A cluster without the kind has none. */
+  /** AppGroups may opt their pods in. A cluster without the kind has none. */
   async #readAppGroups(): Promise<void> {
     if (this.#deps.webhook === null) return;
     try {

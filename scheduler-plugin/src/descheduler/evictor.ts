@@ -1,6 +1,5 @@
-// Begins a move: the target is written down first, so that the replacement finds it however fast it comes.
-// Then the pod is released, so that its replacement starts first, or evicted; only if it is still the one
-// that was decided about.
+// Begins a move. Records the target first, so that even a fast replacement finds it. Then releases the pod
+// (replacement starts first) or evicts it, if it is unchanged since the decision.
 import {
   hasCondition,
   isStoreError,
@@ -21,16 +20,12 @@ interface WantedMove {
   readonly pod: string;
   readonly uid: string;
   readonly from: string;
-  /** null: whoever schedules the replacement is left to choose. */
+  /** null: the scheduler of the replacement chooses. */
   readonly to: string | null;
-  /** Wall clock, milliseconds. */
   readonly nowMs: number;
   readonly deadlineMs: number;
   readonly coolDownMs: number;
-  /**
-   * The replacement starts before the pod is evicted. `before`: pods of its controller that are on the target
-   * already. null: the pod is evicted first.
-   */
+  /** Starts the replacement first. `before`: its controller's pods on the target; null: evict first. */
   readonly release: { readonly before: number } | null;
 }
 
@@ -46,25 +41,22 @@ type BeginResult =
 const RECORD_ATTEMPTS = 3;
 const RELEASE_ATTEMPTS = 3;
 
-/** As much of a store as moves take. */
 type EvictingStore = Pick<ClusterStore, "evict" | "get" | "jsonPatch">;
 
 export class Evictor {
   readonly #store: EvictingStore;
-  /** Until when a replacement may be due, by the controller's uid; wall clock, milliseconds. */
+  /** Latest time that a replacement may be due, by controller UID, wall-clock ms. */
   readonly #movingUntilMs = new Map<string, number>();
 
   constructor(store: EvictingStore) {
     this.#store = store;
   }
 
-  /** Whether a pod of that controller is being moved. */
   isMoving(controllerUid: string, nowMs: number): boolean {
     for (const [uid, untilMs] of this.#movingUntilMs) if (untilMs < nowMs) this.#movingUntilMs.delete(uid);
     return this.#movingUntilMs.has(controllerUid);
   }
 
-  /** The clock was set by so much. */
   shift(stepMs: number): void {
     for (const [uid, untilMs] of this.#movingUntilMs) this.#movingUntilMs.set(uid, untilMs + stepMs);
   }
@@ -77,10 +69,7 @@ export class Evictor {
     }
   }
 
-  /**
-   * The move is over: its record goes. With `last`, the cool-down is another one from now on; it counts from
-   * the newest move all the same.
-   */
+  /** Removes the record of a finished move. `last` sets another cool-down, counted from the newest move. */
   async done(
     owner: ObjectRef & { readonly uid?: string },
     podUid: string,
@@ -106,7 +95,7 @@ export class Evictor {
     let before: LastMove | null = null;
     const found = await this.#change(owner, (object) => {
       before = readLastMove(object);
-      // Doubled by moves in vain; a good one sets it back.
+      // Failed moves double the cool-down; a good one resets it.
       coolDownMs = Math.max(move.coolDownMs, before?.coolDownMs ?? 0);
       const last = { atMs: nowMs, coolDownMs };
       return to === null
@@ -133,7 +122,7 @@ export class Evictor {
     await this.#store.evict({ namespace, name }, { preconditions });
   }
 
-  /** Throws StoreError `conflict` if the pod or its ReplicaSet isn't what it was. */
+  /** Throws StoreError `conflict` if the pod or its ReplicaSet has changed. */
   async #release(owner: ObjectRef & { readonly uid: string }, move: WantedMove, to: string): Promise<void> {
     const ref = { ...KINDS.pod, namespace: move.namespace, name: move.pod };
     const before = move.release?.before ?? 0;
@@ -148,15 +137,14 @@ export class Evictor {
         await this.#store.jsonPatch(ref, patch);
         return;
       } catch (error) {
-        // The kubelet writes the pod's status at any time.
         if (!isStoreError(error, "conflict") || attempt === RELEASE_ATTEMPTS) throw error;
       }
     }
   }
 
   /**
-   * Nothing was moved: the record must send nobody anywhere, and the rest after the move before goes on. What
-   * can't be withdrawn ends by its deadline.
+   * Withdraws the record of a move that didn't happen, and restores the cool-down of the move before. If that
+   * fails, the record ends at its deadline.
    */
   async #withdraw(owner: ObjectRef, podUid: string, nowMs: number, before: LastMove): Promise<void> {
     await this.#change(owner, (object) => movesDonePatch(object, [podUid], nowMs, before)).catch(
@@ -164,7 +152,6 @@ export class Evictor {
     );
   }
 
-  /** @returns whether it is there */
   async #change(
     ref: ObjectRef & { readonly uid?: string },
     patch: (owner: KubernetesObject) => Parameters<ClusterStore["jsonPatch"]>[1],
@@ -184,7 +171,7 @@ export class Evictor {
   }
 }
 
-/** What is different from what was decided about; null when nothing is. */
+/** Returns what differs from the decision's pod; null if nothing does. */
 function changeOf(pod: KubernetesObject, { uid, from }: WantedMove): string | null {
   if (pod.metadata.uid !== uid) return "another pod has its name";
   if (pod.metadata.deletionTimestamp !== undefined) return "it is being deleted";

@@ -1,4 +1,4 @@
-// Moves that don't end on their targets, and the brakes that hold whatever the graphs say.
+// Moves that don't end on their targets, and the limits that hold whatever the graphs say.
 import { KINDS, readLastMove, readMoveRecords } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { DeschedulerRig, MINUTE } from "../testing/descheduler-rig.ts";
@@ -23,7 +23,6 @@ async function rigWith(settings: Readonly<Record<string, unknown>> = {}): Promis
 
 type Ending = "on_target" | "elsewhere" | "lost";
 
-/** Begins a move of web. */
 async function begin(rig: DeschedulerRig): Promise<string> {
   await rig.run();
   const [move] = rig.term.report.inFlight;
@@ -35,11 +34,9 @@ async function end(rig: DeschedulerRig, target: string, ending: Ending): Promise
   if (ending === "lost") await rig.clock.advance(2 * MINUTE + 1);
   else await rig.addPod("web", ending === "on_target" ? target : "b2");
   await rig.run();
-  // Somebody else makes the pod that was lost; the network is as it was.
   if (ending === "lost") await rig.addPod("web", "b2");
 }
 
-/** Long enough for a workload whose last move failed to be moved again, and for pods to be old enough. */
 const REST_MS = 2 * COOL_DOWN_MS + 20 * MINUTE;
 
 const kept = async (rig: DeschedulerRig) =>
@@ -104,7 +101,7 @@ test("a move that reached its target in between begins the count anew", async ()
   const rig = await rigWith();
   for (const ending of ["elsewhere", "on_target", "elsewhere"] as const) {
     await end(rig, await begin(rig), ending);
-    // The pod that is on its target would stay: the far zone changes.
+    // The pod on its target would stay, so the far zone changes.
     if (ending === "on_target") await rig.addPod("web", "b1");
     await rig.clock.advance(REST_MS);
   }
@@ -141,7 +138,7 @@ describe("a pod that was moved with success", () => {
       const target = await begin(rig);
       await end(rig, target, "on_target");
       await rig.clock.advance(MINUTE);
-      // Measured: zc is 5 ms away. Afterwards other nodes become nearer than that.
+      // Measured while zc is 5 ms away. Afterwards other nodes become nearer.
       await rig.run();
       if (changes) rig.replaceLeader();
       rig.farMs = { zb: 0.5, zc: 5 };
@@ -166,7 +163,7 @@ describe("a pod that was moved with success", () => {
 });
 
 describe("the budget per hour", () => {
-  // A tenth for a workload, and always at least one.
+  // A tenth of the pods per workload, and at least one.
   test.each([false, true])("holds under all leaders; the leader changes: %s", async (changes) => {
     const rig = await rigWith({ maxEvictionsPerHour: 10, coolDownMs: 0, judgeAfterMs: 24 * 60 * MINUTE });
     await end(rig, await begin(rig), "on_target");

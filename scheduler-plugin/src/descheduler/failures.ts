@@ -1,4 +1,3 @@
-// What the term says and keeps of moves that are under way or have failed. Pure.
 import { moveOwnerOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { MoveOutcome } from "./decision/metrics.ts";
@@ -9,7 +8,6 @@ export function stageOf(outcome: MoveOutcome): MoveStage {
   return outcome === "lost" || outcome === "withdrawn" ? outcome : "arrived";
 }
 
-/** namespace/name */
 export function workflowOf({ namespace, workflow }: Pick<StartedMove, "namespace" | "workflow">): string {
   return `${namespace}/${workflow}`;
 }
@@ -23,7 +21,7 @@ export function failureOf({ move, outcome, replacement }: DoneMove): string {
     : `${pod} stayed on ${move.from}: its replacement was not ready on ${move.to} in time`;
 }
 
-/** All other pods of the cluster are no replacements anyway, and would not fit into the memory. */
+/** Keeps only siblings: other pods can't be replacements, and wouldn't fit into the memory. */
 export function withOwnSiblings(
   waiting: readonly StartedMove[],
   pods: readonly KubernetesObject[],

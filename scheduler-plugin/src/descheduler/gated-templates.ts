@@ -1,5 +1,3 @@
-// Whether the pods of a controller would wait for the planner: by their own template, or by what the webhook
-// would do.
 import { gatesOf, LABELS, PLACEMENT_ENABLED, PLACEMENT_GATE, PLACEMENT_LABEL } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type {
@@ -13,7 +11,6 @@ import { exclusionOf } from "../webhook/gate-rules.ts";
 import type { GateRules } from "../webhook/gate-rules.ts";
 
 interface GatedTemplatesInput {
-  /** null: there is no webhook. */
   readonly webhook: GateRules | null;
   readonly namespaces: readonly KubernetesObject[];
   readonly appGroups: readonly KubernetesObject[];
@@ -45,7 +42,6 @@ export function gatedTemplates(
   };
 }
 
-/** As the controller would make it. */
 function podOf({ kind, metadata, spec = {} }: KubernetesObject, namespace: string): KubernetesObject {
   const template = looseFields<PodTemplate>(looseFields<DeploymentSpec>(spec).template);
   const { labels } = looseFields<ObjectMeta>(template.metadata);

@@ -1,5 +1,4 @@
-// A move by hand on a memory store. The test is the controller, and the scheduler that places the
-// replacement.
+// A manual move on a memory store. The test plays the controller and the scheduler.
 import { KINDS, MOVE_TO_ANNOTATION, readMoveRecords, readRelease, releasePatch } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -36,7 +35,6 @@ async function moved(node: string): Promise<{ outcome: HandOutcome; store: Clust
   const ending = moveByHand(MOVE, { ...deps, withinMs: 60_000, coolDownMs: 1_000 });
   const ref = { ...KINDS.pod, namespace: "shop", name: "db-0" };
   await vi.waitFor(async () => expect(await store.get(ref)).toBeNull(), { timeout: 60_000 });
-  // The target is known before the pod goes.
   expect(readMoveRecords((await store.get(REF))!, systemClock.now())).toMatchObject([
     { from: "n1", to: "n2" },
   ]);
@@ -72,7 +70,6 @@ describe("a move that was interrupted is withdrawn", () => {
   const withdrawn = (store: ClusterStore, pod: KubernetesObject): Promise<boolean> =>
     withdrawByHand(pod, { store, clock: systemClock, logger: new MemoryLogger(), coolDownMs: 1_000 });
 
-  /** The process ends before the API server answers. */
   const endless = (): Promise<never> => new Promise(() => undefined);
 
   test("before the pod was evicted: its mark and the record end, and it stays", async () => {

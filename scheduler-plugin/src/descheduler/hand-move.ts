@@ -1,6 +1,5 @@
-// One move that a person asks for, from its beginning until the replacement is ready on the target, or isn't.
-// The same evictor and the same order as the descheduler's: where the controller allows it, the replacement
-// starts first.
+// One manual move, until the replacement is ready on the target or not. Uses the descheduler's evictor and
+// order: the replacement starts first where the controller allows it.
 import { hasCondition, KINDS, moveOwnerOf, MOVE_TO_ANNOTATION } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import { canSurge } from "@isochrone/placement";
@@ -19,7 +18,7 @@ export interface HandMove {
   readonly to: string;
 }
 
-/** As moves of the descheduler end; `refused`: nothing was begun. */
+/** Ends like a descheduler move. `refused`: nothing was begun. */
 export type HandOutcome =
   | { readonly outcome: "on_target"; readonly replacement: string }
   | { readonly outcome: "elsewhere" | "lost" | "refused" | "withdrawn"; readonly detail: string };
@@ -31,16 +30,13 @@ interface HandMoveDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Milliseconds for the replacement to be ready on its target. */
   readonly withinMs: number;
-  /** The descheduler leaves pods of the controller alone for so long, milliseconds. */
+  /** How long the descheduler then skips the controller's pods, ms. */
   readonly coolDownMs: number;
 }
 
 const POLL_MS = 250;
-/** After the deadline a released pod is given back. */
 const GRACE_MS = 30_000;
-/** Others write pods and ReplicaSets at any time. */
 const WITHDRAW_ATTEMPTS = 5;
 
 export async function moveByHand(move: HandMove, deps: HandMoveDeps): Promise<HandOutcome> {
@@ -61,7 +57,7 @@ export async function moveByHand(move: HandMove, deps: HandMoveDeps): Promise<Ha
   const evictor = new Evictor(store);
   const uid = pod.metadata.uid ?? "";
   const { coolDownMs } = deps;
-  // The planner sees it on the pod: it reads controllers only of pods that it knows are moved.
+  // The planner reads the target from the pod: it reads controllers only of pods known to be moved.
   if (release === null) await mark(store, pod, to);
   const begun = await evictor.begin({
     namespace,
@@ -91,7 +87,6 @@ interface BegunMove {
   readonly move: HandMove;
   readonly pod: KubernetesObject;
   readonly owner: ObjectRef & { readonly uid: string };
-  /** Uids of the pods of its controller before it. */
   readonly known: ReadonlySet<string | undefined>;
   readonly deadlineMs: number;
   readonly isReleased: boolean;
@@ -134,7 +129,7 @@ function outcomeOf(
     : { outcome: "withdrawn", detail: "it was not evicted in time, and it stays" };
 }
 
-/** The scheduler-plugin does the same where its descheduler runs: each step may be done twice. */
+/** Steps are idempotent: a running descheduler performs the same ones. */
 async function advance(
   { pod }: BegunMove,
   pods: readonly KubernetesObject[],
@@ -145,10 +140,8 @@ async function advance(
 }
 
 /**
- * Ends a move that was interrupted before its pod was evicted: the pod stays, and a replacement goes. May be
- * repeated.
- *
- * @returns whether it has ended; false: the API server refused it for now
+ * Ends a move that was interrupted before the eviction: the pod stays, a replacement goes. Repeatable.
+ * @returns false if the API server refused it for now
  */
 export async function withdrawByHand(
   { metadata: { namespace = "default", uid = "" } }: KubernetesObject,
@@ -174,7 +167,7 @@ export async function withdrawByHand(
   return false;
 }
 
-/** Ends the record of a move whose pod was evicted: it sends no other new pod of the controller anywhere. */
+/** Deletes the record of a move whose pod was evicted, so that it directs no other new pod. */
 export async function forgetMove(
   owner: ObjectRef,
   podUid: string,
@@ -190,7 +183,6 @@ async function step(
 ): Promise<unknown> {
   const { namespace = "default" } = released.pod.metadata;
   const { items: replicaSets } = await store.list(KINDS.replicaSet, { namespace });
-  // Nothing but this one move is followed.
   const moves = {
     arrived: () => undefined,
     begin: () => undefined,
@@ -203,7 +195,7 @@ async function step(
   return all.advance(released, { pods, replicaSets }, clock.now());
 }
 
-/** @param to null: it goes nowhere */
+/** @param to null removes the target */
 async function mark(store: MovingStore, { metadata }: KubernetesObject, to: string | null): Promise<void> {
   const { namespace = "default", name } = metadata;
   await store.patch(
@@ -212,7 +204,6 @@ async function mark(store: MovingStore, { metadata }: KubernetesObject, to: stri
   );
 }
 
-/** The Deployment above its ReplicaSet; null: there is none. */
 async function workloadOf(store: MovingStore, owner: ObjectRef): Promise<KubernetesObject | null> {
   const { apiVersion, kind, namespace, name } = owner;
   const controller = await store.get({

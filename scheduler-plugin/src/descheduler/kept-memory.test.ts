@@ -17,7 +17,6 @@ async function rigWith(settings: Readonly<Record<string, unknown>>): Promise<Des
   return rig;
 }
 
-/** A pod of web moves, and its replacement comes where it is to. */
 async function moved(rig: DeschedulerRig): Promise<void> {
   await rig.run();
   const [move] = rig.term.report.inFlight;

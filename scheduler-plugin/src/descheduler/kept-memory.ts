@@ -3,7 +3,6 @@ import type { MemoryKeeper } from "./memory-annotation.ts";
 import { EMPTY_TERM_MEMORY, memoryText, readMemory } from "./term-memory.ts";
 import type { TermMemory } from "./term-memory.ts";
 
-/** What is known at the beginning of a term, and told at the end of each run. */
 export class KeptMemory {
   readonly #keeper: MemoryKeeper;
   readonly #rounds: number;
@@ -17,10 +16,7 @@ export class KeptMemory {
     this.#logger = logger;
   }
 
-  /**
-   * What the leader before left, once; null afterwards. Rejects as long as it can't be read: it may say that
-   * nothing is to be moved.
-   */
+  /** The previous leader's memory once, then null. Rejects while unreadable: it may forbid moves. */
   async recall(): Promise<TermMemory | null> {
     if (this.#isRecalled) return null;
     const text = await this.#keeper.read();
@@ -32,7 +28,7 @@ export class KeptMemory {
     return memory;
   }
 
-  /** Never rejects: what can't be written now is written after the next run. */
+  /** Never rejects: a failed write is repeated after the next run. */
   async keep(memory: TermMemory): Promise<void> {
     const text = memoryText(memory, this.#rounds);
     if (text === this.#written) return;

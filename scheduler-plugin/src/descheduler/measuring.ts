@@ -1,4 +1,3 @@
-// What graphs say of the channels of pods that were moved. Pure.
 import { channelLatency } from "@isochrone/placement";
 import type { MeasuredMove } from "@isochrone/placement";
 import type { Graphs } from "./carry-out.ts";
@@ -6,7 +5,6 @@ import { isSlower, type SettledPods } from "./decision/settled-pods.ts";
 import type { SurveyedPod } from "./decision/survey.ts";
 import type { ReplacedMove } from "./started-moves.ts";
 
-/** Compares a move with what it was made for; null if the graphs don't say. */
 export function judgementOf(
   { move, replacement }: ReplacedMove,
   { cluster, workflow }: Graphs,
@@ -23,8 +21,8 @@ export function judgementOf(
 }
 
 /**
- * Why pods of one workflow that were moved before stay, in words, by uid. If the channels of one of them
- * became slower, that is a new fault, and all may move: a workflow moves as a whole.
+ * Reasons why moved pods of one workflow stay, by UID. If one pod's channels became slower, that is a new
+ * fault and all may move: a workflow moves as a whole.
  */
 export function settledPods(
   pods: readonly SurveyedPod[],

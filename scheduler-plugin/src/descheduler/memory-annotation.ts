@@ -1,5 +1,5 @@
-// Where the leader's memory is kept: an annotation of the planner's Lease, which is there whenever anything
-// can be moved.
+// Stores the leader's memory in an annotation of the planner's Lease, which exists whenever anything can be
+// moved.
 import { isStoreError, KINDS, PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { ClusterStore, JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
 
@@ -11,27 +11,21 @@ export const RESUME_ANNOTATION = "isochrone.dev/descheduler-resume";
 
 /** Text that outlives the leader. */
 export interface MemoryKeeper {
-  /** null: nobody has written any. Rejects when it can't be read. */
+  /** Returns null if none was written. Rejects if it can't be read. */
   read(): Promise<string | null>;
-  /**
-   * Rejects when it can't be written, or when somebody else has written since: the next write then replaces
-   * that.
-   */
+  /** Rejects if it can't be written or someone else has written since, which the next write overwrites. */
   write(text: string): Promise<void>;
-  /** Whether somebody asks to end the stop; takes the request away. Rejects when it can't be read. */
+  /** Returns whether someone asked to end the stop, and removes the request. Rejects if it can't be read. */
   takeResume(): Promise<boolean>;
 }
 
-/** The heartbeat changes the Lease every few seconds. */
 const ATTEMPTS = 4;
 
 export class MemoryAnnotation implements MemoryKeeper {
   readonly #store: ClusterStore;
   readonly #ref: { readonly apiVersion: string; readonly kind: string; namespace: string; name: string };
-  /** As it was read or written last. */
   #known: string | null = null;
 
-  /** @param store refuses writes while another replica leads */
   constructor(store: ClusterStore, namespace: string) {
     this.#store = store;
     this.#ref = { ...KINDS.lease, namespace, name: PLANNER_LEASE };
@@ -42,13 +36,12 @@ export class MemoryAnnotation implements MemoryKeeper {
     return this.#known;
   }
 
-  /** Without the Lease no planner works, and nothing is kept. */
+  /** Does nothing without the Lease: no planner works then. */
   async write(text: string): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const lease = await this.#store.get(this.#ref);
       if (lease === null) return;
       const found = textOf(lease);
-      // A Lease that was made anew has none.
       if (found !== null && found !== this.#known) {
         this.#known = found;
         throw new Error("another leader has written the descheduler's memory since it was read");
@@ -75,7 +68,7 @@ function textOf(lease: KubernetesObject | null): string | null {
   return lease?.metadata.annotations?.[MEMORY_ANNOTATION] ?? null;
 }
 
-/** Nothing but the object that was read is changed. */
+/** Guards with the version that was read. */
 function writing({ metadata }: KubernetesObject, text: string): JsonPatchOperation[] {
   const { uid, resourceVersion, annotations } = metadata;
   const path = `/metadata/annotations/${MEMORY_ANNOTATION.replace("/", "~1")}`;

@@ -57,7 +57,6 @@ const POD: KubernetesObject = {
   },
 };
 
-/** Paths at which `part` has what `whole` hasn't; lists of containers are compared entry by entry. */
 function lostIn(whole: unknown, part: unknown, path = "pod"): string[] {
   if (Array.isArray(part)) {
     const entries = Array.isArray(whole) ? (whole as unknown[]) : [];
@@ -74,7 +73,6 @@ test("the other parts find in it all that they keep when no pods are moved", () 
   const kept = movablePod(POD);
   expect(lostIn(kept, plannerPod(POD))).toEqual([]);
   expect(lostIn(kept, trimmedPod(POD))).toEqual([]);
-  // The comparison sees what is lost.
   expect(lostIn(plannerPod(POD), kept)).toContain("pod.spec.nodeSelector.zone");
   expect(placementOf(kept)).toEqual(placementOf(POD));
   const waiting = {

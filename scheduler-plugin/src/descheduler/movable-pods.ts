@@ -1,5 +1,5 @@
-// What is kept of each pod when pods are moved: all that decides where it may run and whether it may be
-// moved, without what its containers do. The planner and the other parts find in it what they need.
+// The fields kept per pod for moves: where it may run and whether it may be moved, without its containers'
+// programs. Sufficient for the planner and the other parts.
 import {
   conditionsOf,
   hasOurGate,
@@ -10,13 +10,12 @@ import {
 import { looseList } from "@isochrone/primitives";
 import type { KubernetesObject, LooseFields } from "@isochrone/kubernetes";
 
-/** What containers do, and how they are watched, moves nobody. */
+/** Commands and probes of containers don't affect moves. */
 const CONTAINER_FIELDS = ["name", "resources", "restartPolicy", "ports"] as const;
 
 /** A gated pod is planned by its whole spec. */
 export function movablePod(pod: KubernetesObject): KubernetesObject {
   if (hasOurGate(pod)) return pod;
-  // Its replacement may go to other nodes than those that a plan bound it to.
   const { apiVersion, kind, metadata, spec = {}, status = {} } = withoutPlannedNodes(pod);
   return {
     apiVersion,
@@ -32,7 +31,6 @@ function containersOf(spec: LooseFields, name: string): LooseFields {
   return { [name]: looseList(spec[name]).map((container) => pickedFields(container, CONTAINER_FIELDS)) };
 }
 
-/** When and why not it was scheduled; of being ready only whether. */
 function keptConditions(pod: KubernetesObject): LooseFields[] {
   return conditionsOf(pod).flatMap((condition): LooseFields[] => {
     const { type, status } = condition;

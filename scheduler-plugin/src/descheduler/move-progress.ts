@@ -1,38 +1,29 @@
 import type { MoveWorth, Replacement, StartedMove } from "./started-moves.ts";
 
 /**
- * How far a move has come. `replacing`: its replacement starts, and its pod still serves. `evicted`: its pod
- * goes first. `arrived`: its replacement is ready. `withdrawn`: its pod stayed where it was. `lost`: no
- * replacement came in time. `measured`: its channels were measured again.
+ * Stages of a move. `replacing`: the replacement starts, the pod still serves. `evicted`: the pod goes first.
+ * `arrived`: the replacement is ready. `withdrawn`: the pod stayed. `lost`: no replacement in time.
+ * `measured`: channels were measured again.
  */
 const MOVE_STAGES = ["replacing", "evicted", "arrived", "withdrawn", "lost", "measured"] as const;
 export type MoveStage = (typeof MOVE_STAGES)[number];
 
-/** A move of the descheduler, for whoever shows moves as they happen. */
 export interface MoveProgress {
-  /** Of the decision. */
   readonly id: string;
   readonly stage: MoveStage;
   readonly namespace: string;
   readonly workflow: string;
   readonly workload: string;
-  /** The pod that is replaced. */
   readonly pod: string;
   readonly from: string;
-  /** The target of the decision. */
   readonly to: string;
-  /** The pod that serves in its place, and where it runs; null before it is ready. */
+  /** The replacement and its node; null before it is ready. */
   readonly replacement: Pick<Replacement, "name" | "node"> | null;
-  /** null in mode `paper`. */
   readonly worth: MoveWorth | null;
-  /** Mean round trip of the pod's channels, weighed by their traffic, milliseconds; null: not known. */
+  /** Mean round trip of the pod's channels, weighted by traffic, ms; null if unknown. */
   readonly beforeMs: number | null;
-  /**
-   * null also for one of several pods that only together gain: what its channels will cost depends on the
-   * others.
-   */
+  /** Also null for pods that only gain together: the expected cost depends on the others. */
   readonly expectedMs: number | null;
-  /** null before stage `measured`. */
   readonly afterMs: number | null;
 }
 

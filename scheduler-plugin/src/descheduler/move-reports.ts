@@ -1,4 +1,4 @@
-// Tells of moves: to the decisions API, as Events on pods, and to the log.
+// Reports moves to the decisions API, as Events on pods, and to the log.
 import type { EventRecorder, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import type { ChannelLatency, Halt, Move } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
@@ -12,13 +12,10 @@ import { RESUME_ANNOTATION } from "./memory-annotation.ts";
 import type { DoneMove, StartedMove } from "./started-moves.ts";
 
 interface BegunMove extends Move {
-  /** As the workflow graph calls it. */
   readonly workload: string;
-  /** The replacement starts before the pod is evicted. */
   readonly isReleased: boolean;
-  /** First decision of what it is moved with; null: it begins it. */
+  /** First decision of the act; null if this one begins it. */
   readonly act: string | null;
-  /** The pod's channels from where it is and from the target; null: the graphs don't say. */
   readonly before: ChannelLatency | null;
   readonly expected: ChannelLatency | null;
 }
@@ -27,7 +24,7 @@ interface MoveReportsOptions {
   readonly decisions: DecisionLog;
   readonly events: EventRecorder | null;
   readonly newId: () => string;
-  /** The planner's Lease: Events about stops are about it. */
+  /** The planner's Lease; Events about stops refer to it. */
   readonly lease: ObjectRef & { readonly namespace: string };
   readonly mode: string;
   readonly clock: Clock;
@@ -41,7 +38,6 @@ export class MoveReports {
     this.#options = options;
   }
 
-  /** @returns the decision's id */
   begun(
     pod: KubernetesObject,
     move: BegunMove,
@@ -131,12 +127,10 @@ export class MoveReports {
     });
   }
 
-  /** The channels of the replacement were measured again. */
   measured({ id }: StartedMove, afterMs: number): void {
     this.#options.decisions.measured(id, afterMs);
   }
 
-  /** The descheduler has stopped itself. */
   stopped({ reason, detail }: Halt): void {
     const { logger, events, lease } = this.#options;
     const resume = `To resume at once: kubectl -n ${lease.namespace} annotate lease ${lease.name} ${RESUME_ANNOTATION}=true`;
@@ -150,7 +144,7 @@ export class MoveReports {
   }
 }
 
-/** Null in mode `paper`, which promises nothing about latency. */
+/** Returns null in mode `paper`, which promises no latency. */
 function promiseOf(
   { worth, act, before, expected }: BegunMove,
   id: string,
@@ -174,7 +168,7 @@ function beginningOf({ from, to, worth, isReleased }: BegunMove): string {
     : `Evicted from ${from}; kube-scheduler places its replacement, and the best node is ${to}.`;
 }
 
-/** A group's figures are the group's: one pod's share of them says nothing. */
+/** A group's figures aren't split by pod: one pod's share has no meaning. */
 function sentences({ from, to, worth, together, isPart }: Move): string[] {
   if (worth.kind === "score") {
     const words = scoresOf(worth.move, { name: worth.strategy, mode: worth.mode });

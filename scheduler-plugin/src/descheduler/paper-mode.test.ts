@@ -1,5 +1,4 @@
-// Mode paper through a term: what its evictions leave, and how it goes to and fro. What it decides:
-// paper-decision.test.ts.
+// Mode paper through a term: the effect of its evictions, and oscillation. Decisions: paper-decision.test.ts.
 import { KINDS, readLastMove, readMoveRecords } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { DeschedulerRig, MINUTE } from "../testing/descheduler-rig.ts";
@@ -19,7 +18,7 @@ describe("the descheduler in mode paper", () => {
   test("relies on the scheduler: needs no gate and no planner, and writes no target down", async () => {
     const rig = await rigWith({}, RAW);
     await rig.run();
-    // web gains in zone za; of db, whose template has no gate, the pod on a2 gains nearer to both of web.
+    // web gains in zone za. The ungated db pod on a2 gains by being nearer to both pods of web.
     expect(await rig.nodesOf("web")).toEqual(["a1"]);
     const owner = (await rig.replicaSet("web"))!;
     expect(readMoveRecords(owner, rig.clock.now())).toEqual([]);
@@ -57,15 +56,15 @@ describe("the descheduler in mode paper", () => {
       await rig.store.patch(ref, { status }, { subresource: "status" });
     }
     await rig.run();
-    // Whichever is looked at first goes to the other one, which is where it should be then.
+    // The first pod examined moves to the other, and the other then stays.
     expect(rig.decisions()).toEqual({ "db-3": "move", "web-1": "no_gain" });
     expect(await rig.nodesOf("db")).toEqual([]);
   });
 
-  // Algorithm 1 by hand for a pod of web, such as that on b1, which uses 4,000 m; nobody knows memory, alpha
-  // = 0.5. rascore: b1 0.5 x (4,000 - 4,000) / 4,000 x 100 = 0; a2, where db uses 100 m, 0.5 x 97.5 = 48.75;
+  // Algorithm 1 by hand for a pod of web, such as that on b1, which uses 4,000 m; memory unknown, alpha =
+  // 0.5. rascore: b1 0.5 x (4,000 - 4,000) / 4,000 x 100 = 0; a2, where db uses 100 m, 0.5 x 97.5 = 48.75;
   // b2, c1 and c2 50. nascore, of 250 kB/s with a1 and a2 each: b2 -25,000,000, a2 -250,000. So gamma alone
-  // decides for an idle node, and delta, as any share of it, for the zone of db.
+  // chooses an idle node, and any delta chooses the zone of db.
   test.each([
     [{ gamma: 1, delta: 0 }, /^(b2|c[12])$/],
     [{ gamma: 0.5, delta: 0.5 }, /^a[12]$/],

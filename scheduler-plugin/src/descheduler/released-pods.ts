@@ -1,5 +1,5 @@
-// Finishes moves that start the replacement first. The cluster alone says how far each has come, so a new
-// leader goes on where the previous one ended.
+// Finishes moves that start the replacement first. Progress is read from the cluster alone, so a new leader
+// continues where the previous one ended.
 import {
   hasCondition,
   isStoreError,
@@ -19,8 +19,8 @@ import { resumedMove, type ReleasedPod } from "./resumed-move.ts";
 import type { StartedMoves } from "./started-moves.ts";
 
 /**
- * `evict`: nothing needs the pod any more. `restore`: its ReplicaSet gets it back and deletes one pod, of
- * which `surplus` is the best to go; null: the ReplicaSet chooses.
+ * `evict`: the pod isn't needed any more. `restore`: its ReplicaSet adopts it again and deletes one pod,
+ * preferably `surplus`; null: the ReplicaSet chooses.
  */
 type Step =
   | { readonly kind: "wait" }
@@ -40,10 +40,9 @@ interface StepLists {
   readonly replicaSets: readonly KubernetesObject[];
 }
 
-/** Goes before every other pod of its ReplicaSet that is as ready. */
+/** Lower than any other pod that is as ready, so deleted first. */
 const SURPLUS_COST = -100;
 
-/** Released pods that aren't being deleted. */
 export function releasedPods(pods: readonly KubernetesObject[]): ReleasedPod[] {
   return pods.flatMap((pod) => {
     const release = pod.metadata.deletionTimestamp === undefined ? readRelease(pod) : null;
@@ -51,7 +50,6 @@ export function releasedPods(pods: readonly KubernetesObject[]): ReleasedPod[] {
   });
 }
 
-/** Returns what is due for the pod now. */
 function nextStep({ pod, release }: ReleasedPod, lists: StepLists, nowMs: number): Step {
   const { replicaSet, to, before, deadlineMs } = release;
   const owner = lists.replicaSets.find(({ metadata }) => metadata.uid === replicaSet.uid);
@@ -71,7 +69,6 @@ function nextStep({ pod, release }: ReleasedPod, lists: StepLists, nowMs: number
 
 export class ReleasedPods {
   readonly #options: ReleasedPodsOptions;
-  /** Evicted pods, by uid, that the cluster still shows as released. */
   #evicted: ReadonlySet<string> = new Set();
 
   constructor(options: ReleasedPodsOptions) {
@@ -80,7 +77,7 @@ export class ReleasedPods {
 
   async advanceAll(lists: StepLists, nowMs: number): Promise<void> {
     const { config, moves, metrics } = this.#options;
-    // In dry-run there are no rights to finish what another mode began.
+    // Mode dry-run lacks the rights to finish a move of another mode.
     if (config.mode === "dry-run") return;
     const all = releasedPods(lists.pods);
     const uids = new Set(all.map(({ pod }) => pod.metadata.uid ?? ""));
@@ -89,7 +86,6 @@ export class ReleasedPods {
       const { pod, release } = released;
       const podUid = pod.metadata.uid ?? "";
       if (this.#evicted.has(podUid)) continue;
-      // The previous leader began it.
       if (!moves.has(podUid)) moves.begin(resumedMove(released, config.coolDownMs, nowMs));
       const done = await this.advance(released, lists, nowMs);
       if (done === "moved") moves.arrived(podUid, lists.pods, nowMs);
@@ -104,10 +100,9 @@ export class ReleasedPods {
   }
 
   /**
-   * Does what is due for the pod. Each step can be repeated, and the pod is released until the last one, so
-   * an interruption loses nothing.
-   *
-   * @returns what was done; null: nothing, or the API server refused it for now
+   * Performs the next step. Steps are repeatable, and the pod stays released until the last one, so an
+   * interruption loses nothing.
+   * @returns the step; null if nothing was due or the API server refused it for now
    */
   async advance(
     released: ReleasedPod,
@@ -137,9 +132,8 @@ export class ReleasedPods {
   }
 
   /**
-   * No other new pod may be sent to the target.
-   *
-   * @returns whether the ReplicaSet is there
+   * Deletes the record, so that no other new pod is sent to the target.
+   * @returns whether the ReplicaSet exists
    */
   async #endRecord({ pod, release }: ReleasedPod, nowMs: number): Promise<boolean> {
     const { name, uid } = release.replicaSet;
@@ -174,7 +168,7 @@ export class ReleasedPods {
     if (release !== null) await store.jsonPatch(ref, restorePatch(now, release));
   }
 
-  /** A cost that somebody else has set stays. Pods that aren't ready go first in any case. */
+  /** Keeps a cost that someone else has set. Unready pods are deleted first in any case. */
   async #goesFirst({ metadata: { namespace = "default", name, uid } }: KubernetesObject): Promise<void> {
     const { store } = this.#options;
     const now = await store.get({ ...KINDS.pod, namespace, name });
@@ -182,7 +176,6 @@ export class ReleasedPods {
   }
 }
 
-/** Pods that the controller is to have. */
 function replicasOf(controller: KubernetesObject | undefined): number {
   const { replicas } = looseFields<{ readonly replicas: number }>(controller?.spec);
   return typeof replicas === "number" ? replicas : 1;

@@ -1,4 +1,3 @@
-// What the descheduler tells of its last run: the API's answer, and the same as a table.
 import type { DescheduleRow, Halt } from "@isochrone/placement";
 import { Type } from "typebox";
 import type { Static } from "typebox";
@@ -56,7 +55,6 @@ export const DeschedulerReportSchema = Type.Object(
 export type DeschedulerReport = Static<typeof DeschedulerReportSchema>;
 type ReportedPod = DeschedulerReport["pods"][number];
 
-/** Of one that doesn't work, or hasn't yet. */
 export function emptyReport(mode: string): DeschedulerReport {
   return {
     mode,

@@ -4,15 +4,14 @@ import { identifyPod } from "../domain/pod.ts";
 import { nodeOfPod } from "./controller-pods.ts";
 import type { StartedMove } from "./started-moves.ts";
 
-/** A pod that serves until its replacement is ready. */
 export interface ReleasedPod {
   readonly pod: KubernetesObject;
   readonly release: PodRelease;
 }
 
 /**
- * The move that a previous leader began for the released pod. What it was to gain isn't known any more, so it
- * is finished and counted but not judged.
+ * The move that a previous leader began for the released pod. Its expected gain is lost, so it is finished
+ * and counted but not judged.
  */
 export function resumedMove({ pod, release }: ReleasedPod, coolDownMs: number, nowMs: number): StartedMove {
   const { namespace, name, uid, workflow, workloads } = identifyPod(pod);

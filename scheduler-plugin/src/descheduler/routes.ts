@@ -2,11 +2,6 @@ import type { HttpApp } from "@isochrone/runtime/http";
 import { DeschedulerReportSchema, emptyReport } from "./report.ts";
 import type { Descheduler } from "./descheduler.ts";
 
-/**
- * Adds `GET /api/v1/descheduler`.
- * @param descheduler null: it is off
- * @param replica name of this replica; null: it is the only one
- */
 export function addDeschedulerRoute(
   app: HttpApp,
   descheduler: Pick<Descheduler, "report"> | null,

@@ -1,5 +1,3 @@
-// Moves from their beginning until their channels were measured again. Pure: what the cluster shows and the
-// time come in as arguments.
 import { hasCondition, readRelease } from "@isochrone/kubernetes";
 import type { KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import type { ChannelLatency } from "@isochrone/placement";
@@ -7,42 +5,34 @@ import type { MoveOutcome } from "./decision/metrics.ts";
 import { livePodsOf, nodeOfPod } from "./controller-pods.ts";
 
 export interface StartedMove {
-  /** Of the decision that it carries out. */
   readonly id: string;
   readonly owner: ObjectRef & { readonly uid: string };
   readonly namespace: string;
   readonly pod: string;
   readonly podUid: string;
-  /** Name of the workflow, in the pod's namespace. */
   readonly workflow: string;
-  /** As the workflow graph calls it. */
   readonly workload: string;
   readonly from: string;
   readonly to: string;
-  /** Wall clock, milliseconds. */
   readonly atMs: number;
   readonly deadlineMs: number;
   readonly coolDownMs: number;
-  /** Uids of the controller's pods when it began: none of them is the replacement. */
+  /** UIDs of the controller's pods at the start: none of them is the replacement. */
   readonly siblings: ReadonlySet<string>;
-  /**
-   * The pod's channels from where it was and from where it is to be, when it was decided; null: the graphs
-   * didn't say.
-   */
+  /** The pod's channels from its node and from the target when decided; null if the graphs lacked them. */
   readonly before: ChannelLatency | null;
   readonly expected: ChannelLatency | null;
   /** null in mode `paper`, which compares scores. */
   readonly worth: MoveWorth | null;
   /**
-   * The pod serves until its replacement is ready. `before`: pods of the controller that were on the target
-   * already. undefined: the pod was evicted first.
+   * The pod serves until its replacement is ready. `before`: pods of the controller already on the target.
+   * undefined: the pod was evicted first.
    */
   readonly release?: { readonly before: number } | undefined;
 }
 
-/** What a move is to gain, with all the pods that it moves. */
+/** Expected gain of a move, over all pods that move together. */
 export interface MoveWorth {
-  /** Share of what their channels cost. */
   readonly gainRatio: number;
   readonly pods: number;
 }
@@ -56,7 +46,7 @@ export interface Replacement {
 export interface DoneMove {
   readonly move: StartedMove;
   readonly outcome: MoveOutcome;
-  /** null: none became ready in time, or the pod stayed. */
+  /** null if none became ready in time, or if the pod stayed. */
   readonly replacement: Replacement | null;
 }
 
@@ -65,18 +55,16 @@ export interface ReplacedMove {
   readonly replacement: Replacement;
 }
 
-/** The same move as a clock says that was set by so much. */
 export function shiftedMove(move: StartedMove, stepMs: number): StartedMove {
   return { ...move, atMs: move.atMs + stepMs, deadlineMs: move.deadlineMs + stepMs };
 }
 
-/** Measurements are waited for so much longer than it takes them to be due; then nobody will know. */
+/** Measurements are given up this long after they are due. */
 const MEASURE_WITHIN_MS = 15 * 60_000;
 
-/** The ReplicaSet deletes one pod too many within milliseconds; afterwards it has another reason. */
+/** The ReplicaSet deletes the surplus pod within milliseconds; a later deletion has another reason. */
 const SURPLUS_WITHIN_MS = 60_000;
 
-/** A pod that its ReplicaSet got back. */
 interface RestoredPod {
   readonly replicas: number;
   readonly giveUpMs: number;
@@ -85,7 +73,7 @@ interface RestoredPod {
 export class StartedMoves {
   readonly #waiting = new Map<string, StartedMove>();
   readonly #restored = new Map<string, RestoredPod>();
-  /** Replacements that were ready on their targets when their pods were evicted, by those pods' uids. */
+  /** Replacements that were ready on their targets at eviction, by UID of the evicted pod. */
   readonly #arrived = new Map<string, Replacement>();
   #unmeasured: ReplacedMove[] = [];
 
@@ -93,17 +81,15 @@ export class StartedMoves {
     return [...this.#waiting.values()];
   }
 
-  /** Uids of controllers with a pod on its way. */
   get owners(): ReadonlySet<string> {
     return new Set([...this.#waiting.values()].map(({ owner }) => owner.uid));
   }
 
-  /** Whose replacement is ready, and whose channels aren't measured again yet. */
+  /** Moves with a ready replacement whose channels aren't measured again yet. */
   get unmeasured(): readonly ReplacedMove[] {
     return this.#unmeasured;
   }
 
-  /** The clock was set by so much. */
   shift(stepMs: number): void {
     for (const [uid, move] of this.#waiting) this.#waiting.set(uid, shiftedMove(move, stepMs));
     for (const [uid, one] of this.#restored)
@@ -115,12 +101,10 @@ export class StartedMoves {
     }));
   }
 
-  /** What the leader before hadn't measured. */
   restore(unmeasured: readonly ReplacedMove[]): void {
     this.#unmeasured = [...unmeasured];
   }
 
-  /** Moves that were under way under the previous leader. */
   resume(moves: readonly StartedMove[]): void {
     for (const move of moves) this.begin(move);
   }
@@ -133,19 +117,19 @@ export class StartedMoves {
     return this.#waiting.has(podUid);
   }
 
-  /** Its ReplicaSet, which is to have so many pods, got the pod back. */
+  /** Its ReplicaSet adopted the pod again. @param replicas desired by the ReplicaSet */
   restored(podUid: string, replicas: number, nowMs: number): void {
     this.#restored.set(podUid, { replicas, giveUpMs: nowMs + SURPLUS_WITHIN_MS });
   }
 
-  /** The released pod was evicted because its replacement is ready: what becomes of that later is no move. */
+  /** The released pod was evicted because its replacement is ready. Later events don't belong to the move. */
   arrived(podUid: string, pods: readonly KubernetesObject[], nowMs: number): void {
     const move = this.#waiting.get(podUid);
     const replacement = move === undefined ? null : replacementOf(move, pods, nowMs);
     if (replacement !== null) this.#arrived.set(podUid, replacement);
   }
 
-  /** Moves whose replacement is ready, or will not be waited for any more. They are told once. */
+  /** Returns, once, moves whose replacement is ready or has been given up. */
   look(pods: readonly KubernetesObject[], nowMs: number): DoneMove[] {
     const done = [...this.#waiting.values()].flatMap((move) => {
       const { podUid } = move;
@@ -161,10 +145,7 @@ export class StartedMoves {
     return done;
   }
 
-  /**
-   * Moves that are to be measured now: until `measured` says that one was. Those that never could be are
-   * forgotten.
-   */
+  /** Moves to measure now, until `measured` is called for them. Forgets those that can't be measured. */
   due(nowMs: number, judgeAfterMs: number): readonly ReplacedMove[] {
     const ageMs = ({ replacement }: ReplacedMove): number => nowMs - replacement.readyMs;
     this.#unmeasured = this.#unmeasured.filter((one) => ageMs(one) < judgeAfterMs + MEASURE_WITHIN_MS);
@@ -199,7 +180,7 @@ function doneBy(
   return nowMs > deadlineMs ? { move, outcome: "lost", replacement: null } : null;
 }
 
-/** Whether its ReplicaSet has the pod again, and has deleted the one too many. */
+/** True if the ReplicaSet has the pod again and has deleted the surplus one. */
 function hasStayed(
   { owner, deadlineMs }: StartedMove,
   old: KubernetesObject,
@@ -213,7 +194,6 @@ function hasStayed(
   return livePodsOf(owner.uid, pods).length <= restored.replicas || nowMs > restored.giveUpMs;
 }
 
-/** The ready pod in its place, on the target if there is one. */
 function replacementOf(
   { owner, release, siblings, to }: StartedMove,
   pods: readonly KubernetesObject[],
@@ -225,7 +205,7 @@ function replacementOf(
   });
   const isNew = ({ pod }: (typeof ready)[number]): boolean => !siblings.has(pod.metadata.uid ?? "");
   const onTarget = ready.filter(({ node }) => node === to);
-  // A previous leader's siblings aren't known; how many were on the target is.
+  // A previous leader's siblings aren't known, but their number on the target is.
   const hasArrived = release === undefined || onTarget.length > release.before;
   const elsewhere = ready.filter(({ node }) => node !== to);
   const found = (hasArrived ? onTarget.find(isNew) : undefined) ?? elsewhere.find(isNew);

@@ -1,5 +1,5 @@
-// What a leader leaves for the next one, as text of bounded size. What matters most comes first: whether
-// moves help at all, then what is half done, then what only makes the next leader wait again.
+// The state that a leader leaves to the next one, as text of bounded size. Most important first: whether
+// moves help at all, unfinished moves, then what only makes the next leader wait again.
 import type { Campaign, DescheduleMemory, RegretState, Streak } from "@isochrone/placement";
 import { NO_MEMORY, NO_REGRET, streakKey } from "@isochrone/placement";
 import { Type } from "typebox";
@@ -10,9 +10,7 @@ import type { LeftNode } from "./decision/left-nodes.ts";
 import type { SettledPod } from "./decision/settled-pods.ts";
 import { shiftedMove, type ReplacedMove, type StartedMove } from "./started-moves.ts";
 
-/** The moves of a workflow that are under way, as one proposal. */
 export interface OpenProposal {
-  /** namespace/name */
   readonly workflow: string;
   readonly hasFailed: boolean;
 }
@@ -23,9 +21,7 @@ export interface TermMemory {
   readonly decision: DescheduleMemory;
   readonly left: readonly LeftNode[];
   readonly settled: readonly SettledPod[];
-  /** Moves that are under way. */
   readonly waiting: readonly StartedMove[];
-  /** Moves whose channels weren't measured again yet. */
   readonly unmeasured: readonly ReplacedMove[];
 }
 
@@ -39,14 +35,14 @@ export const EMPTY_TERM_MEMORY: TermMemory = {
   unmeasured: [],
 };
 
-/** A quarter of what all annotations of an object may have. */
+/** A quarter of Kubernetes' limit for all annotations of an object. */
 export const MAX_MEMORY_BYTES = 64 * 1024;
 
 const Count = Type.Integer({ minimum: 0 });
 const Amount = Type.Number({ minimum: 0 });
 const PodMoves = Type.Array(Type.Object({ uid: Type.String(), node: Type.String() }), { minItems: 1 });
 const Latency = Type.Union([Type.Object({ ms: Amount, bytesPerSecond: Amount }), Type.Null()]);
-// Optional: leaders of earlier versions don't write it.
+// Optional: earlier versions don't write it.
 const Worth = Type.Optional(
   Type.Union([Type.Object({ gainRatio: Type.Number(), pods: Count }), Type.Null()]),
 );
@@ -94,7 +90,6 @@ const Kept = Type.Object({
         Type.Object({ atMs: Amount, workflow: Type.String(), failure: Type.String() }),
       ]),
     ),
-    // Optional: as above.
     failedProposals: Type.Optional(Count),
     stoppedUntilMs: Amount,
     stoppedBy: Type.Optional(Type.Union([Stopped, Type.Null()])),
@@ -125,7 +120,7 @@ type Kept = Static<typeof Kept>;
 const LISTS = ["open", "waiting", "campaigns", "left", "settled", "unmeasured", "streaks"] as const;
 const ROOM_BETWEEN = 1;
 
-/** @param rounds as many as are told of a streak: more would change the text in every run */
+/** @param rounds cap of a streak: a larger one would change the text in every run */
 export function memoryText(memory: TermMemory, rounds: number): string {
   const { regret, open, decision, left, settled, waiting, unmeasured } = memory;
   const streaks = [...decision.streaks.values()]
@@ -145,7 +140,7 @@ export function memoryText(memory: TermMemory, rounds: number): string {
     left: left.toReversed(),
     settled: settled.toReversed(),
     unmeasured: unmeasured.toReversed().map(({ move, replacement }) => ({
-      // Its replacement is known, so nobody asks for those beside it.
+      // Its replacement is known, so its siblings aren't needed.
       move: { ...move, siblings: undefined } as Kept["unmeasured"][number]["move"],
       replacement,
     })),
@@ -168,7 +163,6 @@ export function memoryText(memory: TermMemory, rounds: number): string {
   return JSON.stringify(kept);
 }
 
-/** null for what no leader has written. */
 export function readMemory(text: string): TermMemory | null {
   const kept = keptOf(text);
   if (kept === null) return null;
@@ -213,7 +207,7 @@ function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** The memory of a leader whose clock may have been ahead: nothing in it is later than now. */
+/** Clips times to now, because the previous leader's clock may have been ahead. */
 export function notAhead<M extends Pick<TermMemory, "left" | "settled" | "waiting" | "unmeasured">>(
   memory: M,
   nowMs: number,

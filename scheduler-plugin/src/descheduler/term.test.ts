@@ -34,7 +34,7 @@ describe("a run of the descheduler", () => {
     expect(await records(rig)).toEqual([]);
     expect(rig.term.report.inFlight).toEqual([]);
     expect(await rig.metric("isochrone_descheduler_moves_total", '{outcome="on_target"}')).toBe(1);
-    // Rests now, all of it.
+    // The whole workload is in its cool-down.
     await rig.run();
     expect(rig.decisions()).toMatchObject({ "web-0": "cool_down" });
     expect(await rig.metric("isochrone_descheduler_pods_skipped", '{reason="not_opted_in"}')).toBe(2);
@@ -54,7 +54,7 @@ describe("a run of the descheduler", () => {
     expect(rig.decisions()).toMatchObject({ "web-1": decision });
   });
 
-  // The rig's graphs are of a minute.
+  // The rig's graphs cover one minute.
   test.each([
     [20, { intervalMs: 10_000, rounds: 3 }, 7],
     [20, { intervalMs: 25_000, rounds: 3 }, 4],
@@ -212,7 +212,6 @@ describe("a run of the descheduler", () => {
     rig.farMs = { zb: 50, zc: 500 };
     await rig.clock.advance(MINUTE);
     await rig.run();
-    // As another replica of a larger move.
     const owner = (await rig.replicaSet("web"))!;
     const later = { atMs: rig.clock.now(), coolDownMs: 10 * MINUTE };
     const other = { podUid: "other", from: "a1", to: "a2", deadlineMs: rig.clock.now() + MINUTE };
@@ -232,7 +231,6 @@ describe("a run of the descheduler", () => {
     await rig.addPod("web", record!.to);
     await rig.run();
     expect(await rig.metric("isochrone_descheduler_regret")).toBe(0);
-    // The network there gets as bad as it was here.
     rig.farMs = { zb: 50, zc: 50 };
     await rig.clock.advance(MINUTE);
     await rig.run();
@@ -272,7 +270,6 @@ describe("a run of the descheduler", () => {
   });
 });
 
-/** Covers both pods of web. */
 function budgetOf(status: Readonly<Record<string, unknown>>): KubernetesObject {
   return {
     ...KINDS.podDisruptionBudget,
@@ -282,7 +279,7 @@ function budgetOf(status: Readonly<Record<string, unknown>>): KubernetesObject {
   };
 }
 
-/** The API server refuses each eviction, whatever the budgets said a moment ago. */
+/** The API server refuses each eviction, whatever the budgets said before. */
 function refusing(store: ClusterStore): ClusterStore {
   const evict = () => Promise.reject(new StoreError("too_many_requests", "not now"));
   return new Proxy(store, {
@@ -290,7 +287,6 @@ function refusing(store: ClusterStore): ClusterStore {
   });
 }
 
-/** Names the writes. */
 function noting(store: ClusterStore, order: string[]): ClusterStore {
   return new Proxy(store, {
     get: (target, name) => {

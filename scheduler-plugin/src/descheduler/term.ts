@@ -1,5 +1,5 @@
-// One term of descheduling: runs at an interval while this replica leads. What was moved is followed until
-// its channels were measured again.
+// One leadership term of descheduling: runs at an interval, and follows moved pods until their channels were
+// measured again.
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { isEffective, nextCoolDown, NO_MEMORY } from "@isochrone/placement";
 import type {
@@ -48,19 +48,14 @@ interface TermOptions extends Pick<SurveyInput, "spread"> {
   readonly store: ClusterStore;
   readonly follower: { readonly isSynced: boolean; lists(): ClusterLists };
   readonly graphs: Pick<GraphSource, "cluster" | "prices" | "workflow">;
-  /** By which it is told, as of now, whether a controller's pods would wait for the planner. */
   readonly gates: (lists: ClusterLists) => (controller: KubernetesObject, namespace: string) => boolean;
-  /** Why no replacement would be sent to its target, in words; null while they are. */
   readonly plannerTrouble: () => string | null;
-  /** null: what this leader has learnt ends with it. */
   readonly keeper: MemoryKeeper | null;
   readonly bytesPerRequest: number;
-  /** The extender's, by which mode `paper` decides. */
   readonly scoring: Scoring;
   readonly cost?: CostOptions | undefined;
   readonly reports: MoveReports;
   readonly metrics: DeschedulerMetrics;
-  /** Hears how each move goes on. */
   readonly onMove?: ((progress: MoveProgress) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -68,7 +63,6 @@ interface TermOptions extends Pick<SurveyInput, "spread"> {
 
 const MAX_REPORTED = 2_000;
 const MAX_COOL_DOWN_MS = 24 * 3_600_000;
-/** Before an eviction that was refused is tried again. */
 const BACK_OFF_MS = 60_000;
 
 export class DeschedulerTerm {
@@ -97,7 +91,7 @@ export class DeschedulerTerm {
     this.#left = new LeftNodes(leastReturnMs(options.config.coolDownMs));
     const { config, keeper, logger, reports } = options;
     this.#verdicts = new Verdicts({ ...options, onStop: (halt) => reports.stopped(halt) });
-    // Others evict nobody, or ask nothing of what was.
+    // Other modes evict nothing or use no memory.
     this.#kept =
       config.mode === "evict" && keeper !== null ? new KeptMemory(keeper, config.rounds, logger) : null;
     this.#carryOut = new CarryOut({
@@ -110,7 +104,6 @@ export class DeschedulerTerm {
     this.#report = emptyReport(config.mode);
   }
 
-  /** Whether a pod of that controller is being moved. */
   isMoving(controllerUid: string): boolean {
     return (
       this.#moves.owners.has(controllerUid) ||
@@ -133,7 +126,7 @@ export class DeschedulerTerm {
     };
   }
 
-  /** Memories keep their age when the clock is set. */
+  /** Keeps the ages of memories across clock steps. */
   #followClock(): void {
     const stepMs = this.#clockSteps.take();
     if (stepMs === 0) return;
@@ -141,7 +134,6 @@ export class DeschedulerTerm {
     for (const kept of [...pods, this.#moves, this.#verdicts, this.#evictor]) kept.shift(stepMs);
   }
 
-  /** Moves under way go on between two runs. */
   async follow(): Promise<void> {
     const { follower, clock } = this.#options;
     this.#followClock();
@@ -230,7 +222,7 @@ export class DeschedulerTerm {
     this.#show(found, decision, nowMs, seconds);
   }
 
-  /** Released pods go on; then moves end whose replacement is ready, or didn't come. */
+  /** Advances released pods, then ends moves whose replacement is ready or late. */
   async #followUp(lists: ClusterLists, nowMs: number): Promise<void> {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
@@ -261,12 +253,12 @@ export class DeschedulerTerm {
     });
   }
 
-  /** In mode `paper` kube-scheduler chooses the node: any is right. */
+  /** In mode `paper` kube-scheduler chooses the node, so any node is right. */
   #isFailure({ outcome }: DoneMove): boolean {
     return outcome !== "on_target" && (this.#options.config.mode !== "paper" || outcome === "lost");
   }
 
-  /** The rest of its proposal isn't carried out, and has to pay in as many runs as a new one. */
+  /** Cancels the rest of the proposal. It must pay off in as many runs as a new one. */
   #failed(move: FailedMove, nowMs: number): void {
     this.#verdicts.failed(move, nowMs);
     const { campaigns, streaks } = this.#memory;
@@ -276,7 +268,6 @@ export class DeschedulerTerm {
     };
   }
 
-  /** Channels of replacements, measured again. */
   async #judge(graphs: Graphs, nowMs: number): Promise<void> {
     const { config, logger } = this.#options;
     const { coolDownMs, mode } = config;
@@ -287,10 +278,8 @@ export class DeschedulerTerm {
       this.#moves.measured(move);
       this.#options.reports.measured(move, verdict.afterMs);
       this.#options.onMove?.(progressOf(move, "measured", replaced.replacement, verdict.afterMs));
-      // A move that ended elsewhere was judged when it ended.
       if (mode !== "paper" && replaced.replacement.node !== move.to) continue;
       this.#verdicts.measured(verdict, nowMs);
-      // A move in vain may be put right.
       if (isEffective(verdict))
         this.#settled.add({
           pod: `${move.namespace}/${replaced.replacement.name}`,
@@ -317,7 +306,7 @@ export class DeschedulerTerm {
     return trouble === null ? null : { reason: "planner", detail: trouble };
   }
 
-  /** The paper asks none beforehand. */
+  /** The paper checks no budgets beforehand. */
   async #budgets(found: Survey): Promise<readonly DisruptionBudget[]> {
     const { config, store, logger } = this.#options;
     if (config.mode === "paper") return [];
@@ -329,8 +318,7 @@ export class DeschedulerTerm {
 
   #survey(lists: ClusterLists, graphs: Graphs, nowMs: number): Survey {
     const { config, gates, spread, bytesPerRequest } = this.#options;
-    // The paper relies on the scheduler for where replacements go, evicts only replicas too, and knows
-    // nothing of nodes that were left.
+    // The paper leaves the node to the scheduler, evicts only replicated pods, and ignores left nodes.
     const isPaper = config.mode === "paper";
     this.#settled.expire(nowMs);
     return survey({

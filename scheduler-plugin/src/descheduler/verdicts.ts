@@ -1,6 +1,6 @@
-// What became of moves, and whether the descheduler stops because of it. A move that doesn't end on its
-// target counts at once. A proposal (a single move, a group, a larger move) has ended when no pod of its
-// workflow is under way any more.
+// Counts the outcomes of moves, and stops the descheduler if they don't help. A move that misses its target
+// counts at once. A proposal (single move, group or larger move) ends when no pod of its workflow is under
+// way.
 import { judged, longestPauseMs, NO_REGRET, proposalEnded, regretOf } from "@isochrone/placement";
 import type { FailedMove, Halt, JudgedMove, RegretState } from "@isochrone/placement";
 import type { Logger } from "@isochrone/runtime";
@@ -12,7 +12,6 @@ interface VerdictsOptions {
   readonly config: Pick<DeschedulerConfig, "mode" | "maxRegret" | "regretMoves" | "regretPauseMs">;
   readonly metrics: Pick<DeschedulerMetrics, "regret" | "stopped">;
   readonly logger: Logger;
-  /** Called once for each stop. */
   readonly onStop: (halt: Halt) => void;
 }
 
@@ -21,7 +20,7 @@ const MAX_JUDGED = 10;
 export class Verdicts {
   readonly #options: VerdictsOptions;
   #state: RegretState = NO_REGRET;
-  /** By workflow (namespace/name), whether a move of the proposal that is under way has failed. */
+  /** Keyed by workflow (namespace/name): whether a move of the open proposal has failed. */
   readonly #open = new Map<string, boolean>();
 
   constructor(options: VerdictsOptions) {
@@ -40,16 +39,14 @@ export class Verdicts {
     return regretOf(this.#state.judged);
   }
 
-  /** Takes over what the previous leader knew. */
   restore(state: RegretState, open: readonly OpenProposal[], nowMs: number): void {
-    // Its clock may have been ahead: no stop is longer than the longest.
+    // That leader's clock may have been ahead: cap the stop at the longest pause.
     const latestMs = nowMs + longestPauseMs(this.#rules.pauseMs);
     this.#state = { ...state, stoppedUntilMs: Math.min(state.stoppedUntilMs, latestMs) };
     for (const { workflow, hasFailed } of open) this.#open.set(workflow, hasFailed);
     this.#options.metrics.regret.set(this.regret);
   }
 
-  /** The clock was set by so much. */
   shift(stepMs: number): void {
     const { judged: moves, stoppedUntilMs } = this.#state;
     this.#state = {
@@ -63,7 +60,7 @@ export class Verdicts {
     return this.#state.stoppedUntilMs > nowMs;
   }
 
-  /** Somebody has ended the stop: all counts begin anew. */
+  /** Ends the stop on request, and resets all counts. */
   resume(): void {
     this.#state = NO_REGRET;
     this.#options.metrics.regret.set(0);
@@ -84,7 +81,6 @@ export class Verdicts {
     if (!this.#open.has(workflow)) this.#open.set(workflow, false);
   }
 
-  /** A pod of the workflow isn't where it was to go. */
   failed(move: FailedMove, nowMs: number): void {
     // The paper's descheduler learns nothing from its moves.
     if (this.#options.config.mode === "paper") return;
@@ -94,14 +90,13 @@ export class Verdicts {
     if (isFirst) this.#change(proposalEnded(this.#state, move, this.#rules, nowMs), nowMs);
   }
 
-  /** The channels of a replacement were measured again. */
   measured(move: JudgedMove, nowMs: number): void {
     if (this.#options.config.mode === "paper")
       this.#change({ ...NO_REGRET, judged: [...this.#state.judged, move].slice(-MAX_JUDGED) }, nowMs);
     else this.#judge(move, nowMs);
   }
 
-  /** To be called at the end of a run. @param isUnderWay whether moves of that workflow are */
+  /** Call at the end of a run. @param isUnderWay whether moves of that workflow are under way */
   settle(isUnderWay: (workflow: string) => boolean, nowMs: number): void {
     for (const [workflow, hasFailed] of this.#open) {
       if (isUnderWay(workflow)) continue;

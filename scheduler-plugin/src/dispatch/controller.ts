@@ -22,16 +22,11 @@ import { SliceAdmission } from "./slice-admission.ts";
 export interface DispatchDeps {
   readonly store: ClusterStore;
   readonly graphs: GraphSource;
-  /** Reads what zones ask of Services. */
   readonly readDemand: (signal?: AbortSignal) => Promise<Demand>;
   readonly leadership: SharedLeadership;
-  /** Followed already. */
   readonly pods: Pick<ClusterPods, "items" | "isSynced">;
-  /** What the planner keeps of each workload. */
   readonly least: FramesOptions["least"];
-  /** Where the planner is to put new replicas. */
   readonly wishes: FramesOptions["wishes"];
-  /** Name of this replica; null: it is the only one. */
   readonly replica: string | null;
   readonly clock: Clock;
   readonly random: Random;
@@ -39,18 +34,15 @@ export interface DispatchDeps {
   readonly registry: Registry;
 }
 
-/** Spreads requests while this replica leads, and answers about EndpointSlices whether it does or not. */
+/** Spreads requests while this replica leads. Answers about EndpointSlices at any time. */
 export interface Dispatch {
   readonly parts: readonly Part[];
-  /** Null where hints are no lever. */
   readonly slices: SliceAdmission | null;
-  /** What is worked out for replicas; null where they are no lever. */
   readonly replicas: (() => ReplicaReport) | null;
-  /** Services that ask for zone weights; null while another replica leads. */
+  /** Services that request zone weights; null while another replica leads. */
   traffic(): readonly ServiceTraffic[] | null;
 }
 
-/** Null where no lever may be pulled: then the command advises. */
 export function createDispatch(config: DispatchConfig, deps: DispatchDeps): Dispatch | null {
   const { levers } = config;
   if (levers.length === 0) return null;
@@ -108,7 +100,6 @@ interface ReplicaDeps extends DispatchDeps {
   readonly leads: () => boolean;
 }
 
-/** Null where replicas are no lever. */
 function createReplicas(
   config: DispatchConfig,
   deps: ReplicaDeps,

@@ -1,9 +1,9 @@
-// The newest demand, and whether it is fresh. Fresh is what came in lately by this process's own clock: those
-// of others may be wrong.
+// Holds the newest demand and whether it is fresh. Freshness uses this process's clock, because others' may
+// be wrong.
 import type { Clock } from "@isochrone/runtime";
 import type { Demand, ServiceDemand } from "@isochrone/topology";
 
-/** After so long without a new version, what was counted says nothing of now. */
+/** Demand without a new version for this long doesn't describe the present. */
 const STALE_MS = 120_000;
 
 export class DemandReader {
@@ -20,10 +20,9 @@ export class DemandReader {
     this.#newAtMs = clock.monotonic();
   }
 
-  /** Throws what reading throws. */
   async refresh(signal?: AbortSignal): Promise<void> {
     const { version, observedAt, windowSeconds, services } = await this.#read(signal);
-    // Another replica counts its versions from 1 again.
+    // Another replica counts versions from 1 again.
     const id = `${version} ${observedAt}`;
     if (id === this.#version) return;
     this.#version = id;
@@ -36,12 +35,11 @@ export class DemandReader {
     return this.#services.get(service) ?? null;
   }
 
-  /** Another one for each demand that is read; null: none was read. */
+  /** Changes with each demand that is read; null before the first. */
   get version(): string | null {
     return this.#version;
   }
 
-  /** For how long requests were counted. */
   get windowSeconds(): number {
     return this.#windowSeconds;
   }
@@ -50,7 +48,6 @@ export class DemandReader {
     return this.#clock.monotonic() - this.#newAtMs > STALE_MS;
   }
 
-  /** Whether anything was read. */
   get isEmpty(): boolean {
     return this.#version === null;
   }

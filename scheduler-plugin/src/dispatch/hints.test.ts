@@ -1,4 +1,4 @@
-// The real control plane is in test/integration/zone-weights.test.ts.
+// Against the real control plane: test/integration/zone-weights.test.ts.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseList } from "@isochrone/primitives";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -20,14 +20,13 @@ describe("hints", () => {
     await rig.store.create(slice("db-1", ["west", "west", "east", "east", "north", "north"]));
     rig.start();
     await rig.rounds(1);
-    // From an even spread a tenth at a time.
+    // Starts even and moves a tenth per round.
     const west = (await rig.planOf("db-1"))!.weights.get("west");
     expect(west!.get("east")! + west!.get("north")!).toBeCloseTo(2 / 3 - 0.1, 2);
     await rig.rounds(9);
     expect(await rig.hints("db-1")).toEqual(["west", "west", "east", "east", "north", "north"]);
     expect(await rig.metric("steady")).toBe(1);
 
-    // As the EndpointSlice controller does: its own hints, which are none.
     const bare = (await rig.store.get({ ...KINDS.endpointSlice, namespace: "shop", name: "db-1" }))!;
     const endpoints = looseList(bare.endpoints).map((endpoint) => ({ ...endpoint, hints: undefined }));
     await rig.asked.update({ ...bare, endpoints });
@@ -70,7 +69,7 @@ describe("hints", () => {
     rig.start();
     await rig.rounds(2);
     expect(await rig.planOf("db-1")).not.toBeNull();
-    // The same version again and again: whoever makes the graph is gone.
+    // The version no longer changes: the graph's producer is gone.
     await rig.clock.advance(5 * ROUND_MS);
     expect(await rig.hints("db-1")).toEqual(["", "", ""]);
     expect(await rig.planOf("db-1")).toBeNull();

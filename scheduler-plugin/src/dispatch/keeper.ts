@@ -1,5 +1,5 @@
-// The leader's rounds: for each Service that asks for it, the weights that are best by what is known now, a
-// step towards them, and back to what Kubernetes does by itself where nothing is known any more.
+// The leader's rounds. For each Service that asks for it: computes the best weights, moves one step towards
+// them, and returns to Kubernetes' default when data is missing.
 import { evenWeights, nextWeights, zoneAdvice, type ZoneWeights } from "@isochrone/dispatch/zones";
 import { DISPATCH_ANNOTATIONS, isDispatched, keyOf, StoreError } from "@isochrone/kubernetes";
 import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
@@ -21,14 +21,12 @@ import type { Lever, LeverTarget } from "./levers.ts";
 import { SERVICE_STATES, type DispatchMetrics, type ServiceStateName } from "./metrics.ts";
 import type { ServiceFollower } from "./service-follower.ts";
 
-/** The levers that write. */
 export type WritingLever = "hints" | "istio";
 
 interface KeeperOptions {
   readonly follower: ServiceFollower;
   readonly demand: DemandReader;
   readonly graphs: GraphSource;
-  /** Those that may be pulled. */
   readonly levers: ReadonlyMap<WritingLever, Lever>;
   readonly events: EventRecorder;
   readonly metrics: DispatchMetrics;
@@ -37,13 +35,12 @@ interface KeeperOptions {
   readonly logger: Logger;
 }
 
-/** Nothing is wrong: there is nothing to spread, or nobody to spread it to. */
+/** Reasons that aren't faults: nothing to spread, or no endpoints. */
 const IDLE: ReadonlySet<Refusal["reason"]> = new Set(["no_requests", "no_endpoints", "no_graph"]);
 
 export class DispatchKeeper {
   readonly #options: KeeperOptions;
   readonly #rounds: Periodic;
-  /** What was said of each Service last, so that it is said once. */
   #told = new Map<string, string>();
   #traffic: readonly ServiceTraffic[] = [];
 
@@ -65,7 +62,6 @@ export class DispatchKeeper {
     this.#show([]);
   }
 
-  /** Services that ask for zone weights, as the last round found them. */
   traffic(): readonly ServiceTraffic[] {
     return this.#traffic;
   }
@@ -85,7 +81,6 @@ export class DispatchKeeper {
       await this.#written(name, () => lever.release(kept.get(name) ?? new Set()));
   }
 
-  /** Services whose weights stay, by lever; null when it was aborted. */
   async #serveAll(signal: AbortSignal): Promise<ReadonlyMap<WritingLever, ReadonlySet<string>> | null> {
     const shown: Shown[] = [];
     const traffic: ServiceTraffic[] = [];
@@ -118,7 +113,6 @@ export class DispatchKeeper {
     return graph === null ? null : clusterZones(graph, graphs.clusterSnapshot?.()?.nodes ?? []);
   }
 
-  /** Null for a Service that asks for nothing. */
   async #serve(
     service: KubernetesObject,
     zones: ClusterZones | null,
@@ -130,7 +124,7 @@ export class DispatchKeeper {
     const slices = follower.slices(namespace, name);
     const ordered = orderedService({ service, slices, demand: demand.of(keyOf(service)), zones });
     if (ordered === null) return null;
-    // Whoever asks for scores meanwhile waits for one Service at most.
+    // Lets scoring requests run after each Service.
     await yielded();
     if ("reason" in ordered) return { ...this.#refused(service, "none", ordered, told), ordered: null };
     const regions: LeverTarget["regions"] = zones?.regions ?? new Map();
@@ -198,7 +192,7 @@ export class DispatchKeeper {
     return { ...head, ...spreadTraffic(ordered, standing, asked) };
   }
 
-  /** Its requests are spread without weights. */
+  /** A Service whose requests are spread without weights. */
   #dispatched(service: KubernetesObject): ServiceTraffic {
     const { namespace = "default", name } = service.metadata;
     const head = { namespace, name, lever: "dispatcher", state: null, message: null };
@@ -211,13 +205,13 @@ export class DispatchKeeper {
     { reason, message }: Refusal,
     told: Map<string, string>,
   ): Shown {
-    // What stands goes on: no demand, no changes.
+    // Without demand the existing weights stay.
     if (IDLE.has(reason)) return { lever, state: "idle", keeps: true };
     this.#tell(service, told, lever !== "advise", "ZoneWeightsRefused", message);
     return { lever, state: "refused", keeps: false };
   }
 
-  /** Says it once, as an Event unless nothing may be written. */
+  /** Reports once: as an Event, unless writing is off. */
   #tell(
     service: KubernetesObject,
     told: Map<string, string>,
@@ -233,7 +227,6 @@ export class DispatchKeeper {
     if (isEvent) events.event(service, { type: "Warning", reason, action: "SpreadRequests", note });
   }
 
-  /** False, and counted, when it failed. */
   async #written(lever: WritingLever | "advise", write: () => Promise<void>): Promise<boolean> {
     const { metrics, logger } = this.#options;
     try {
@@ -259,10 +252,8 @@ export class DispatchKeeper {
   }
 }
 
-/** How it stands with a Service. */
 interface Shown {
   readonly lever: "advise" | WritingLever | "none";
   readonly state: ServiceStateName;
-  /** Whether what stands of it stays. */
   readonly keeps: boolean;
 }

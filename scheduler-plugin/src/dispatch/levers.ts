@@ -1,4 +1,4 @@
-// What writes weights: hints by way of a plan on the Service's EndpointSlices, or a DestinationRule.
+// Levers that write weights: hints through a plan on the Service's EndpointSlices, or a DestinationRule.
 import type { ZonePlan, ZoneWeights } from "@isochrone/dispatch/zones";
 import { isStoreError, KINDS, zonesHinted } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
@@ -17,30 +17,25 @@ import type { Refusal } from "./objects/service-view.ts";
 import { takeBackPatch, wantedHints } from "./objects/slice-hints.ts";
 import type { ServiceFollower } from "./service-follower.ts";
 
-/** What a plan is for. */
 export interface LeverTarget {
   readonly service: KubernetesObject;
   readonly slices: readonly KubernetesObject[];
-  /** By zone. */
   readonly regions: ReadonlyMap<string, string>;
 }
 
-/** One way of spreading requests. Its methods throw StoreErrors. */
+/** One mechanism for spreading requests. Methods throw StoreErrors. */
 export interface Lever {
-  /** The weights that stand; null: none of ours. */
   current(target: LeverTarget): ZoneWeights | null;
-  /** Why it can't be pulled for the Service; null: it can. */
+  /** Returns why the lever can't serve the Service; null if it can. */
   obstacle(target: LeverTarget, zones: readonly string[]): Refusal | null;
   /**
-   * Has the weights stand; a refusal where they don't stand afterwards.
-   * @param changed whether they are others than those that stand
+   * Applies the weights; returns a refusal if they don't hold afterwards.
+   * @param changed whether they differ from the existing ones
    */
   pull(target: LeverTarget, plan: ZonePlan, changed: boolean): Promise<Refusal | null>;
-  /** Whatever of it stands for other Services than these goes. */
   release(except: ReadonlySet<string>): Promise<void>;
 }
 
-/** Of one round: what is left comes in the next. */
 const MAX_RELEASES = 200;
 
 export class HintsLever implements Lever {
@@ -61,7 +56,7 @@ export class HintsLever implements Lever {
   }
 
   async pull({ slices }: LeverTarget, plan: ZonePlan, changed: boolean): Promise<Refusal | null> {
-    // Rates alone are no reason to write.
+    // Changed rates alone don't justify a write.
     const text = planText((changed ? null : standingPlan(slices)) ?? plan);
     let unkept: string | null = null;
     for (const slice of slices) {
@@ -80,7 +75,7 @@ export class HintsLever implements Lever {
       const written = await this.#store.patch(ref, {
         metadata: { annotations: { [PLAN_ANNOTATION]: text } },
       });
-      // The webhook has put them in, as it does each time that Kubernetes writes the slice.
+      // The webhook inserts them whenever Kubernetes writes the slice.
       if (
         zonesHinted(written).every((zones) => zones.length === 0) &&
         wanted.some((zones) => zones.length > 0)
@@ -106,7 +101,6 @@ export class HintsLever implements Lever {
       try {
         await this.#store.jsonPatch(ref, takeBackPatch(slice), { isUnexplained: true });
       } catch (error) {
-        // It has changed or gone: looked at again in the next round.
         const isOld = (["conflict", "invalid", "not_found"] as const).some((code) =>
           isStoreError(error, code),
         );

@@ -2,8 +2,8 @@ import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 
 /**
- * How it stands with the weights of a Service: as wanted, on their way, left as they are for want of requests
- * or endpoints, refused, taken back for want of data.
+ * State of a Service's weights. steady: as wanted. moving: on the way. idle: kept for lack of requests or
+ * endpoints. refused. stale: removed for lack of data.
  */
 export const SERVICE_STATES = ["steady", "moving", "idle", "refused", "stale"] as const;
 export type ServiceStateName = (typeof SERVICE_STATES)[number];

@@ -1,5 +1,5 @@
-// Services, their EndpointSlices and DestinationRules, followed on every replica: the webhook must answer
-// without asking anybody.
+// Follows Services, EndpointSlices and DestinationRules on every replica, because the webhook must answer
+// without a request.
 import { createInformer, keyOf, KINDS, serviceOfSlice, trimmedSlice } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import { definedOf, looseFields } from "@isochrone/primitives";
@@ -8,7 +8,6 @@ import { trimmedRule } from "./objects/destination-rule.ts";
 
 interface FollowerOptions {
   readonly store: ClusterStore;
-  /** Whether DestinationRules are followed: their kind must be there. */
   readonly followsRules: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -17,7 +16,6 @@ interface FollowerOptions {
 
 export class ServiceFollower implements Service {
   readonly #options: FollowerOptions;
-  /** By Service, then by slice. */
   readonly #slices = new Map<string, Map<string, KubernetesObject>>();
   #informers: { services: Informer; slices: Informer; rules: Informer | null } | null = null;
   #isSynced = false;
@@ -47,7 +45,6 @@ export class ServiceFollower implements Service {
     await Promise.all([services?.stop(), slices?.stop(), rules?.stop()]);
   }
 
-  /** Whether all was listed at least once. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
@@ -56,13 +53,11 @@ export class ServiceFollower implements Service {
     return this.#informers?.services.items() ?? [];
   }
 
-  /** Those of a Service, by name. */
   slices(namespace: string, service: string): KubernetesObject[] {
     const found = [...(this.#slices.get(`${namespace}/${service}`)?.values() ?? [])];
     return found.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   }
 
-  /** All that are of a Service, each with the Service's namespace/name. */
   *allSlices(): Generator<readonly [service: string, slice: KubernetesObject]> {
     for (const [service, slices] of this.#slices) for (const slice of slices.values()) yield [service, slice];
   }
@@ -86,7 +81,6 @@ export class ServiceFollower implements Service {
   }
 }
 
-/** What is kept of a Service. */
 function trimmedService({ apiVersion, kind, metadata, spec }: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, annotations } = metadata;
   const { clusterIP, type, internalTrafficPolicy } = looseFields(spec);

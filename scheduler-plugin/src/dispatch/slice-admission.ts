@@ -1,5 +1,4 @@
-// The webhook's answer about an EndpointSlice: the hints that its Service's plan asks for. Kubernetes' own
-// controller writes its hints, or none, each time it reconciles; these put ours in their place.
+// Admission of EndpointSlices: replaces Kubernetes' hints with those of the Service's plan on every write.
 import { serviceOfSlice } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
@@ -8,10 +7,8 @@ import { hintPatch, wantedHints } from "./objects/slice-hints.ts";
 import type { DispatchMetrics } from "./metrics.ts";
 import type { ServiceFollower } from "./service-follower.ts";
 
-/** What of a review's request says what is written. */
 interface SliceReview {
   readonly object: unknown;
-  /** Null for one that is created. */
   readonly oldObject: unknown;
 }
 
@@ -24,19 +21,18 @@ export class SliceAdmission {
     this.#metrics = metrics;
   }
 
-  /** What to change of it; nothing for a slice that is none of ours. */
+  /** Returns no operations for a slice without our plan. */
   patch({ object, oldObject }: SliceReview): readonly JsonPatchOperation[] {
     const slice = sliceOf(object);
     if (slice === null) return this.#counted("unreadable", []);
     const before = sliceOf(oldObject);
     const service = serviceOfSlice(slice);
-    // Whoever takes the plan off the slice wants it to be as Kubernetes has it.
+    // Removing the plan restores Kubernetes' own hints.
     const isTakenBack =
       planOn(before) !== null && slice.metadata.annotations?.[PLAN_ANNOTATION] === undefined;
     if (service === null || isTakenBack) return this.#counted("left", []);
     const { namespace = "default", name } = slice.metadata;
     const others = this.#follower.slices(namespace, service).filter((other) => other.metadata.name !== name);
-    // A new slice has the plan of the others.
     const plan = planOn(slice) ?? others.map(planOn).find((each) => each !== null) ?? null;
     if (plan === null) return this.#counted("left", []);
     const patch = hintPatch(slice, plan, wantedHints(slice, others, plan));
@@ -53,7 +49,6 @@ function planOn(slice: KubernetesObject | null): ReturnType<typeof readPlan> {
   return readPlan(slice?.metadata.annotations?.[PLAN_ANNOTATION]);
 }
 
-/** Null for what is no EndpointSlice. */
 function sliceOf(object: unknown): KubernetesObject | null {
   return isSlice(object) ? object : null;
 }

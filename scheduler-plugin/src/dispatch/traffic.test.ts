@@ -1,4 +1,3 @@
-// What the leader says of Services that ask for zone weights.
 import { spillOf } from "@isochrone/topology/shares";
 import { createHttpApp } from "@isochrone/runtime/http";
 import { createRegistry } from "@isochrone/runtime";
@@ -26,7 +25,7 @@ test("hints: requests go where hints that stand send them, and zones say how ful
   await rig.store.create(THIRTY);
   rig.start();
   await rig.rounds(1);
-  // A tenth per round from an even spread.
+  // Starts even and moves a tenth per round.
   const first = rig.traffic;
   expect(first).toMatchObject({
     name: "db",

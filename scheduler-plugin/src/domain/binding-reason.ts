@@ -1,14 +1,11 @@
-// Why a pod is where it is and not where its score is highest: what is known of it, and what isn't.
+// Explains why a pod is not on the node with the best score, including what isn't known.
 import type { Binding, Decision } from "@isochrone/topology";
 import { MAX_EXTENDER_PRIORITY, priorityOf } from "./host-priorities.ts";
 import type { PodPlace } from "./pod-places.ts";
 
-/** What the log knows beside the decision. */
 interface BindingFacts {
   readonly place: PodPlace;
-  /** Pods of the same workload that were on the best node. */
   readonly siblingsOnBest: number;
-  /** The best node is that of a plan, not of the highest score. */
   readonly isPlanned: boolean;
 }
 
@@ -26,7 +23,7 @@ export function bindingOf(decision: Decision, facts: BindingFacts): Binding {
 
 function verdictOf(decision: Decision, node: string, { siblingsOnBest, isPlanned }: BindingFacts): Verdict {
   const { best, kind = "score" } = decision;
-  // An eviction says where the replacement is to be; that one has a name of its own.
+  // An eviction names the replacement's target; the replacement has another name.
   if (best === null || kind === "eviction") return NOTHING;
   if (node === best) return AS_CHOSEN;
   return kind === "plan" || isPlanned

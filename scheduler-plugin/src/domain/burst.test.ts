@@ -1,5 +1,5 @@
-// Bursts of 500 pods on 50 nodes between two graphs, through the extender and its ledger; ties are drawn as
-// kube-scheduler draws them.
+// Bursts of 500 pods on 50 nodes between two graphs, through the extender and its ledger. Ties are broken as
+// in kube-scheduler.
 import { seededRandom, systemClock } from "@isochrone/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ExactSolver } from "../adapters/exact-solver.ts";
@@ -9,7 +9,6 @@ import type { Amounts, Burst } from "../testing/burst.ts";
 const PODS = 500;
 const NODES = 50;
 const NODE: Amounts = { cpu: 32_000, memory: 128e9 };
-/** A pod that takes as much of a node's CPU as of its memory. */
 const POD: Amounts = { cpu: 100, memory: 400e6 };
 const SEEDS = [1, 2, 3];
 
@@ -18,7 +17,6 @@ const STRATEGIES = [
   "resource-network=1,communication-affinity=1,network-overhead=1",
 ] as const;
 
-/** Nodes of these sizes in turn. */
 function nodesOf(...sizes: readonly number[]): Amounts[] {
   return Array.from({ length: NODES }, (_, row) => times(NODE, sizes[row % sizes.length]!));
 }
@@ -28,9 +26,8 @@ function times({ cpu, memory }: Amounts, factor: number): Amounts {
 }
 
 /**
- * Kinds from twice as much CPU as memory to twice as much memory as CPU, in proportion to what a node has,
- * and up to 30 % larger than others. Larger differences can't be evened out with ten pods to a node: see the
- * last test.
+ * Pod kinds from 2:1 to 1:2 of CPU to memory relative to a node, and up to 30 % larger than others. Ten pods
+ * per node can't even out larger differences: see the last test.
  */
 function kindsOf(count: number, seed: number): Amounts[] {
   const random = seededRandom(seed);
@@ -44,7 +41,7 @@ function kindsOf(count: number, seed: number): Amounts[] {
   });
 }
 
-/** Deployments that are scaled at the same time, one after the other, or in no order. */
+/** Order of pods from Deployments that scale together, one after the other, or shuffled. */
 const ORDERS: Readonly<Record<string, (kinds: number, seed: number) => number[]>> = {
   "in turn": (kinds) => Array.from({ length: PODS }, (_, pod) => pod % kinds),
   "kind by kind": (kinds) => Array.from({ length: PODS }, (_, pod) => Math.floor((pod * kinds) / PODS)),
@@ -110,12 +107,12 @@ describe("a burst of 500 pods on 50 nodes puts none of them above 110 % of its f
 
   test("beside nodes that are full", () => {
     const nodes = nodesOf(1).map((node, row) => (row < 2 ? times(node, 0.001) : node));
-    // The two are never chosen: their own fair share is a thousandth of a pod.
+    // The two are never chosen: their fair share is a thousandth of a pod.
     expect(burst({ nodes })).toBeLessThanOrEqual(1.1);
   });
 });
 
-/** One pod of these is 17 % of a node's fair share. */
+/** One pod is 17 % of a node's fair share. */
 const LARGE = [
   { cpu: 100, memory: 64e6 },
   { cpu: 200, memory: 128e6 },
@@ -130,8 +127,7 @@ test.each(SEEDS)(
   },
 );
 
-// Loads of a node are multiples of 50 millicores and 64 MB: 103 %, 107 % and 112 % of a fair share follow
-// each other.
+// Loads are multiples of 50 millicores and 64 MB: 103 %, 107 % and 112 % of a fair share are neighbours.
 test("the best that all of these pods at once could be given is 107 %", async () => {
   const solver = new ExactSolver({ clock: systemClock });
   onTestFinished(() => solver.close());
@@ -150,7 +146,6 @@ test("the best that all of these pods at once could be given is 107 %", async ()
   expect(await nodesAt(1.075)).toBeLessThanOrEqual(NODES);
 });
 
-/** How many of each kind a node may have. */
 function mixesWithin(limit: Amounts, kinds: readonly Amounts[]): number[][] {
   return kinds.reduce<number[][]>(
     (mixes, { cpu, memory }) =>
@@ -164,7 +159,7 @@ function mixesWithin(limit: Amounts, kinds: readonly Amounts[]): number[][] {
   );
 }
 
-/** An integer program: nodes with one of the mixes each, until all pods have one. */
+/** Integer program: fewest nodes, each with one of the mixes, that hold all pods. */
 function fewestNodes(mixes: readonly (readonly number[])[], counts: readonly number[]): string {
   const sum = (of: (mix: readonly number[]) => number): string =>
     mixes.flatMap((mix, index) => (of(mix) > 0 ? [`+ ${of(mix)} x${index}`] : [])).join(" ");

@@ -1,24 +1,19 @@
-// Whether pods that request the managed resource get scheduled, from how the last canaries fared.
+// Judges from the last canaries whether pods that request the managed resource get scheduled.
 
-/** How a canary fared: null when it was scheduled, else why it wasn't. */
 export type CanaryOutcome = string | null;
 
-/** The answer to "may the resource be injected into pods". */
 export interface Injectable {
   readonly injectable: boolean;
-  /** Why not; null when it may. */
   readonly reason: string | null;
-  /** Canaries scheduled one after the other, up to now. */
   readonly scheduledInARow: number;
-  /** Wall clock milliseconds; null = never. */
   readonly lastScheduledMs: number | null;
 }
 
 interface CanaryRule {
   readonly resource: string;
-  /** So many canaries in a row must have been scheduled. */
+  /** Consecutive successes needed. */
   readonly required: number;
-  /** A success is no longer believed after so long, milliseconds: the guard itself may be stuck. */
+  /** Age limit of a success: the guard itself may be stuck. */
   readonly maxAgeMs: number;
 }
 
@@ -43,9 +38,7 @@ export class CanaryRecord {
     this.#lastScheduled = { wallMs: nowMs, monotonicMs };
   }
 
-  /**
-   * One failure is enough to close: a pod too many that pends costs more than a pod that is scored by nobody.
-   */
+  /** One failure closes: a pod that stays pending is worse than a pod that isn't scored. */
   state(monotonicMs: number): Injectable {
     const reason = this.#objection(monotonicMs);
     return {

@@ -1,5 +1,5 @@
-// The clock of this machine is set by a second to ten years, ahead or back. What is told by times of others
-// is right again within a window.
+// The local clock is set by a second to ten years, forward or back. Values from others' timestamps recover
+// within a window.
 import { KINDS } from "@isochrone/kubernetes";
 import type { InformerChange } from "@isochrone/kubernetes";
 import { ManualClock } from "@isochrone/runtime/testing";
@@ -23,7 +23,6 @@ const jumps = fc
   )
   .map(([sign, ms]) => sign * ms);
 
-/** Time that others write, by a clock that is right. */
 function timeOf(clock: ManualClock, startMs: number): number {
   return startMs + clock.monotonic();
 }
@@ -55,7 +54,7 @@ test("graphs are as old as before a jump, and new ones are new, if not by our cl
         await clock.advance(WINDOW_MS);
         expect(graphAgeSeconds(before, clock.now())).toBeCloseTo(ageSeconds + WINDOW_MS / 1_000, 6);
         expect(isUsed(read(timeOf(clock, startMs)))).toBe(true);
-        // Clocks that differ by less than a graph's life can't be told from its age.
+        // Smaller skews than a graph's life can't be detected from its age.
         const isTold = Math.abs(skewMs) > 6 * WINDOW_MS;
         expect(isTold && isUsed(read(timeOf(clock, startMs) - 5 * WINDOW_MS))).toBe(false);
         await clock.advance(4 * WINDOW_MS);

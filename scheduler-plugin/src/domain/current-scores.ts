@@ -1,5 +1,3 @@
-// A question that was answered before, asked again with the graphs of now: the same scorer, the same code,
-// other figures.
 import {
   allCandidates,
   ColumnPool,
@@ -20,20 +18,17 @@ import { entryOf, usedBy } from "./reserved-use.ts";
 
 interface CurrentScoresParts {
   readonly graphs: GraphSource;
-  /** Not the one that answers kube-scheduler: what that one keeps is of pods that wait. */
+  /** Its own instance: the extender's strategy remembers waiting pods. */
   readonly strategy: Strategy;
-  /** @default false */
   readonly usageHeadroom?: boolean;
   readonly ledger: Ledger;
 }
 
 export interface Question {
   readonly identity: PodIdentity;
-  /** As it was called then; the graph of now may know better. */
+  /** Workload name at decision time; the current graph may know a better one. */
   readonly workload: string | null;
-  /** null: all nodes that are ready. */
   readonly candidates: readonly string[] | null;
-  /** Where the pod runs. */
   readonly node: string | null;
 }
 
@@ -42,7 +37,6 @@ interface CurrentAnswer {
   readonly explanation: readonly string[];
   readonly best: string | null;
   readonly candidates: readonly Candidate[];
-  /** Of the candidates, in any order. */
   readonly peers: PeerCosts | null;
 }
 
@@ -54,7 +48,7 @@ export class CurrentScores {
     this.#parts = parts;
   }
 
-  /** As if the pod weren't placed yet: neither its place nor what it uses there is held against a node. */
+  /** Scores as if the pod weren't placed yet: its node gets no penalty for it. */
   answer(question: Question, { nowMs, monotonicMs }: Times): CurrentAnswer {
     const { graphs, ledger } = this.#parts;
     const { namespace, name } = question.identity;
@@ -73,7 +67,7 @@ export class CurrentScores {
     const candidates = allCandidates(rankedTable(kept));
     const { node } = question;
     const missing = node !== null && !candidates.some((candidate) => candidate.name === node);
-    // How the node that the pod runs on fares is asked of each decision, however many nodes are better.
+    // Always include the pod's node, however many nodes are better.
     const own = missing ? allCandidates(table).filter((candidate) => candidate.name === node) : [];
     const shown = [...candidates, ...own];
     const names = shown.map((candidate) => candidate.name);
@@ -100,7 +94,7 @@ export class CurrentScores {
     const known = { cluster, workflow, ledger };
     const current = workloadIn(workflow, identity) ?? workload;
     const problem = problemOf(identity, current, withNode(names, node), known, nowMs);
-    // What isn't measured yet can't be given back.
+    // Usage that isn't measured yet can't be subtracted.
     if (node === null || workflow?.nodeOf(identity.namespace, identity.name) !== node) return problem;
     const use = usedBy(entryOf(identity, node, workflow, cluster), workflow);
     const own = { cpuMillicores: use.cpuMillicores ?? 0, memoryBytes: use.memoryBytes ?? 0 };

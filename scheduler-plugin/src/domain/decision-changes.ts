@@ -1,28 +1,23 @@
-// What differs between a decision and the answer of now, in sentences.
 import type { PeerCost, PeerCosts } from "@isochrone/placement";
 import type { LinkChange, Peer, Rtt } from "@isochrone/topology";
 import { shortMs } from "./decision-log.ts";
 
-/** One answer of the scorer. */
 interface Side {
   readonly best: string | null;
   readonly peers: PeerCosts | null;
 }
 
 interface Changes {
-  /** The largest difference first. */
   readonly links: readonly LinkChange[];
   readonly sentences: readonly string[];
 }
 
-/** Round trips that differ by less are the same for people, milliseconds and share. */
+/** Smaller differences of round trips (ms and share) aren't reported. */
 const LEAST_MS = 0.5;
 const LEAST_RATIO = 1.25;
-/** Told at most. */
 const MAX_LINKS = 8;
 const MAX_NAMED = 3;
 
-/** @param node where the pod runs; null: nowhere */
 export function changesOf(then: Side, now: Side, node: string | null): Changes {
   const interesting = [...new Set([node, then.best, now.best])].filter((name) => name !== null);
   const links =
@@ -38,7 +33,6 @@ export function changesOf(then: Side, now: Side, node: string | null): Changes {
   };
 }
 
-/** As the API shows them. */
 export function shownPeers(peers: PeerCosts | null, candidates: ReadonlySet<string>): Peer[] {
   if (peers === null) return [];
   const { names } = peers;
@@ -92,7 +86,7 @@ function msAt({ names }: PeerCosts, { ms }: PeerCost, node: string): number {
   return ms[names.indexOf(node)] ?? Number.NaN;
 }
 
-/** From or to what nobody knows nothing has changed. */
+/** An unknown value on either side is no change. */
 function isChange(before: number, after: number): boolean {
   if (Number.isNaN(before) || Number.isNaN(after) || before === after) return false;
   const [low, high] = before < after ? [before, after] : [after, before];

@@ -1,6 +1,6 @@
 import type { Random } from "@isochrone/runtime";
 
-/** Unique among this process's decisions, and very likely among those of its predecessors. */
+/** Unique in this process, and very likely across its predecessors. */
 export function decisionIds(random: Random): () => string {
   const run = Math.floor(random.next() * 36 ** 8)
     .toString(36)
@@ -9,7 +9,7 @@ export function decisionIds(random: Random): () => string {
   return () => `${run}-${++last}`;
 }
 
-/** Orders ids of one process as it gave them, and those of others by their runs. 0: they aren't such ids. */
+/** Orders ids of one process by creation, and others by process run. 0: not such ids. */
 export function compareIds(a: string, b: string): number {
   const [first, second] = [a, b].map((id) => /^(.*)-(\d{1,15})$/.exec(id));
   if (!first || !second) return 0;

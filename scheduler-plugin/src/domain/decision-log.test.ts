@@ -69,7 +69,6 @@ test("a pod's place is kept as long as a decision about it, and no longer", () =
 });
 
 describe("logs of several replicas", () => {
-  /** One copies what the other knows beyond `seq`; returns the new position. */
   const pull = (
     to: DecisionLog,
     from: DecisionLog,
@@ -99,7 +98,6 @@ describe("logs of several replicas", () => {
         const at = whole(3);
         const id = `${names[at]}-${step}`;
         const namespace = ["shop", "shop", "shop", "bank", "mill"][whole(5)]!;
-        // Several decisions share a millisecond.
         logs[at]!.add(act(id, namespace, `p-${step}`, Math.floor(step / 3)));
         ids.push(id);
         if (whole(10) === 0) exchange(whole(3), whole(3));
@@ -127,7 +125,6 @@ describe("logs of several replicas", () => {
     expect(b.changes(0, "a")).toEqual([]);
     expect(a.changes(seq, "b")).toEqual([]);
     expect(b.changes(0, "c").map(({ decision }) => decision.id)).toEqual(["a-1"]);
-    // What became of it counts wherever it is seen.
     b.conclude("a-1", { at: new Date(5).toISOString(), result: "landed", node: "n1", reason: null });
     pull(a, b, 0, ["a", "b"]);
     expect(a.get("a-1")).toMatchObject({ replica: "a", outcome: { result: "landed" } });

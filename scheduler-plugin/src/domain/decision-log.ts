@@ -7,48 +7,33 @@ import type { PodIdentity } from "./pod.ts";
 import { PodPlaces } from "./pod-places.ts";
 import type { HeldPlace, PodPlace, PodRef } from "./pod-places.ts";
 
-/**
- * What is kept of a pod's score. Most are never looked at, so the objects that the API shows are made when
- * somebody asks.
- */
+/** The score of a pod as stored. Few are viewed, so the API's objects are built on request. */
 export interface LoggedScore {
   readonly id: string;
-  /** Wall clock, milliseconds. */
   readonly atMs: number;
   readonly identity: PodIdentity;
   readonly workflow: string;
   readonly workload: string | null;
-  /** What to know beside the strategy's own explanation; null = nothing. */
   readonly note?: string | null;
-  /** At least the candidates that are shown, in no order. */
+  /** At least the candidates to show, unordered. */
   readonly candidates: ScoreTable;
-  /** Nodes that the question named. */
   readonly asked: number;
-  /** Of the rows of `candidates`; null: no peer is known. */
+  /** Indexed by row of `candidates`; null if no peer is known. */
   readonly peers: PeerCosts | null;
-  /** Pods of the same workload that were on the best node. */
   readonly siblingsOnBest: number;
-  /** The node that was preferred because a plan puts the pod there; absent: by score. */
+  /** Node preferred because of a plan; absent if by score. */
   readonly planned?: string | null;
 }
 
-/**
- * A plan, an eviction, or any decision of another replica: kept as the API shows it, or made when somebody
- * asks.
- */
+/** A plan, an eviction, or another replica's decision: stored as the API shows it, or built on request. */
 export interface LoggedAct {
   readonly id: string;
   readonly kind: DecisionKind;
   readonly pod: PodRef;
-  /** Of a pod that scores can be worked out for; absent: for none. */
   readonly identity?: PodIdentity;
-  /** Of the candidates that it shows. @default null */
   readonly peers?: PeerCosts | null;
-  /** As of {@link LoggedScore}. @default 0 */
   readonly siblingsOnBest?: number;
-  /** As of {@link LoggedScore}. @default null */
   readonly planned?: string | null;
-  /** Without `id`, `kind`, `pod` and `outcome`, which the log adds. */
   readonly show: () => Omit<Decision, "id" | "kind" | "pod" | "outcome">;
 }
 
@@ -58,18 +43,14 @@ export interface DecisionFilter {
   readonly id?: string | undefined;
   readonly namespace?: string | undefined;
   readonly pod?: string | undefined;
-  /** @default all */
   readonly kind?: DecisionKind | undefined;
   readonly limit: number;
 }
 
-/** What became of a decision. */
 type DecisionOutcome = NonNullable<Decision["outcome"]>;
 
-/** A decision as it goes from one replica to another. */
 export interface SharedDecision {
   readonly decision: LoggedDecision;
-  /** Name of the replica that decided; null: the only one. */
   readonly replica: string | null;
   readonly place: PodPlace;
   readonly outcome: DecisionOutcome | undefined;
@@ -78,18 +59,15 @@ export interface SharedDecision {
 interface Kept {
   readonly decision: LoggedDecision;
   readonly held: HeldPlace;
-  /** Wall clock of the decision, milliseconds. */
   readonly atMs: number;
   readonly replica: string | null;
-  /** Life of the replica that the last change was copied from; null: it was made here. */
   from: string | null;
-  /** Counts the changes of this log: that of the entry's last change. */
   seq: number;
 }
 
 /**
- * The last decisions of all replicas: the oldest of the namespace with the most of them makes room for a new
- * one, and a pod that is asked about again and again for its own.
+ * The last decisions of all replicas. A new one evicts the oldest of the namespace with the most, or of its
+ * own pod if that pod has many.
  */
 export class DecisionLog {
   readonly #profile: DecisionProfile | null;
@@ -99,10 +77,6 @@ export class DecisionLog {
   readonly #places = new PodPlaces();
   #seq = 0;
 
-  /**
-   * @param profile what all scores are made with; null: it isn't said
-   * @param replica name of this replica; null: it is the only one
-   */
   constructor(capacity: number, profile: DecisionProfile | null = null, replica: string | null = null) {
     this.#profile = profile;
     this.#replica = replica;
@@ -113,15 +87,14 @@ export class DecisionLog {
     this.#kept = new FairMap(capacity, shareOf, compareAge);
   }
 
-  /** @param place of the pod, where it is known already */
   add(decision: LoggedDecision, place: PodPlace | null = null): void {
     this.#keep(decision, place, { replica: this.#replica, from: null });
   }
 
   /**
-   * Keeps a decision of another replica. Of one that is known already only its outcome and the pod's place
-   * count. Returns whether anything changed.
-   * @param from life of the replica that sent it
+   * Adds another replica's decision. For a known one, updates only outcome and place. Returns whether
+   * anything changed.
+   * @param from life of the sending replica
    */
   copy({ decision, replica, place, outcome }: SharedDecision, from: string): boolean {
     const isNew = !this.#kept.has(decision.id);
@@ -137,7 +110,7 @@ export class DecisionLog {
     return isNew || isNews;
   }
 
-  /** What changed after `seq` and wasn't copied from `life`, in the order of the changes. */
+  /** Returns changes after `seq` that weren't copied from `life`, in order. */
   changes(seq: number, life: string): (SharedDecision & { readonly seq: number })[] {
     return Array.from(this.#kept.entries(), ([id, kept]) => ({
       seq: kept.seq,
@@ -151,32 +124,26 @@ export class DecisionLog {
       .sort((a, b) => a.seq - b.seq);
   }
 
-  /** Counts the changes so far. */
   get seq(): number {
     return this.#seq;
   }
 
-  /** The cluster shows the pod on that node. */
   bound(pod: PodRef, node: string, atMs: number): void {
     this.#places.bound(pod, node, atMs);
   }
 
-  /** The cluster shows the pod as ended, or no longer. */
   gone(pod: PodRef): void {
     this.#places.gone(pod);
   }
 
-  /** Where the cluster showed the decision's pod last. */
   placeOf(decision: LoggedDecision): PodPlace {
     return this.#places.of(podOf(decision));
   }
 
-  /** Says what became of a decision; of one that is no longer kept nothing is. */
   conclude(id: string, outcome: DecisionOutcome): void {
     this.#conclude(id, outcome, null);
   }
 
-  /** The channels of a moved pod were measured again. */
   measured(id: string, afterMs: number): void {
     const known = this.#outcomes.get(id);
     if (known !== undefined) this.conclude(id, { ...known, measured: { afterMs } });
@@ -187,12 +154,10 @@ export class DecisionLog {
     return found === undefined ? undefined : this.show(found.decision);
   }
 
-  /** Newest first. */
   find(filter: DecisionFilter): Decision[] {
     return this.select(filter).map((decision) => this.show(decision));
   }
 
-  /** As they are kept, newest first. */
   select({ id, namespace, pod, kind, limit }: DecisionFilter): LoggedDecision[] {
     const found: LoggedDecision[] = [];
     for (const [, { decision }] of Array.from(this.#kept.entries()).reverse()) {
@@ -207,7 +172,6 @@ export class DecisionLog {
     return found;
   }
 
-  /** As the API shows it. */
   show(decision: LoggedDecision): Decision {
     const { id } = decision;
     const { namespace, name } = podOf(decision);
@@ -232,7 +196,7 @@ export class DecisionLog {
     kept.from = from;
   }
 
-  /** False: there is no room for one as old as this. */
+  /** Returns false if it is older than everything in a full log. */
   #keep(
     decision: LoggedDecision,
     place: PodPlace | null,
@@ -248,7 +212,7 @@ export class DecisionLog {
   }
 }
 
-/** The same on all replicas, in whatever order decisions reach them. */
+/** Total order that all replicas share, whatever the order of arrival. */
 function compareAge(a: Kept, b: Kept): number {
   return a.atMs - b.atMs || compareIds(a.decision.id, b.decision.id);
 }
@@ -294,7 +258,6 @@ function shownScore(
   };
 }
 
-/** Adds what a request takes on the network from each candidate, where that is known. */
 export function withNetworkTime(candidates: readonly Candidate[], peers: PeerCosts | null): Candidate[] {
   if (peers === null) return [...candidates];
   const rows = new Map(peers.names.map((name, row) => [name, row]));
@@ -304,7 +267,9 @@ export function withNetworkTime(candidates: readonly Candidate[], peers: PeerCos
   });
 }
 
-/** After the first sentence: what the score means to the pod's requests. @param candidates the best first */
+/**
+ * Inserts after the first sentence what the score means for the pod's requests. @param candidates best first
+ */
 export function withNetworkSentence(
   [first = "", ...rest]: readonly string[],
   candidates: readonly Candidate[],
@@ -317,7 +282,7 @@ export function withNetworkSentence(
   return [first, sentence, ...rest];
 }
 
-/** Three digits are more than anybody compares. */
+/** Three significant digits. */
 export function shortMs(ms: number): string {
   return `${ms >= 100 ? Math.round(ms) : Number(ms.toFixed(ms >= 10 ? 1 : 2))} ms`;
 }

@@ -11,7 +11,6 @@ import type { PodIdentity } from "./pod.ts";
 
 const NAMES = ["n1", "n2", "n3"];
 
-/** A placer whose cluster shows what the test says. */
 function rig() {
   const graphs = new MemoryGraphs();
   const ledger = new Ledger(5_000);

@@ -1,5 +1,3 @@
-// Decisions as the API shows them: with where the pod is, and on demand with the answer of now beside that of
-// then.
 import type { Decision, DecisionNow } from "@isochrone/topology";
 import type { GraphSource } from "../ports/ports.ts";
 import { bindingOf } from "./binding-reason.ts";
@@ -14,7 +12,6 @@ interface DecisionViewParts {
   readonly decisions: DecisionLog;
   readonly graphs: Pick<GraphSource, "workflow">;
   readonly scores: CurrentScores;
-  /** Whether the pods of the cluster are followed; else the graphs alone know where they are. */
   readonly followsPods: boolean;
 }
 
@@ -28,7 +25,6 @@ export class DecisionView {
     this.#parts = parts;
   }
 
-  /** @param times when the scorer is to be asked again, about the newest of them; null: it isn't */
   find(filter: DecisionFilter, times: Times | null): Decision[] {
     const { decisions } = this.#parts;
     const limit = times === null ? filter.limit : Math.min(filter.limit, MAX_ASKED_AGAIN);
@@ -89,7 +85,7 @@ export class DecisionView {
   }
 }
 
-/** Whether all nodes of the question are known still; else it can't be asked again as it was. */
+/** True if all nodes of the question are still known; else it can't be repeated exactly. */
 function isWhole({ candidates, asked }: Decision, logged: LoggedDecision): boolean {
   return kindOf(logged) === "score" && asked === candidates.length;
 }

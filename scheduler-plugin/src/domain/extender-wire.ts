@@ -1,17 +1,15 @@
-// The wire of kube-scheduler's extender/v1: its Go types have no JSON tags, so names are PascalCase, and
-// decoding ignores case.
+// JSON of kube-scheduler's extender/v1. Its Go types have no JSON tags: names are PascalCase, and decoding
+// ignores case.
 import { isList, isRecord, type LooseFields } from "@isochrone/primitives";
 import { ExtenderArgsError } from "../ports/errors.ts";
 
-/** What kube-scheduler asks about. */
 export interface ExtenderArgs {
   readonly pod: unknown;
   readonly nodeNames: readonly string[];
-  /** The node objects, when the extender isn't declared nodeCacheCapable; in the order of `nodeNames`. */
+  /** Node objects in the order of `nodeNames`; null if the extender is nodeCacheCapable. */
   readonly nodes: readonly unknown[] | null;
 }
 
-/** Reads a parsed body. Throws ExtenderArgsError, which names field, rule and value. */
 export function readExtenderArgs(body: unknown): ExtenderArgs {
   if (!isRecord(body)) {
     throw new ExtenderArgsError(`ExtenderArgs must be an object, got ${shown(body)}`);
@@ -32,9 +30,8 @@ export function readExtenderArgs(body: unknown): ExtenderArgs {
 }
 
 /**
- * The answer to /filter, written as text: an object with thousands of names for keys takes longer to build
- * and to serialise than the filter. NodeNames is always a list: kube-scheduler takes null for "no node is
- * feasible".
+ * Builds the /filter answer as text, which is faster than an object with thousands of keys. NodeNames is
+ * always a list: kube-scheduler reads null as "no node is feasible".
  */
 export function filterAnswer(args: ExtenderArgs, failed: ReadonlyMap<string, string>): string {
   const { nodes, nodeNames } = args;
@@ -62,7 +59,6 @@ function readNodeList(nodes: unknown): readonly unknown[] {
   if (nodes === undefined || nodes === null)
     throw new ExtenderArgsError("ExtenderArgs must have NodeNames or Nodes, got neither");
   const items = isRecord(nodes) ? field(nodes, "items") : undefined;
-  // An empty Go list is encoded as null.
   if (items === null) return [];
   if (!isList(items)) throw new ExtenderArgsError(`Nodes.items must be a list, got ${shown(items)}`);
   return items;
@@ -76,7 +72,7 @@ function nodeName(node: unknown, index: number): string {
   return name;
 }
 
-/** The field of that name, whatever its case; an exact match first, as Go's decoder prefers it. */
+/** Case-insensitive; prefers an exact match, as Go's decoder does. */
 function field(object: LooseFields, name: string): unknown {
   if (Object.hasOwn(object, name)) return object[name];
   const wanted = name.toLowerCase();

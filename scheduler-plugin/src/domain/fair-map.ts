@@ -1,16 +1,11 @@
-// A bounded map in which nobody's entries push out another's: whoever has most of it gives up an entry.
-
-/** Whom an entry counts for. */
 interface Share {
   readonly namespace: string;
-  /** In its namespace: a workload, or a pod. */
   readonly owner: string;
 }
 
-/** An owner that has more than this part of the map makes room for its new entries itself. */
+/** An owner with more than this part of the map gives up its own oldest entry. */
 const OWNER_PART = 1 / 8;
 
-/** What is counted of a namespace; without entries it is dropped. */
 interface NamespaceCount {
   readonly namespace: string;
   readonly owners: Map<string, OwnerCount>;
@@ -32,24 +27,20 @@ interface Entry<V> {
 }
 
 /**
- * Keeps entries by age: in the order in which they came, or as `compareAge` says. When the map is full, the
- * oldest entry of the largest namespace goes. If the new entry's owner has more than an eighth of the map,
- * the oldest entry of that owner goes instead. So a namespace keeps its share whatever others do.
+ * A bounded map, ordered by age. When full, the largest namespace loses its oldest entry, or the new entry's
+ * owner if it has more than an eighth of the map. So a namespace keeps its share whatever others do.
  */
 export class FairMap<V> {
   readonly #limit: number;
   readonly #shareOf: (value: V) => Share;
   readonly #compareAge: (a: V, b: V) => number;
-  /**
-   * A list by age beside it: the first entry of a Map from which entries were deleted is behind the places of
-   * those.
-   */
+  /** A linked list keeps the order: finding the first entry of a Map is slow after many deletions. */
   readonly #entries = new Map<string, Entry<V>>();
   #oldest: Entry<V> | null = null;
   #newest: Entry<V> | null = null;
   readonly #namespaces = new Map<string, NamespaceCount>();
 
-  /** @param compareAge below 0: `a` is older than `b`; 0: the one that came first. @default all are equal */
+  /** @param compareAge negative if `a` is older; 0: order of arrival. @default all equal */
   constructor(limit: number, shareOf: (value: V) => Share, compareAge: (a: V, b: V) => number = () => 0) {
     this.#limit = limit;
     this.#shareOf = shareOf;
@@ -68,21 +59,16 @@ export class FairMap<V> {
     return this.#entries.has(key);
   }
 
-  /** The oldest entry that is left. */
   get oldest(): { readonly key: string; readonly value: V } | null {
     return this.#oldest;
   }
 
-  /** Oldest first. */
   *entries(): Generator<readonly [string, V]> {
-    // Whoever goes through them may delete the one that is shown.
+    // The caller may delete the current entry.
     for (let entry = this.#oldest; entry !== null; entry = entry.newer) yield [entry.key, entry.value];
   }
 
-  /**
-   * Puts the entry at the place of its age, and replaces one of that key. Returns what had to go for it,
-   * which may be the new entry itself; null: nothing.
-   */
+  /** Inserts by age, replacing the key's entry. Returns the evicted entry, perhaps the new one, or null. */
   set(key: string, value: V): { readonly key: string; readonly value: V } | null {
     this.delete(key);
     const countedFor = this.#countFor(this.#shareOf(value));
@@ -124,10 +110,7 @@ export class FairMap<V> {
     return count;
   }
 
-  /**
-   * Of namespaces of equal size the one with the oldest entry pays: the result depends on no order of
-   * arrival.
-   */
+  /** Ties go to the namespace with the oldest entry, so the result doesn't depend on the order of arrival. */
   #dropFor(added: OwnerCount): Entry<V> {
     const largest = this.#largestNamespace();
     const pays = added.of.entries === largest && added.entries > Math.max(1, this.#limit * OWNER_PART);

@@ -1,22 +1,18 @@
-// How old graphs are, whatever the clocks of machines say.
-
-/** Whatever has an age of its own: graphs that were read from the graph API. */
 const AGES = new WeakMap<object, () => number>();
 
 type Observed = { readonly observedAt: string };
 
 interface Sight {
-  /** Wall milliseconds here, and at the server; null: it didn't say. */
+  /** Local wall clock, and the server's; null if the server didn't send it. */
   readonly nowMs: number;
   readonly serverMs: number | null;
-  /** An age above this is not believed of our own clock alone. */
   readonly maxAgeMs: number;
   readonly monotonic: () => number;
 }
 
 /**
- * Notes a graph as it is read: from now on its age grows by the monotonic clock. Its age at first sight is by
- * our clock; where that says what can't be, by the server's own, which also wrote `observedAt`.
+ * Records a graph when read; its age then grows by the monotonic clock. The initial age uses the local clock
+ * or, if that is implausible, the server's, which also wrote `observedAt`.
  */
 export function seenGraph(graph: Observed, { nowMs, serverMs, maxAgeMs, monotonic }: Sight): void {
   const builtMs = Date.parse(graph.observedAt);
@@ -27,7 +23,7 @@ export function seenGraph(graph: Observed, { nowMs, serverMs, maxAgeMs, monotoni
   AGES.set(graph, () => Math.max(0, ageMs) + monotonic() - seenMs);
 }
 
-/** Never negative: a builder's clock ahead of ours must not make graphs younger than new. */
+/** Never negative: a builder's clock may be ahead of ours. */
 export function graphAgeSeconds(graph: Observed, nowMs: number): number {
   const known = AGES.get(graph);
   if (known !== undefined) return known() / 1000;

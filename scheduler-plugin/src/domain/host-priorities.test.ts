@@ -23,7 +23,6 @@ test("an integer from 0 to 10 that never puts a worse node before a better one",
 const MANY = LISTED_IN_FULL + 6;
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `node-${index}`);
 
-/** Over a graph of `names`, which holds all of `asked` but those called strange. */
 function priorities(of: readonly string[]): HostPriorities {
   const nodes = of.map((name) => node(name, null, null));
   return new HostPriorities(
@@ -31,7 +30,7 @@ function priorities(of: readonly string[]): HostPriorities {
   );
 }
 
-/** What kube-scheduler makes of an answer: 0 for nodes that it leaves out. */
+/** Reads an answer as kube-scheduler does: 0 for absent nodes. */
 function read(answer: string | Uint8Array, asked: readonly string[]): number[] {
   const text = typeof answer === "string" ? answer : new TextDecoder().decode(answer);
   const listed = JSON.parse(text) as { Host: string; Score: number }[];
@@ -59,7 +58,7 @@ describe("the answer", () => {
     const best = Math.max(...scores);
     const full = asked.map((_name, row) => priorityOf(scores[row]!, best));
     const lowest = Math.min(...full);
-    // The first time as text, then by a template, then by the same one.
+    // The first answer is text, the second fills the template, the third reuses it.
     for (let time = 0; time < 3; time++) {
       const answer = answers.answer(asked, ids, scores);
       expect(read(answer, asked)).toEqual(full.map((priority) => priority - lowest));

@@ -1,62 +1,51 @@
-// The answer to /prioritize. Building 5,000 objects and serialising them costs more than the scoring. Here
-// each node's entry is encoded once per cluster graph, and an answer over the same nodes as the last one only
-// gets its scores written anew. kube-scheduler gives 0 to nodes that an answer leaves out, and adds scores
-// up: a long answer says by how much nodes are above the lowest level, and leaves out those that are not,
-// which ranks them the same and is less for kube-scheduler to decode.
+// Builds the /prioritize answer. Serialising 5,000 objects costs more than scoring, so each node's entry is
+// encoded once per cluster graph, and an answer for the same nodes only rewrites scores. kube-scheduler adds
+// scores and gives 0 to absent nodes. So long answers subtract the lowest score and leave out nodes at it,
+// which keeps the ranking.
 import type { ClusterGraph } from "@isochrone/topology";
 
 /** kube-scheduler's MaxExtenderPriority: a Score is an integer from 0 to this. */
 export const MAX_EXTENDER_PRIORITY = 10;
 
 const OPENING = '{"Host":"';
-/** By priority: what stands between a name and the next. */
 const TAILS = Array.from(
   { length: MAX_EXTENDER_PRIORITY + 1 },
   (_, priority) => `","Score":${priority}},${OPENING}`,
 );
 
-/** What every node gets when nothing tells them apart, in an answer that lists them. */
+/** Score of all nodes in a listed answer that distinguishes none. */
 const NEUTRAL_PRIORITY = 5;
 
-/**
- * Answers about so many nodes at most list them all, with their full priorities: short anyway, and plainer to
- * read.
- */
+/** Answers for up to this many nodes list all with full priorities: short and easier to read. */
 export const LISTED_IN_FULL = 64;
 
-/** `,{"Host":"name","Score":` is followed by two characters, a space and a digit or 10, and the brace. */
+/** `,{"Host":"name","Score":` is followed by two characters (space and digit, or 10) and the brace. */
 const TAIL_BYTES = 3;
 const SPACE = 0x20;
 const ZERO = 0x30;
 
-/** No priority: every row is listed. */
 const NONE = -1;
 
-/** What an answer says of its rows. */
 interface Said {
-  /** By row. */
   readonly priorities: Uint8Array;
-  /** Is subtracted from all. */
   readonly base: number;
-  /** Rows of this priority aren't listed. */
   readonly leftOut: number;
 }
 
 const encoder = new TextEncoder();
 
-/** Entries whose scores are still to be written. */
 interface Template {
   readonly bytes: Uint8Array;
-  /** Where each row's entry begins; one more for the end. */
+  /** Offset of each row's entry; one more for the end. */
   readonly entryAt: Int32Array;
 }
 
 export class HostPriorities {
   readonly graph: ClusterGraph;
-  /** Entries of all nodes, one after the other; that of id n is at #start[n] .. #start[n + 1] - 1. */
+  /** Entries of all nodes; that of id n is #start[n] .. #start[n + 1] - 1. */
   readonly #entries: Uint8Array;
   readonly #start: Int32Array;
-  /** By id: 1 for names that are their own JSON text. */
+  /** Keyed by id: 1 if the name needs no JSON escape. */
   readonly #plain: Uint8Array;
   #lastIds: Int32Array | null = null;
   #last: Template | null = null;
@@ -72,15 +61,11 @@ export class HostPriorities {
     for (const [id, entry] of entries.entries()) this.#entries.set(entry, this.#start[id]);
   }
 
-  /**
-   * UTF-8 JSON. `ids` and `scores` (0 to 100) by row; names that the graph doesn't hold have id -1. Keeps
-   * `ids`.
-   */
+  /** Returns UTF-8 JSON. `ids` and `scores` (0 to 100) by row; id -1: not in the graph. Retains `ids`. */
   answer(names: readonly string[], ids: Int32Array, scores: Float64Array): string | Uint8Array {
     const said = this.#judge(scores);
     const again = this.#lastIds !== null && fits(this.#lastIds, ids);
     if (!again) {
-      // A template pays only from the second answer over these nodes on.
       this.#lastIds = ids;
       this.#last = null;
       return this.#text(names, ids, said);
@@ -89,7 +74,7 @@ export class HostPriorities {
     return written(this.#last, said);
   }
 
-  /** Good until the next answer. */
+  /** Valid until the next answer. */
   #judge(scores: Float64Array): Said {
     const rows = scores.length;
     if (this.#priorities.length !== rows) this.#priorities = new Uint8Array(rows);
@@ -113,8 +98,7 @@ export class HostPriorities {
       if (priority === leftOut) continue;
       const id = ids[row]!;
       const name = names[row]!;
-      // The request's own strings lie one after the other in memory; the graph's would be fetched from all
-      // over it.
+      // The request's strings are adjacent in memory; the graph's are scattered.
       text += id >= 0 && this.#plain[id] === 1 ? name : JSON.stringify(name).slice(1, -1);
       text += TAILS[priority - base]!;
     }
@@ -131,8 +115,8 @@ export class HostPriorities {
       const length = id < 0 ? strangers.get(row)!.length : start[id + 1]! - start[id]!;
       entryAt[row + 1] = entryAt[row]! + length;
     }
-    // Each entry begins with a comma, of which the first one becomes the opening bracket; there is room for
-    // the closing one.
+    // Each entry begins with a comma; the first becomes the opening bracket. One byte is reserved for the
+    // closing one.
     const bytes = new Uint8Array(entryAt[ids.length]! + 2);
     for (let row = 0; row < ids.length; row++) {
       const id = ids[row]!;
@@ -142,10 +126,7 @@ export class HostPriorities {
   }
 }
 
-/**
- * Moves entries that follow each other together, to where those that were left out stood, and writes their
- * scores.
- */
+/** Moves runs of listed entries together and writes their scores. */
 function written({ bytes: blank, entryAt }: Template, { priorities, base, leftOut }: Said): Uint8Array {
   const rows = priorities.length;
   const bytes = blank.slice();
@@ -172,18 +153,15 @@ function written({ bytes: blank, entryAt }: Template, { priorities, base, leftOu
   return bytes.subarray(0, to + 1);
 }
 
-/** The answer that prefers no node. */
 export function equalPriorities(names: readonly string[]): string {
   if (names.length > LISTED_IN_FULL) return "[]";
   return JSON.stringify(names.map((name) => ({ Host: name, Score: NEUTRAL_PRIORITY })));
 }
 
-/** The answer that prefers one node as much as it can. */
 export function onlyPriority(name: string): string {
   return JSON.stringify([{ Host: name, Score: MAX_EXTENDER_PRIORITY }]);
 }
 
-/** The same known nodes in the same order. */
 function fits(ids: Int32Array, wanted: Int32Array): boolean {
   if (ids.length !== wanted.length) return false;
   for (let row = 0; row < wanted.length; row++)
@@ -196,9 +174,8 @@ function encodeEntry(name: string): Uint8Array {
 }
 
 /**
- * Scores of 0 to 100 as an integer of 0 to 10. Eleven steps are few: spread evenly, nodes at 1 ms and at 9 ms
- * would be the same as soon as one is at 100 ms. By the root of the distance to the best, steps are finest
- * among the nodes that may be chosen.
+ * Maps scores of 0 to 100 to integers of 0 to 10. A linear scale would merge nodes at 1 ms and 9 ms as soon
+ * as one is at 100 ms. The root of the distance to the best gives the finest steps near the best.
  */
 export function priorityOf(score: number, best: number): number {
   const gap = Math.min(1, Math.max(0, (best - score) / 100));

@@ -1,24 +1,22 @@
-// What the ledger's entries add up to: the assumed pods of each workflow, and what they use on each node.
+// Sums of ledger entries: assumed pods per workflow, and usage per node.
 import type { AmountsByNode, AssumedPod, ResourceAmounts } from "@isochrone/placement";
 import type { WorkflowGraph } from "@isochrone/topology";
 import type { Bytes, Millicores } from "@isochrone/primitives";
 import type { LedgerEntry } from "./ledger-entry.ts";
 import { knownWorkload, usedBy } from "./reserved-use.ts";
 
-/** The entries of one workflow. */
 interface Group {
   readonly namespace: string;
   readonly workflow: string;
   readonly entries: Map<string, Counted>;
-  /** The graph that the entries were held against last. */
   graph: WorkflowGraph | null;
-  /** In the order of their names; null: to be put in order when somebody asks. */
+  /** Sorted by name; null: sort on demand. */
   pods: AssumedPod[] | null;
-  /** A copy of `pods`, made when somebody asks; null after a change. */
+  /** Copy of `pods`, made on demand; null after a change. */
   assumed: readonly AssumedPod[] | null;
 }
 
-/** An entry with what it adds to its node's sums: it must be taken away again to the digit. */
+/** An entry with its exact contribution to the node's sums, so that removal restores them. */
 interface Counted {
   readonly entry: LedgerEntry;
   readonly group: Group;
@@ -29,13 +27,12 @@ interface Counted {
 interface Use {
   cpuMillicores: Millicores;
   memoryBytes: Bytes;
-  /** Entries on the node; without any it is dropped, and with it what rounding left of the sums. */
+  /** Entries on the node. At 0 the sums are dropped, together with rounding errors. */
   entries: number;
 }
 
 const NONE: readonly AssumedPod[] = [];
 
-/** An entry that was taken out for a while, and the graph that it was held against. */
 interface TakenEntry {
   readonly entry: LedgerEntry;
   readonly graph: WorkflowGraph | null;
@@ -58,7 +55,7 @@ export class LedgerSums {
     return this.#groups.values();
   }
 
-  /** Replaces what counts under this key; null: nothing does. `graph` is that of the entry's workflow. */
+  /** Replaces the key's entry; null removes it. `graph`: of the entry's workflow. */
   put(key: string, entry: LedgerEntry | null, graph: WorkflowGraph | null = null): void {
     this.#remove(key);
     if (entry === null) return;
@@ -76,9 +73,6 @@ export class LedgerSums {
     this.#add(counted);
   }
 
-  /**
-   * From now on by this graph: what pods on their way use is what the newest graph knows of their workloads.
-   */
   judgeBy(group: Group, graph: WorkflowGraph): void {
     group.graph = graph;
     group.pods = null;
@@ -94,7 +88,6 @@ export class LedgerSums {
     }
   }
 
-  /** Takes the entry out, for `put` to bring it back; null: there is none. */
   take(key: string): TakenEntry | null {
     const counted = this.#entries.get(key);
     if (counted === undefined) return null;
@@ -102,7 +95,7 @@ export class LedgerSums {
     return { entry: counted.entry, graph: counted.group.graph };
   }
 
-  /** The same for whoever knows the same entries, in whatever order they came. */
+  /** Depends only on the set of entries, not on their order. */
   assumed(namespace: string, workflow: string): readonly AssumedPod[] {
     const group = this.#groups.get(`${namespace}/${workflow}`);
     if (group === undefined) return NONE;
@@ -151,7 +144,7 @@ function byName(a: AssumedPod, b: AssumedPod): number {
   return a.name < b.name ? -1 : 1;
 }
 
-/** So many pods are kept in order; of more each change would move too many. */
+/** Above this many pods, inserting in order moves too many. */
 const MOST_IN_ORDER = 256;
 
 function change(group: Group, insertOrRemove: (pods: AssumedPod[]) => void): void {
@@ -160,7 +153,6 @@ function change(group: Group, insertOrRemove: (pods: AssumedPod[]) => void): voi
   else insertOrRemove(group.pods);
 }
 
-/** Where the pod of that name is, or belongs, among pods in the order of their names. */
 function placeOf(name: string, pods: readonly AssumedPod[]): number {
   let [from, to] = [0, pods.length];
   while (from < to) {

@@ -14,7 +14,7 @@ const entry = (pod: string, node: string, fields: Partial<LedgerEntry> = {}): Le
   memoryBytes: 1e8,
   ...fields,
 });
-/** Nothing is measured of its workloads: what pods request counts. */
+/** No usage is measured, so requests count. */
 const unmeasured = (placed: Parameters<typeof workflowSnapshot>[0], use: object = {}): WorkflowGraph => {
   const snapshot = workflowSnapshot(placed);
   const workloads = snapshot.workloads.map((workload) => ({
@@ -83,7 +83,6 @@ describe("a ledger entry", () => {
     expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 240, memoryBytes: 6e7 });
     ledger.settle(() => unmeasured({}, { cpuMillicores: 130 }));
     expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 260, memoryBytes: 2e8 });
-    // Also of one that comes later, whatever graph it was decided by.
     ledger.record(entry("p-3", "n1"), null, 0);
     expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 390, memoryBytes: 3e8 });
     for (const pod of ["p-1", "p-2", "p-3"]) ledger.remove("shop", pod);

@@ -11,40 +11,32 @@ interface Decided {
 
 interface Observed {
   readonly entry: LedgerEntry;
-  /** Monotonic milliseconds; Infinity while a nomination lasts. */
+  /** Monotonic; Infinity while a nomination lasts. */
   readonly untilMs: number;
 }
 
 /**
- * Beyond this many entries go, those of the namespace with the most first: a scheduler places some hundred
- * pods a second at most, and a tenant with a hundred thousand pending pods must not make it forget the
- * others'.
+ * Bound on entries; the namespace with the most loses first. A scheduler places a few hundred pods per
+ * second, and a tenant with 100,000 pending pods must not displace others.
  */
 const MAX_ENTRIES = 20_000;
 
 /**
- * Remembers for a while where pods were sent, so that a burst of pods doesn't herd to the node that was best
- * before the first of them. What the cluster shows (bindings and nominations) is known to every replica and
- * replaces what this one decided itself.
+ * Remembers where pods were sent, so that a burst doesn't herd to the node that was best before its first
+ * pod. Bindings and nominations from the cluster are known to every replica and override own decisions.
  */
 export class Ledger {
   readonly #keepMs: number;
-  /** By namespace/pod, oldest first. */
   readonly #decided = new FairMap<Decided>(MAX_ENTRIES, shareOf);
   readonly #observed = new FairMap<Observed>(MAX_ENTRIES, shareOf);
   readonly #sums = new LedgerSums();
-  /** No observation ends before. */
   #nextEndMs = Infinity;
 
-  /** `keepMs`: how long own decisions count; 0 remembers none. */
   constructor(keepMs: number) {
     this.#keepMs = keepMs;
   }
 
-  /**
-   * A later decision on the same pod replaces the previous. `graph` is the workflow's graph that the decision
-   * was made by.
-   */
+  /** Replaces an earlier decision on the pod. `graph`: the workflow's graph that the decision used. */
   record(entry: LedgerEntry, graph: WorkflowGraph | null, nowMs: number): void {
     if (this.#keepMs === 0) return;
     const key = podKey(entry.namespace, entry.pod);
@@ -53,10 +45,7 @@ export class Ledger {
     if (dropped !== null) this.#recount(dropped.key);
   }
 
-  /**
-   * The cluster shows the pod on that node, or nominated to it: that counts until then, and no longer what
-   * was decided here.
-   */
+  /** The cluster shows the pod bound or nominated to a node. Replaces the own decision until `untilMs`. */
   observe(entry: LedgerEntry, graph: WorkflowGraph | null, untilMs: number): void {
     const key = podKey(entry.namespace, entry.pod);
     this.#decided.delete(key);
@@ -68,7 +57,6 @@ export class Ledger {
     if (dropped !== null) this.#recount(dropped.key);
   }
 
-  /** The cluster shows the pod on no node: what was decided or nominated didn't come to be. */
   remove(namespace: string, pod: string): void {
     const key = podKey(namespace, pod);
     this.#decided.delete(key);
@@ -76,23 +64,19 @@ export class Ledger {
     this.#sums.put(key, null);
   }
 
-  /**
-   * The cluster shows the pod on no node any more, or not yet: a nomination ends, an own decision still
-   * counts.
-   */
+  /** The cluster shows no node: ends a nomination, keeps an own decision. */
   withdraw(namespace: string, pod: string): void {
     const key = podKey(namespace, pod);
     if (this.#observed.has(key)) this.#dropObserved(key);
   }
 
-  /** Calls `answer` while the pod's own place isn't counted: a pod must not be held against itself. */
   without<T>(namespace: string, pod: string, answer: () => T): T {
     return this.#without(podKey(namespace, pod), answer);
   }
 
   /**
-   * As `without`, for a pod that kube-scheduler asks for again: it didn't carry out what was decided, so that
-   * is forgotten. What the cluster shows still counts afterwards.
+   * As `without`, and drops the own decision: kube-scheduler asks again, so it didn't carry it out. The
+   * cluster's observations stay.
    */
   forget<T>(namespace: string, pod: string, answer: () => T): T {
     const key = podKey(namespace, pod);
@@ -100,7 +84,7 @@ export class Ledger {
     return this.#without(key, answer);
   }
 
-  /** Drops what is too old. Times are monotonic milliseconds. */
+  /** Times are monotonic. */
   expire(nowMs: number): void {
     for (let first = this.#decided.oldest; first !== null; first = this.#decided.oldest) {
       if (nowMs - first.value.atMs < this.#keepMs) break;
@@ -116,9 +100,8 @@ export class Ledger {
   }
 
   /**
-   * Drops the pods that a newer graph shows on a node. For a decision that may be whichever node, since
-   * kube-scheduler may have chosen another one; but the graph that it was made by doesn't count: what it
-   * shows is a previous pod of that name.
+   * Drops pods that a newer graph shows on a node. For a decision any node counts, since kube-scheduler may
+   * choose another; the graph it was made by doesn't count, because it shows a previous pod of that name.
    */
   settle(graphOf: (namespace: string, workflow: string) => WorkflowGraph | null): void {
     for (const group of this.#sums.groups()) {
@@ -137,12 +120,11 @@ export class Ledger {
     }
   }
 
-  /** The pods of a workflow that were sent somewhere. */
   assumed(namespace: string, workflow: string): readonly AssumedPod[] {
     return this.#sums.assumed(namespace, workflow);
   }
 
-  /** What all remembered pods will use, by node. Changes with the ledger. */
+  /** Expected usage of all entries by node. Live view. */
   assumedUse(): AmountsByNode {
     return this.#sums.use();
   }
@@ -157,7 +139,6 @@ export class Ledger {
     try {
       return answer();
     } finally {
-      // A decision that was recorded meanwhile takes its place.
       if (!this.#sums.has(key)) this.#sums.put(key, taken.entry, taken.graph);
     }
   }
@@ -167,7 +148,6 @@ export class Ledger {
     if (!this.#decided.has(key)) this.#sums.put(key, null);
   }
 
-  /** After what counted under this key has gone. */
   #recount(key: string): void {
     const { entry } = this.#decided.get(key) ?? this.#observed.get(key) ?? { entry: null };
     this.#sums.put(key, entry);

@@ -1,5 +1,4 @@
-// What the extender decides: which nodes pass, and which are better. Time comes in as arguments, graphs from
-// the port.
+// The extender's decisions: which nodes pass, and how they rank.
 import { graphAgeSeconds } from "./graph-age.ts";
 import { TokenBucket } from "@isochrone/primitives";
 import { ColumnPool, keptRows, peerCosts, rank, rejectedNodes, replicasOn } from "@isochrone/placement";
@@ -14,11 +13,11 @@ import type { Ledger } from "./ledger.ts";
 import { identifyPod, plannedNodeOf } from "./pod.ts";
 import type { PodIdentity } from "./pod.ts";
 
-/** `not_ours`: no workflow of ours; all nodes are equal. `neutral`: ours, but nothing usable is known. */
+/** `not_ours`: in no known workflow; all nodes equal. `neutral`: ours, but no usable data. */
 export type Outcome = "scored" | "neutral" | "not_ours";
 
 export interface Times {
-  /** Wall clock, milliseconds. */
+  /** Wall clock. */
   readonly nowMs: number;
   readonly monotonicMs: number;
 }
@@ -30,26 +29,23 @@ interface FilterResult {
 
 interface PrioritizeResult {
   readonly outcome: Outcome;
-  /** JSON of the HostPriorityList; bytes are UTF-8. */
   readonly answer: string | Uint8Array;
 }
 
-/** Age limit while no cluster graph says how long its window is: three windows of 5 minutes. */
+/** Age limit while the window length is unknown: three windows of 5 minutes. */
 const DEFAULT_MAX_AGE_SECONDS = STALE_AFTER_WINDOWS * 300;
 
 interface PlacerParts {
   readonly graphs: GraphSource;
   readonly strategy: Strategy;
-  /** Whether nodes without measured headroom are rejected. @default false */
+  /** Reject nodes without measured headroom. @default false */
   readonly usageHeadroom?: boolean;
   readonly ledger: Ledger;
   readonly recorder: DecisionRecorder;
   readonly newId: () => string;
-  /** After each decision, kept or not, for metrics. */
   readonly onDecision?: (explanation: Explanation) => void;
 }
 
-/** A pod of a workflow that is known, or that its label names. */
 interface Ours {
   readonly graph: WorkflowGraph | null;
   readonly workload: string | null;
@@ -67,8 +63,8 @@ export class Placer {
   }
 
   /**
-   * Only what channels declare (or the strategy's own filter), and headroom by measured use, reject a node;
-   * readiness and requests are kube-scheduler's own filters.
+   * Rejects nodes by declared channels, the strategy's filter, and headroom by measured usage.
+   * kube-scheduler's own filters cover readiness and requests.
    */
   filter(args: ExtenderArgs, times: Times): FilterResult {
     const pod = identifyPod(args.pod);
@@ -78,7 +74,7 @@ export class Placer {
       const problem = this.#problem(pod, ours, args.nodeNames, times);
       const { strategy, usageHeadroom = false } = this.#parts;
       const failed = rejectedNodes(strategy, problem, { usageHeadroom });
-      // kube-scheduler doesn't ask for priorities when one node is left: this is the decision.
+      // With one node left kube-scheduler doesn't ask for priorities: this is the decision.
       if (args.nodeNames.length - failed.size === 1)
         this.#decide(pod, { ...problem, infeasible: failed }, times, standing, null);
       return { outcome: isBlind(problem) ? "neutral" : "scored", failed };
@@ -91,7 +87,7 @@ export class Placer {
     if (ours === null) return { outcome: "not_ours", answer: equalPriorities(args.nodeNames) };
     return this.#asked(pod, times, (standing) => {
       const problem = this.#problem(pod, ours, args.nodeNames, times);
-      // A plan weighs all pods of a workflow together, which scores pod by pod must not undo.
+      // A plan considers all pods of a workflow together; scores per pod must not undo it.
       const planned = candidateOf(problem, plannedNodeOf(args.pod));
       const table = this.#decide(pod, problem, times, standing, planned);
       if (planned !== null) return { outcome: "scored", answer: onlyPriority(planned) };
@@ -103,10 +99,6 @@ export class Placer {
     });
   }
 
-  /**
-   * null for a pod that isn't ours: the graphs are fresh and don't know its workload, or no label says that
-   * it belongs to a workflow.
-   */
   #find(pod: PodIdentity): Ours | null {
     const { graphs } = this.#parts;
     const found = graphs.workflow(pod.namespace, pod.workflow);
@@ -116,8 +108,8 @@ export class Placer {
   }
 
   /**
-   * Answers by a ledger that is up to date. A pending pod isn't held against itself; a question about a pod
-   * that the cluster doesn't show as pending changes nothing.
+   * Answers with an up-to-date ledger, without a pending pod's own entry. A question about a pod that isn't
+   * pending changes nothing.
    */
   #asked<T>(pod: PodIdentity, { monotonicMs }: Times, answer: (standing: Standing) => T): T {
     const { graphs, ledger, recorder } = this.#parts;
@@ -139,7 +131,7 @@ export class Placer {
     return problemOf(pod, workload, candidates, known, nowMs);
   }
 
-  /** The columns of what it returns are good until the next decision. */
+  /** Returned columns are valid until the next decision. */
   #decide(
     pod: PodIdentity,
     problem: PlacementProblem,
@@ -152,7 +144,7 @@ export class Placer {
     const { explanation } = table;
     const { workload } = problem.pod;
     const candidates = keptRows(table);
-    // Of a pod that has a node no decision is kept.
+    // Decisions for pods that already have a node aren't recorded.
     const isKept = standing.kind !== "settled";
     const hasPeers = isKept && this.#peersKept.take(times.monotonicMs);
     const logged = {
@@ -186,24 +178,20 @@ export class Placer {
   }
 }
 
-/** A planned node that kube-scheduler doesn't offer is no longer possible. */
 function candidateOf({ candidates }: PlacementProblem, planned: string | null): string | null {
   return planned !== null && candidates.includes(planned) ? planned : null;
 }
 
-/** By the first of its possible names that the graph knows; null without any. */
 export function workloadIn(graph: WorkflowGraph | null, { workloads }: PodIdentity): string | null {
   return graph === null ? null : (workloads.find((name) => graph.workload(name) !== undefined) ?? null);
 }
 
-/** What is known when a pod is to be placed. */
 interface Known {
   readonly cluster: ClusterGraph | null;
   readonly workflow: WorkflowGraph | null;
   readonly ledger: Pick<Ledger, "assumed" | "assumedUse">;
 }
 
-/** The question that a strategy answers. */
 export function problemOf(
   pod: PodIdentity,
   workload: string | null,
@@ -228,22 +216,19 @@ export function problemOf(
   };
 }
 
-/**
- * Of so many decisions peers are kept. They take a third of the answer's time, and of a flood of pods nobody
- * reads each.
- */
+/** Peers are stored for this many decisions: they take a third of the answer's time. */
 const PEERS_KEPT = { perSecond: 20, burst: 60 };
 const WITHOUT_PEERS =
   "Many pods were scored at that moment: whom this one talked to then was not kept, only its scores were.";
 
-/** Of network costs, for what a decision tells people: a small part of what scoring takes. */
+/** Bound on network cost look-ups per explanation: a small part of scoring. */
 const MAX_LOOKUPS = 256;
 
 function rankedNames(table: ScoreTable): string[] {
   return rank(table).map((row) => table.names[row]!);
 }
 
-/** Without a cluster graph nothing tells nodes apart. */
+/** True without a cluster graph: nothing distinguishes nodes. */
 function isBlind(problem: PlacementProblem): boolean {
   return problem.cluster.graph === null;
 }

@@ -1,4 +1,4 @@
-// Who a pod is, from what kube-scheduler sends of it. Nothing here trusts the shape of the JSON.
+// Identity of a pod, from untrusted JSON of kube-scheduler.
 import { addedAmount, PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import {
   looseFields,
@@ -12,20 +12,17 @@ import { controlledWorkload, CONTROLLER_LABELS } from "@isochrone/primitives/wor
 import type { ResourceAmounts } from "@isochrone/placement";
 import { boundedAmount, MAX_AMOUNTS } from "./bounded-amounts.ts";
 
-/** A pod to be scheduled. */
 export interface PodIdentity {
   readonly namespace: string;
   readonly name: string;
-  /** Empty where nobody says. */
   readonly uid: string;
-  /** The name of its workflow, from the first label present; the namespace's name without any. */
+  /** From the first label present; the namespace's name without any. */
   readonly workflow: string;
-  /** False when no label names a workflow. */
   readonly labelled: boolean;
-  /** Names that its workload may have, the most certain first. */
+  /** Possible workload names, most certain first. */
   readonly workloads: readonly string[];
   readonly requests: ResourceAmounts;
-  /** Of all its containers; null: one has none. Watched pods don't keep it. */
+  /** Sum over containers; null if one has no limit. Not kept for watched pods. */
   readonly cpuLimitMillicores?: number | null;
 }
 
@@ -38,19 +35,16 @@ const WORKFLOW_LABELS = [
 
 /** Labels that may name a pod's workload when no owner does. */
 const WORKLOAD_LABELS = ["appgroup.diktyo.x-k8s.io.workload", "app.kubernetes.io/name", "app"] as const;
-/** All labels that are read of a pod; an AppGroup's members are found by theirs. */
+/** All labels that are read. AppGroup members are found by theirs. */
 export const POD_LABELS: readonly string[] = [...WORKFLOW_LABELS, ...WORKLOAD_LABELS, ...CONTROLLER_LABELS];
 
-/** No name, label or UID of Kubernetes is longer. */
 export const MAX_NAME_CHARACTERS = 253;
 
-/** The node that a plan puts the pod on; null without a plan. */
 export function plannedNodeOf(pod: unknown): string | null {
   const { annotations } = looseFields<PodMetadata>(looseFields<PodFields>(pod).metadata);
   return text(looseFields(annotations)[PLANNED_NODE_ANNOTATION]);
 }
 
-/** What is read of a pod. */
 interface PodFields {
   readonly metadata: PodMetadata;
   readonly spec: { readonly containers: unknown };
@@ -69,7 +63,7 @@ interface OwnerReference {
   readonly name: string;
 }
 
-/** Reads a pod's JSON; what is missing or misshapen is left empty. */
+/** Missing or malformed fields are left empty. */
 export function identifyPod(pod: unknown): PodIdentity {
   const metadata = looseFields<PodMetadata>(looseFields<PodFields>(pod).metadata);
   const labels = looseFields(metadata.labels);
@@ -92,24 +86,27 @@ function workloadNames(metadata: Unchecked<PodMetadata>, labels: LooseFields, po
   const names: (string | null)[] = [];
   const owners = looseList<OwnerReference>(metadata.ownerReferences);
   const owner = owners.find((candidate) => candidate.controller === true) ?? owners[0];
-  if (owner !== undefined) names.push(ownerName(owner, podName, labels));
+  if (owner !== undefined) names.push(...ownerNames(owner, podName, labels));
   for (const label of WORKLOAD_LABELS) names.push(text(labels[label]));
   // A bare pod is its own workload.
   if (owner === undefined) names.push(podName);
   return [...new Set(names.filter((name): name is string => name !== null && name !== ""))];
 }
 
-/** A ReplicaSet without a hash in the pod's labels is taken for a Deployment's, too. */
-function ownerName(owner: Unchecked<OwnerReference>, podName: string, labels: LooseFields): string | null {
+/** Without a hash in the pod's labels its ReplicaSet may be a Deployment's, or nobody's. */
+function ownerNames(
+  owner: Unchecked<OwnerReference>,
+  podName: string,
+  labels: LooseFields,
+): (string | null)[] {
   const name = text(owner.name);
   const kind = text(owner.kind);
-  if (name === null || kind === null) return name;
+  if (name === null || kind === null) return [name];
   const workload = controlledWorkload({ name: podName, labels }, { kind, name });
   const dash = name.lastIndexOf("-");
-  return workload.kind === "ReplicaSet" && dash > 0 ? name.slice(0, dash) : workload.name;
+  return workload.kind === "ReplicaSet" && dash > 0 ? [name.slice(0, dash), name] : [workload.name];
 }
 
-/** The sum over its containers; null where none of them says. */
 function requestsOf(pod: unknown): ResourceAmounts {
   let cpu: number | null = null;
   let memory: number | null = null;
@@ -120,7 +117,7 @@ function requestsOf(pod: unknown): ResourceAmounts {
     cpu = addedAmount(cpu, parseMillicores(amounts.cpu));
     memory = addedAmount(memory, parseBytes(amounts.memory));
   }
-  // Numbers that are read are finite; what they add up to needn't be.
+  // Each number is finite, but sums needn't be.
   return {
     cpuMillicores: boundedAmount(cpu, MAX_AMOUNTS.cpuMillicores),
     memoryBytes: boundedAmount(memory, MAX_AMOUNTS.memoryBytes),
@@ -147,7 +144,7 @@ function firstLabel(labels: LooseFields, names: readonly string[]): string | nul
   return null;
 }
 
-/** Longer texts are nobody's names, and are kept nowhere. */
+/** Rejects longer texts, which can't be names. */
 function text(value: unknown): string | null {
   return typeof value === "string" && value.length <= MAX_NAME_CHARACTERS ? value : null;
 }

@@ -1,11 +1,10 @@
-// What a pod on its way takes of its node, within bounds: whoever makes a pod writes its requests.
+// Bounds what a pod on its way takes of its node: its author controls its requests.
 import type { ResourceAmounts } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { LedgerEntry } from "./ledger-entry.ts";
 import type { PodIdentity } from "./pod.ts";
 import { boundedAmount, MAX_AMOUNTS } from "./bounded-amounts.ts";
 
-/** What the ledger keeps of a pod that goes to `node`. */
 export function entryOf(
   pod: PodIdentity,
   node: string,
@@ -27,7 +26,6 @@ export function entryOf(
   };
 }
 
-/** What the pod will use: what is measured of its workload's pods, else what it requests. */
 export function usedBy(entry: LedgerEntry, graph: WorkflowGraph | null): ResourceAmounts {
   const use = graph?.workload(knownWorkload(entry, graph));
   return {
@@ -36,7 +34,6 @@ export function usedBy(entry: LedgerEntry, graph: WorkflowGraph | null): Resourc
   };
 }
 
-/** The name by which the graph knows the pod's workload; the most certain one where it doesn't. */
 export function knownWorkload({ workload, alternatives }: LedgerEntry, graph: WorkflowGraph | null): string {
   return alternatives?.find((name) => graph?.workload(name) !== undefined) ?? workload;
 }
@@ -45,7 +42,7 @@ const largest = new WeakMap<ClusterGraph, Amounts>();
 
 type Amounts = { readonly [Name in keyof ResourceAmounts]: number };
 
-/** The most that a pod can take: no node has more. */
+/** Upper bound of any pod: the largest node. */
 function largestNode(cluster: ClusterGraph | null): Amounts {
   if (cluster === null) return MAX_AMOUNTS;
   const known = largest.get(cluster);

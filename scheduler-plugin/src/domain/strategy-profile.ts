@@ -2,7 +2,6 @@ import { createStrategy, PlacementError, resolvedProfile } from "@isochrone/plac
 import type { StrategyProfile } from "@isochrone/placement";
 import type { DecisionProfile } from "@isochrone/topology";
 
-/** The settings that say how nodes are scored. */
 interface ScoreSettings {
   readonly strategy: string;
   readonly mode: string | null;
@@ -18,7 +17,7 @@ interface ScoreSettings {
   readonly minSpread: number;
 }
 
-/** Each strategy has settings of its own, so that a profile may combine them. */
+/** Each strategy has its own settings, so that a profile may combine them. */
 export function profileOf(settings: ScoreSettings): StrategyProfile {
   const { strategy, mode, alpha, beta, gamma, delta, bytesPerRequest, minSpread } = settings;
   return {
@@ -40,7 +39,6 @@ export function profileOf(settings: ScoreSettings): StrategyProfile {
   };
 }
 
-/** What decisions say of how they were made. Throws PlacementError. */
 export function recordedProfile(
   settings: ScoreSettings & { readonly usageHeadroom: boolean },
 ): DecisionProfile {
@@ -48,7 +46,6 @@ export function recordedProfile(
   return { strategy, settings: values, channelPriorities, usageHeadroom: settings.usageHeadroom };
 }
 
-/** What is wrong with the settings taken together; null when a strategy can be made of them. */
 export function profileMistake(settings: ScoreSettings): string | null {
   try {
     createStrategy(profileOf(settings));

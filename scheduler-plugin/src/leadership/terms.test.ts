@@ -6,7 +6,6 @@ import { ManualClock } from "@isochrone/runtime/testing";
 import { beforeEach, expect, test } from "vitest";
 import { Terms } from "./terms.ts";
 
-/** An election that the test decides. */
 class DecidedElection {
   leads = false;
   #listener: LeadershipListener | null = null;
@@ -29,7 +28,6 @@ class DecidedElection {
 
 let log: string[];
 let election: DecidedElection;
-/** Ends the stop of the term of that number. */
 let gone: (() => void)[];
 let running: boolean;
 let terms: Terms<{ readonly number: number; stop(): Promise<void> }>;

@@ -1,24 +1,20 @@
-// What a part of the scheduler-plugin does while this replica leads: one term after another, each begun and
-// ended here.
+// Runs a part of the scheduler-plugin while this replica leads, one term after another.
 import { electionTiming, leaderStore, SharedLeadership } from "@isochrone/kubernetes";
 import type { ClusterStore, Membership } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { SchedulerPluginConfig } from "../settings.ts";
 
-/** Name of the Lease of what only one replica of the scheduler-plugin may do. */
+/** Lease that elects the leading scheduler-plugin replica. */
 export const SCHEDULER_LEASE = "isochrone-scheduler-plugin";
 
-/** What runs while this replica leads. */
 export interface Term {
-  /** Ends it; resolves once nothing of it runs any more. */
+  /** Resolves once nothing of the term runs any more. */
   stop(): Promise<void>;
 }
 
 interface TermsOptions<T extends Term> {
   readonly leadership: Pick<SharedLeadership, "isLeader" | "join">;
-  /** Begins a term. */
   readonly begin: () => T;
-  /** Hears whether a term runs: for a metric. */
   readonly onTerm?: (runs: boolean) => void;
 }
 
@@ -26,7 +22,6 @@ export class Terms<T extends Term> {
   readonly #options: TermsOptions<T>;
   readonly #membership: Membership;
   #current: T | null = null;
-  /** Former terms on their way out. */
   #ending: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
@@ -47,7 +42,6 @@ export class Terms<T extends Term> {
     return this.#membership.isLeader();
   }
 
-  /** Writes while this replica leads, and at no other time. */
   storeOf(store: ClusterStore): ClusterStore {
     return leaderStore(store, this.#options.leadership, SCHEDULER_LEASE);
   }
@@ -56,7 +50,7 @@ export class Terms<T extends Term> {
     this.#membership.start();
   }
 
-  /** No term begins any more. Comes before the election ends: a term may write until it has stopped. */
+  /** Call before the election ends: a term may write until it has stopped. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#end();
@@ -82,7 +76,6 @@ export class Terms<T extends Term> {
   }
 }
 
-/** One election for all that only one replica may do. */
 export function leadershipOf(
   config: SchedulerPluginConfig,
   deps: {
@@ -91,7 +84,7 @@ export function leadershipOf(
     readonly clock: Clock;
     readonly random: Random;
     readonly logger: Logger;
-    /** Where other replicas reach this one; null: nowhere, or not yet. */
+    /** URL at which other replicas reach this one; null if there is none yet. */
     readonly url: () => string | null;
   },
 ): SharedLeadership {

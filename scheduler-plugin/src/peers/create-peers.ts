@@ -25,22 +25,20 @@ interface PeerDeps {
 interface Records {
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
-  /** How this replica serves, and so each of the others; undefined: by plain HTTP. */
+  /** TLS of this replica and thus of all; undefined: plain HTTP. */
   readonly tls: ServerTlsOptions | undefined;
 }
 
 type ReplicaFiles = Partial<Record<"caFile" | "certFile" | "keyFile", string>>;
 
-/** This replica among others. */
 export interface PeerPart extends ComposedService {
   readonly peers: Peers;
   readonly records: SharedRecords;
-  /** Copies what the others know now; returns the names of those that could not be asked. */
   readonly refresh: () => Promise<string[]>;
   readonly isLeader: () => boolean;
 }
 
-/** Null: this is the only replica. @param deps null: there is no cluster */
+/** Returns null for a single replica. @param deps null without a cluster */
 export function createPeers(
   config: SchedulerPluginConfig,
   deps: PeerDeps | null,
@@ -78,7 +76,7 @@ export function createPeers(
   };
 }
 
-/** All replicas serve alike, so they ask for a client certificate if this one does. */
+/** All replicas serve alike, so they require a client certificate if this one does. */
 function replicaFiles(directory: string | null, tls: ServerTlsOptions | undefined): ReplicaFiles {
   if (directory === null) return {};
   const caFile = join(directory, "ca.crt");

@@ -1,23 +1,19 @@
-// Where the other replicas are: the EndpointSlices of the Service that all replicas are behind.
+// Finds the other replicas through the EndpointSlices of their Service.
 import { createInformer, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import { isList, looseFields, looseList } from "@isochrone/primitives";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
 
-/** Another replica. */
 export interface PeerAddress {
-  /** Name of its pod; its address where the slice names no pod. */
+  /** Pod name; the address if the slice names no pod. */
   readonly name: string;
-  /** Base address. */
   readonly url: string;
 }
 
 interface PeerAddressesOptions {
   readonly store: ClusterStore;
   readonly namespace: string;
-  /** Name of the Service. */
   readonly service: string;
-  /** Name of this replica's pod. */
   readonly replica: string;
   readonly scheme: "http" | "https";
   readonly clock: Clock;
@@ -26,9 +22,8 @@ interface PeerAddressesOptions {
 }
 
 const SERVICE_LABEL = "kubernetes.io/service-name";
-/** Name of the port in the Service; a Service with a single port may name it as it likes. */
+/** Port name in the Service; a single port may have any name. */
 const PORT_NAME = "extender";
-/** More replicas than anybody runs. */
 const MAX_PEERS = 16;
 
 interface Endpoint {
@@ -46,7 +41,6 @@ export class PeerAddresses implements Service {
     this.#options = options;
   }
 
-  /** Whether the slices were listed at least once. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
@@ -55,7 +49,6 @@ export class PeerAddresses implements Service {
     this.#informer = createInformer({ ...this.#options, kind: KINDS.endpointSlice });
     this.#informer.synced().then(
       () => (this.#isSynced = true),
-      // Stopped before.
       () => undefined,
     );
     return Promise.resolve();
@@ -65,7 +58,6 @@ export class PeerAddresses implements Service {
     await this.#informer?.stop();
   }
 
-  /** Those that are ready, by name. */
   peers(): readonly PeerAddress[] {
     const { service } = this.#options;
     const found = new Map<string, PeerAddress>();

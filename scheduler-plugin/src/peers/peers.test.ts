@@ -1,4 +1,4 @@
-// Whole replicas on one API server, over real HTTP: whichever is asked, the answers are the same.
+// Whole replicas on one API server over HTTP: all give the same answers.
 import { createServer } from "node:http";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,6 @@ async function started(names: readonly string[] = NAMES) {
   return { rig, replicas };
 }
 
-/** Until each replica knows of all others. */
 async function allListed(rig: PeerRig, replicas: readonly PeerReplica[]): Promise<void> {
   for (const replica of replicas)
     await expect
@@ -28,7 +27,6 @@ async function allListed(rig: PeerRig, replicas: readonly PeerReplica[]): Promis
       .toBeGreaterThanOrEqual(replicas.length - 1);
 }
 
-/** A peer that isn't one. */
 async function stranger(rig: PeerRig, name: string, listener: RequestListener): Promise<void> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -111,7 +109,6 @@ describe("of several replicas", () => {
     expect(await b.decisions()).toEqual(before);
     const late = await rig.start("c");
     await expect.poll(async () => podsOf(await late.decisions())).toEqual(["p-1"]);
-    // The same name in another life.
     const again = await rig.start("a");
     await expect.poll(async () => (await again.decisions()).decisions).toEqual(before.decisions);
   });
@@ -153,7 +150,6 @@ describe("what only the leader works out", () => {
     readonly mode: string;
   }
 
-  /** Two replicas with proposals, the one that leads first. */
   async function led() {
     const rig = new PeerRig();
     await rig.runWorkflow();
@@ -210,7 +206,7 @@ describe("what only the leader works out", () => {
     async ([, listener]) => {
       const { rig, leader, other } = await led();
       let asked = 0;
-      // The first by name is asked before others that say that they lead.
+      // It sorts first, so it is asked before others that claim to lead.
       await stranger(rig, "0", (request, response) => {
         if (request.url!.startsWith("/api/v1/replica-records"))
           return json({ ...page, cursor: "x1.1.1.1", decisions: [] })(request, response);

@@ -1,5 +1,5 @@
-// The other replicas: each is asked for its newest decisions and plans every second, and when a question
-// comes. So all replicas give the same answers, and answers outlive the replica that decided.
+// Pulls the other replicas' newest decisions and plans every second and before each answer. So all replicas
+// answer alike, and records outlive the replica that made them.
 import { boundedBody, periodic, withDeadline } from "@isochrone/runtime";
 import type { Clock, Fetch, Logger, Periodic, Service } from "@isochrone/runtime";
 import type { PeerMetrics } from "./metrics.ts";
@@ -9,7 +9,7 @@ import type { Page } from "./record-wire.ts";
 import { MAX_PAGE_BYTES } from "./shared-records.ts";
 import type { SharedRecords } from "./shared-records.ts";
 
-/** Header of a question that another replica passed on: it is answered here. */
+/** Header of a forwarded question, which must be answered here. */
 export const FORWARDED = "isochrone-forwarded";
 export const RECORDS_PATH = "/api/v1/replica-records";
 
@@ -23,34 +23,29 @@ interface PeersOptions {
   readonly logger: Logger;
 }
 
-/** The leader's answer, as it came. */
 interface LeaderAnswer {
   readonly contentType: string;
   readonly body: Buffer;
 }
 
 const INTERVAL_MS = 1_000;
-/** A question waits so long for other replicas, milliseconds. */
 const ANSWER_WITHIN_MS = 200;
-/** For one page, milliseconds: after a restart there are many records to copy. */
+/** Timeout of one page: after a restart there are many records to copy. */
 const PAGE_WITHIN_MS = 2_000;
-/** After a failure a replica is left alone for so long: questions must not wait for one that hangs. */
+/** Pause after a failure, so that answers don't wait for a hanging replica. */
 const PAUSE_MS = 1_000;
-/** Of one pull: a replica that always has more does not keep this one busy. */
+/** Bound per pull, so that a replica that always has more doesn't monopolise this one. */
 const MAX_PAGES = 20;
-/** For an answer that only the leader has, milliseconds. */
 const LEADER_WITHIN_MS = 3_000;
 const MAX_LEADER_BYTES = 16 * 1024 * 1024;
-/** Stands for replicas whose names aren't known yet. */
 const NOT_LISTED = "(not listed yet)";
 
 interface Link {
   readonly peer: PeerAddress;
   cursor: string;
   leads: boolean;
-  /** Monotonic milliseconds; 0: never. */
+  /** Monotonic; 0 = never. */
   answeredMs: number;
-  /** Monotonic milliseconds. */
   pausedUntilMs: number;
   running: Promise<boolean> | null;
   /** Begins when `running` ends. */
@@ -70,7 +65,7 @@ export class Peers implements Service {
       intervalMs: INTERVAL_MS,
       immediate: true,
       run: () => {
-        // Nobody waits here: a replica that hangs does not hold up the others.
+        // Not awaited, so a hanging replica doesn't delay the others.
         for (const link of this.#current()) if (!this.#isPaused(link)) void this.#pull(link);
       },
       onError: (error) => options.logger.warnOnce("peers", "other replicas can't be asked", { error }),
@@ -88,7 +83,6 @@ export class Peers implements Service {
     await Promise.all(Array.from(this.#links.values(), async ({ running }) => running));
   }
 
-  /** Copies what the others know now. Returns the names of those that could not be asked in time. */
   async refresh(): Promise<string[]> {
     const { addresses, clock, metrics } = this.#options;
     const links = this.#current();
@@ -102,7 +96,7 @@ export class Peers implements Service {
     return silent;
   }
 
-  /** The leader's answer to a GET request; null: this replica leads, or the leader gave none. */
+  /** Sends a GET request to the leader. Null if this replica leads, or the leader didn't answer. */
   async askLeader(pathAndQuery: string): Promise<LeaderAnswer | null> {
     const { isLeader, clock, fetch, records } = this.#options;
     if (isLeader()) return null;
@@ -128,7 +122,6 @@ export class Peers implements Service {
     }
   }
 
-  /** Of the replicas that are there; what was known of others is dropped. */
   #current(): Link[] {
     const links = this.#options.addresses.peers().map((peer) => {
       const key = `${peer.name} ${peer.url}`;
@@ -150,9 +143,7 @@ export class Peers implements Service {
     link.pausedUntilMs = this.#options.clock.monotonic() + PAUSE_MS;
   }
 
-  /**
-   * Of several callers all get a pull that begins after they called, and no two run at once. Never rejects.
-   */
+  /** Each caller gets a pull that begins after the call; pulls never overlap. Never rejects. */
   #pull(link: Link): Promise<boolean> {
     if (link.running === null) return this.#begin(link);
     return (link.next ??= link.running.then(() => {
@@ -166,7 +157,6 @@ export class Peers implements Service {
     return link.running;
   }
 
-  /** Never rejects. */
   async #copyAll(link: Link): Promise<boolean> {
     const { metrics, logger, clock, records } = this.#options;
     try {
@@ -177,7 +167,7 @@ export class Peers implements Service {
           break;
         }
         metrics.pulls.inc({ outcome: "answered" });
-        // By an address that names no pod this replica may have reached itself.
+        // An address without a pod name may be this replica's own.
         if (page.life === records.life) return true;
         const { copied, refused } = records.take(page);
         metrics.records.inc({ outcome: "copied" }, copied);
@@ -199,7 +189,7 @@ export class Peers implements Service {
     return false;
   }
 
-  /** Null: the answer can't be read. Rejects when there is none in time. */
+  /** Returns null if the answer is malformed. Rejects on timeout. */
   async #ask({ peer, cursor }: Link): Promise<Page | null> {
     const { fetch, clock, records } = this.#options;
     const query = new URLSearchParams({ after: cursor, by: records.life });

@@ -1,5 +1,4 @@
-// Decisions as they go from one replica to another: what the API shows, and what it takes to ask the scorer
-// again.
+// Wire format of decisions between replicas: the API's fields, and what scoring again needs.
 import { parseJson } from "@isochrone/primitives";
 import type { PeerCost, PeerCosts } from "@isochrone/placement";
 import { DecisionSchema } from "@isochrone/topology";
@@ -44,21 +43,15 @@ const SharedDecisionSchema = Type.Object({
   decision: DecisionSchema,
 });
 
-/** One answer of a replica to another one. */
 const PageSchema = Type.Object({
-  /** Name of the replica that answers. */
   replica: Name,
-  /** Of this life of it. */
   life: Name,
   leads: Type.Boolean(),
-  /** Where the next question begins. */
   cursor: Name,
-  /** Whether there is more already. */
   more: Type.Boolean(),
-  /** Checked one by one. */
   decisions: Type.Array(Type.Unknown(), { maxItems: 100_000 }),
   plans: Type.Array(Type.Unknown(), { maxItems: 100_000 }),
-  /** The leader's; null: none are told, or they haven't changed. */
+  /** The leader's; null if unchanged or not the leader. */
   proposals: Nullable(Type.Array(Type.Unknown(), { maxItems: 100_000 })),
 });
 
@@ -69,7 +62,6 @@ const page = Compile(PageSchema);
 const sharedDecision = Compile(SharedDecisionSchema);
 const plan = Compile(PlanSchema);
 
-/** Null: it is none. */
 export function parsePage(text: string): Page | null {
   try {
     const json: unknown = parseJson(text);
@@ -95,7 +87,6 @@ export function encodeDecision(log: Pick<DecisionLog, "show">, shared: SharedDec
   };
 }
 
-/** Null: it can't be a decision. */
 export function decodeDecision(value: unknown): SharedDecision | null {
   if (!sharedDecision.Check(value)) return null;
   const { replica, uid, identity, siblingsOnBest, planned, place, decision } = value;
@@ -120,7 +111,6 @@ export function isPlan(value: unknown): value is LoggedPlan {
   return plan.Check(value) && !Number.isNaN(Date.parse(value.at));
 }
 
-/** As they were before the API showed them. */
 function peersOf(shown: readonly Peer[], candidates: readonly Candidate[]): PeerCosts {
   const names = candidates
     .map(({ name }) => name)

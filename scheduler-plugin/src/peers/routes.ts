@@ -1,4 +1,3 @@
-// What replicas ask each other, and what this one asks the leader for whoever asks this one.
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
 import { MAX_NAME_CHARACTERS } from "../domain/pod.ts";
@@ -8,7 +7,6 @@ import { FORWARDED, RECORDS_PATH } from "./peers.ts";
 const Text = Type.String({ maxLength: MAX_NAME_CHARACTERS, default: "" });
 const QuerySchema = Type.Object({ after: Text, by: Text }, { additionalProperties: false });
 
-/** Only the leader works these out. */
 const LEADER_PATHS: ReadonlySet<string> = new Set([
   "/api/v1/descheduler",
   "/api/v1/savings",
@@ -17,9 +15,7 @@ const LEADER_PATHS: ReadonlySet<string> = new Set([
   "/api/v1/stream-jobs",
 ]);
 
-/**
- * Adds `GET /api/v1/replica-records`, and passes on what only the leader knows. To be called before others.
- */
+/** Register before other routes. */
 export function addPeerRoutes(app: HttpApp, { peers, records }: Pick<PeerPart, "peers" | "records">): void {
   app.addHook("preHandler", async (request, reply) => {
     if (request.method !== "GET" || request.headers[FORWARDED] !== undefined) return undefined;

@@ -1,4 +1,4 @@
-// What this replica tells the others of decisions and plans, and what it takes over from them.
+// Exports this replica's decisions and plans to others, and imports theirs.
 import type { DecisionLog } from "../domain/decision-log.ts";
 import type { LoggedProposal, PlanLog } from "../domain/plan-log.ts";
 import { decodeDecision, encodeDecision, isPlan } from "./record-wire.ts";
@@ -7,24 +7,19 @@ import type { Page } from "./record-wire.ts";
 interface SharedRecordsParts {
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
-  /** Name of this replica. */
   readonly replica: string;
-  /** Unique to this life of it. */
   readonly life: string;
   readonly isLeader: () => boolean;
 }
 
-/** What a page brought. */
 interface Taken {
   readonly copied: number;
   readonly refused: number;
 }
 
-/** Bytes of a page beyond which the rest is left to the next one. */
 const PAGE_BYTES = 1024 * 1024;
-/** Larger records stay where they were made. */
+/** Larger records aren't shared. */
 const MAX_RECORD_BYTES = 2 * 1024 * 1024;
-/** No page is larger. */
 export const MAX_PAGE_BYTES: number = PAGE_BYTES + 2 * MAX_RECORD_BYTES;
 
 interface Cursor {
@@ -51,9 +46,9 @@ export class SharedRecords {
   }
 
   /**
-   * What changed after the cursor, as JSON.
-   * @param cursor of an earlier page; of another life, or none: from the beginning
-   * @param asker life of the replica that asks; it isn't told what it told
+   * Changes after the cursor, as JSON.
+   * @param cursor of an earlier page; from the beginning if of another life or empty
+   * @param asker life of the asking replica; its own changes are left out
    */
   page(cursor: string, asker: string): string {
     const { decisions, plans, replica, life, isLeader } = this.#parts;
@@ -114,13 +109,10 @@ export class SharedRecords {
   }
 }
 
-/** Counts the bytes of a page. */
 class Room {
   #bytes = 0;
-  /** Whether something was left for the next page. */
   isFull = false;
 
-  /** False: it has to wait for the next page. */
   take(list: string[], make: () => string): boolean {
     if (this.#bytes >= PAGE_BYTES) {
       this.isFull = true;

@@ -1,5 +1,4 @@
-// The cluster as kube-scheduler's filters see it, kept up to date by what the API server says, and by what
-// was planned a moment ago.
+// The cluster as kube-scheduler's filters see it, updated from watches and from recent plans.
 import { keyOf, moveOwnerOf } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject, LandingNode } from "@isochrone/kubernetes";
 import { SchedulingModel } from "@isochrone/placement";
@@ -7,7 +6,6 @@ import type { ObjectSource } from "../adapters/cluster-objects.ts";
 import { isGone, placementOf } from "../adapters/observed-pod.ts";
 import { GoingPods } from "./going-pods.ts";
 
-/** Why kube-scheduler would not let a pod onto a node. */
 export interface Rejection {
   readonly plugin: string;
   readonly message: string;
@@ -16,49 +14,40 @@ export interface Rejection {
 interface Held {
   readonly pod: KubernetesObject;
   readonly node: string;
-  /** False for a nomination. */
   readonly isPlaced: boolean;
 }
 
-/** A pod of a controller. */
 interface PodOfController {
-  /** namespace/name */
   readonly key: string;
   readonly pod: KubernetesObject;
-  /** null: it has none yet. */
   readonly node: string | null;
   readonly isGoing: boolean;
 }
 
-/** Who goes although its object doesn't say so yet. */
 interface ClusterModelOptions {
-  /** Whether its workload is replacing the pod. @default none is replaced */
   readonly isReplaced?: (pod: KubernetesObject) => boolean;
-  /** Monotonic milliseconds. @default time stands still */
+  /** Monotonic. @default constant */
   readonly nowMs?: () => number;
 }
 
 const HOSTNAME = "kubernetes.io/hostname";
-/** Nodes that are looked at for a pod beyond those that were named for it. */
 const LOOKED_AT = 64;
+/** One takes the pod if the planned one no longer does; more make it slower. */
+const LANDING_NODES = 3;
 /** A model of so many nodes and pods is made in some milliseconds. */
 const QUICKLY_MADE = 1_000;
 
 export class ClusterModel {
   readonly #source: ObjectSource;
-  /** Pods that hold a place: bound, or nominated by whomever; by key. */
   readonly #placed = new Map<string, Held>();
-  /** Pods of plans that are being carried out, by key; what the cluster shows replaces them. */
+  /** Pods of plans being released, by key; watch events replace them. */
   readonly #assumed = new Map<string, Held>();
-  /** Bound pods that are being deleted, by key. */
   readonly #leaving = new Map<string, Held>();
-  /** Pods that exist, bound or not, by the uid of their controller and by key. */
   readonly #ofController = new Map<string, Map<string, KubernetesObject>>();
   readonly #controllerOf = new Map<string, string>();
   readonly #going: GoingPods;
-  /** It is kept up to date with the pods also while it is stale. */
+  /** Updated with pods even while stale. */
   #model: SchedulingModel | null = null;
-  /** Nodes, volumes or namespaces have changed since it was made. */
   #isStale = false;
 
   constructor(source: ObjectSource, options: ClusterModelOptions = {}) {
@@ -70,7 +59,7 @@ export class ClusterModel {
     return this.#source.isSynced;
   }
 
-  /** Of now; its answers change with the cluster. */
+  /** Live: its answers change with the cluster. */
   get model(): SchedulingModel {
     if (this.#model === null || this.#isStale) {
       this.#model = this.#build(this.#model);
@@ -79,7 +68,6 @@ export class ClusterModel {
     return this.#model;
   }
 
-  /** Whether it can be asked without a pause: it is made already, or small. */
   get isQuick(): boolean {
     return (
       (this.#model !== null && !this.#isStale) ||
@@ -87,39 +75,34 @@ export class ClusterModel {
     );
   }
 
-  /** Nodes, volumes or namespaces have changed: the model is made anew when it is asked for. */
   rebuild(): void {
     this.#isStale = true;
   }
 
-  /** Planned to that node: its place is taken until the cluster shows where the pod really is. */
+  /** Reserves the planned node until the cluster shows the pod's real one. */
   assume(pod: KubernetesObject, node: string): void {
     const key = keyOf(pod);
     this.#assumed.set(key, { pod, node, isPlaced: true });
     this.#place(key);
   }
 
-  /** The plan isn't carried out. */
   withdraw(podKey: string): void {
     this.#assumed.delete(podKey);
     this.#place(podKey);
   }
 
-  /** Pods whose room others will have soon: bound to nodes that take pods, and being deleted. */
   *leaving(): Generator<KubernetesObject> {
     for (const { pod, node } of this.#leaving.values())
       if (this.model.node(node)?.noTarget === null) yield pod;
   }
 
-  /** Whether the pod is bound, and isn't about to go. @param podKey namespace/name */
   isStaying(podKey: string): boolean {
     const held = this.#placed.get(podKey);
     return held?.isPlaced === true && !this.#isGoing(held);
   }
 
   /**
-   * Node of a pod as it will be: null for a pod that is about to go, has gone, or has no node yet; undefined
-   * for a pod that was never seen.
+   * Future node of a pod: null if it goes, is gone or has none yet; undefined if never seen.
    * @param podKey namespace/name
    */
   nodeToBe(podKey: string): string | null | undefined {
@@ -128,13 +111,11 @@ export class ClusterModel {
     return held === undefined && !this.#going.hasGone(podKey) ? undefined : null;
   }
 
-  /** Whether the pod is about to go, or has gone lately. @param podKey namespace/name */
   isGoing(podKey: string): boolean {
     const held = this.#placed.get(podKey);
     return held === undefined ? this.#going.hasGone(podKey) : this.#isGoing(held);
   }
 
-  /** Pods of the controller that exist, and those that are on their way to be created. */
   *podsOf(controllerUid: string): Generator<PodOfController> {
     const existing = this.#ofController.get(controllerUid);
     for (const [key, pod] of existing ?? []) {
@@ -151,7 +132,6 @@ export class ClusterModel {
         yield { key, pod, node, isGoing: false };
   }
 
-  /** Whether any pod of that controller is bound. */
   hasPlaced(controllerUid: string): boolean {
     for (const key of this.#ofController.get(controllerUid)?.keys() ?? [])
       if (this.#placed.get(key)?.isPlaced === true) return true;
@@ -159,8 +139,8 @@ export class ClusterModel {
   }
 
   /**
-   * What the cluster shows of a pod.
-   * @param isInFlight it is being released by plan: until it is bound the plan counts
+   * Applies a watch event.
+   * @param isInFlight released by plan: the plan counts until the pod is bound
    */
   takePod({ type, object }: InformerChange, isInFlight: boolean): void {
     const key = keyOf(object);
@@ -176,7 +156,7 @@ export class ClusterModel {
     if (wasAssumed || !isEquallyCounted(before, now)) this.#place(key);
   }
 
-  /** Why the pod, which is being released, would not be let onto that node now; null when it would. */
+  /** Why the node would reject the pod in release now; null if it would not. */
   verdict(podKey: string, node: string): Rejection | null {
     const pod = this.#assumed.get(podKey)?.pod;
     if (pod === undefined) return null;
@@ -189,10 +169,10 @@ export class ClusterModel {
   }
 
   /**
-   * So many nodes that would take the pod, which is being released: the planned one, those that were named,
-   * and others. Empty where that few aren't found.
+   * Returns {@link LANDING_NODES} nodes that accept the pod, which is being released: the planned one, then
+   * named ones, then others. Empty if there are fewer.
    */
-  landingNodes(podKey: string, named: readonly string[], count: number): LandingNode[] {
+  landingNodes(podKey: string, named: readonly string[]): LandingNode[] {
     const pod = this.#assumed.get(podKey)?.pod;
     if (pod === undefined) return [];
     const { model } = this;
@@ -203,7 +183,7 @@ export class ClusterModel {
         const node = model.node(name);
         if (node === undefined || node.noTarget !== null || model.verdict(pod, name) !== null) continue;
         found.push({ name, hostname: node.labels[HOSTNAME] ?? null });
-        if (found.length === count) return found;
+        if (found.length === LANDING_NODES) return found;
       }
       return [];
     } finally {
@@ -211,7 +191,6 @@ export class ClusterModel {
     }
   }
 
-  /** The named nodes, then some that follow the first of them in the list of all. */
   *#around(named: readonly string[]): Generator<string> {
     yield* named;
     const { nodes } = this.model;
@@ -222,7 +201,6 @@ export class ClusterModel {
     }
   }
 
-  /** @param pod null: it doesn't exist any more */
   #keepByController(key: string, pod: KubernetesObject | null): void {
     const uid = this.#controllerOf.get(key);
     const next = pod === null ? undefined : moveOwnerOf(pod)?.uid;
@@ -265,7 +243,7 @@ export class ClusterModel {
 }
 
 function put(model: SchedulingModel, { pod, node, isPlaced }: Held): void {
-  // Pods are shown on nodes before the nodes are, and after them.
+  // Pod and node events arrive in any order.
   if (model.node(node) === undefined) return;
   if (isPlaced) model.place(pod, node);
   else model.nominate(pod, node);
@@ -275,19 +253,19 @@ function isLeaving({ pod }: Held): boolean {
   return pod.metadata.deletionTimestamp !== undefined;
 }
 
-/** False for a pod that has finished, or is deleted before it had a node. */
+/** False for a pod that finished, or was deleted before it had a node. */
 function exists({ type, object }: InformerChange): boolean {
   return type !== "deleted" && (!isGone(object) || heldBy(object)?.isPlaced === true);
 }
 
-/** null for a pod that holds no place. One that is being deleted holds its own until it is gone. */
+/** Null if it holds no place. A terminating pod holds its place until it is gone. */
 function heldBy(pod: KubernetesObject): Held | null {
   if (isGone(pod) && pod.metadata.deletionTimestamp === undefined) return null;
   const placement = placementOf(pod);
   return placement === null ? null : { pod, node: placement.node, isPlaced: placement.bound };
 }
 
-/** Filters count neither phase nor conditions. */
+/** Filters ignore phase and conditions. */
 function isEquallyCounted(before: Held | null, now: Held | null): boolean {
   if (before === null || now === null) return before === now;
   if (before.node !== now.node || before.isPlaced !== now.isPlaced) return false;

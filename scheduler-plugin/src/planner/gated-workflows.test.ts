@@ -89,7 +89,6 @@ describe("gated workflows", () => {
     expect(gated.takeEarly(150)).toBeNull();
     gated.put(pod("c", "flow"), 150);
     expect(gated.takeEarly(170)?.pods).toHaveLength(3);
-    // It had no effect on the workflow's turn.
     expect(gated.take(449)).toBeNull();
     expect(gated.take(450)?.pods).toHaveLength(3);
   });

@@ -1,61 +1,50 @@
-// Pods that wait for the planner and for nobody else, by workflow, and when each workflow's turn is.
+// Pods that wait only for the planner, by workflow, with each workflow's turn.
 import { keyOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { WorkflowGraph } from "@isochrone/topology";
 import { identifyPod } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";
 
-/** A pod that may be planned. */
 export interface GatedPod {
-  /** namespace/name */
   readonly key: string;
   readonly identity: PodIdentity;
-  /** As it was seen last. */
   readonly object: KubernetesObject;
-  /** Since when it waits for nobody but us, as far as was seen here; monotonic milliseconds. */
+  /** Since when it waits only for us, monotonic. */
   readonly sinceMs: number;
 }
 
-/** The gated pods of one workflow. */
 export interface GatedWorkflow {
-  /** namespace/workflow */
   readonly key: string;
   readonly namespace: string;
   readonly name: string;
-  /** When the first of the pods that wait was seen; monotonic milliseconds. */
+  /** Arrival of the first waiting pod, monotonic. */
   readonly firstMs: number;
   readonly pods: readonly GatedPod[];
 }
 
-/** Returns the pod's workload as the graph names it; null if the graph has none of its workloads. */
 export function workloadOf({ identity }: GatedPod, graph: WorkflowGraph): string | null {
   return identity.workloads.find((name) => graph.workload(name) !== undefined) ?? null;
 }
 
-/** A workflow can be searched early when no pod has come for so long. */
 const EARLY_MS = 20;
 
 interface Settling {
-  /** A workflow is due when no pod has come for so long, */
+  /** Quiet time after which a workflow is due. */
   readonly settleMs: number;
-  /** and when its first pod has waited for so long. */
+  /** A workflow is also due when its first pod has waited this long. */
   readonly maxSettleMs: number;
 }
 
-/** A workflow that more pods may still come to. */
 export interface SettlingWorkflow extends GatedWorkflow {
-  /** When its turn is; monotonic milliseconds. */
   readonly dueMs: number;
 }
 
 interface Waiting {
   readonly pods: Map<string, GatedPod>;
   lastMs: number;
-  /** Put off until then: its last attempt asked for it. */
   notBeforeMs: number;
-  /** When it had its last turn: who has waited longest for one is first. */
+  /** Time of its last turn: the longest wait goes first. */
   turnMs: number;
-  /** Since its last pod came. */
   wasEarly: boolean;
 }
 
@@ -76,12 +65,11 @@ export class GatedWorkflows {
     return this.#workflowOf.has(podKey);
   }
 
-  /** Those of a workflow. @param workflow namespace/workflow */
   of(workflow: string): readonly GatedPod[] {
     return [...(this.#workflows.get(workflow)?.pods.values() ?? [])];
   }
 
-  /** A pod of the same name but another uid is another pod. Times are monotonic milliseconds. */
+  /** The same name with another UID is another pod. Times are monotonic. */
   put(object: KubernetesObject, nowMs: number): void {
     const key = keyOf(object);
     const identity = identifyPod(object);
@@ -98,7 +86,6 @@ export class GatedWorkflows {
     waiting.wasEarly = false;
   }
 
-  /** A pod that could not be released: it goes on waiting. */
   putAgain(pod: GatedPod, nowMs: number): void {
     this.put(pod.object, nowMs);
     const workflow = this.#workflowOf.get(pod.key)!;
@@ -114,9 +101,7 @@ export class GatedWorkflows {
     if (waiting.pods.size === 0) this.#workflows.delete(workflow);
   }
 
-  /**
-   * The workflow that is due and had its last turn longest ago; this is its turn now. Null when none is due.
-   */
+  /** Returns the due workflow with the oldest turn, and starts its turn. Null if none is due. */
   take(nowMs: number): GatedWorkflow | null {
     let next: [string, Waiting] | null = null;
     for (const entry of this.#workflows) {
@@ -129,7 +114,7 @@ export class GatedWorkflows {
     return workflowOf(key, waiting);
   }
 
-  /** A workflow of several pods that is quiet, but not due; each once until another pod comes. */
+  /** Returns a quiet workflow of several pods that isn't due; once until another pod comes. */
   takeEarly(nowMs: number): SettlingWorkflow | null {
     for (const [key, waiting] of this.#workflows) {
       const dueMs = this.#dueMs(waiting);
@@ -140,27 +125,24 @@ export class GatedWorkflows {
     return null;
   }
 
-  /** When the next workflow can be searched early; Infinity without any. */
   nextEarlyMs(): number {
     let next = Infinity;
     for (const waiting of this.#workflows.values()) next = Math.min(next, this.#earlyMs(waiting));
     return next;
   }
 
-  /** The workflow's next turn isn't before `untilMs`. */
   putOff(workflow: string, untilMs: number): void {
     const waiting = this.#workflows.get(workflow);
     if (waiting !== undefined) waiting.notBeforeMs = untilMs;
   }
 
-  /** When the next workflow is due; Infinity without any. */
   nextDueMs(): number {
     let next = Infinity;
     for (const waiting of this.#workflows.values()) next = Math.min(next, this.#dueMs(waiting));
     return next;
   }
 
-  /** Pods that wait since `thenMs` or longer, of workflows that are not put off. */
+  /** Pods waiting at least since `thenMs`, of workflows that aren't postponed. */
   waitingSince(thenMs: number, nowMs: number): GatedPod[] {
     const found: GatedPod[] = [];
     for (const { pods, notBeforeMs } of this.#workflows.values()) {
@@ -201,7 +183,6 @@ function workflowOf(key: string, waiting: Waiting): GatedWorkflow {
   };
 }
 
-/** Pods are in the order in which they came. */
 function firstOf({ pods }: Waiting): number {
   for (const { sinceMs } of pods.values()) return sinceMs;
   return Infinity;

@@ -1,4 +1,4 @@
-// Whether what is known of the network and of the workflow is good enough for a plan.
+// Checks whether the network and workflow graphs suffice for a plan.
 import { pairPrices, type PairPrices, type PriceTable } from "@isochrone/prices";
 import type { ClusterGraph, Decision, WorkflowGraph } from "@isochrone/topology";
 import { graphAgeSeconds } from "../domain/graph-age.ts";
@@ -9,18 +9,17 @@ export interface UsableGraphs {
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
   readonly inputs: Decision["inputs"];
-  /** Of the nodes of `cluster`; undefined: nobody knows. */
+  /** Covers the nodes of `cluster`; undefined if unknown. */
   readonly prices: PairPrices | undefined;
 }
 
 interface UselessGraphs {
   readonly reason: Extract<ReleaseReason, "no_graph" | "stale_graph" | "unknown_workflow">;
   readonly text: string;
-  /** Whether the next look may find better ones. */
   readonly mayCome: boolean;
 }
 
-/** @param workflow null: the cluster graph alone is looked at, and there is always one reason at least */
+/** @param workflow null checks only the cluster graph, and always returns a reason */
 export function usableGraphs(
   graphs: GraphSource,
   workflow: { readonly namespace: string; readonly name: string } | null,
@@ -52,7 +51,6 @@ export function usableGraphs(
 
 const PRICES = new WeakMap<ClusterGraph, readonly [PriceTable, PairPrices]>();
 
-/** Between the nodes of a cluster graph, worked out once for it. */
 export function pricesOf(graphs: Pick<GraphSource, "prices">, cluster: ClusterGraph): PairPrices | undefined {
   const table = graphs.prices?.() ?? null;
   if (table === null) return undefined;

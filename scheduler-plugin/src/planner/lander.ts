@@ -1,4 +1,4 @@
-// Carries plans out: pods are nominated and released, many at a time, and followed until they are bound.
+// Carries plans out: nominates and releases pods concurrently, and follows them until bound.
 import { isStoreError, StoreError } from "@isochrone/kubernetes";
 import type { InformerChange, LandingNode } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
@@ -9,15 +9,12 @@ import type { Arrival, Flight } from "./landings.ts";
 import { Slots } from "./domain/slots.ts";
 import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
 
-/** A pod with its node. */
 export interface PlannedPod {
   readonly pod: GatedPod;
   readonly node: string;
-  /** Nodes that it may be bound to, the planned one first; empty: it must not be. */
+  /** Nodes for its affinity, the planned one first; empty: no affinity. */
   readonly among: readonly LandingNode[];
-  /** namespace/workflow */
   readonly workflow: string;
-  /** Id of the decision. */
   readonly decision: string;
 }
 
@@ -25,26 +22,24 @@ interface LanderOptions {
   readonly writer: PodWriter;
   readonly concurrentWrites: number;
   readonly bindTimeoutMs: number;
-  /** Pods that have waited for so long are not kept back for the sake of an order. */
+  /** Pods that waited this long aren't delayed for an order. */
   readonly deadlineMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: PlannerMetrics;
   readonly onArrival: (arrival: Arrival) => void;
-  /** The pod's nomination is another one's, which it keeps. */
   readonly onTaken: (planned: PlannedPod) => void;
-  /** The pod still waits: somebody else has set a gate, or the API server didn't do what we asked. */
+  /** The pod still waits: another gate, or the API server didn't apply our write. */
   readonly onHeld: (pod: GatedPod, error: unknown) => void;
 }
 
-/** The API server will refuse the next ones too; for so long no new pods should be gated. */
+/** After a refusal the API server will refuse more; no pods are gated for this long. */
 const REFUSED_MS = 30_000;
 
 export class Lander {
   readonly #options: LanderOptions;
   readonly #landings = new Landings();
   readonly #writes: Slots;
-  /** Who waits for pods to arrive, by pod. */
   readonly #waiting = new Map<string, () => void>();
   #refusedMs = -Infinity;
 
@@ -53,7 +48,6 @@ export class Lander {
     this.#writes = new Slots(options.concurrentWrites);
   }
 
-  /** Pods released by plan that aren't bound yet. */
   get awaited(): number {
     return this.#landings.size;
   }
@@ -62,15 +56,11 @@ export class Lander {
     return this.#landings.has(podKey);
   }
 
-  /** Why writes can't be done, in words; null when the last ones could. */
   get trouble(): string | null {
     return this.#options.clock.monotonic() - this.#refusedMs < REFUSED_MS ? "pods can't be released" : null;
   }
 
-  /**
-   * Resolves when all are released; levels one after the other, each when the pods of the one before are
-   * bound or have failed. Never rejects.
-   */
+  /** Resolves when all are released. A level waits for the previous one's bindings. Never rejects. */
   async land(levels: readonly (readonly PlannedPod[])[], signal: AbortSignal): Promise<void> {
     for (const [index, level] of levels.entries()) {
       await Promise.all(level.map((planned) => this.#writes.use(() => this.#landOne(planned, signal))));
@@ -78,7 +68,7 @@ export class Lander {
     }
   }
 
-  /** Opens the gates of pods that have no plan. Never rejects. */
+  /** Releases pods without a plan. Never rejects. */
   async release(pods: readonly GatedPod[], reason: ReleaseReason, signal: AbortSignal): Promise<void> {
     const { writer, metrics } = this.#options;
     await Promise.all(
@@ -97,18 +87,15 @@ export class Lander {
     );
   }
 
-  /** A predecessor of this process released the pod by plan. */
   adopt(flight: Flight): void {
     this.#landings.add(flight);
   }
 
-  /** Looks at what became of a pod. */
   take(change: InformerChange): void {
     const arrival = this.#landings.take(change);
     if (arrival !== null) this.#end(arrival, change);
   }
 
-  /** Gives up on pods that kube-scheduler doesn't look at. */
   expire(): void {
     const { clock, bindTimeoutMs } = this.#options;
     for (const arrival of this.#landings.expire(clock.monotonic() - bindTimeoutMs)) this.#end(arrival, null);
@@ -119,7 +106,7 @@ export class Lander {
     const { writer, clock, onTaken, onHeld } = this.#options;
     const { pod, node, among, workflow, decision } = planned;
     const uid = pod.object.metadata.uid ?? "";
-    // Before the gate is open: the cluster may show the pod bound before the answer is here.
+    // Added before the gate opens: the binding may be seen before our answer.
     this.#landings.add({ key: pod.key, uid, node, workflow, decision, releasedMs: clock.monotonic() });
     try {
       const result = await writer.land(pod.object, node, among);
@@ -165,7 +152,7 @@ export class Lander {
     onArrival(arrival);
   }
 
-  /** A nomination that wasn't followed would reserve its node against others. */
+  /** An unused nomination would reserve its node against others. */
   async #takeBack({ key, uid, node }: Flight, change: InformerChange | null): Promise<void> {
     const { writer, logger, metrics } = this.#options;
     const [namespace = "default", name = ""] = key.split("/");
@@ -189,7 +176,6 @@ export class Lander {
     this.#resolve(key);
   }
 
-  /** Resolves when the pods are no longer on their way, or when the next ones must not wait any longer. */
   async #arrived(
     level: readonly PlannedPod[],
     next: readonly PlannedPod[],

@@ -1,33 +1,25 @@
-// Pods that were released by plan, until it is known what became of them.
+// Pods released by plan, until their outcome is known.
 import { conditionsOf, keyOf } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { isGone, isUnschedulable, placementOf } from "../adapters/observed-pod.ts";
 import type { LandingOutcome } from "./metrics.ts";
 
-/** A pod on its way to its node. */
 export interface Flight {
-  /** namespace/name */
   readonly key: string;
   readonly uid: string;
   readonly node: string;
-  /** namespace/workflow */
   readonly workflow: string;
-  /** The decision that it carries out; null for one of a predecessor of this process. */
+  /** Null for a flight of a previous process. */
   readonly decision: string | null;
-  /** Monotonic milliseconds. */
   readonly releasedMs: number;
 }
 
-/** How a flight ended. */
 export interface Arrival {
   readonly flight: Flight;
   readonly outcome: LandingOutcome;
-  /** Where the pod is; null when it is nowhere. */
   readonly node: string | null;
-  /** What kube-scheduler said of a pod that it found no node for. */
   readonly message: string | null;
-  /** The nomination is ours and still there: it is to be taken back. */
   readonly isStillNominated: boolean;
 }
 
@@ -38,7 +30,6 @@ export class Landings {
     return this.#flights.size;
   }
 
-  /** Replaces a flight of the same pod. */
   add(flight: Flight): void {
     this.#flights.set(flight.key, flight);
   }
@@ -47,20 +38,15 @@ export class Landings {
     return this.#flights.has(podKey);
   }
 
-  /** It was not released after all. */
   remove(podKey: string): void {
     this.#flights.delete(podKey);
   }
 
-  /** Keys of those pods that are still on their way. */
   pending(podKeys: Iterable<string>): string[] {
     return [...podKeys].filter((key) => this.#flights.has(key));
   }
 
-  /**
-   * What the cluster shows of a pod now; an arrival ends the flight. Null while it goes on, and for pods that
-   * weren't awaited.
-   */
+  /** Applies a watch event; a returned arrival ends the flight. Null if it goes on, or isn't awaited. */
   take(change: { readonly type: string; readonly object: KubernetesObject }): Arrival | null {
     const key = keyOf(change.object);
     const flight = this.#flights.get(key);
@@ -70,7 +56,6 @@ export class Landings {
     return arrival;
   }
 
-  /** Ends flights that began at `thenMs` or before. */
   expire(thenMs: number): Arrival[] {
     const late = [...this.#flights.values()].filter(({ releasedMs }) => releasedMs <= thenMs);
     for (const { key } of late) this.#flights.delete(key);

@@ -50,7 +50,6 @@ describe("pods that are marked to be moved by hand", () => {
     expect([marked.isMoving(podOf("new")), targets()]).toEqual([true, []]);
     show(podOf("a", { to: "n2", ...GOING }));
     expect([marked.isMoving(podOf("new")), targets()]).toEqual([true, ["n2"]]);
-    // Whoever owns a namespace may name any controller in it.
     for (const other of [{ namespace: "theirs" }, { owner: "rs-2" }]) {
       expect(marked.isMoving(podOf("new", other))).toBe(false);
       expect(marked.openFor(podOf("new", other))).toEqual([]);

@@ -1,11 +1,9 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
-/** What became of a pod that was released by plan. */
 const LANDING_OUTCOMES = ["landed", "elsewhere", "unschedulable", "timed_out", "gone"] as const;
 export type LandingOutcome = (typeof LANDING_OUTCOMES)[number];
 
-/** Why a pod was released without a plan. */
 const RELEASE_REASONS = [
   "unsupported",
   "infeasible",
@@ -19,7 +17,6 @@ const RELEASE_REASONS = [
 ] as const;
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];
 
-/** Seconds. */
 const PLAN_BUCKETS = [0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const GATED_BUCKETS = [0.25, 0.5, 1, 2, 5, 10, 30, 60];
 

@@ -1,5 +1,5 @@
-// Targets of moves that the descheduler recorded on controllers, for the only pod of a workload too. The
-// whole planner on a memory store; on a real control plane: test/integration/descheduler-targets.test.ts.
+// Targets of moves recorded on controllers, also for a workload's only pod. Real control plane:
+// test/integration/descheduler-targets.test.ts.
 import { KINDS, moveRecordPatch, PLACEMENT_GATE } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
@@ -33,7 +33,6 @@ describe.each(KINDS_OF_OWNERS)("the only pod of a %s, owned by %o,", (kind, meta
     uid = made.metadata.uid ?? "";
   };
 
-  /** A pod of the controller that waits for the planner. */
   const gated = async (name: string): Promise<void> => {
     const { apiVersion, name: ownerName } = WEB;
     const reference = { apiVersion, kind, name: ownerName, uid, controller: true };
@@ -78,7 +77,6 @@ describe.each(KINDS_OF_OWNERS)("the only pod of a %s, owned by %o,", (kind, meta
       await rig.clock.advance(1_000);
       if (!isNewLeader) await record("n1");
       await gated("p-1");
-      // Its traffic is on n2.
       expect(await plannedNode()).toBe("n1");
       expect(await metric('isochrone_planner_moves_total{outcome="redeemed"}')).toBe(1);
     },

@@ -1,17 +1,14 @@
-// Moves of the descheduler in a plan: the replacement may go to the recorded target alone.
+// Applies moves in a plan: a replacement may only go to the recorded target.
 import type { MoveRecord } from "@isochrone/kubernetes";
 import type { FeasiblePlanProblem } from "@isochrone/placement";
 import type { Rejection } from "./cluster-model.ts";
 import type { GatedPod } from "./gated-workflows.ts";
 
 export interface Moves {
-  /** By pod key. */
   readonly redeemed: ReadonlyMap<string, MoveRecord>;
-  /** Why a pod isn't planned to its target, by pod key. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
-/** Which of the moves can still be carried out. */
 export function targetsOf(
   pods: readonly GatedPod[],
   records: ReadonlyMap<string, MoveRecord>,
@@ -33,7 +30,6 @@ export function targetsOf(
   return { redeemed, refused };
 }
 
-/** The same problem, with moved pods bound to their targets. */
 export function movesInto(
   problem: FeasiblePlanProblem,
   pods: readonly GatedPod[],

@@ -3,19 +3,15 @@ import { ExactSolver } from "../adapters/exact-solver.ts";
 import { PlanSearch } from "./adapters/plan-search.ts";
 import type { PlannerConfig } from "./settings.ts";
 
-/**
- * What plans are searched with, for gated pods and for proposals alike: one thread has the cluster graph, not
- * two.
- */
+/** Shared by gated pods and proposals, so that one thread holds the cluster graph. */
 export interface PlanTools {
   readonly search: PlanSearch;
-  /** Ends the threads, and what they are asked; they are there again when they are needed again. */
   close(): Promise<void>;
 }
 
 /**
- * Nothing runs before it is asked.
- * @param config says whether very small plans are proven; without it they aren't
+ * Lazy: starts nothing.
+ * @param config whether very small plans are proven; undefined: no
  */
 export function planTools(clock: Clock, config: Pick<PlannerConfig, "exact"> | undefined): PlanTools {
   const solver = config?.exact === true ? new ExactSolver({ clock }) : null;

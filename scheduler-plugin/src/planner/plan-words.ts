@@ -1,4 +1,4 @@
-// What is told of a plan: its costs in words, and the nodes that each pod was held against.
+// Explains a plan: its costs in words, and the nodes compared for each pod.
 import { ENDED_WORDS, FALLBACK_WORDS, type FeasiblePlanProblem } from "@isochrone/placement";
 import type { Decision } from "@isochrone/topology";
 import type { SearchResult } from "./domain/search.ts";
@@ -7,10 +7,8 @@ import type { UsableGraphs } from "./graphs.ts";
 import type { Moves } from "./moves.ts";
 import { costText } from "./reports.ts";
 
-/** A bound that is far below says nothing about the plan. */
 const TELLING_GAP = 0.5;
 
-/** Of the plan as a whole. */
 export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: SearchResult): string[] {
   const { cost, lowerBound, complete, ended, traffic, networkKnown, lacks } = result;
   const parts = `network ${costText(cost.network)}, load of the nodes ${costText(cost.pressure)}`;
@@ -34,7 +32,6 @@ export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: Sear
   return sentences;
 }
 
-/** What decided, and what it costs by both measures. */
 function moneySentences({ costs, fallback, latencyLimit }: SearchResult): string[] {
   const sentences: string[] = [];
   if (fallback !== null) sentences.push(`Latency decided, not money: ${FALLBACK_WORDS[fallback]}.`);
@@ -48,7 +45,7 @@ function moneySentences({ costs, fallback, latencyLimit }: SearchResult): string
   return sentences;
 }
 
-/** A window is what the graph observes: older rates stand in for those of pods that have gone. */
+/** Rates of departed pods come from older windows. */
 export function rememberedSentences({ cluster, workflow }: UsableGraphs): string[] {
   const ages = workflow.channels.flatMap(({ origin, ageSeconds }) =>
     origin === "observed" && ageSeconds !== null && ageSeconds > cluster.windowSeconds ? [ageSeconds] : [],
@@ -58,7 +55,6 @@ export function rememberedSentences({ cluster, workflow }: UsableGraphs): string
   return [`Rates of ${ages.length} of its channels are from before its pods went, up to ${minutes} min ago.`];
 }
 
-/** About one of the plan's pods. */
 export function podSentences(
   node: string,
   candidates: Decision["candidates"],
@@ -84,7 +80,7 @@ export function podSentences(
   return sentences;
 }
 
-/** The planned node, and others for this pod alone; `raw` is what the plan would cost more. */
+/** The planned node and alternatives for this pod alone; `raw`: added cost of the plan. */
 export function candidatesOf(
   problem: FeasiblePlanProblem,
   { alternatives }: SearchResult,

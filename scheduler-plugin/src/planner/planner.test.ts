@@ -1,5 +1,5 @@
-// The whole planner on a memory store and a clock that the test holds; kube-scheduler is played by the test.
-// On a real control plane: test/integration/planner.test.ts.
+// The whole planner on a memory store and a manual clock; the test plays kube-scheduler. Real control plane:
+// test/integration/planner.test.ts.
 import { KINDS, StoreError } from "@isochrone/kubernetes";
 import { PriceTable, readPrices } from "@isochrone/prices";
 import type { Decision } from "@isochrone/topology";
@@ -15,7 +15,6 @@ describe("the planner", () => {
     const { plugin, metric } = await start();
     await gated("p-1");
     await rig.clock.advance(1_000);
-    // p exchanges twice as much with q on n2 as with r on n3.
     expect(await nominated("p-1")).toBe("n2");
     expect(await gates("p-1")).toEqual([]);
     expect((await decisionOf(plugin, "p-1")).outcome).toBeUndefined();
@@ -100,7 +99,7 @@ describe("the planner", () => {
 
   test("goes where the pod's volume can be attached", async () => {
     const driver = "disks.example.com";
-    // q is on n2, whose driver holds one volume already, and one is the most.
+    // q is on n2, whose driver allows one volume and has it.
     for (const [name, count] of [
       ["n2", 1],
       ["n3", 5],
@@ -254,7 +253,6 @@ describe("the planner", () => {
 
   test("stale graphs are not planned by, and pods don't wait for them", async () => {
     const { plugin, metric } = await start();
-    // Three windows of 30 s, and more.
     await rig.clock.advance(120_000);
     await gated("p-1");
     await rig.clock.advance(1_000);

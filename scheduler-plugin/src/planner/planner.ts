@@ -36,32 +36,26 @@ import { WorkflowPlanner } from "./workflow-planner.ts";
 
 export interface PlannerDeps {
   readonly store: ClusterStore;
-  /** Of the heartbeat, which must not wait behind other requests. @default `store` */
+  /** For the heartbeat, which must not queue behind other requests. @default `store` */
   readonly leaseStore?: ClusterStore;
-  /** For what is written of pods, with a rate limit of its own. @default `store` */
+  /** For writes to pods, with its own rate limit. @default `store` */
   readonly landingStore?: ClusterStore;
-  /** Followed already, whole while they are gated. */
   readonly pods: PodChanges;
-  /** Followed while it plans. */
   readonly objects: ClusterObjects;
   readonly graphs: GraphSource;
   readonly ledger: Ledger;
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
   readonly tools: PlanTools;
-  /** In which zones Services lack replicas. */
   readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
   readonly newId: () => string;
   readonly leadership: SharedLeadership;
-  /** Of the heartbeat's Lease. */
   readonly namespace: string;
-  /** Name of this replica; null: it is the only one. */
   readonly replica: string | null;
-  /** Whether the descheduler moves a pod of that controller, or may do so; costs no request. */
+  /** True if the descheduler moves or may move a pod of that controller. Makes no request. */
   readonly isMoving: (controllerUid: string) => boolean;
-  /** What a request counts as of which nobody counted the bytes. */
+  /** Assumed size of requests without byte counts. */
   readonly bytesPerRequest: number;
-  /** Whether Events are written. */
   readonly podEvents: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -69,16 +63,13 @@ export interface PlannerDeps {
   readonly registry: Registry;
 }
 
-/** Plans gated pods while this replica leads. */
 export interface Planner {
   readonly parts: readonly Part[];
-  /** Why it doesn't plan at this moment, in words; null while it does. */
   trouble(): string | null;
-  /** Nodes for a pod that is about to be created; null: it waits for a plan, or another replica leads. */
+  /** Nodes for a pod about to be created; null: it waits for a plan, or another replica leads. */
   promise(asked: AskedPod): PromisedNodes | null;
 }
 
-/** null when it is off. */
 export function createPlanner(config: PlannerConfig, deps: PlannerDeps): Planner | null {
   return config.enabled ? new LeadersPlanner(config, deps) : null;
 }
@@ -93,7 +84,6 @@ class LeadersPlanner implements Planner {
   readonly #deps: PlannerDeps;
   readonly #metrics: PlannerMetrics;
   readonly #terms: Terms<PlannerTerm>;
-  /** Both write while this replica leads, and at no other time. */
   readonly #store: ClusterStore;
   readonly #landingStore: ClusterStore;
   readonly #events: EventRecorder | null;
@@ -201,7 +191,7 @@ class LeadersPlanner implements Planner {
     const heartbeat = this.#beat(planner);
     const parts: Part[] = [
       { name: "objects", service: objects },
-      // First no new pods are gated, then those that are being released are released.
+      // Parts stop in reverse: the heartbeat first, so that no more pods are gated, then the planner.
       { name: "workflow planner", service: planner },
       { name: "workloads", service: upcoming },
       { name: "plans ahead", service: joint },
@@ -223,7 +213,6 @@ class LeadersPlanner implements Planner {
     return new UpcomingWorkloads({ store: this.#store, clock, random, logger, maxPods });
   }
 
-  /** Plans for pods that are not there yet. */
   #ahead(
     model: ClusterModel,
     gated: GatedWorkflows,
@@ -266,7 +255,7 @@ class LeadersPlanner implements Planner {
   }
 }
 
-/** Whether the webhook is asked about such pods. What AppGroups ask for is planned when it is asked. */
+/** Whether the webhook handles such pods itself. AppGroups are checked at admission. */
 function isAsking({ object, identity }: GatedPod, objects: ObjectSource): boolean {
   const own = object.metadata.labels?.[PLACEMENT_LABEL];
   if (own !== undefined) return own === PLACEMENT_ENABLED;

@@ -1,5 +1,4 @@
-// From the gated pods of a workflow to their nodes: graphs and cluster are put together, searched, and the
-// plan is put into words.
+// Turns a workflow's gated pods into nodes: combines graphs and cluster, searches, and explains.
 import { LABELS } from "@isochrone/kubernetes";
 import { inQueueOrder, planProblem, quickEffort } from "@isochrone/placement";
 import type { AssumedPod, FeasiblePlanProblem, QueueStep } from "@isochrone/placement";
@@ -32,39 +31,33 @@ import type { JointPlans } from "./promises/joint-plans.ts";
 import { wishedZones, wishesInto } from "./wished-zones.ts";
 import { assumedToBe, pressureShareOf, withoutGoing } from "./workflow-to-be.ts";
 
-/** Pods that get no plan. */
 interface Unplanned {
   readonly pods: readonly GatedPod[];
   readonly reason: ReleaseReason;
   readonly text: string;
 }
 
-/** A pod with its node, before it is known who else would take it. */
+/** A planned pod before alternatives are checked. */
 export interface PlacedByPlan {
   readonly pod: GatedPod;
   readonly node: string;
-  /** Other nodes, the cheapest first; whether they have room is not looked at. */
   readonly others: readonly string[];
-  /** namespace/workflow */
   readonly workflow: string;
-  /** Id of the decision. */
   readonly decision: string;
 }
 
 export type PlanningResult =
-  /** Graphs may come that know the workflow. */
   | { readonly kind: "wait" }
   | {
       readonly kind: "planned";
-      /** In the order of their release, each level at once. */
+      /** In release order, one level at a time. */
       readonly levels: readonly (readonly PlacedByPlan[])[];
       readonly unplanned: readonly Unplanned[];
     };
 
 interface PlanningTime {
-  /** Whether there is time to wait for better graphs. */
   readonly mayWait: boolean;
-  /** Pods of other workflows that wait for their plans: the more there are, the less time a search has. */
+  /** Waiting pods of other workflows; they shorten the search. */
   readonly othersWaiting: number;
 }
 
@@ -75,12 +68,11 @@ interface WorkflowPlanningOptions {
   readonly model: ClusterModel;
   readonly search: PlanSearch;
   readonly moves: MoveRecords;
-  /** Whether the descheduler moves a pod of that controller, or may do so. */
+  /** True if the descheduler moves or may move a pod of that controller. */
   readonly isMoving: (controllerUid: string) => boolean;
   readonly orders: ReleaseOrders;
   readonly ledger: Ledger;
   readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
-  /** Pods that come later in the place of others. */
   readonly joint: Pick<JointPlans, "ahead">;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
@@ -93,13 +85,10 @@ interface Task {
   readonly budgetMs: number;
 }
 
-/**
- * Always: little more than a greedy plan. kube-scheduler binds some 300 pods/s, and must not wait for better
- * plans.
- */
+/** Enough for a greedy plan. kube-scheduler binds some 300 pods/s, and must not wait for better plans. */
 const LEAST_BUDGET_MS = 5;
 const LEAST_MS_PER_POD = 0.5;
-/** An early search ends so long before its workflow's turn: it must not delay the turn. */
+/** An early search ends this long before its workflow's turn, so as not to delay it. */
 const EARLY_MARGIN_MS = 20;
 
 interface Searched {
@@ -107,13 +96,11 @@ interface Searched {
   readonly result: SearchResult;
 }
 
-/** A pod with its node. */
 interface PlacedPod {
   readonly pod: GatedPod;
-  /** In the problem. */
   readonly index: number;
   readonly node: string;
-  /** To be bound before those behind it are nominated: a nomination counts as a pod that is there. */
+  /** Must be bound before later pods are nominated, because a nomination counts as an existing pod. */
   readonly isFirst: boolean;
 }
 
@@ -124,20 +111,18 @@ export class WorkflowPlanning {
     this.#options = options;
   }
 
-  /** Why nothing can be planned now, in words; null while it can. */
   trouble(): string | null {
     const found = usableGraphs(this.#options.graphs, null, this.#options.clock.now());
     return "reason" in found && found.reason !== "unknown_workflow" ? found.text : null;
   }
 
-  /** Ends the search under way with the best plan so far if it has had its time, now that others wait. */
+  /** Ends the running search with the best plan so far if others wait and its time is up. */
   hurry(workflow: GatedWorkflow, sinceMs: number, othersWaiting: number): void {
     const { config, clock, search } = this.#options;
     const pods = Math.min(workflow.pods.length, config.maxPods);
     if (clock.monotonic() - sinceMs >= budgetOf(config.planMs, pods, othersWaiting)) search.hurry();
   }
 
-  /** Rejects when the search goes wrong. */
   async plan(workflow: GatedWorkflow, { mayWait, othersWaiting }: PlanningTime): Promise<PlanningResult> {
     const { graphs, clock, config, model } = this.#options;
     const found = usableGraphs(graphs, workflow, clock.now());
@@ -153,7 +138,7 @@ export class WorkflowPlanning {
     return await this.#planSupported(workflow, { pods, budgetMs, graphs: toBe }, unplanned);
   }
 
-  /** Searches while more pods may come. The workflow's turn starts from the plan. Rejects as `plan` does. */
+  /** Searches while more pods may come; the turn starts from the result. Rejects as `plan` does. */
   async searchEarly(workflow: SettlingWorkflow, othersWaiting: number): Promise<void> {
     const { graphs, clock, model, search } = this.#options;
     const found = usableGraphs(graphs, workflow, clock.now());
@@ -166,12 +151,11 @@ export class WorkflowPlanning {
     await search.runEarly(problem, this.#snapshotOf(problem), this.#limits(problem, budgetMs));
   }
 
-  /** Ends an early search: another pod has come. */
   endEarly(): void {
     this.#options.search.hurry();
   }
 
-  /** Pods that the model of kube-scheduler can judge, in the order in which kube-scheduler takes them. */
+  /** Pods that the scheduling model supports, in kube-scheduler's order. */
   #supported(workflow: GatedWorkflow, unplanned: Unplanned[]): GatedPod[] {
     const { config, model } = this.#options;
     const supported: GatedPod[] = [];
@@ -217,7 +201,7 @@ export class WorkflowPlanning {
     return { kind: "planned", levels: levels.flatMap(splitBehindFirst), unplanned };
   }
 
-  /** With the targets of moves and wished zones held, or without those for which there is no room. */
+  /** Applies move targets and wished zones; drops those without room. */
   async #search(
     workflow: GatedWorkflow,
     { pods, graphs, budgetMs }: Task,
@@ -263,7 +247,6 @@ export class WorkflowPlanning {
     });
   }
 
-  /** Pods wait for it: it is quick, and goes on from what was found early. */
   #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {
     const limits = { ...this.#limits(problem, budgetMs), effort: quickEffort(problem) };
     return this.#options.search.run(problem, this.#snapshotOf(problem), limits, "due");
@@ -281,16 +264,12 @@ export class WorkflowPlanning {
     };
   }
 
-  /** null: nobody has it. */
   #snapshotOf({ cluster }: FeasiblePlanProblem): ClusterGraphSnapshot | null {
     const { graphs } = this.#options;
     return cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
   }
 
-  /**
-   * The pods that have a node, as kube-scheduler takes them; those that it would not let in when it comes to
-   * them are left out.
-   */
+  /** Pods with a node in kube-scheduler's order; drops those that it would reject at their turn. */
   #inOrder(
     problem: FeasiblePlanProblem,
     pods: readonly GatedPod[],
@@ -351,8 +330,8 @@ export class WorkflowPlanning {
 }
 
 /**
- * All of `planMs` for the last one, and by the square of its part less when others wait: a backlog of any
- * length takes less than twice `planMs` beyond the least that each plan gets.
+ * `planMs` for the last one; with others waiting, reduced by the square of its part. So any backlog takes
+ * less than twice `planMs` plus the minimum of each plan.
  */
 function budgetOf(planMs: number, pods: number, othersWaiting: number): number {
   const part = pods / (pods + othersWaiting);
@@ -373,10 +352,7 @@ function splitBehindFirst<T extends PlacedPod>(level: readonly T[]): T[][] {
   return parts.filter((part) => part.length > 0);
 }
 
-/**
- * kube-scheduler takes older pods first; of the same second by name, so that a plan doesn't depend on who was
- * seen first.
- */
+/** kube-scheduler takes older pods first. Ties by name, so that plans don't depend on arrival. */
 function byCreation(a: GatedPod, b: GatedPod): number {
   const [first = "", second = ""] = [
     a.object.metadata.creationTimestamp,

@@ -1,4 +1,4 @@
-// What the planner tells: decisions to the API, Events on the pods, places to the ledger.
+// The planner's outputs: decisions for the API, Events on pods, ledger entries.
 import type { EventRecorder } from "@isochrone/kubernetes";
 import { peerCosts } from "@isochrone/placement";
 import type { AssumedPod, PeerCosts } from "@isochrone/placement";
@@ -15,13 +15,11 @@ import type { Arrival } from "./landings.ts";
 import type { ReleaseReason } from "./metrics.ts";
 import type { Landing } from "./settings.ts";
 
-/** A pod's part of a plan. */
 export interface ReportedPod {
   readonly pod: GatedPod;
   readonly workload: string | null;
   readonly node: string;
   readonly candidates: Decision["candidates"];
-  /** About this pod alone. */
   readonly sentences: readonly string[];
 }
 
@@ -36,7 +34,6 @@ interface PlannerReportsOptions {
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
   readonly ledger: Ledger;
-  /** null: no Events. */
   readonly events: Pick<EventRecorder, "event"> | null;
   readonly landing: Landing;
   readonly newId: () => string;
@@ -58,7 +55,6 @@ export class PlannerReports {
     this.#options = options;
   }
 
-  /** Ids of the decisions, by the order of the pods. */
   planned({ placed, inputs, graph, cluster, ...plan }: ReportedPlan): string[] {
     const { decisions, plans, ledger, landing, newId, clock } = this.#options;
     const id = newId();
@@ -90,7 +86,7 @@ export class PlannerReports {
     return pods.map(({ decision }) => decision);
   }
 
-  /** The pod was created with its nodes. Id of the decision. */
+  /** The pod was created with its nodes. Returns the decision's id. */
   admitted(
     reported: ReportedPod,
     workflow: string,
@@ -118,7 +114,6 @@ export class PlannerReports {
     return id;
   }
 
-  /** The pods are released, and kube-scheduler does as it likes. */
   unplanned(pods: readonly GatedPod[], reason: ReleaseReason, text: string): void {
     const { decisions, events, landing, newId, clock } = this.#options;
     const at = new Date(clock.now()).toISOString();
@@ -146,7 +141,6 @@ export class PlannerReports {
     }
   }
 
-  /** Somebody else had nominated the pod, and is not contradicted. */
   taken({ object }: GatedPod, workflow: string, decision: string): void {
     this.#conclude(decision, "nominated_by_other", null, "somebody else has nominated the pod");
     this.#options.events?.event(object, {
@@ -157,7 +151,7 @@ export class PlannerReports {
     });
   }
 
-  /** @param why the planned node would not be allowed now; null: it would */
+  /** @param why the planned node would reject it now; null if it would not */
   arrived({ flight, outcome, node, message }: Arrival, why: Rejection | null): void {
     const reason = reasonOf({ outcome, message, planned: flight.node }, why);
     if (flight.decision !== null) this.#conclude(flight.decision, outcome, node, reason);
@@ -183,10 +177,9 @@ export class PlannerReports {
   }
 }
 
-/** The peers of each pod take time by the number of pods. */
+/** Computing peers takes time proportional to the pods. */
 const MAX_PODS_WITH_PEERS = 500;
 
-/** Tells the peers of a pod of the plan, with the others where the plan has them. */
 function peersWithin(
   placed: readonly ReportedPod[],
   cluster: ClusterGraph,
@@ -211,10 +204,9 @@ function peersWithin(
   };
 }
 
-/** Made once: a hundred of them are written for each plan. */
+/** Cached, because each plan formats a hundred numbers. */
 const NUMBERS = new Intl.NumberFormat("en-US");
 
-/** Costs for people. */
 export function costText(cost: number): string {
   return `${NUMBERS.format(Number(cost.toPrecision(3)))} B/s x ms`;
 }

@@ -1,4 +1,4 @@
-// Workflows whose pods are replaced while they run, step by step, with the whole planner.
+// Rolling updates of running workflows, with the whole planner.
 import { describe, expect, test } from "vitest";
 import { NODES } from "../testing/rollout-objects.ts";
 import { rolloutRig } from "../testing/rollout-rig.ts";
@@ -13,14 +13,11 @@ const CHANNELS = [
   ["web", "auth", 1_000],
 ] as const;
 const ALL = ["web", "cart", "search", "db", "pay", "index", "auth"];
-/** Over all regions, callers and called apart. */
 const scattered = (workload: string, replica: number): string =>
   NODES[(4 * ALL.indexOf(workload) + 5 * replica) % NODES.length]!;
-/** All in the region whose nodes are farthest from each other. */
 const far = (workload: string, replica: number): string =>
   NODES[6 + ((ALL.indexOf(workload) + replica) % 3)]!;
 
-/** Until the plan of a workflow that is where it is to be. */
 async function wellPlaced(replicas: number) {
   const rig = await rolloutRig({ channels: CHANNELS, replicas, at: scattered });
   await rig.restart(...ALL);
@@ -74,7 +71,7 @@ describe("a restart ends within 5 % of the best plan", () => {
     await rig.steps(6);
     await rig.restart(...ALL);
     await rig.settled();
-    // Pods of the other two came before it was known that these are replaced once more.
+    // Pods of the other two came before this second rollout was known.
     expectBest(await rig.overBest("web", "cart", "search", "db", "pay"));
   });
 

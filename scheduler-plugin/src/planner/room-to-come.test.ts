@@ -5,7 +5,6 @@ import { NAMESPACE, plannerRig } from "../testing/planner-rig.ts";
 describe("a workflow whose pods are being deleted", () => {
   const rig = plannerRig();
   const old = { ...KINDS.pod, namespace: NAMESPACE, name: "old" };
-  /** A pod that fills n2, where the traffic is, and ends. */
   const ending = async (gracePeriodSeconds: number): Promise<void> => {
     await rig.gated("old", "p", "3900m", { schedulingGates: [] });
     await rig.bind("old", "n2");

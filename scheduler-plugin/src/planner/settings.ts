@@ -72,24 +72,22 @@ const table = {
     description:
       "How kube-scheduler is told. required-affinity: the request that opens the gate binds the pod to the planned node and two others that would take it, with a preference for the planned one; pods without a controller, and pods for which fewer nodes have room, are nominated. nomination: status.nominatedNodeName, which kube-scheduler tries first. preferred-affinity: a preference alone; sampling leaves the preferred node out of large clusters.",
   }),
-  landingNodes: constant(3, "One takes the pod where the planned one no longer does; more make it slower."),
   release: oneOf(RELEASES, {
     default: "together",
     description:
       "Whether all pods of a plan are released together, or a workload only when those before it in the topological order are bound or have failed. The annotation isochrone.dev/release of an AppGroup counts more.",
   }),
   bindTimeoutMs: constant(30_000, "It bounds how long a plan waits for kube-scheduler."),
-  concurrentWorkflows: constant(8, "It bounds the requests to the API server at a time."),
   concurrentWrites: constant(32, "It bounds the requests to the API server at a time."),
   writesPerSecond: constant(1_000, "It bounds the load of the API server."),
   proposalsIntervalMs: constant(60_000, "People read proposals; a search takes a tenth of it at most."),
-  proposalsPerRound: constant(50, "The others follow in the next round."),
   seed: constant(1, "Any seed is as good; equal problems get equal plans."),
 };
 
 /** Settings of the planner of the scheduler-plugin. */
 export const plannerSettings: Section<"planner", typeof table> = section("planner", table, {
   description: "Places the gated pods of a workflow all at once, and lands the plan through kube-scheduler.",
+  retired: ["concurrentWorkflows", "landingNodes", "proposalsPerRound"],
 });
 
 /** Values of {@link plannerSettings}. */

@@ -1,7 +1,7 @@
 import type { SpreadLimits } from "@isochrone/placement";
 import type { PlannerConfig } from "./settings.ts";
 
-/** How far replicas are kept apart: of plans and of moves alike, or one would undo what the other does. */
+/** Shared by plans and moves, or one would undo the other. */
 export function spreadLimits({
   hostnameMaxSkew,
   zoneMaxSkew,

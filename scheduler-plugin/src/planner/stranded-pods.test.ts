@@ -78,7 +78,6 @@ describe("pods of a controller", () => {
       undefined,
     ]);
     expect(await metric('isochrone_planner_unplanned_total{reason="replacement"}')).toBe(1);
-    // Others of the controller are planned, and bound to no nodes for a while.
     await owned("p-3");
     await rig.clock.advance(1_000);
     expect([await nominated("p-3"), await among("p-3")]).toEqual(["n2", undefined]);
@@ -95,7 +94,6 @@ describe("pods of a controller", () => {
     await owned("p-1", ...owner);
     await rig.clock.advance(1_000);
     expect([await nominated("p-1"), await among("p-1")]).toEqual(["n2", undefined]);
-    // Even if somebody says that it is bound to nodes.
     const annotations = { "isochrone.dev/planned-among": "n1,n2" };
     await rig.store.patch({ ...KINDS.pod, namespace: NAMESPACE, name: "p-1" }, { metadata: { annotations } });
     await unschedulable("p-1");

@@ -1,5 +1,5 @@
-// Pods that were bound to a few nodes by plan, none of which takes them any more. Their controllers make
-// others in their place, which are released without a plan.
+// Pods whose planned node affinity no node can satisfy any more. They are deleted, and their replacements are
+// released without a plan.
 import {
   conditionsOf,
   isStoreError,
@@ -23,7 +23,6 @@ import type { PlannerMetrics } from "./metrics.ts";
 
 interface StrandedPodsOptions {
   readonly store: Pick<ClusterStore, "evict">;
-  /** null: no Events. */
   readonly events: Pick<EventRecorder, "event"> | null;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -33,43 +32,38 @@ interface StrandedPodsOptions {
 interface Stranded {
   readonly pod: KubernetesObject;
   readonly owner: string;
-  /** Before then it isn't replaced; monotonic milliseconds. */
   dueMs: number;
 }
 
 interface CoolDown {
-  /** Until then no pod of the controller is bound to nodes; monotonic milliseconds. */
+  /** No pod of the controller gets an affinity before; monotonic. */
   readonly untilMs: number;
-  /** Pods that it still makes in place of replaced ones. */
   owed: number;
 }
 
-/** To a Job a deleted pod is a failed one, and so it is to many controllers that aren't of Kubernetes. */
+/** Other controllers, such as Job, count a deleted pod as failed. */
 const REPLACING = new Set(["apps/v1 ReplicaSet", "apps/v1 StatefulSet", "v1 ReplicationController"]);
-/** kube-scheduler tries a pod again at once when something in the cluster has changed for it. */
+/** kube-scheduler retries a pod at once after a relevant change. */
 const GRACE_MS = 5_000;
-/** Before it is tried again to replace a pod that the API server keeps. */
 const RETRY_MS = 5_000;
-/** For so long the pods of a controller aren't bound to nodes after one of them was replaced. */
+/** How long pods of a controller get no affinity after one was replaced. */
 const COOL_DOWN_MS = 600_000;
 
 export class StrandedPods {
   readonly #options: StrandedPodsOptions;
   readonly #stranded = new Map<string, Stranded>();
-  /** By the controller's uid. */
   readonly #coolDowns = new Map<string, CoolDown>();
 
   constructor(options: StrandedPodsOptions) {
     this.#options = options;
   }
 
-  /** Whether the pod may be bound to nodes: its controller would replace it, and hasn't had to lately. */
+  /** True if the pod may get an affinity: its controller would replace it, and hasn't had to recently. */
   mayBind(pod: KubernetesObject): boolean {
     const owner = replacingOwnerOf(pod);
     return owner !== null && !this.#isCoolingDown(owner);
   }
 
-  /** Whether the pod stands for one that was replaced; each of those is asked for once. */
   isReplacement(pod: KubernetesObject): boolean {
     const coolDown = this.#coolDowns.get(moveOwnerOf(pod)?.uid ?? "");
     if (coolDown === undefined || coolDown.owed === 0) return false;
@@ -77,7 +71,6 @@ export class StrandedPods {
     return true;
   }
 
-  /** Looks at what the cluster shows of a pod. */
   take({ type, object }: InformerChange): void {
     const key = keyOf(object);
     const before = this.#stranded.get(key);
@@ -92,14 +85,13 @@ export class StrandedPods {
     this.#stranded.set(key, { pod: object, owner, dueMs });
   }
 
-  /** Replaces those that have had time to be tried again. Never rejects. */
+  /** Replaces pods whose retry time has passed. Never rejects. */
   async replaceDue(signal: AbortSignal): Promise<void> {
     const nowMs = this.#options.clock.monotonic();
     for (const [uid, { untilMs }] of this.#coolDowns) if (untilMs <= nowMs) this.#coolDowns.delete(uid);
     const due = [...this.#stranded.values()].filter(({ dueMs }) => dueMs <= nowMs);
     for (const each of due) {
       if (signal.aborted) return;
-      // Whatever becomes of it: the next turn must not do it twice.
       each.dueMs = nowMs + RETRY_MS;
       await this.#replace(each);
     }
@@ -108,7 +100,7 @@ export class StrandedPods {
   async #replace({ pod, owner }: Stranded): Promise<void> {
     const { store, events, clock, logger, metrics } = this.#options;
     const { namespace = "default", name, uid = "", annotations } = pod.metadata;
-    // Before its controller can make another one.
+    // Set before the controller can create another one.
     const owed = (this.#coolDowns.get(owner)?.owed ?? 0) + 1;
     this.#coolDowns.set(owner, { untilMs: clock.monotonic() + COOL_DOWN_MS, owed });
     try {
@@ -146,7 +138,7 @@ export class StrandedPods {
   }
 }
 
-/** Uid of the controller that would make another pod in its place, and take no harm; null: there is none. */
+/** UID of a controller that replaces the pod harmlessly; null if none. */
 function replacingOwnerOf(pod: KubernetesObject): string | null {
   const owner = moveOwnerOf(pod);
   return owner !== null && REPLACING.has(`${owner.apiVersion} ${owner.kind}`) ? owner.uid : null;
@@ -158,7 +150,7 @@ function isStranded(pod: KubernetesObject): boolean {
     looseFields<PodSpec>(pod.spec).nodeName === undefined &&
     !isGone(pod) &&
     isUnschedulable(pod) &&
-    // Anybody may write the annotation; of a gang no single pod is taken away.
+    // Anybody may write the annotation. Gangs are never broken up.
     gangOf(pod) === null
   );
 }

@@ -1,9 +1,7 @@
-// Zones in which Services lack replicas, in a plan: the pod may go to nodes of its zone alone.
 import type { FeasiblePlanProblem } from "@isochrone/placement";
 import type { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
 import type { GatedPod } from "./gated-workflows.ts";
 
-/** By pod key. Pods that are moved have a node already. */
 export function wishedZones(
   pods: readonly GatedPod[],
   moved: ReadonlyMap<string, unknown>,
@@ -20,9 +18,8 @@ export function wishedZones(
 }
 
 /**
- * The same problem, with pods bound to the zones in which they are wanted. How far zones and nodes may differ
- * by our own rules doesn't hold for them: requests differ, too. That replicas are never all on one node or in
- * one zone holds still.
+ * Binds pods to their wished zones. Our skew limits don't apply to them, because demand differs by zone;
+ * minimum nodes and zones do.
  */
 export function wishesInto(
   problem: FeasiblePlanProblem,
@@ -51,7 +48,7 @@ export function wishesInto(
   };
 }
 
-/** One for all pods that may go anywhere: what is worked out for a mask is worked out once. */
+/** One mask object for all unrestricted pods, because results are cached per mask. */
 function maskOf(
   problem: FeasiblePlanProblem,
   zone: string,
@@ -62,7 +59,6 @@ function maskOf(
   return mask;
 }
 
-/** Null: no node of the zone would take the pod. */
 function within({ nodes }: FeasiblePlanProblem, zone: string, open: Uint8Array | null): Uint8Array | null {
   const mask = Uint8Array.from(nodes, (node, at) => (node.zone === zone && open?.[at] !== 0 ? 1 : 0));
   return mask.includes(1) ? mask : null;

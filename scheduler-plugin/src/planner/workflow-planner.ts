@@ -1,4 +1,4 @@
-// One term of planning: gated pods are gathered by workflow, planned together, and handed to be landed.
+// One leadership term of planning: collects gated pods by workflow, plans them together, and lands them.
 import { looseFields, reasonOf } from "@isochrone/primitives";
 import { isOnlyOurGate, hasOurGate, keyOf } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject, PodSpec, LandingNode } from "@isochrone/kubernetes";
@@ -31,7 +31,6 @@ interface WorkflowPlannerOptions {
   readonly stranded: StrandedPods;
   readonly marked: Pick<MarkedPods, "take" | "expire">;
   readonly promises: PodPromises;
-  /** Empty yet. */
   readonly gated: GatedWorkflows;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
@@ -39,18 +38,16 @@ interface WorkflowPlannerOptions {
   readonly logger: Logger;
 }
 
-/** The loop looks at its deadlines this often. */
 const LOOK_MS = 500;
-/** How often a search under way is checked for whether others wait. */
 const HURRY_MS = 10;
-/** A loop that has not come round for so long, and for what its searches may take, doesn't work. */
+/** A loop idle this long beyond its searches' time is stuck. */
 const STUCK_MS = 8_000;
-/** Before a pod is tried again that could not be released. */
 const RETRY_MS = 2_000;
+/** Bounds the requests to the API server at a time. */
+const CONCURRENT_WORKFLOWS = 8;
 /** Before it is looked again whether a workflow can be planned that has to wait for something. */
 const WAIT_MS = 200;
 
-/** Plans until `stop`. */
 export class WorkflowPlanner {
   readonly #options: WorkflowPlannerOptions;
   readonly #lander: Lander;
@@ -58,13 +55,12 @@ export class WorkflowPlanner {
   readonly #endOfPods: () => void;
   readonly #running: Promise<void>;
   readonly #landing = new Set<Promise<void>>();
-  /** Uids of pods that are being released or were: what the cluster still shows of their gate is old. */
+  /** UIDs of released pods: gates that the cluster still shows are outdated. */
   readonly #handled = new Set<string>();
-  /** Pods on their way that a predecessor bound to nodes, whose places aren't taken yet; by key. */
+  /** Pods that a previous process bound to nodes, whose places aren't reserved yet; by key. */
   readonly #adopted = new Map<string, { readonly pod: KubernetesObject; readonly node: string }>();
   #wake = new AbortController();
   #replacing: Promise<void> | null = null;
-  /** Workflow that is searched before its turn. */
   #early: string | null = null;
   #knowsPods = false;
   #roundMs: number;
@@ -88,7 +84,6 @@ export class WorkflowPlanner {
     this.#running = this.#run();
   }
 
-  /** Why no new pods should be gated, in words; null while everything works. */
   trouble(): string | null {
     const { clock, config, model, planning } = this.#options;
     if (!this.#knowsPods || !model.isSynced) return "the cluster's objects were not listed yet";
@@ -96,14 +91,11 @@ export class WorkflowPlanner {
     return this.#lander.trouble ?? planning.trouble();
   }
 
-  /** Nodes for a pod that is about to be created; null: it is to wait for a plan. */
   promise(asked: AskedPod): PromisedNodes | null {
     return this.trouble() === null ? this.#options.promises.promise(asked) : null;
   }
 
-  /**
-   * Plans under way are dropped; pods that were nominated are released still, or found by the next leader.
-   */
+  /** Drops running plans. Nominated pods are still released, or found by the next leader. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake.abort();
@@ -120,19 +112,17 @@ export class WorkflowPlanner {
       await this.#options.pods.synced(this.#stop.signal);
       this.#knowsPods = true;
       this.#wake.abort();
-    } catch {
-      // Stopped before.
-    }
+    } catch {}
   }
 
   async #run(): Promise<void> {
-    const { clock, config, logger } = this.#options;
+    const { clock, logger } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const nowMs = clock.monotonic();
       this.#roundMs = nowMs;
       this.#look(nowMs);
-      const isFree = this.#landing.size < config.concurrentWorkflows;
+      const isFree = this.#landing.size < CONCURRENT_WORKFLOWS;
       const workflow = isFree && this.#isReady() ? this.#options.gated.take(nowMs) : null;
       if (workflow === null) {
         if (isFree && this.#isReady()) this.#searchEarly(nowMs);
@@ -145,7 +135,6 @@ export class WorkflowPlanner {
     }
   }
 
-  /** Deadlines and gauges. */
   #look(nowMs: number): void {
     const { config, metrics } = this.#options;
     this.#lander.expire();
@@ -173,7 +162,6 @@ export class WorkflowPlanner {
     this.#early = workflow.key;
     void planning
       .searchEarly(workflow, gated.pods - workflow.pods.length)
-      // The search at the workflow's turn reports what goes wrong.
       .catch(() => undefined)
       .finally(() => {
         this.#early = null;
@@ -222,7 +210,7 @@ export class WorkflowPlanner {
     this.#land(workflow, result);
   }
 
-  /** Pods of other workflows may come while a search is under way: it then has less time. */
+  /** Pods of other workflows may arrive during a search, which shortens it. */
   async #hurry(hurry: () => void, done: AbortSignal): Promise<void> {
     while (!done.aborted) {
       await pause(this.#options.clock, HURRY_MS, done);
@@ -246,11 +234,11 @@ export class WorkflowPlanner {
     this.#options.logger.info("workflow planned", { workflow: workflow.key, pods: planned.length });
   }
 
-  /** After all pods of the plan have their places in the model. */
+  /** Call after all pods of the plan have places in the model. */
   #among({ pod, node, others }: PlacedByPlan): readonly LandingNode[] {
     const { config, model, stranded } = this.#options;
     if (config.landing !== "required-affinity" || !stranded.mayBind(pod.object)) return [];
-    return model.landingNodes(pod.key, [node, ...others], config.landingNodes);
+    return model.landingNodes(pod.key, [node, ...others]);
   }
 
   #release(pods: readonly GatedPod[], reason: ReleaseReason, text: string): void {
@@ -294,7 +282,6 @@ export class WorkflowPlanner {
     model.takePod(change, this.#lander.isAwaited(key) || this.#handled.has(uid));
   }
 
-  /** A pod that was admitted with its nodes, or released by plan by this process' predecessor. */
   #adopt(pod: KubernetesObject): void {
     const { promises, model, clock } = this.#options;
     const node = pod.metadata.annotations?.[PLANNED_NODE_ANNOTATION];
@@ -312,8 +299,8 @@ export class WorkflowPlanner {
   }
 
   /**
-   * Unlike a nomination, an affinity holds no place. Anybody may write the annotation, so without a promise
-   * it takes no more than there is.
+   * An affinity reserves nothing, unlike a nomination. Anybody may write the annotation, so without a promise
+   * it gets only free room.
    */
   #placeAdopted(): void {
     const { model } = this.#options;
@@ -336,7 +323,6 @@ export class WorkflowPlanner {
     this.#options.reports.taken(pod, workflow, decision);
   }
 
-  /** It waits on: with others' gates until those are open, else until it is tried again. */
   #held(pod: GatedPod, error: unknown): void {
     const { model, clock } = this.#options;
     model.withdraw(pod.key);

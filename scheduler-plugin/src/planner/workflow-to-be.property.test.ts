@@ -1,4 +1,4 @@
-// Random clusters: the workflow that plans see has no pod that is about to go, and all that stay.
+// Random clusters: plans see all pods that stay, and none that is about to go.
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { channel, workload } from "@isochrone/placement/testing";
@@ -14,7 +14,6 @@ import { assumedToBe, pressureShareOf, withoutGoing } from "./workflow-to-be.ts"
 const WORKLOADS = ["p", "q", "r"];
 const FATES = ["stays", "deleting", "deleted", "moving", "old", "drained", "evicted", "daemon"] as const;
 type Fate = (typeof FATES)[number];
-/** Cordoned, and tainted so that pods leave it. */
 const DRAINED = "n5";
 const EVICTING = "n6";
 const STAYING: readonly Fate[] = ["stays", "daemon"];
@@ -104,7 +103,7 @@ test("one pod after the other pays for load in all what they pay in a plan for a
   const planned = (pods: readonly [string, string][]): number =>
     pressureShareOf({ pods: pods.map(([name, of]) => ({ name, workload: of })) as never, workflow }, 1_000);
   expect(planned(names)).toBeCloseTo(0.1);
-  // By the traffic of the channels that each plan shares among its pods.
+  // Weighted by the traffic that each plan shares among its pods.
   const alone = names.map((pod) => planned([pod]) * rateOf(pod[1]));
   expect(alone.reduce((sum, each) => sum + each, 0)).toBeCloseTo(0.1 * 1_500);
 });

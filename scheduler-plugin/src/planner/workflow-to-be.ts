@@ -1,4 +1,4 @@
-// The workflow as it will be: without pods that are about to go, with those that come in their place.
+// The workflow after pending deletions and replacements.
 import { DEFAULT_PLAN_SETTINGS } from "@isochrone/placement";
 import type { AssumedPod, PlanProblem } from "@isochrone/placement";
 import { WorkflowGraph } from "@isochrone/topology";
@@ -10,24 +10,20 @@ import type { UsableGraphs } from "./graphs.ts";
 
 type Pods = Pick<ClusterModel, "isGoing" | "nodeToBe" | "podsOf">;
 
-/** Pods that will come in the place of pods that are about to go. */
 export interface Replacements {
   readonly pods: readonly GatedPod[];
-  /** Key of the pod that each of them replaces, and each of those that wait for a node already. */
+  /** Key of the pod that each one replaces, including pods already waiting for a node. */
   readonly replaced: ReadonlyMap<object, string>;
-  /** Keys of all pods that are about to go. */
   readonly going: readonly string[];
 }
 
 const NONE: Replacements = { pods: [], replaced: new Map(), going: [] };
 
-/** The same graphs, but no pod that is about to go is a neighbour. */
 export function withoutGoing(graphs: UsableGraphs, model: Pods): UsableGraphs {
   const workflow = graphToBe(graphs.workflow, model);
   return workflow === graphs.workflow ? graphs : { ...graphs, workflow };
 }
 
-/** Decisions that the graph doesn't show yet, but for pods that are about to go. */
 export function assumedToBe(
   assumed: readonly AssumedPod[],
   { namespace }: Pick<WorkflowGraph, "namespace">,
@@ -37,8 +33,8 @@ export function assumedToBe(
 }
 
 /**
- * Pods that workloads of the workflow will make in the place of pods that are about to go. Pods that are
- * being deleted have been replaced already where the rest of their workload stays.
+ * Pods that workloads will create for those about to go. A terminating pod counts as replaced if the rest of
+ * its workload stays.
  * @param workflow namespace/workflow
  */
 export function replacementsIn(
@@ -55,7 +51,6 @@ export function replacementsIn(
   };
 }
 
-/** null: it keeps its pods. */
 function replacementsOf({ state, newest, older, pods }: Replacing, model: Pods): Replacements | null {
   const all = [newest, ...older].flatMap((uid) => [...model.podsOf(uid)]);
   const going = all.filter(({ isGoing, node }) => isGoing && node !== null);
@@ -68,7 +63,7 @@ function replacementsOf({ state, newest, older, pods }: Replacing, model: Pods):
         pods(),
         staying.map(({ pod }) => pod.metadata.name),
       );
-  // Pods that stay the longest first: the room of the others is free sooner.
+  // Longest-staying first: the others' room is free sooner.
   const old = [...leaving, ...going.filter((each) => !leaving.includes(each))];
   const byOrdinal = new Map(old.map((each) => [ordinalOf(each.pod.metadata.name), each]));
   const replaced = new Map<object, string>();
@@ -86,9 +81,8 @@ function missingOrdinals(pods: readonly GatedPod[], staying: readonly string[]):
 }
 
 /**
- * What full nodes cost in a plan for some of a workflow's pods, so that each pays for them what it pays in a
- * plan for all: a plan shares the traffic of all channels that its pods have a part in among these pods
- * alone.
+ * Cost of full nodes in a partial plan, scaled so that each pod pays as in a plan for the whole workflow: a
+ * plan shares the traffic of all its pods' channels among these pods only.
  */
 export function pressureShareOf(
   { pods, workflow, assumed = [] }: Pick<PlanProblem, "assumed" | "pods" | "workflow">,
@@ -108,12 +102,11 @@ export function pressureShareOf(
 }
 
 interface ToBe {
-  /** What is different from the graph, in words. */
   readonly changes: string;
   readonly graph: WorkflowGraph;
 }
 
-/** Of each graph the last one that was made: many pods are asked about between two changes. */
+/** Last result per graph: many requests arrive between two changes. */
 const MADE = new WeakMap<WorkflowGraph, ToBe>();
 
 function graphToBe(graph: WorkflowGraph, model: Pods): WorkflowGraph {
@@ -122,7 +115,6 @@ function graphToBe(graph: WorkflowGraph, model: Pods): WorkflowGraph {
     for (const { name, node } of pods) {
       const key = `${namespace}/${name}`;
       const toBe = model.nodeToBe(key);
-      // A pod that waits is in the graph, or the planner knows where it goes.
       if (toBe !== undefined && toBe !== node) nodes.set(key, toBe);
     }
   if (nodes.size === 0) return graph;

@@ -1,11 +1,7 @@
-/** What went wrong, as a word that callers may branch on. */
 const SCHEDULER_ERROR_CODES = ["malformed_args"] as const;
 type SchedulerErrorCode = (typeof SCHEDULER_ERROR_CODES)[number];
 
-/**
- * Thrown when a request body is JSON, but no ExtenderArgs; the message names field, rule and value. Answered
- * with 400.
- */
+/** Valid JSON that isn't ExtenderArgs: answered with 400. The message names field, rule and value. */
 export class ExtenderArgsError extends Error {
   readonly code: SchedulerErrorCode = "malformed_args";
 

@@ -4,19 +4,18 @@ import { SchedulingModel } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterObjectLists } from "../adapters/cluster-objects.ts";
 
-/** The cluster as kube-scheduler's filters see it, at one time. */
 export interface ClusterView {
   readonly model: SchedulingModel;
   readonly pods: ReadonlyMap<string, KubernetesObject>;
 }
 
-/** kube-scheduler waits for so long at most while pods are put into the model. */
+/** Longest delay of kube-scheduler while pods are added to the model. */
 const SLICE_MS = 5;
 const SLICE_PODS = 200;
 
 /**
- * Made anew for each round, in slices: 100,000 pods take a second. One that is kept up to date would cost
- * every replica its memory for something that is wanted once a minute. @returns null when it was aborted
+ * Built per round in slices: 100,000 pods take 1 s, and a permanent copy would cost every replica memory for
+ * one use a minute. @returns null if aborted
  */
 export async function clusterView(
   objects: ClusterObjectLists,
@@ -37,7 +36,6 @@ export async function clusterView(
   return { model, pods };
 }
 
-/** After whatever came in meanwhile. */
 export function yielded(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

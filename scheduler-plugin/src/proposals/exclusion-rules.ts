@@ -3,7 +3,7 @@ import { loadSettings } from "@isochrone/runtime";
 import { deschedulerSettings } from "../descheduler/decision/settings.ts";
 import type { DeschedulerConfig } from "../descheduler/decision/settings.ts";
 
-/** The rules of the descheduler, also while it is off; without any settings the defaults. */
+/** The descheduler's rules, also while it is off; defaults if not configured. */
 export function exclusionRulesOf({
   descheduler = loadSettings([deschedulerSettings], { env: {} }).descheduler,
 }: {

@@ -1,7 +1,6 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
-/** Why a workflow has no proposal. */
 export const LEFT_OUT_REASONS = ["too_many", "no_time", "too_large", "stale_graph", "error"] as const;
 export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number];
 

@@ -89,7 +89,6 @@ test.each([
     const budgets = await readBudgets(store as unknown as Parameters<typeof readBudgets>[0], survey);
     const asked = { uid: "a", namespace: "shop" } as MovablePod;
     const covering = budgets!.filter((budget) => budget.covers(asked));
-    // The descheduler takes no pod of two budgets, nor of one that allows none.
     expect(covering.length < 2 && covering.every(({ allowed }) => allowed > 0)).toBe(isMoved);
   },
 );

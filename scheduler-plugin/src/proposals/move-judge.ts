@@ -1,5 +1,5 @@
-// Why a running pod can't be moved now: the descheduler's exclusions, and PodDisruptionBudgets. For whatever
-// promises moves: proposals, plans, what-if.
+// Tells why a running pod can't move now: the descheduler's exclusions and PodDisruptionBudgets. Used by
+// proposals, plans and what-if.
 import { keyOf, matchesSelector, moveOwnerOf, readLastMove, readMoveRecords } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { canSurge, exclusionOf } from "@isochrone/placement";
@@ -22,7 +22,6 @@ interface JudgedObjects {
 interface MoveJudgeInput {
   readonly objects: JudgedObjects;
   readonly rules: ExclusionRules;
-  /** null: there is no webhook. */
   readonly webhook: GateRules | null;
   readonly nowMs: number;
 }
@@ -49,7 +48,6 @@ export class MoveJudge {
     this.#isGated = gatedTemplates({ ...objects, webhook });
   }
 
-  /** Returns the reason in words; null if the pod can be moved. */
   obstacleOf(pod: KubernetesObject): string | null {
     const { rules, nowMs } = this.#input;
     const controller = this.#controllers.get(moveOwnerOf(pod)?.uid ?? "") ?? null;
@@ -83,7 +81,7 @@ export class MoveJudge {
     if (budget === undefined) return null;
     const { metadata, status = {} } = budget;
     if (surges && isMet(budget)) return null;
-    // The eviction API refuses while the controller hasn't seen the newest specification.
+    // The eviction API refuses while the controller hasn't observed the newest generation.
     const isCurrent = Number(status.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);
     const allowed = isCurrent ? Number(status.disruptionsAllowed ?? 0) : 0;
     return allowed > 0

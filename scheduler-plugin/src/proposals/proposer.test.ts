@@ -1,4 +1,4 @@
-// Plans of workflows that run, from a whole plugin on objects and graphs that the test holds.
+// Proposals for running workflows, by a whole plugin on test objects and graphs.
 import { PLACEMENT_GATE } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -16,22 +16,17 @@ import { configOf, NAMES, rigClock } from "../testing/rig.ts";
 import type { ProposalsConfig } from "./config.ts";
 
 const CONFIG = { intervalMs: 5_000, planMs: 50, maxPairs: 1_000, seed: 1 };
-/** p and q are two zones apart from each other. */
 const PODS = { p: { "p-1": "n3" }, q: { "q-1": "n1" }, r: { "r-1": "n3" } };
 
 type Placements = Readonly<Record<string, Readonly<Record<string, string>>>>;
 interface Asked {
   readonly proposals?: ProposalsConfig;
-  /** Settings of the planner, which is on then. */
   readonly planner?: Readonly<Record<string, unknown>>;
   readonly pods?: Placements;
-  /** By pod. */
   readonly specs?: Readonly<Record<string, object>>;
-  /** Settings of the descheduler beside those of {@link ANY_POD}. */
   readonly descheduler?: Readonly<Record<string, unknown>>;
 }
 
-/** Any pod may be moved whose controller is there. */
 const ANY_POD = { minPodAgeMs: 0, allowSingleReplicas: true };
 
 async function storeOf(clock: Clock, { pods = PODS, specs = {} }: Asked): Promise<ClusterStore> {
@@ -128,7 +123,7 @@ async function startReplica(
     const response = await fetch(`${plugin.address().url}/api/v1/plans${query}`);
     return (await response.json()) as { plans: any[] }; // oxlint-disable-line typescript/no-explicit-any
   };
-  /** Once there are any: the planner's thread starts in its own time. */
+  /** Waits: the planner's thread starts in real time. */
   const proposed = () =>
     vi.waitFor(
       async () => {
@@ -138,7 +133,7 @@ async function startReplica(
       },
       { timeout: 90_000, interval: 20 },
     );
-  /** Round after round, until somebody would move: a plan is shown once it was found for a while. */
+  /** Advances rounds until there is a move: a plan must persist before it is shown. */
   const moving = () =>
     vi.waitFor(
       async () => {
@@ -164,7 +159,6 @@ test("a workflow that runs has a proposal: what it costs today, what it could, a
   const { today, cost, pods, explanation, gain, gainError, perRequest, savedRatio } = await moving();
   // Not before three rounds and a window of the graphs.
   expect(clock.now() - Date.parse("2026-01-01T00:00:10.000Z")).toBeGreaterThanOrEqual(35_000);
-  // p -> q: 1,000 B/s over 40 ms; r is where p is.
   expect(today.network).toBe(40_000);
   expect(cost.network).toBeLessThan(today.network);
   for (const [index, { name, from, node, step, obstacle, decision }] of pods.entries()) {
@@ -179,7 +173,6 @@ test("a workflow that runs has a proposal: what it costs today, what it could, a
   expect(savedRatio).toBe(1 - cost.network / today.network);
   expect(perRequest.todayMs).toBeCloseTo(40_000 / 1_500, 6);
   expect(explanation[0]).toMatch(/^\d moves?: 27 -> \d+(\.\d)? ms per request \(\+- \d+(\.\d)?\)\.$/);
-  // Proposals are no plans, and nobody is moved by them.
   expect((await plans("")).plans).toEqual([]);
   const pod = await store.get({ apiVersion: "v1", kind: "Pod", namespace: "shop", name: "p-1" });
   expect(pod!.spec!["nodeName"]).toBe("n3");
@@ -213,7 +206,6 @@ test.each([
     expect(cost).toEqual(today);
     expect(rest).toMatchObject({ savedRatio: 0, gain: 0 });
     expect(explanation[0]).toMatch(/^No move can be made now; /);
-    // Who plans by hand is held to the same rules.
     expect((await plans("?kind=proposal")) as unknown).toMatchObject({
       rules: { allowSingleReplicas: !("descheduler" in asked && "allowSingleReplicas" in asked.descheduler) },
     });

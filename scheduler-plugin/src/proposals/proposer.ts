@@ -1,5 +1,5 @@
-// What would be best for workflows that run, worked out again and again and moved by nobody: so that people
-// see what their placement costs.
+// Computes the best placement of running workflows without moving anything, so that people see what theirs
+// costs.
 import {
   blockedProblem,
   nextShown,
@@ -36,20 +36,18 @@ import type { GateRules } from "../webhook/gate-rules.ts";
 
 export interface ProposerDeps {
   readonly store: ClusterStore;
-  /** Followed already, with all that decides where they may run and whether they may be moved. */
   readonly pods: Pick<ClusterPods, "items" | "isSynced">;
   readonly objects: ClusterObjects;
-  /** The descheduler's: what it wouldn't move is promised by nobody. */
+  /** The descheduler's rules: never propose what it wouldn't move. */
   readonly rules: ExclusionRules;
-  /** null: there is none, and so no move reaches its target. */
+  /** null without a webhook: then no move reaches its target. */
   readonly gateRules: GateRules | null;
   readonly graphs: GraphSource;
   readonly search: Pick<PlanSearch, "runPatiently" | "start">;
   readonly plans: PlanLog;
-  /** Whether this replica proposes for all; else it has copies of the leader's proposals. */
+  /** Whether this replica proposes; else it copies the leader's proposals. */
   readonly leads: () => boolean;
   readonly newId: () => string;
-  /** What a request counts as of which nobody counted the bytes. */
   readonly bytesPerRequest: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -60,17 +58,16 @@ export interface ProposerDeps {
 const PER_ROUND = 50;
 const PART_OF_INTERVAL = 0.1;
 
-/** A proposal; why there is none; null where nothing runs. */
 type Outcome = LoggedProposal | LeftOutReason | null;
 
-/** The leader proposes for all replicas: proposals of several differ a little. */
+/** Only the leader proposes: several replicas' proposals would differ a little. */
 export class Proposer implements Service {
   readonly #config: ProposalsConfig;
   readonly #deps: ProposerDeps;
   readonly #metrics: ProposalMetrics;
   readonly #loop: Periodic;
   readonly #stopped = new AbortController();
-  /** By workflow: what is proposed stays the same while nothing changes beyond its error. */
+  /** Keyed by workflow. A shown proposal stays unless it changes by more than its error. */
   readonly #shown = new Map<string, ShownPlan>();
   #follower: ClusterFollower | null = null;
 
@@ -110,7 +107,7 @@ export class Proposer implements Service {
     const follower = this.#follower;
     if (!this.#deps.leads()) {
       this.#metrics.proposals.set(0);
-      // A new leader goes on with the proposals of the one before.
+      // A new leader continues with the previous leader's proposals.
       for (const proposal of plans.proposals({ limit: Infinity }))
         this.#shown.set(proposal.workflow, shownBefore(proposal));
       return;
@@ -120,7 +117,6 @@ export class Proposer implements Service {
     if ("reason" in found && found.reason !== "unknown_workflow") {
       this.#metrics.rounds.inc({ outcome: "no_graph" });
       this.#metrics.proposals.set(0);
-      // What was best by graphs of long ago isn't worth showing.
       return plans.propose([]);
     }
     if (this.#config.isAllInThread === true) await this.#unlessStopped(search.start());
@@ -142,7 +138,7 @@ export class Proposer implements Service {
   async #judge(lists: ReturnType<ClusterFollower["lists"]>): Promise<MoveJudge> {
     const { rules, gateRules: webhook, clock } = this.#deps;
     const [appGroups, disruptionBudgets] = [
-      // Without rights or their kind there are none.
+      // Without rights or CRD there are none.
       await this.#listed(KINDS.appGroup),
       await this.#listed(KINDS.podDisruptionBudget),
     ];
@@ -158,7 +154,6 @@ export class Proposer implements Service {
     }
   }
 
-  /** null: stopped meanwhile. */
   async #outcomes(cluster: ClusterView, judge: MoveJudge): Promise<Outcome[] | null> {
     const { graphs, clock, bytesPerRequest } = this.#deps;
     const { intervalMs, perRound = PER_ROUND, roundMs = intervalMs * PART_OF_INTERVAL } = this.#config;
@@ -170,7 +165,7 @@ export class Proposer implements Service {
     for (const workflow of workflows.slice(0, perRound)) {
       const isLate = outcomes.length > 0 && clock.monotonic() >= endMs;
       outcomes.push(isLate ? "no_time" : await this.#outcome(workflow, cluster, judge));
-      // Whoever asks for scores meanwhile waits for one workflow at most.
+      // Lets scoring requests run after each workflow.
       if (!isLate) await yielded();
       if (this.#stopped.signal.aborted) return null;
     }
@@ -181,7 +176,6 @@ export class Proposer implements Service {
     const { graphs, clock, logger } = this.#deps;
     const { maxPairs = Infinity, maxPods = Infinity } = this.#config;
     const usable = usableGraphs(graphs, workflow, clock.now());
-    // One that has gone meanwhile needs none.
     if ("reason" in usable) return usable.reason === "unknown_workflow" ? null : "stale_graph";
     const pods = usable.workflow.workloads.reduce((sum, each) => sum + each.pods.length, 0);
     if (pods > maxPods || pods * cluster.model.nodes.length > maxPairs) return "too_large";
@@ -254,7 +248,7 @@ export class Proposer implements Service {
     };
   }
 
-  /** A search may wait long for its turn, or for the thread; who stops doesn't. */
+  /** A search may wait long for the thread; stopping doesn't. */
   async #unlessStopped<T>(search: Promise<T>): Promise<T> {
     const { signal } = this.#stopped;
     const stopped = Promise.withResolvers<never>();
@@ -285,7 +279,7 @@ export class Proposer implements Service {
   }
 }
 
-/** The most first; equal ones by name, so that the same ones are left out everywhere. */
+/** Most traffic first, ties by name, so that replicas choose alike. */
 function byTraffic(workflows: Iterable<WorkflowGraph>, bytesPerRequest: number): WorkflowGraph[] {
   return Array.from(workflows, (workflow) => {
     const name = `${workflow.namespace}/${workflow.name}`;
@@ -295,7 +289,6 @@ function byTraffic(workflows: Iterable<WorkflowGraph>, bytesPerRequest: number):
     .map(({ workflow }) => workflow);
 }
 
-/** As far as the proposal itself says it. */
 function shownBefore({ pods }: LoggedProposal): ShownPlan {
   const steps = new Map<number, { pod: string; to: string }[]>();
   for (const { name: pod, node: to, step, obstacle } of pods)

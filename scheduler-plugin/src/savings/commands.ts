@@ -1,4 +1,4 @@
-// What a person enters to carry a change out. Names are DNS labels: they need no quotes.
+// Commands that carry a change out. Names are DNS labels and need no quotes.
 import type { SavingsInput } from "@isochrone/prices";
 
 type Move = Parameters<SavingsInput["commands"]>[1][number];

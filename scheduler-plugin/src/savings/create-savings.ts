@@ -26,7 +26,7 @@ export function createSavings(config: SchedulerPluginConfig, deps: SavingsSurrou
     pods,
     clock,
     noProposals: proposals === null ? "the planner is off (planner.enabled)" : null,
-    // 0: the planner doesn't look at measured use; what a zone carries is a matter of it all the same.
+    // At 0 the planner ignores measured use, but zone capacity needs a limit.
     maxCpuUse: planner === undefined || planner.maxCpuUse === 0 ? maxCpuUse : planner.maxCpuUse,
     bytesPerRequest: config.bytesPerRequest,
     keptMs: proposals?.intervalMs ?? KEPT_MS,

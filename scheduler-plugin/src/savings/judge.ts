@@ -1,4 +1,3 @@
-// Whether zones carry what their callers would ask, with pods where a change has them.
 import { serviceZoneAdvice } from "@isochrone/placement";
 import type { Judgement, SavingsInput } from "@isochrone/prices";
 import type { KubernetesObject } from "@isochrone/kubernetes";

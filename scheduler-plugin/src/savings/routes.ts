@@ -21,7 +21,6 @@ const QuerySchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** `GET /api/v1/savings`. @param view null: this replica follows no cluster */
 export function addSavingsRoute(app: HttpApp, view: SavingsView | null): void {
   app.get(
     "/api/v1/savings",

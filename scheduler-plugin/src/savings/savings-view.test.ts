@@ -1,4 +1,3 @@
-// Savings of a shop in two zones of AWS, from graphs, pods, prices and a proposal that the test holds.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { ManualClock } from "@isochrone/runtime/testing";
 import {
@@ -39,7 +38,6 @@ const PODS: Readonly<Record<string, string>> = {
   "api-2": "b1",
 };
 
-/** @param cpu limit of each */
 function podOf(name: string, cpu: string): KubernetesObject {
   const owner = {
     apiVersion: "apps/v1",
@@ -122,7 +120,7 @@ function viewOf({
   });
 }
 
-/** web asks api for 6 GB a month, 30 requests a second, for which api uses 200 millicores in each pod. */
+/** web exchanges 6 GB a month with api, at 30 requests/s; each api pod uses 200 millicores for it. */
 function shop(): GraphSource {
   const nodes = Object.entries(ZONES).map(([name, zone]) =>
     node(name, {
@@ -167,15 +165,13 @@ describe("savings of a cluster", () => {
     expect(perMonth).toBeCloseTo(0.06, 9);
     expect(routing).toMatchObject({ isAdvised: true, zones: 2 });
     expect(routing.savedPerMonth).toBeCloseTo(0.06, 9);
-    // 400 millicores in all, two thirds of them in a.
     expect(routing.headroomRatio).toBeCloseTo(1 - 0.4 * (2 / 3), 9);
     expect(routing.commands).toEqual([
       `kubectl -n shop patch service api --type merge -p '{"spec":{"trafficDistribution":"PreferSameZone"}}'`,
     ]);
-    // Only the third of web in b crosses then. The second move waits for room.
+    // Then only the third of web in b crosses zones. The second move waits for room.
     expect(moves.savedPerMonth).toBeCloseTo(0.02, 9);
     expect(moves.commands).toEqual(["isochrone plan shop --apply --pods api-2"]);
-    // With all of api in one zone there is nothing left to keep there.
     expect(both).toMatchObject({ isAdvised: false, commands: [] });
   });
 

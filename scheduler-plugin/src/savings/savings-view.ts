@@ -1,4 +1,4 @@
-// Savings, worked out when somebody asks: from the graphs, the aggregator's prices, and what is proposed.
+// Computes savings on request from graphs, the aggregator's prices and proposals.
 import { reasonOf } from "@isochrone/primitives";
 import { workflowTraffic } from "@isochrone/placement";
 import {
@@ -23,20 +23,15 @@ export interface SavingsDeps {
   readonly readPrices: () => Promise<PriceList>;
   readonly pods: Pick<ClusterPods, "get" | "isSynced">;
   readonly plans: PlanLog;
-  /** Why nothing is proposed, in words; null: it is. */
   readonly noProposals: string | null;
-  /** Share of an endpoint's CPU that may be used. */
   readonly maxCpuUse: number;
   readonly bytesPerRequest: number;
-  /** Answers are given again for so long, milliseconds. */
   readonly keptMs: number;
   readonly clock: Clock;
 }
 
-/** As many workflows as have proposals, those with the most traffic. */
 const MAX_WORKFLOWS = 50;
 const MAX_SERVICES = 50;
-/** Others are served after so long, milliseconds. */
 const SLICE_MS = 5;
 
 export class SavingsView {
@@ -97,7 +92,6 @@ export class SavingsView {
     };
   }
 
-  /** Those that can be made now. */
   #movesOf(namespace: string, name: string): readonly ProposedMove[] | string {
     const { plans, noProposals } = this.#deps;
     if (noProposals !== null) return noProposals;

@@ -1,5 +1,4 @@
-// minBandwidth of AppGroups' dependencies as floors between placed pods: without any StreamJob, and before
-// stream jobs get what is left.
+// Turns minBandwidth of AppGroups' dependencies into floors between placed pods, which precede stream jobs.
 import {
   bandwidthNeeds,
   createInformer,
@@ -28,10 +27,8 @@ interface AppGroupFloorsOptions {
   readonly logger: Logger;
 }
 
-/** A flow that takes the kernel's own path. */
 export type FloorFlow = Omit<AddressedFlow, "route">;
 
-/** A bound pod with an address. */
 interface PlacedPod {
   readonly name: string;
   readonly workload: string;
@@ -39,34 +36,30 @@ interface PlacedPod {
   readonly address: string;
 }
 
-/** Bits per second by selector of the source, then of the target. */
+/** Bit/s by selector of the source, then of the target. */
 type Rates = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** Floors between all pods of two workloads. */
 interface WorkloadFloor {
   readonly bitsPerSecond: number;
   readonly sources: readonly PlacedPod[];
-  /** Pods of the called workload by node. */
   readonly targets: ReadonlyMap<string, readonly PlacedPod[]>;
-  /** Pairs of pods on different nodes. */
   readonly pairs: number;
 }
 
 interface PlannedGroup {
   readonly group: KubernetesObject;
   readonly pairs: number;
-  /** Pairs that are planned; fewer than `pairs` if the namespace has more than its share. */
+  /** Below `pairs` if the namespace exceeds its share. */
   readonly planned: number;
 }
 
-/** Longest name of a workload in a flow plan. An owner reference may have a longer one. */
+/** Longest workload name in a flow plan. An owner reference may be longer. */
 const MAX_NAME = 253;
 
 export class AppGroupFloors {
   readonly #groups: Informer;
-  /** By namespace, group and selector, then by name. */
   readonly #pods = new Map<string, Map<string, KubernetesObject>>();
-  /** Rates by AppGroup: a new version is a new object. */
+  /** A new AppGroup version is a new object. */
   readonly #rates = new WeakMap<KubernetesObject, Rates>();
   #version = 0;
   #madeOf: number | null = null;
@@ -95,7 +88,7 @@ export class AppGroupFloors {
     this.#version++;
   }
 
-  /** Between pods on different nodes of the AppGroup's namespace. The same list while nothing changes. */
+  /** Between pods on different nodes. Returns the same list while nothing changes. */
   floors(): readonly FloorFlow[] {
     if (this.#madeOf !== this.#version) {
       this.#make();
@@ -104,12 +97,10 @@ export class AppGroupFloors {
     return this.#floors;
   }
 
-  /** Pairs of each AppGroup that are declared, and that `floors` has planned. */
   groups(): readonly PlannedGroup[] {
     return this.#planned;
   }
 
-  /** Counts the pairs of all AppGroups before it makes the first one. */
   #make(): void {
     const groups = this.#groups.items().toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
     const counted = groups.map((group) => ({ group, between: this.#between(group) }));
@@ -169,7 +160,6 @@ export class AppGroupFloors {
   }
 }
 
-/** Dependencies between the same two workloads are one floor with the sum of their rates. */
 function ratesOf(group: KubernetesObject): Rates {
   const rates = new Map<string, Map<string, number>>();
   for (const { selector, dependency, minBitsPerSecond } of bandwidthNeeds(group)) {
@@ -185,7 +175,6 @@ function pairsOf(between: readonly WorkloadFloor[]): number {
   return between.reduce((sum, { pairs }) => sum + pairs, 0);
 }
 
-/** Adds the first `most` floors of the group. */
 function makeFloors(
   { metadata }: KubernetesObject,
   between: readonly WorkloadFloor[],

@@ -1,4 +1,3 @@
-// Nodes as stream jobs see them: what they have for tasks, what keeps a task away, and their addresses.
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject, NodeStatus } from "@isochrone/kubernetes";
 import type { SchedulingModel } from "@isochrone/placement";
@@ -7,9 +6,9 @@ import type { NodeRejection, StreamNode, TaskRequests } from "./domain/planned-j
 type Amounts = { get(resource: string): number | undefined };
 
 /**
- * What pods of running stream jobs request counts as free: the strategy takes it again.
- * @param podKeys namespace/name of these pods
- * @param names of the nodes, in the order of the result
+ * Requests of running stream jobs count as free: the strategy assigns them again.
+ * @param podKeys namespace/name of their pods
+ * @param names of nodes, in the order of the result
  */
 export function streamNodes(
   model: SchedulingModel,
@@ -47,19 +46,16 @@ export function streamNodes(
   });
 }
 
-/** Whether a task's pod can't go on there. */
 export function isLost(model: SchedulingModel, node: string, pod: KubernetesObject | undefined): boolean {
   const state = model.node(node);
   if (state === undefined) return true;
-  return state.noTarget === "it is not Ready" && pod?.metadata.deletionTimestamp !== undefined;
+  return !state.isReady && pod?.metadata.deletionTimestamp !== undefined;
 }
 
-/** What kube-scheduler counts for the pod. */
 export function requestsOf(model: SchedulingModel, pod: KubernetesObject): TaskRequests {
   return amountsOf(model.schedulingPod(pod).requests);
 }
 
-/** Null: the pod may go there. */
 export function rejectionOf(
   model: SchedulingModel,
   pod: KubernetesObject,
@@ -69,7 +65,6 @@ export function rejectionOf(
   return noTarget === null ? model.verdict(pod, node) : { plugin: "NodeState", message: noTarget };
 }
 
-/** By name: the first internal IP address. */
 export function addressesOf(nodes: readonly KubernetesObject[]): Map<string, string> {
   const addresses = new Map<string, string>();
   for (const { metadata, status } of nodes) {

@@ -21,27 +21,22 @@ import { StreamKeeper } from "./stream-keeper.ts";
 
 interface StreamsDeps {
   readonly store: ClusterStore;
-  /** Followed already. */
   readonly pods: PodChanges;
-  /** Followed while it runs jobs. */
   readonly objects: ClusterObjects;
   readonly graphs: GraphSource;
   readonly leadership: SharedLeadership;
-  /** Name of this replica; null: it is the only one. */
   readonly replica: string | null;
   readonly newId: () => string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** By its rules running tasks move, with the strategy `joint`. @default they stay */
+  /** Rules for moving running tasks with strategy `joint`. @default they stay */
   readonly descheduler?: DeschedulerConfig;
 }
 
-/** Runs StreamJobs while this replica leads. */
 export interface Streams {
   readonly parts: readonly Part[];
-  /** This and the following are null while another replica leads. */
   plans(): FlowPlans | null;
   jobs(): readonly StreamJobView[] | null;
 }
@@ -51,7 +46,6 @@ interface StreamTerm extends Term {
   readonly jobs: () => readonly StreamJobView[];
 }
 
-/** Null when it is off, or there is no cluster. */
 export function createStreams(
   deps: Partial<StreamsDeps> & { readonly streams?: StreamsConfig },
 ): Streams | null {
@@ -92,7 +86,7 @@ function streamsOf(config: StreamsConfig, deps: StreamsDeps): Streams {
   };
 }
 
-/** Null: running tasks stay, as with ENTS, by whose rates a move would not gain what it promises. */
+/** Null: running tasks stay. ENTS allocates differently, so its moves would not gain what they promise. */
 function moveRulesOf({ strategy }: StreamsConfig, rules: DeschedulerConfig | undefined): MoveRules | null {
   if (rules === undefined || strategy !== "joint") return null;
   return rules.mode === "evict" || rules.mode === "dry-run" ? rules : null;
@@ -100,7 +94,7 @@ function moveRulesOf({ strategy }: StreamsConfig, rules: DeschedulerConfig | und
 
 function strategyOf({ strategy }: StreamsConfig, solve: LinearSolver): StreamStrategy {
   switch (strategy) {
-    // A move would end pods: that is for TaskMoves.
+    // A move would end pods; TaskMoves handles that.
     case "joint":
       return joint({ moveMargin: Infinity });
     case "otfs":

@@ -1,4 +1,4 @@
-// Tells the owners of AppGroups which of their floors are cut: an Event for each AppGroup, and a metric.
+// Reports cut floors to owners of AppGroups: one Event per AppGroup, and a metric.
 import { keyOf, type EventRecorder, type KubernetesObject } from "@isochrone/kubernetes";
 import { LINK_SHARES } from "@isochrone/streams";
 import { FLOW_PLAN_BOUNDS } from "@isochrone/topology";
@@ -14,24 +14,20 @@ interface FloorNewsOptions {
 }
 
 interface CutFloors {
-  /** AppGroups with the pairs that they declare and those that are planned. */
   readonly groups: readonly {
     readonly group: KubernetesObject;
     readonly pairs: number;
     readonly planned: number;
   }[];
-  /** Floors above a share of a link. */
   readonly cut: readonly AddressedFlow[];
-  /** Flows without a place in a node's plan, also those of StreamJobs. */
   readonly withoutPlace: readonly AddressedFlow[];
 }
 
-/** AppGroups of one namespace that get Events. The metric counts all. */
+/** Bound on Events per namespace. The metric counts all. */
 const MAX_TOLD_OF_NAMESPACE = 20;
 
 export class FloorNews {
   readonly #options: FloorNewsOptions;
-  /** Last note by AppGroup. */
   #told = new Map<string, string>();
 
   constructor(options: FloorNewsOptions) {
@@ -66,13 +62,11 @@ export class FloorNews {
     metrics.cutFlows.set({ reason: "link_share" }, cut.length);
   }
 
-  /** This replica leads no more. */
   close(): void {
     this.#options.metrics.cutFlows.reset();
   }
 }
 
-/** Names of pairs by AppGroup. */
 function byGroup(flows: readonly AddressedFlow[]): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const { id, owner } of flows) {
@@ -92,7 +86,6 @@ interface Cuts {
   readonly links: readonly string[];
 }
 
-/** Null: nothing is cut. */
 function noteOf(declared: number, { pairs, places, links }: Cuts): string | null {
   const of = `of ${declared} pairs of pods`;
   const notes: string[] = [];

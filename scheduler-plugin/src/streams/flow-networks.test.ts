@@ -1,5 +1,4 @@
-// Floors that tenants declare, from AppGroups and pods in a store to flows: bounded, shared, and named where
-// they are cut.
+// Tenants' floors from AppGroups to flows: bounded, shared, and reported where cut.
 import { KINDS, type KubernetesObject, type ReportedEvent } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
@@ -19,7 +18,6 @@ const LINKS = [
   { source: "n2", target: "n3", capacity: "100M", duplex: "half" },
 ];
 
-/** `[selector, dependency, minBandwidth]` of each dependency. */
 type Needs = readonly (readonly [string, string, string])[];
 
 function appGroup(namespace: string, name: string, needs: Needs): KubernetesObject {
@@ -119,7 +117,6 @@ class Rig {
   }
 }
 
-/** Pods `SELECTOR-0`, `SELECTOR-1` and so on, on two nodes in turn. */
 function podsOf(namespace: string, selector: string, count: number, fields?: PodFields): KubernetesObject[] {
   return Array.from({ length: count }, (_, at) =>
     pod(namespace, `${selector}-${at}`, selector, NODES[at % 2]!, fields),
@@ -166,7 +163,6 @@ describe("floors of AppGroups", () => {
       ...podsOf("tenant", "a", 40),
       ...podsOf("tenant", "b", 40),
     );
-    // Half of the pairs are on one node.
     expect(networks.floors).toHaveLength(800);
     expect(new Set(networks.floors.map(({ id }) => id)).size).toBe(800);
   });

@@ -1,5 +1,4 @@
-// The links that flows may use: those of all FlowNetworks, or without any FlowNetwork what was measured. And
-// the floors that AppGroups have on them.
+// Usable links, from all FlowNetworks or measured without any, and the AppGroups' floors on them.
 import { createInformer, isStoreError, KINDS, timestamp, withConditions } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type {
@@ -30,15 +29,12 @@ interface FlowNetworksOptions {
   readonly onChange: () => void;
 }
 
-/** Of the links that don't count, so many are named. */
 const MAX_NAMED = 5;
 
 export class FlowNetworks {
   readonly #options: FlowNetworksOptions;
   readonly #informer: Informer;
-  /** All links. */
   readonly #whole = new NetworkKeeper();
-  /** With what floors leave for stream jobs. */
   readonly #keeper = new NetworkKeeper();
   readonly #read = new Map<string, ReadNetwork>();
   #capacities: ReadonlyMap<string, number> = new Map();
@@ -78,7 +74,7 @@ export class FlowNetworks {
     return this.#keeper.paths;
   }
 
-  /** Admitted floors on the paths that the kernel is taken to use: the shortest. */
+  /** Admitted floors on shortest paths, which the kernel presumably uses. */
   get floors(): readonly AddressedFlow[] {
     return this.#admitted.floors;
   }
@@ -92,7 +88,6 @@ export class FlowNetworks {
     this.#floors.takePod(change);
   }
 
-  /** Returns whether nodes, links or what floors leave of them differ from before. */
   update(nodes: readonly string[], graph: ClusterGraph | null): boolean {
     const names = new Set(nodes);
     const taken = new Set<string>();
@@ -112,13 +107,13 @@ export class FlowNetworks {
     return this.#keeper.update(nodes, beside(links, this.#admitted.floors));
   }
 
-  /** Bits per second from one node to the next; null: unknown. */
+  /** Bit/s to the next node; null if unknown. */
   capacityOf(source: string, target: string): number | null {
     return this.#capacities.get(`${source} ${target}`) ?? null;
   }
 
   /**
-   * Says in each FlowNetwork what counts of it, and of each AppGroup which floors are cut. Never rejects.
+   * Writes FlowNetwork statuses and reports cut floors. Never rejects.
    * @param withoutPlace flows in no plan
    */
   async tell(nowMs: number, withoutPlace: readonly AddressedFlow[]): Promise<void> {

@@ -1,4 +1,4 @@
-// The flows of placed jobs with the addresses of their ends, as far as these are known.
+// Flows of placed jobs with the known addresses of their ends.
 import { streamWorkloadName, type KubernetesObject } from "@isochrone/kubernetes";
 import type { AddressedFlow } from "./domain/flow-plans.ts";
 import type { JobFlow, Placement } from "./domain/placement.ts";
@@ -7,18 +7,14 @@ import type { KnownJob } from "./known-jobs.ts";
 
 interface JobFlowsOptions {
   readonly podOf: (job: KnownJob, task: string, node: string) => KubernetesObject | null;
-  /** IP addresses of nodes. */
   readonly addresses: ReadonlyMap<string, string>;
 }
 
 interface OfJob {
-  /** Whether all tasks had pods: without a pod nobody knows whether its address will be that of its node. */
+  /** Whether all tasks have pods: only the pod shows whether its address is the node's. */
   readonly isComplete: boolean;
-  /** Names of nodes on the routes of flows that are in plans. */
   readonly nodes: Set<string>;
-  /** `from -> to` of flows that aren't, because a pod has no address yet. */
   readonly withoutAddress: string[];
-  /** `from -> to` of flows with addresses, by id. */
   readonly ids: Map<string, string>;
 }
 
@@ -65,43 +61,37 @@ export class JobFlows {
     }
   }
 
-  /** Null: it has none. */
   addressOfNode(node: string): string | null {
     return this.#options.addresses.get(node) ?? null;
   }
 
-  /** Whether the flows of the job are all that can be known before its pods run. */
+  /** True if all flows that can be known before its pods run are known. */
   isComplete(uid: string): boolean {
     return this.#ofJob.get(uid)?.isComplete === true;
   }
 
-  /** Nodes that must have the job's flows in their plans. */
   nodesOf(uid: string): Iterable<string> {
     return this.#ofJob.get(uid)?.nodes ?? [];
   }
 
-  /** Flows that are in no plan, because a pod has no address yet. */
   withoutAddress(uid: string): readonly string[] {
     return this.#ofJob.get(uid)?.withoutAddress ?? [];
   }
 
-  /** Notes the flows for which a node's plan has no place. */
   leaveOut(flows: readonly AddressedFlow[]): void {
     this.#leftOut = flows;
   }
 
-  /** Flows for which a node's plan has no place, also those of AppGroups. */
   get leftOut(): readonly AddressedFlow[] {
     return this.#leftOut;
   }
 
-  /** Flows of the job for which a node's plan has no place. */
   withoutPlace(uid: string): readonly string[] {
     const ids = this.#ofJob.get(uid)?.ids;
     return this.#leftOut.flatMap(({ id }) => ids?.get(id) ?? []);
   }
 
-  /** Frames arise on the source's node itself. */
+  /** Frames start on the source's node itself. */
   #end(job: KnownJob, task: string | null, node: string): { node: string; address: string } | null {
     const own = this.addressOfNode(node);
     if (task === null) return own === null ? null : { node, address: own };

@@ -1,21 +1,17 @@
-// The pods of stream jobs: which there are, and what is written of them.
 import { gatesOf, isStoreError, jsonPatchOpeningGate, KINDS, STREAM_GATE } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { InformerChange } from "@isochrone/kubernetes";
 import { STREAM_JOB_LABEL } from "./task-pod.ts";
 
-/** Uid of the StreamJob that owns the pod; null for another's pod. */
 function ownerUidOf({ metadata }: KubernetesObject): string | null {
   if (metadata.labels?.[STREAM_JOB_LABEL] === undefined) return null;
   return metadata.ownerReferences?.find(({ kind }) => kind === KINDS.streamJob.kind)?.uid ?? null;
 }
 
-/** Pods by job, as the cluster shows them. */
 export class JobPods {
   readonly #byJob = new Map<string, Map<string, KubernetesObject>>();
 
-  /** Returns whether the pod is one of a stream job. */
   take({ type, object }: InformerChange): boolean {
     const uid = ownerUidOf(object);
     if (uid === null) return false;
@@ -27,12 +23,10 @@ export class JobPods {
     return true;
   }
 
-  /** By name. */
   of(uid: string): ReadonlyMap<string, KubernetesObject> {
     return this.#byJob.get(uid) ?? NONE;
   }
 
-  /** Of other jobs than these, as far as they aren't going already. */
   *orphans(uids: ReadonlySet<string>): Generator<KubernetesObject> {
     for (const [uid, pods] of this.#byJob)
       if (!uids.has(uid))
@@ -52,14 +46,14 @@ export function isRunning(pod: KubernetesObject): boolean {
   );
 }
 
-/** IP address of the pod; `node`: that of its node, which a pod in the node's network has from the start. */
+/** `node`: the node's IP address, which a host-network pod has from the start. */
 export function podAddress(pod: KubernetesObject, node: string | null): string | null {
   const { podIP } = looseFields<PodStatus>(pod.status);
   if (typeof podIP === "string" && podIP !== "") return podIP;
   return looseFields<PodSpec>(pod.spec).hostNetwork === true ? node : null;
 }
 
-/** Writes pods, while this replica leads. Throws the store's errors. */
+/** Writes pods while this replica leads. Throws the store's errors. */
 export class JobPodWriter {
   readonly #store: ClusterStore;
 
@@ -71,12 +65,12 @@ export class JobPodWriter {
     try {
       await this.#store.create(pod);
     } catch (error) {
-      // This or a former leader has created it: it will be seen.
+      // This or an earlier leader created it; the watch will show it.
       if (!isStoreError(error, "already_exists")) throw error;
     }
   }
 
-  /** The pod and not one that came by its name since. */
+  /** Deletes this pod, not a successor of the same name. */
   async delete({ metadata }: KubernetesObject): Promise<void> {
     const { namespace = "default", name, uid } = metadata;
     try {
@@ -89,7 +83,7 @@ export class JobPodWriter {
     }
   }
 
-  /** Gates of others stay. Where somebody changed them in between, the next attempt has the new list. */
+  /** Keeps others' gates. If they changed meanwhile, the next attempt has the new list. */
   async openGate(pod: KubernetesObject): Promise<void> {
     const operations = jsonPatchOpeningGate(pod, [STREAM_GATE]);
     if (operations === null) return;

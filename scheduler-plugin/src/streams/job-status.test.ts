@@ -24,7 +24,6 @@ test.each([null, "detect on box, decode on box: 1.00 frames/s"])(
   "the next leader goes on from what stands there, with the next best nodes %j",
   (nextBest) => {
     const placement = { ...PLACEMENT, nextBest };
-    // The limit is found anew.
     expect(readPlacement(written(placement))).toEqual({
       ...placement,
       limit: { kind: "source", node: "" },

@@ -1,4 +1,4 @@
-// The status of a StreamJob: what people ask first, and what a new leader goes on from.
+// Status of a StreamJob, for people and for a new leader to continue from.
 import { conditionsOf, timestamp, withConditions } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject } from "@isochrone/kubernetes";
@@ -8,7 +8,6 @@ import { profileStatus } from "./profiling/profile-status.ts";
 
 export type JobPhase = "Waiting" | "Placing" | "Running" | "Failed";
 
-/** A condition with its reason as a word for programs. */
 export interface JobCondition {
   readonly type: "Accepted" | "Placed" | "Promised" | "FlowsApplied" | "Profiled";
   readonly status: "True" | "False";
@@ -19,18 +18,15 @@ export interface JobCondition {
 export interface JobView {
   readonly phase: JobPhase;
   readonly placement: Placement | null;
-  /** Frames per second; null: unknown. */
   readonly measured: number | null;
-  /** Name of the pod, by task. */
   readonly pods: ReadonlyMap<string, string>;
   readonly conditions: readonly JobCondition[];
-  /** Null: as they stand there. */
+  /** Null: unchanged. */
   readonly profiles: readonly Profile[] | null;
 }
 
 const DIGITS = 6;
 
-/** @param job with the status that it has now */
 export function jobStatus(job: KubernetesObject, view: JobView, nowMs: number): Record<string, unknown> {
   const { phase, placement, measured, pods, conditions, profiles } = view;
   const { generation } = job.metadata;
@@ -39,7 +35,7 @@ export function jobStatus(job: KubernetesObject, view: JobView, nowMs: number): 
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   }));
   const held = placement === null ? null : [...placement.hosts].sort(([a], [b]) => (a < b ? -1 : 1));
-  // In a merge patch null removes a field.
+  // A merge patch removes null fields.
   return {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     phase,
@@ -67,7 +63,6 @@ function profilesOf({ status }: KubernetesObject): unknown {
   return looseFields<Record<"profiles", unknown>>(status).profiles ?? null;
 }
 
-/** What another kind of limit left there. */
 const NO_LIMIT = { task: null, node: null, source: null, target: null, capacityBitsPerSecond: null };
 
 function flowStatus({ from, to, port, bitsPerSecond, route }: JobFlow): object {
@@ -89,7 +84,6 @@ export function limitText(limit: JobLimit): string {
   return limit.kind === "link" ? `link ${limit.source} -> ${limit.target}` : `source on ${limit.node}`;
 }
 
-/** For the column of the limit: what a job without nodes waits for. */
 function waitText(conditions: readonly JobCondition[]): string | null {
   const found = conditions.find(({ status }) => status === "False");
   return found === undefined ? null : `waits: ${found.reason}`;
@@ -98,7 +92,7 @@ function waitText(conditions: readonly JobCondition[]): string | null {
 const PLACED = "all tasks have nodes";
 const NEXT_BEST = `${PLACED}; next best when they were chosen: `;
 
-/** The message of the condition Placed, from which the next leader knows what was next best. */
+/** Message of condition Placed; the next leader reads the next best nodes from it. */
 export function placedText(placement: Placement | null): string {
   const nextBest = placement?.nextBest ?? null;
   return nextBest === null ? PLACED : NEXT_BEST + nextBest;
@@ -113,7 +107,6 @@ type StatusFields = Record<"flows" | "limit" | "tasks" | "throughput", unknown>;
 type TaskFields = Record<"name" | "node" | "secondsPerFrame", unknown>;
 type FlowFields = Record<"bitsPerSecond" | "from" | "port" | "route" | "to", unknown>;
 
-/** What a former leader decided; null: nothing. */
 export function readPlacement(job: KubernetesObject): Placement | null {
   const { status } = job;
   const { tasks, flows, throughput } = looseFields<StatusFields>(status);
@@ -131,7 +124,7 @@ export function readPlacement(job: KubernetesObject): Placement | null {
     seconds,
     flows: looseList<FlowFields>(flows).map(readFlow),
     throughput: typeof throughput === "number" ? throughput : 0,
-    // It is found anew with the first decision.
+    // Recomputed by the first decision.
     limit: { kind: "source", node: "" },
     nextBest: readNextBest(job),
   };

@@ -1,4 +1,3 @@
-// StreamJobs as they stand, for people.
 import { conditionsOf, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseText } from "@isochrone/primitives";
 import { FieldError, readJobDefinition, withHeaders, type JobDefinition } from "@isochrone/streams";
@@ -42,7 +41,6 @@ function flowViewOf(
   return { from, to, bytesPerFrame, bitsPerSecond, sentBitsPerSecond: null, route: [...route] };
 }
 
-/** Null: its spec can't be read, as its conditions say. */
 function definitionOf(object: KubernetesObject): JobDefinition | null {
   try {
     return readJobDefinition(object.metadata.name, object.spec);

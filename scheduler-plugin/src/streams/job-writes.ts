@@ -1,4 +1,4 @@
-// Makes the pods of jobs what was decided: creates those that are missing, deletes those that are elsewhere.
+// Creates missing pods of jobs, and deletes misplaced ones.
 import { keyOf, StoreError } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Logger } from "@isochrone/runtime";
@@ -12,28 +12,24 @@ import { podNameOf, taskPod } from "./task-pod.ts";
 
 interface JobWritesOptions {
   readonly writer: JobPodWriter;
-  /** Places of pods on their way are taken in it. */
   readonly model: ClusterModel;
   readonly awaitRules: boolean;
   readonly logger: Logger;
   readonly metrics: StreamMetrics;
-  /** The API server doesn't want a pod of the job. */
   readonly onRefused: (job: KnownJob, message: string) => void;
 }
 
-/** The pod of a task on a node where the placement doesn't have it. */
 export interface BesidePod {
   readonly task: string;
   readonly node: string;
-  /** What a refusal of the API server ends; null: the pod isn't created, it only stays. */
+  /** Called on refusal; null: only keep the pod, don't create it. */
   readonly onRefused: ((message: string) => void) | null;
 }
 
 export class JobWrites {
   readonly #options: JobWritesOptions;
-  /** Uid of the job, by key of a pod that was created and isn't seen bound yet. */
+  /** Job UID by key of a created pod that isn't seen bound yet. */
   readonly #onTheirWay = new Map<string, string>();
-  /** Keys of pods that were created and aren't seen yet. */
   readonly #unseen = new Set<string>();
 
   constructor(options: JobWritesOptions) {
@@ -44,7 +40,6 @@ export class JobWrites {
     return podNameOf(job.object, task, node);
   }
 
-  /** Keys of the pods of a placed job. */
   podKeys(job: KnownJob, placement: Placement | null): string[] {
     const { namespace = "default" } = job.object.metadata;
     return [...(placement?.hosts ?? [])].map(
@@ -56,20 +51,17 @@ export class JobWrites {
     return this.#onTheirWay.has(podKey);
   }
 
-  /** The cluster shows the pod. */
   saw(pod: KubernetesObject): void {
     this.#unseen.delete(keyOf(pod));
   }
 
-  /** Forgets pods of other jobs than these. */
   keep(uids: ReadonlySet<string>): void {
     for (const [key, uid] of this.#onTheirWay) if (!uids.has(uid)) this.#forget(key);
   }
 
   /**
    * Never rejects.
-   *
-   * @param besides a pod that stays, or comes, on another node than the placement's; null: none
+   * @param besides a pod that stays or comes on a node outside the placement; null without one
    */
   async carryOut(
     job: KnownJob,
@@ -92,7 +84,6 @@ export class JobWrites {
       if (!wanted.has(name) && pod.metadata.deletionTimestamp === undefined) await this.delete(pod);
   }
 
-  /** Returns the pod's name. */
   async #keepBeside(
     job: KnownJob,
     { task, node, onRefused }: BesidePod,
@@ -103,19 +94,17 @@ export class JobWrites {
     return name;
   }
 
-  /** Never rejects. */
   async delete(pod: KubernetesObject): Promise<void> {
     this.#forget(keyOf(pod));
     await this.#try("pod", () => this.#options.writer.delete(pod));
   }
 
-  /** Never rejects. */
   async openGates(pods: ReadonlyMap<string, KubernetesObject>): Promise<void> {
     for (const pod of pods.values())
       if (hasStreamGate(pod)) await this.#try("gate", () => this.#options.writer.openGate(pod));
   }
 
-  /** Returns false when the API server doesn't want the pod. */
+  /** Returns false if the API server refused the pod. */
   async #create(
     job: KnownJob,
     task: string,
@@ -143,7 +132,6 @@ export class JobWrites {
     if (this.#onTheirWay.delete(podKey)) this.#options.model.withdraw(podKey);
   }
 
-  /** What went wrong, which is counted; null: nothing. */
   async #try(write: "gate" | "pod", act: () => Promise<void>): Promise<StoreError | null> {
     const { logger, metrics } = this.#options;
     try {

@@ -1,4 +1,4 @@
-// StreamJobs as they were read last, each version once.
+// Parsed StreamJobs, each version once.
 import { keyOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock } from "@isochrone/runtime";
@@ -6,28 +6,22 @@ import { FieldError, readJobDefinition, type JobDefinition } from "@isochrone/st
 import { worksOf } from "./profiling/profile-pod.ts";
 import { taskPod } from "./task-pod.ts";
 
-/** A StreamJob whose spec could be read. */
 export interface KnownJob {
-  /** namespace/name */
   readonly key: string;
   readonly uid: string;
   readonly object: KubernetesObject;
   readonly definition: JobDefinition;
-  /** Wall milliseconds of the API server. */
+  /** Wall clock of the API server. */
   readonly createdMs: number;
-  /** Milliseconds since it was seen first: clocks of machines differ, and step. */
+  /** Time since first sight: machines' clocks differ and step. */
   readonly knownMs: number;
-  /** By task: what filters judge. */
   readonly samples: ReadonlyMap<string, KubernetesObject>;
-  /** By task that is profiled: what its profiling pod does. */
   readonly works: ReadonlyMap<string, string>;
 }
 
 interface Read {
-  /** Monotonic milliseconds. */
   readonly sinceMs: number;
   readonly generation: number | undefined;
-  /** A text: why it can't be read. */
   readonly result: Pick<KnownJob, "definition" | "samples" | "works"> | string;
 }
 
@@ -39,7 +33,6 @@ export class KnownJobs {
     this.#clock = clock;
   }
 
-  /** A text says why the spec can't be read. */
   of(object: KubernetesObject): KnownJob | string {
     const { uid = "", generation, creationTimestamp = "" } = object.metadata;
     const nowMs = this.#clock.monotonic();
@@ -60,7 +53,6 @@ export class KnownJobs {
     };
   }
 
-  /** Forgets those that aren't among these. @param uids of StreamJobs */
   keep(uids: ReadonlySet<string>): void {
     for (const uid of this.#read.keys()) if (!uids.has(uid)) this.#read.delete(uid);
   }

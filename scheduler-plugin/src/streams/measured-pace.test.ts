@@ -48,7 +48,6 @@ const PLACEMENT: Placement = {
   nextBest: null,
 };
 
-/** Of a channel that carries so many frames of these bytes in a second. */
 function counted(source: string, target: string, bytes: number, paces: number): Channel {
   const achievedBitsPerSecond = withHeaders(bytes) * 8 * paces;
   const figures = { allowedBitsPerSecond: 1e9, achievedBitsPerSecond, droppedPacketsPerSecond: 0 };

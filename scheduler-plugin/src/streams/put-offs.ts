@@ -4,15 +4,13 @@ import type { Clock, Random } from "@isochrone/runtime";
 interface PutOff {
   readonly message: string;
   readonly failures: number;
-  /** Monotonic milliseconds. */
   readonly untilMs: number;
 }
 
 const BACKOFF = { ...DEFAULT_BACKOFF, initialMs: 2_000, maxMs: 300_000 };
-/** A job that has been well for so long begins anew. */
+/** A job without failures for this long starts over. */
 const FORGET_MS = 600_000;
 
-/** Jobs whose pods could not start, by uid: each is tried again later, with growing pauses. */
 export class PutOffs {
   readonly #clock: Clock;
   readonly #random: Random;
@@ -30,13 +28,11 @@ export class PutOffs {
     this.#putOffs.set(uid, { message, failures, untilMs: nowMs + delayMs(BACKOFF, failures, this.#random) });
   }
 
-  /** Why it must wait; null: it needn't. */
   of(uid: string): string | null {
     const found = this.#putOffs.get(uid);
     return found === undefined || found.untilMs <= this.#clock.monotonic() ? null : found.message;
   }
 
-  /** Forgets all but these. */
   keep(uids: ReadonlySet<string>): void {
     for (const uid of this.#putOffs.keys()) if (!uids.has(uid)) this.#putOffs.delete(uid);
   }

@@ -1,4 +1,4 @@
-// What aggregators ask the leader for: all flow plans; and what they tell it: which of them nodes carry out.
+// Flow plans for aggregators, and their confirmations by nodes; the leader answers.
 import { FlowPlanSchema, ProblemSchema, StreamJobListSchema } from "@isochrone/topology";
 import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
@@ -25,16 +25,12 @@ const AppliedSchema = Type.Object({
   ),
 });
 
-/**
- * Adds `GET /api/v1/flow-plans`, `POST /api/v1/flow-plans/applied` and `GET /api/v1/stream-jobs`.
- * @param streams null: they are off
- */
 export function addStreamRoutes(app: HttpApp, streams: Pick<Streams, "jobs" | "plans"> | null): void {
   const ofLeader = <T>(value: T | null | undefined, reply: Headers): T => {
     if (value !== null && value !== undefined) return value;
-    // All replicas have the same settings.
+    // All replicas have the same settings, so none can answer.
     if (streams === null) throw new HttpError(503, "streams_off", "streams.enabled is off");
-    // Whoever asks again by the same connection gets the same replica.
+    // A retry on the same connection would reach the same replica.
     void reply.header("connection", "close");
     throw new HttpError(503, "not_leading", "another replica runs stream jobs");
   };

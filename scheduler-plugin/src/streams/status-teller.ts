@@ -1,4 +1,3 @@
-// Writes the status of StreamJobs when it differs from what stands there.
 import { isStoreError, keyOf, KINDS, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
@@ -27,15 +26,11 @@ interface StatusTellerOptions {
   readonly metrics: StreamMetrics;
 }
 
-/** Where the flows of a job stand. */
 interface FlowState {
-  /** Whether managers are waited for. */
   readonly isAwaited: boolean;
-  /** Flows that are in no plan yet. */
   readonly withoutAddress: readonly string[];
-  /** Flows that are in no plan because their namespace has more flows on a node than its share. */
+  /** Flows in no plan because their namespace exceeds its share on a node. */
   readonly withoutPlace: readonly string[];
-  /** Whether the managers have those that are. */
   readonly areApplied: boolean;
 }
 
@@ -43,12 +38,11 @@ interface JobNews {
   readonly job: KnownJob;
   readonly verdict: Verdict;
   readonly placement: Placement | null;
-  /** Frames per second that its flows carry; null: unknown. */
+  /** Frames/s carried; null if unknown. */
   readonly measured: number | null;
   readonly pods: ReadonlyMap<string, KubernetesObject>;
   readonly podName: (task: string, node: string) => string;
   readonly flows: FlowState;
-  /** Null: none is wanted. */
   readonly profiles: ProfileView | null;
 }
 
@@ -56,7 +50,7 @@ type Status = Readonly<Record<string, unknown>>;
 
 export class StatusTeller {
   readonly #options: StatusTellerOptions;
-  /** What was written last, by uid: the informer may be behind. */
+  /** Last written status by UID: the informer may lag. */
   readonly #told = new Map<string, Status>();
   readonly #refused = new Map<string, readonly [KubernetesObject, string]>();
   readonly #phases = new Map<string, JobPhase>();
@@ -66,12 +60,10 @@ export class StatusTeller {
     this.#options = options;
   }
 
-  /** Whether nothing was told of the job in this term. */
   isNew({ metadata }: KubernetesObject): boolean {
     return !this.#told.has(metadata.uid ?? "");
   }
 
-  /** To be told: the spec can't be read. */
   refused(object: KubernetesObject, message: string): void {
     this.#refused.set(object.metadata.uid ?? "", [object, message]);
   }
@@ -90,13 +82,11 @@ export class StatusTeller {
     await this.#write(job.object, viewOf(news));
   }
 
-  /** Forgets all but these. */
   keep(uids: ReadonlySet<string>): void {
     for (const known of [this.#told, this.#phases, this.#broken])
       for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
   }
 
-  /** This replica leads no more. */
   close(): void {
     this.#phases.clear();
     this.#broken.clear();
@@ -142,7 +132,6 @@ export class StatusTeller {
   }
 }
 
-/** Part of a promise that rounding may take. */
 const KEPT = 1 - 1e-6;
 
 function isBroken({ definition }: KnownJob, placement: Placement | null): boolean {
@@ -197,7 +186,6 @@ function placedCondition(
     : { type: "Placed", status: "False", ...verdict.why };
 }
 
-/** None for a job without a promise. */
 function promisedCondition(job: KnownJob, placement: Placement): JobCondition[] {
   const { minThroughput = null } = job.definition.spec;
   if (minThroughput === null) return [];
@@ -231,7 +219,6 @@ function flowsCondition({ isAwaited, withoutAddress, withoutPlace, areApplied }:
     : condition("False", "NotApplied", "network managers don't have the flows yet");
 }
 
-/** Failures, or flows, that a condition names. */
 const MAX_NAMED = 3;
 
 function profiledCondition({ profiles, wanted }: ProfileView): JobCondition {
@@ -258,7 +245,7 @@ function refusedView(
   return { phase: "Failed", placement, measured: null, pods, conditions: [accepted], profiles: null };
 }
 
-/** As it stands after the merge patch: there null removes a field. */
+/** The result of a merge patch, which removes null fields. */
 function withoutNulls(value: unknown): Status;
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value;

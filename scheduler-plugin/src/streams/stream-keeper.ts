@@ -1,5 +1,5 @@
-// Runs StreamJobs for one term of leading. Each round looks at all that there is, decides, and writes what
-// differs; what a term knows beside the cluster can be lost.
+// Runs StreamJobs for one leadership term. Each round reads the cluster, decides, and writes the differences;
+// in-memory state can be lost.
 import { createInformer, keyOf, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic, stopParts } from "@isochrone/runtime";
@@ -32,7 +32,6 @@ import { PutOffs } from "./put-offs.ts";
 import { StatusTeller } from "./status-teller.ts";
 
 interface StreamKeeperOptions {
-  /** Writes while this replica leads, and at no other time. */
   readonly store: ClusterStore;
   readonly pods: PodChanges;
   readonly objects: ClusterObjects;
@@ -41,7 +40,7 @@ interface StreamKeeperOptions {
   readonly plans: FlowPlans;
   /** Whether pods wait for the rules of their flows. */
   readonly awaitRules: boolean;
-  /** By which running tasks move; null: they stay. */
+  /** Rules for moving running tasks; null: they stay. */
   readonly moveRules: MoveRules | null;
   readonly metrics: StreamMetrics;
   readonly events: FloorEvents;
@@ -50,19 +49,17 @@ interface StreamKeeperOptions {
   readonly logger: Logger;
 }
 
-/** What a decision was made of, and what it was. */
 interface Decided {
   readonly basis: string;
-  /** Another one is made when nodes, volumes or namespaces change. */
+  /** Replaced when nodes, volumes or namespaces change. */
   readonly model: SchedulingModel;
   readonly verdicts: Map<string, Verdict>;
-  /** Monotonic milliseconds. */
   readonly untilMs: number;
 }
 
-/** Ports and other resources come back without a change of the basis, and waiting jobs become patient. */
+/** Ports and other resources become free without a change of the basis, and waiting jobs become patient. */
 const DECIDED_MS = 10_000;
-/** For what no change tells of: measured bandwidth, confirmations of managers, times. */
+/** For changes without an event: bandwidth, confirmations, time. */
 const ROUND_MS = 1_000;
 
 export class StreamKeeper {
@@ -84,7 +81,7 @@ export class StreamKeeper {
   readonly #endOfPods: () => void;
   readonly #isSynced: { jobs: boolean; pods: boolean } = { jobs: false, pods: false };
   readonly #stop = new AbortController();
-  /** What is decided first is worked out from what a former leader has left. */
+  /** The first decision starts from an earlier leader's state. */
   #change: Change | null = "left";
   #decided: Decided | null = null;
 
@@ -132,7 +129,6 @@ export class StreamKeeper {
     this.#rounds.start();
   }
 
-  /** The jobs as the cluster shows them. */
   jobs(): readonly KubernetesObject[] {
     return this.#jobs.items();
   }
@@ -175,7 +171,7 @@ export class StreamKeeper {
     const isChanged = this.#networks.update(names, this.#options.graphs.cluster());
     if (isChanged && !isFirst) this.#change = "changed";
     const { known, uids } = this.#readJobs();
-    // The garbage collector would do it, but only looks at new definitions every half minute.
+    // Faster than the garbage collector, which looks at new definitions every 30 s.
     for (const pod of this.#jobPods.orphans(uids)) await this.#writes.delete(pod);
     const all = [...known.values()];
     for (const job of all) await this.#leaveLostNodes(job);
@@ -238,7 +234,6 @@ export class StreamKeeper {
     return this.#jobPods.of(job.uid).get(this.#writes.podName(job, task, node)) ?? null;
   }
 
-  /** After the tasks have their room. */
   async #startProfiling(): Promise<void> {
     await this.#profiler.start({
       allows: (pod, node) => rejectionOf(this.#model.model, pod, node) === null,
@@ -255,7 +250,6 @@ export class StreamKeeper {
     return streamNodes(model, held, names);
   }
 
-  /** By uid; and the uids of those whose spec can't be read, too. */
   #readJobs(): { readonly known: Map<string, KnownJob>; readonly uids: ReadonlySet<string> } {
     const known = new Map<string, KnownJob>();
     const uids = new Set<string>();
@@ -287,7 +281,6 @@ export class StreamKeeper {
     return { known, uids };
   }
 
-  /** Tasks whose node is gone, or whose pod kube-scheduler doesn't let there, are placed anew. */
   async #leaveLostNodes(job: KnownJob): Promise<void> {
     const placement = this.#placements.get(job.uid);
     if (placement === undefined) return;
@@ -322,7 +315,7 @@ export class StreamKeeper {
     };
   }
 
-  /** As before while nothing has changed: a search for nodes takes time. */
+  /** Reuses the last decision while nothing changes, because searching is slow. */
   async #decide(known: readonly KnownJob[], nodes: readonly StreamNode[]): Promise<Map<string, Verdict>> {
     const { model } = this.#model;
     const jobs = known.map((job) => this.#toDecide(job));

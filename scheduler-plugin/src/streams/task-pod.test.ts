@@ -26,7 +26,6 @@ function podOf(spec: object, options: { node?: string | null; isGated?: boolean 
   return taskPod({ job, definition, task: "detect", node, isGated });
 }
 
-/** Terms of the required node affinity. */
 function termsOf({ spec }: KubernetesObject): unknown {
   return (spec as { affinity: { nodeAffinity: Record<string, { nodeSelectorTerms: unknown }> } }).affinity
     .nodeAffinity["requiredDuringSchedulingIgnoredDuringExecution"]!.nodeSelectorTerms;

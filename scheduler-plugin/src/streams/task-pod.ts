@@ -1,4 +1,3 @@
-// The pod of a task: the template's, bound to the node that the strategy chose.
 import { createHash } from "node:crypto";
 import { KINDS, STREAM_GATE, STREAM_TASK_LABEL } from "@isochrone/kubernetes";
 import { looseFields, looseList } from "@isochrone/primitives";
@@ -10,22 +9,17 @@ export const STREAM_JOB_LABEL = "isochrone.dev/stream-job";
 /** Label of all pods of a StreamJob: the task whose template they are made of. Admission compares the two. */
 export const STREAM_TEMPLATE_LABEL = "isochrone.dev/stream-template";
 
-/** What a pod is made of. */
 interface TaskPodOptions {
   readonly job: KubernetesObject;
   readonly definition: JobDefinition;
   readonly task: string;
-  /** Null: any, as the filters judge the task. */
   readonly node: string | null;
   readonly isGated: boolean;
 }
 
 const HASH_CHARACTERS = 8;
 
-/**
- * The same for a job, a task and a node: who creates it a second time learns that it is there. It fits into
- * 253 characters by the limits of StreamJob.
- */
+/** Deterministic, so that a second creation fails. StreamJob's limits keep it within 253 characters. */
 export function podNameOf(job: KubernetesObject, task: string, node: string): string {
   const { name, uid = "" } = job.metadata;
   const hash = createHash("sha256").update(`${uid}\n${node}`).digest("hex").slice(0, HASH_CHARACTERS);
@@ -66,7 +60,6 @@ export function taskPod({ job, definition, task, node, isGated }: TaskPodOptions
   };
 }
 
-/** As the spec has them. */
 function requestsOf(
   job: KubernetesObject,
   task: string,
@@ -85,7 +78,7 @@ function withRequests(container: Unchecked<Container>, requests: object): object
   };
 }
 
-/** As the DaemonSet controller does it: kube-scheduler judges the pod for this node alone. */
+/** Like the DaemonSet controller: kube-scheduler considers only this node. */
 function boundTo(node: string, affinity: unknown): object {
   const own = looseFields<Affinity>(affinity);
   const nodeAffinity = looseFields<NonNullable<Affinity["nodeAffinity"]>>(own.nodeAffinity);
@@ -93,7 +86,7 @@ function boundTo(node: string, affinity: unknown): object {
   const { nodeSelectorTerms } = looseFields<{ nodeSelectorTerms: unknown }>(nodeAffinity[rule]);
   const terms = looseList<{ matchFields: unknown }>(nodeSelectorTerms);
   const field = { key: "metadata.name", operator: "In", values: [node] };
-  // Terms are alternatives: each must hold on the node.
+  // Terms are alternatives, so each one gets the node.
   const bound = (terms.length === 0 ? [{}] : terms).map((term: { matchFields?: unknown }) => ({
     ...term,
     matchFields: [...looseList(term.matchFields), field],

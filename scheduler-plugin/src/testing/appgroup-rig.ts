@@ -1,4 +1,3 @@
-// The AppGroup controller on a memory store and a clock that the test holds.
 import { KINDS, SharedLeadership } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -11,17 +10,15 @@ import { createAppGroupController } from "../appgroup/controller.ts";
 import type { AppGroupControllerConfig } from "../appgroup/controller.ts";
 import { SCHEDULER_LEASE } from "../leadership/terms.ts";
 
-/** The defaults. */
 export const APP_GROUP_CONFIG: AppGroupControllerConfig = {
   appGroupStatus: "isochrone",
   appGroupIntervalMs: 5_000,
   replicaName: null,
 };
 
-/** The example of 004. */
 export const A1: Readonly<Record<string, string>> = { P1: "P2", P2: "P3", P3: "" };
 
-/** As an AppGroup names it; the name differs from the selector, as in upstream's manifests. */
+/** The name differs from the selector, as in upstream's manifests. */
 export function workload(selector: string): Record<string, unknown> {
   return {
     kind: "Deployment",
@@ -52,7 +49,6 @@ export function specOf(
   };
 }
 
-/** A pod of an AppGroup. */
 export function pod(name: string, group: string, phase = "Running", namespace = "default"): KubernetesObject {
   const labels = { "appgroup.diktyo.x-k8s.io": group, "appgroup.diktyo.x-k8s.io.workload": "P1" };
   return {
@@ -63,25 +59,23 @@ export function pod(name: string, group: string, phase = "Running", namespace = 
   };
 }
 
-/** The store with another `patch`. */
 export function patchedStore(store: ClusterStore, patch: ClusterStore["patch"]): ClusterStore {
   return new Proxy(store, {
     get: (target, name) => (name === "patch" ? patch : memberOf(target, name)),
   });
 }
 
-/** For proxies: the store's own member, whose methods know their store. */
 export function memberOf(store: ClusterStore, name: string | symbol): unknown {
   const member: unknown = Reflect.get(store, name, store);
   return typeof member === "function" ? (member as () => unknown).bind(store) : member;
 }
 
-/** The memory store, with a count of the writes of AppGroups and faults on request. */
+/** A memory store that counts writes of AppGroups and injects faults. */
 class WatchedStore {
   readonly store: ClusterStore;
   readonly through: ClusterStore;
   writes = 0;
-  /** Called before each write of an AppGroup; throws what the write is to throw. */
+  /** Called before each write of an AppGroup; may throw its error. */
   beforeWrite: ((name: string) => Promise<void> | void) | null = null;
 
   constructor(clock: ManualClock) {
@@ -100,7 +94,6 @@ export class AppGroupRig {
   readonly clock = new ManualClock();
   readonly watched = new WatchedStore(this.clock);
   readonly store: ClusterStore = this.watched.store;
-  /** Of the controller that was created last. */
   registry: Registry = createRegistry();
   controller: Service | null = null;
   readonly #running: Service[] = [];
@@ -139,14 +132,12 @@ export class AppGroupRig {
     await this.clock.advance(500);
   }
 
-  /** Ends all controllers. */
   async stop(): Promise<void> {
     const stopped = Promise.all(this.#running.splice(0).map((service) => service.stop()));
     await this.clock.advance(20_000);
     await stopped;
   }
 
-  /** A new AppGroup. */
   async group(
     spec: Record<string, unknown> = specOf(A1),
     name = "a1",
@@ -159,12 +150,10 @@ export class AppGroupRig {
     return (await this.store.get({ ...KINDS.appGroup, namespace, name }))!;
   }
 
-  /** Of the AppGroup a1. */
   async patch(change: Record<string, unknown>): Promise<void> {
     await this.store.patch({ ...KINDS.appGroup, namespace: "default", name: "a1" }, change);
   }
 
-  /** As written, by selector. */
   async indices(name?: string): Promise<Record<string, number>> {
     const { status = {} } = await this.read(name);
     const order = (status["topologyOrder"] ?? []) as { workload: { selector: string }; index: number }[];
@@ -178,7 +167,6 @@ export class AppGroupRig {
     return items.map(({ reason, note }) => `${String(reason)}: ${String(note)}`).sort();
   }
 
-  /** Its lines in the page. */
   async metric(name: string): Promise<string[]> {
     return (await this.registry.metrics()).split("\n").filter((line) => line.startsWith(name));
   }

@@ -1,5 +1,4 @@
-// A burst of pods between two graphs, placed through the real extender, decision by decision: only the ledger
-// knows where those before went.
+// A burst of pods between two graphs through the real extender: only the ledger knows earlier decisions.
 import { createStrategy } from "@isochrone/placement";
 import { seededRandom } from "@isochrone/runtime";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
@@ -10,7 +9,7 @@ import { Ledger } from "../domain/ledger.ts";
 import { Placer } from "../domain/placer.ts";
 import { clusterSnapshot, podJson, workflowSnapshot } from "./graphs.ts";
 
-/** What one pod of a workload uses, or what a node has: millicores and bytes. */
+/** Usage of a pod, or capacity of a node: millicores and bytes. */
 export interface Amounts {
   readonly cpu: number;
   readonly memory: number;
@@ -18,17 +17,14 @@ export interface Amounts {
 
 export interface Burst {
   readonly strategy: string;
-  /** One workload each. */
   readonly kinds: readonly Amounts[];
-  /** By pod, in order: the index of its kind. */
   readonly order: readonly number[];
-  /** What nodes have free. */
   readonly nodes: readonly Amounts[];
-  /** Draws among nodes of the highest priority, as kube-scheduler does. */
+  /** Breaks ties of the highest priority, as kube-scheduler does. */
   readonly seed: number;
 }
 
-/** By node: what was sent there over its fair share, which is in proportion to what it has free. */
+/** Keyed by node: assigned over fair share, which is proportional to free capacity. */
 interface Shares {
   readonly cpu: readonly number[];
   readonly memory: readonly number[];
@@ -57,7 +53,6 @@ export function runBurst({ strategy, kinds, order, nodes, seed }: Burst): Shares
   return { cpu: sharesOf("cpu", sent, nodes), memory: sharesOf("memory", sent, nodes) };
 }
 
-/** Of the fullest node: of the resource of which it has more than its share. */
 export function herding({ cpu, memory }: Shares): number {
   return Math.max(...cpu, ...memory);
 }
@@ -69,7 +64,6 @@ function sharesOf(resource: keyof Amounts, sent: readonly Amounts[], nodes: read
   return sent.map((each, row) => each[resource] / (nodes[row]![resource] * perFree));
 }
 
-/** Rows of the nodes with the highest priority; those that an answer leaves out have 0. */
 function highest(answer: string | Uint8Array, names: readonly string[]): number[] {
   const text = typeof answer === "string" ? answer : new TextDecoder().decode(answer);
   const listed = new Map(
@@ -84,7 +78,6 @@ interface Graphs {
   readonly workflow: WorkflowGraph;
 }
 
-/** Nothing is known of the network, and nobody talks to anybody. */
 function graphsOf(names: readonly string[], nodes: readonly Amounts[], kinds: readonly Amounts[]): Graphs {
   const [node] = clusterSnapshot().nodes as [ClusterNode];
   const [workload] = workflowSnapshot({}).workloads;

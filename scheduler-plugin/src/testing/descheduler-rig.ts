@@ -1,5 +1,4 @@
-// The descheduler's term on a memory store and a clock that the test holds: web talks to db, which doesn't
-// move.
+// The descheduler's term on a memory store and a manual clock: web talks to db, which doesn't move.
 import { KINDS, PLACEMENT_GATE, PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -22,7 +21,6 @@ import { spreadLimits } from "../planner/spread.ts";
 const START = Date.parse("2026-01-01T00:00:00Z");
 export const MINUTE = 60_000;
 
-/** Zones of the nodes. */
 const ZONES: Readonly<Record<string, string>> = {
   a1: "za",
   a2: "za",
@@ -50,23 +48,18 @@ export class DeschedulerRig {
   readonly store: ClusterStore = createMemoryStore({ clock: this.clock });
   readonly logger = new MemoryLogger({ clock: this.clock });
   readonly registry = createRegistry();
-  /** How moves went on, under all leaders. */
   readonly progress: MoveProgress[] = [];
-  /** Of the leader. */
   term: DeschedulerAlone;
   readonly #begin: () => DeschedulerAlone;
-  /** Between za and zb, and za and zc. */
+  /** From za to zb and to zc. */
   farMs = { zb: 50, zc: 5 };
   graphAgeMs = 0;
-  /** Error of each link's cost. */
   errorMs = 0;
-  /** CPU that a pod of a workload uses, millicores; those that aren't named: nobody knows. */
+  /** Millicores per pod by workload; unnamed ones are unknown. */
   useOf: Readonly<Record<string, number>> = {};
-  /** Pods of web that the graph shows and the cluster doesn't. */
   ghosts: { readonly name: string; readonly node: string }[] = [];
-  /** How Deployments replace their pods. `Recreate` evicts first: nothing here makes replacements. */
+  /** `Recreate` evicts first; nothing here creates replacements. */
   strategy: "Recreate" | "RollingUpdate" = "Recreate";
-  /** A workload that the graph shows at the far end of a channel. */
   far: Workload | null = null;
   #created = 0;
   #isFirst = true;
@@ -106,7 +99,6 @@ export class DeschedulerRig {
     this.#isFirst = false;
   }
 
-  /** The planner's Lease, on which the memory is kept; without it there is none. */
   async keepMemory(): Promise<void> {
     await this.store.create({ ...KINDS.lease, metadata: { namespace: "isochrone", name: PLANNER_LEASE } });
   }
@@ -115,12 +107,12 @@ export class DeschedulerRig {
     return (await this.store.get({ ...KINDS.lease, namespace: "isochrone", name: PLANNER_LEASE }))!;
   }
 
-  /** The leader is killed, and another process leads; metrics are those of the first one. */
+  /** Kills the leader and starts another; metrics stay the first one's. */
   replaceLeader(): void {
     this.term = this.#begin();
   }
 
-  /** A workload of web on a1 and b1, and db on a1 and a2; an hour old. */
+  /** web on a1 and b1, db on a1 and a2, one hour old. */
   async begin(): Promise<void> {
     for (const [name, zone] of Object.entries(ZONES)) await this.store.create(nodeOf(name, zone));
     for (const [name, nodes, gated] of [
@@ -141,7 +133,6 @@ export class DeschedulerRig {
     return name;
   }
 
-  /** One run on what the cluster holds now. */
   async run(): Promise<void> {
     await this.look();
     await this.term.run();
@@ -163,7 +154,6 @@ export class DeschedulerRig {
     return this.store.get({ ...KINDS.replicaSet, namespace: "shop", name: `${workload}-1` });
   }
 
-  /** Nodes of the workload's pods, sorted. */
   async nodesOf(workload: string): Promise<string[]> {
     const { items } = await this.store.list(KINDS.pod, { namespace: "shop", labels: { app: workload } });
     return items.map(({ spec }) => String(spec?.["nodeName"])).sort();
@@ -175,7 +165,6 @@ export class DeschedulerRig {
     );
   }
 
-  /** Its value without labels, or with these. */
   async metric(name: string, labels = ""): Promise<number> {
     const lines = (await this.registry.metrics()).split("\n");
     const line = lines.find((text) => text.startsWith(`${name}${labels} `));
@@ -215,7 +204,6 @@ export class DeschedulerRig {
     });
   }
 
-  /** Allocatable less what pods use there, as a node's own measurement says it. */
   #availableOn(node: string): number | null {
     if (Object.keys(this.useOf).length === 0) return null;
     const used = this.#lists.pods

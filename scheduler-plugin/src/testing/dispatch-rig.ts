@@ -1,5 +1,4 @@
-// Zone weights for tests: the leader's rounds on an API server in memory that asks the webhook about
-// EndpointSlices as a real one does.
+// The leader's zone-weight rounds on an in-memory API server that calls the webhook for EndpointSlices.
 import { KINDS, zonesHinted, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { links, node } from "@isochrone/placement/testing";
@@ -31,10 +30,9 @@ export class DispatchRig {
   readonly clock = new ManualClock();
   readonly store: ClusterStore = createMemoryStore({ clock: this.clock });
   readonly events: { readonly name: string; readonly reason: string; readonly note: string }[] = [];
-  /** All that the leader wrote: kind and name. */
+  /** Kind and name of each write by the leader. */
   writes: string[] = [];
   isWebhookThere = true;
-  /** Requests per second of shop/db by zone. */
   rates: Readonly<Record<string, number>> = { west: 60, east: 60, north: 60 };
   graph: ClusterGraphSnapshot = {
     version: 1,
@@ -50,7 +48,6 @@ export class DispatchRig {
   #keeper: DispatchKeeper | null = null;
   #asked: ClusterStore | null = null;
 
-  /** What the API server does, with its webhook. */
   get asked(): ClusterStore {
     return this.#asked!;
   }
@@ -93,7 +90,6 @@ export class DispatchRig {
     });
   }
 
-  /** Of shop/db. */
   get traffic(): ServiceTraffic {
     return this.#keeper!.traffic()[0]!;
   }
@@ -103,7 +99,6 @@ export class DispatchRig {
     await this.#follower?.stop();
   }
 
-  /** Rounds with a new graph each. */
   async rounds(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       this.#version++;
@@ -111,7 +106,6 @@ export class DispatchRig {
     }
   }
 
-  /** Of each endpoint, joined. */
   async hints(slice: string): Promise<string[]> {
     const found = await this.store.get({ ...KINDS.endpointSlice, namespace: "shop", name: slice });
     return zonesHinted(found!).map((zones) => zones.join(" "));
@@ -122,7 +116,6 @@ export class DispatchRig {
     return readPlan(found!.metadata.annotations?.[PLAN_ANNOTATION]);
   }
 
-  /** Services in that state. */
   async metric(state: string): Promise<number> {
     const { values } = await this.#metrics.services.get();
     return values.filter(({ labels }) => labels.state === state).reduce((sum, { value }) => sum + value, 0);
@@ -141,7 +134,6 @@ export class DispatchRig {
     return { version: this.#version, observedAt: this.graph.observedAt, windowSeconds: 300, services };
   }
 
-  /** A store whose writes of EndpointSlices are asked about. */
   #askingStore(admission: SliceAdmission): ClusterStore {
     const { store } = this;
     const mutated = async (write: () => Promise<KubernetesObject>, before: KubernetesObject | null) => {
@@ -169,7 +161,6 @@ export class DispatchRig {
   }
 }
 
-/** shop/db. */
 export function service(
   annotations: Record<string, string>,
   spec: Record<string, unknown> = {},
@@ -181,7 +172,7 @@ export function service(
   };
 }
 
-/** A slice of shop/db with a ready endpoint for each zone. */
+/** A slice of shop/db with one ready endpoint per zone. */
 export function slice(
   name: string,
   zones: readonly (string | null)[],

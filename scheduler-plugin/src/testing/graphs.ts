@@ -1,4 +1,4 @@
-// Graphs for tests: the example that packages/placement works by hand, and a source that holds them.
+// Test graphs: the example that packages/placement computes by hand, and a source for them.
 import { channel, links, node, workload } from "@isochrone/placement/testing";
 import type { PriceTable } from "@isochrone/prices";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
@@ -42,7 +42,7 @@ export function workflowSnapshot(
   };
 }
 
-/** The same workflow as a service graph shows it: p -> q 10 requests/s, r -> p 5 requests/s, and no bytes. */
+/** The same workflow from a service graph: p -> q 10 requests/s, r -> p 5 requests/s, and no bytes. */
 export function requestsOnlySnapshot(): WorkflowGraphSnapshot {
   const snapshot = workflowSnapshot();
   const channels = snapshot.channels.map((channel) => ({
@@ -53,7 +53,6 @@ export function requestsOnlySnapshot(): WorkflowGraphSnapshot {
   return { ...snapshot, channels };
 }
 
-/** A pod of a Deployment's ReplicaSet, as kube-scheduler sends it. */
 export function podJson(name: string, workload: string, uid?: string): object {
   return {
     metadata: {
@@ -69,7 +68,6 @@ export function podJson(name: string, workload: string, uid?: string): object {
   };
 }
 
-/** Holds what a test gives it. */
 export class MemoryGraphs implements GraphSource {
   #snapshot: ClusterGraphSnapshot | null = clusterSnapshot();
   #cluster: ClusterGraph | null = new ClusterGraph(this.#snapshot!);

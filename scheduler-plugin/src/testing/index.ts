@@ -1,4 +1,3 @@
-// What tests of other packages use.
 export { ExactSolver } from "../adapters/exact-solver.ts";
 export { GraphApiSource } from "../adapters/graph-api-source.ts";
 export type { GraphSource } from "../ports/ports.ts";

@@ -1,4 +1,4 @@
-// What reads requests of others, for fuzzers and benchmarks.
+// Parsers of untrusted requests, for fuzzers and benchmarks.
 export { readPlan } from "../dispatch/objects/plan-annotation.ts";
 export { AppGroupFloors } from "../streams/app-group-floors.ts";
 export { decide, type DecidedJob } from "../streams/domain/decide.ts";

@@ -1,5 +1,5 @@
-// Several replicas for tests: whole scheduler-plugins on one API server in memory, which reach each other
-// over real HTTP. The test plays the controller of EndpointSlices and the scheduler.
+// Whole scheduler-plugin replicas on one in-memory API server, connected over HTTP. The test plays the
+// EndpointSlice controller and the scheduler.
 import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
@@ -26,7 +26,6 @@ export interface PeerReplica {
   readonly get: <T>(path: string) => Promise<T>;
   readonly decisions: (query?: string) => Promise<DecisionList>;
   readonly proposals: () => Promise<PlanAnswer>;
-  /** kube-scheduler asks this replica about a pod that waits. */
   readonly decide: (pod: string) => Promise<void>;
   readonly metric: (name: string) => Promise<number>;
   readonly stop: () => Promise<void>;
@@ -36,7 +35,6 @@ export class PeerRig {
   readonly clock: ManualClock = rigClock();
   readonly store: ClusterStore = createMemoryStore({ clock: this.clock });
   readonly graphs = new MemoryGraphs();
-  /** By name, those that the Service shows as ready. */
   readonly #listed = new Map<string, string>();
   #seed = 1;
 
@@ -46,7 +44,6 @@ export class PeerRig {
     this.graphs.setWorkflow({ ...snapshot, channels });
   }
 
-  /** @param more of the plugin's parts */
   async start(
     name: string,
     more: Partial<SchedulerPluginDeps> = {},
@@ -98,7 +95,6 @@ export class PeerRig {
     };
   }
 
-  /** Shows a replica as ready behind the Service, as the controller of EndpointSlices does. */
   async list(name: string, url: string): Promise<void> {
     this.#listed.set(name, url);
     const { hostname, port } = new URL(url);
@@ -128,7 +124,7 @@ export class PeerRig {
     if ((await this.store.get(ref)) !== null) await this.store.delete(ref);
   }
 
-  /** The result of what waits for the clock too. */
+  /** Advances the clock until `work` settles. */
   async until<T>(work: Promise<T>): Promise<T> {
     const over = work.then(
       () => true,
@@ -139,7 +135,7 @@ export class PeerRig {
     return work;
   }
 
-  /** Pods of a workflow that run, p and q far from each other. */
+  /** Running pods of a workflow with p and q far apart. */
   async runWorkflow(): Promise<void> {
     const pods = { p: { "p-1": "n3" }, q: { "q-1": "n1" }, r: { "r-1": "n3" } };
     this.graphs.setWorkflow(workflowSnapshot(pods));

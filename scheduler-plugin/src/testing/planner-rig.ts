@@ -1,4 +1,4 @@
-// The whole planner on a memory store and a clock that the test holds; kube-scheduler is played by the test.
+// The whole planner on a memory store and a manual clock; the test plays kube-scheduler.
 import { KINDS, PLACEMENT_GATE, PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject, StoreError } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -20,21 +20,18 @@ export const NAMESPACE = "shop";
 
 interface Started {
   readonly plugin: SchedulerPlugin;
-  /** The value of the first line that begins so. */
   readonly metric: (line: string) => Promise<number>;
 }
 
 interface PlannerRig {
-  /** This and the next two are new for each test. */
   readonly clock: ManualClock;
   readonly store: ClusterStore;
   readonly graphs: MemoryGraphs;
-  /** What patches of pods throw from now on; null: they pass. */
+  /** Error of pod patches from now on; null: they succeed. */
   readonly refuse: (error: StoreError | null) => void;
   readonly node: (name: string, cpu?: string) => KubernetesObject;
   /** Stopped with the test. @param mode of the descheduler, whose first run is an hour away */
   readonly start: (planner?: Readonly<Record<string, unknown>>, mode?: DeschedulerMode) => Promise<Started>;
-  /** Creates a pod that waits for the planner. */
   readonly gated: (
     name: string,
     workload?: string,
@@ -49,7 +46,7 @@ interface PlannerRig {
   readonly leaseTime: () => Promise<unknown>;
 }
 
-/** To be called in the describe: three nodes, and the graphs of `MemoryGraphs`. */
+/** Call in the describe block: three nodes and the graphs of `MemoryGraphs`. */
 export function plannerRig(): PlannerRig {
   let clock: ManualClock;
   let store: ClusterStore;
@@ -90,7 +87,7 @@ export function plannerRig(): PlannerRig {
     const loaded = loadSettings([plannerSettings, deschedulerSettings], {
       env: {},
       overrides: {
-        // Where the traffic is, nodes are used to 80 % and more.
+        // Nodes with the traffic are used to 80 % and more.
         planner: { enabled: true, maxCpuUse: 0, ...planner },
         descheduler: { mode, intervalMs: 3_600_000 },
       },

@@ -1,4 +1,4 @@
-// Promises of nodes at the admission of pods, on a model of six nodes in two zones.
+// Node promises at admission, on a model of six nodes in two zones.
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { links, node } from "@isochrone/placement/testing";
@@ -48,7 +48,6 @@ interface PodFields {
   readonly metadata?: object;
 }
 
-/** As a ReplicaSet makes it: its name is not known yet. */
 export const asked = ({
   workload: of = "p",
   cpu = "100m",
@@ -189,7 +188,6 @@ export function promiseRig(settings: Readonly<Record<string, unknown>> = {}) {
     wishes,
     store,
     gated,
-    /** How often the model has looked at the nodes. */
     listed: () => listed,
   };
 }

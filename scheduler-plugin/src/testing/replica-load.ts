@@ -1,5 +1,4 @@
-// A frame of orchestration over many Services, for measuring: what it reads is there already, and nothing is
-// written.
+// Orchestration frame over many Services, for benchmarks: inputs are in memory, nothing is written.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { links, node } from "@isochrone/placement/testing";
@@ -17,7 +16,7 @@ interface ReplicaLoadShape {
   readonly services: number;
   readonly zones: number;
   readonly nodesPerZone: number;
-  /** Requests per second by service and zone; a replica serves 100. */
+  /** Requests/s by service and zone; a replica serves 100. */
   readonly rate: (service: number, zone: number) => number;
   readonly solver?: FrameSolver;
 }
@@ -27,7 +26,6 @@ const NAMESPACE = "shop";
 const HOUR_MS = 3_600_000;
 const POLL_MS = 2;
 
-/** Works frames out, one after the other, with a replica of each Service in each zone. */
 export class ReplicaLoad {
   readonly #frames: ReplicaFrames;
   #isStarted = false;
@@ -56,7 +54,6 @@ export class ReplicaLoad {
     const demand = demandOf(names, load);
     const logger = new MemoryLogger();
     const metrics = createReplicaMetrics(createRegistry());
-    // A frame begins when it is asked for.
     const clock: Clock = {
       now: () => systemClock.now(),
       monotonic: () => systemClock.monotonic(),
@@ -98,7 +95,7 @@ export class ReplicaLoad {
     });
   }
 
-  /** The first one begins its thread, too. */
+  /** The first frame also starts its thread. */
   async frame(): Promise<ReplicaReport> {
     const before = this.#frames.report();
     if (this.#isStarted) this.#go();

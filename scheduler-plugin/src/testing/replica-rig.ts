@@ -1,5 +1,5 @@
-// Orchestration for tests: a whole scheduler-plugin on an API server in memory. The test plays the
-// controllers of Deployments and EndpointSlices, and the scheduler.
+// A whole scheduler-plugin with orchestration on an in-memory API server. The test plays the Deployment and
+// EndpointSlice controllers and the scheduler.
 import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -35,16 +35,13 @@ type Row = ReplicaReport["services"][number];
 export class ReplicaRig {
   readonly clock: ManualClock = rigClock();
   readonly store: ClusterStore = createMemoryStore({ clock: this.clock });
-  /** All that the plugin wrote: what, and of which object. */
+  /** Verb and object of each write by the plugin. */
   writes: string[] = [];
-  /** Requests per second by service and zone. */
   rates: Record<string, Readonly<Record<string, number>>> = {};
-  /** Nodes that have the image of all replicas, and its size. */
   image: { readonly on: readonly string[]; readonly mb: number } = {
     on: NODES.map(([name]) => name),
     mb: 500,
   };
-  /** Whether a new demand comes with each frame. */
   isFresh = true;
   graph: ClusterGraphSnapshot = {
     version: 1,
@@ -80,7 +77,6 @@ export class ReplicaRig {
       readDemand: async () => this.#demand(),
     });
     await this.#plugin.start();
-    // What was listed is known when the next frame begins.
     await this.frames(1);
   }
 
@@ -88,7 +84,6 @@ export class ReplicaRig {
     await this.#plugin?.stop();
   }
 
-  /** Frames with a new demand each, after which pods are as Deployments want them. */
   async frames(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       if (this.isFresh) this.#version++;
@@ -100,12 +95,10 @@ export class ReplicaRig {
     return (await this.#plugin!.app.inject("/api/v1/dispatch/replicas")).json();
   }
 
-  /** What is told of shop/db. */
   async row(name = "db"): Promise<Row> {
     return (await this.report()).services.find((each) => each.name === name)!;
   }
 
-  /** By zone. */
   async wanted(name = "db"): Promise<Record<string, number>> {
     return Object.fromEntries((await this.row(name)).zones.map(({ zone, wanted }) => [zone, wanted]));
   }
@@ -119,7 +112,7 @@ export class ReplicaRig {
     return this.#registry.metrics();
   }
 
-  /** A Service with a Deployment of its name, a replica on each of the nodes. */
+  /** A Service and a Deployment of its name, with a replica on each of the nodes. */
   async app(
     nodes: readonly string[],
     annotations: Readonly<Record<string, string>>,
@@ -142,7 +135,6 @@ export class ReplicaRig {
     for (const at of nodes) await this.addPod(at, name);
   }
 
-  /** A replica that is ready, unless its node is null. */
   async addPod(
     at: string | null,
     app = "db",
@@ -171,7 +163,7 @@ export class ReplicaRig {
     return name;
   }
 
-  /** As many pods as the Deployment wants: new ones on that node, and those gone that cost least. */
+  /** Scales to the Deployment's replicas: new pods go to `at`, the lowest deletion costs are deleted. */
   async follow(at: string, app = "db"): Promise<string[]> {
     const deployment = await this.store.get({ ...KINDS.deployment, namespace: NAMESPACE, name: app });
     const wanted = Number(deployment!.spec!.replicas);
@@ -194,7 +186,6 @@ export class ReplicaRig {
     return items.filter(({ metadata }) => metadata.name.startsWith(`${app}-`));
   }
 
-  /** The slice of the Service, with its pods that have a node. */
   async endpoints(app = "db"): Promise<void> {
     const zones = new Map<string, string>(NODES);
     const pods = (await this.pods(app)).filter(({ spec }) => spec?.nodeName !== undefined);
@@ -222,7 +213,6 @@ export class ReplicaRig {
     await this.store.patch({ ...KINDS.service, namespace: NAMESPACE, name }, { metadata: { annotations } });
   }
 
-  /** Reasons and notes of the Events about Services. */
   async events(): Promise<string[]> {
     await this.clock.advance(0);
     const { items } = await this.store.list(KINDS.event, { namespace: NAMESPACE });
@@ -258,7 +248,6 @@ export class ReplicaRig {
     return { version: this.#version, observedAt: this.graph.observedAt, windowSeconds: 300, services };
   }
 
-  /** The store with all writes noted but those of Events. */
   #noting(): ClusterStore {
     const note = (act: string, ref: { readonly kind: string; readonly name: string }): void => {
       if (ref.kind !== "Event") this.writes.push(`${act} ${ref.kind} ${ref.name}`);

@@ -1,4 +1,4 @@
-// A running plugin for tests, with nothing in it replaced but time and the source of the graphs.
+// A running plugin in which only time and the source of graphs are replaced.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
@@ -10,42 +10,36 @@ import { schedulerPluginSettings } from "../settings.ts";
 import type { SchedulerPluginConfig } from "../settings.ts";
 import { MemoryGraphs } from "./graphs.ts";
 
-/** The nodes of the graphs that it starts with. */
 export const NAMES: readonly string[] = ["n1", "n2", "n3"];
 
 const START = Date.parse("2026-01-01T00:00:10.000Z");
 
-/** The defaults on any free port, less what a test says. */
+/** The defaults on any free port, with overrides. */
 export function configOf(overrides: Record<string, unknown> = {}): SchedulerPluginConfig {
   const scheduler = { port: 0, ...overrides };
   return loadSettings([schedulerPluginSettings], { env: {}, overrides: { scheduler } }).scheduler;
 }
 
-/** A plugin on graphs and a clock that the test holds. */
 export interface Running {
   readonly plugin: SchedulerPlugin;
   readonly clock: ManualClock;
   readonly graphs: MemoryGraphs;
-  /** Undefined: the plugin has no cluster. */
   readonly store: ClusterStore | undefined;
   readonly metrics: () => Promise<string>;
   readonly post: (verb: string, body: unknown) => Promise<{ status: number; json: any; type: string | null }>; // oxlint-disable-line typescript/no-explicit-any
   readonly decisions: (query?: string) => Promise<Decision[]>;
 }
 
-/** What several plugins of a test may share. */
 export interface SharedParts {
   readonly clock?: ManualClock;
   readonly graphs?: MemoryGraphs;
   readonly store?: ClusterStore;
 }
 
-/** A clock at the time of the graphs. */
 export function rigClock(): ManualClock {
   return new ManualClock(START);
 }
 
-/** Started, and stopped with the test. */
 export async function running(
   overrides: Record<string, unknown> = {},
   shared: SharedParts = {},

@@ -1,4 +1,4 @@
-// Objects and graphs of the cluster whose Deployments replace their pods, and what its best plan costs.
+// Objects and graphs of a cluster with rolling updates, and the cost of its best plan.
 import { conditionsOf, KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createObjective, planProblem, SchedulingModel } from "@isochrone/placement";
@@ -11,25 +11,21 @@ import { pressureShareOf } from "../planner/workflow-to-be.ts";
 
 export const NAMESPACE = "shop";
 const REGIONS = ["eu", "us", "ap"];
-/** Three in each region. */
 export const NODES: readonly string[] = REGIONS.flatMap((region) => [1, 2, 3].map((at) => `${region}-${at}`));
 export const HASH = "pod-template-hash";
 export const CPU = "500m";
 
-/** Caller, called, bytes/s. */
+/** Caller, callee, bytes/s. */
 export type Channels = readonly (readonly [string, string, number])[];
 
-/** As ratios. */
 export interface OverBest {
   readonly network: number;
-  /** With the load of the nodes. */
   readonly total: number;
 }
 
 interface DeploymentFields {
   readonly replicas: number;
   readonly paused?: boolean;
-  /** Stands for the template. */
   readonly revision: number;
 }
 
@@ -54,7 +50,6 @@ export const isOf = (pod: KubernetesObject, workload: string): boolean => worklo
 export const isReady = (pod: KubernetesObject): boolean =>
   conditionsOf(pod).some(({ type, status }) => type === "Ready" && status === "True");
 
-/** In the order in which kube-scheduler prefers them. */
 export function openTo({ metadata, status }: KubernetesObject): readonly string[] {
   const among = metadata.annotations?.["isochrone.dev/planned-among"]?.split(",") ?? NODES;
   const nominated = status?.nominatedNodeName;
@@ -90,7 +85,7 @@ export function nodeObject(name: string, cpu: string): KubernetesObject {
   };
 }
 
-/** Regions differ in how near their nodes are, so that there is one best region. */
+/** Regions have different internal distances, so one is best. */
 function costMs(a: string, b: string): number {
   const [from, to] = [REGIONS.indexOf(a.slice(0, 2)), REGIONS.indexOf(b.slice(0, 2))];
   const steps = Math.abs(Number(a.slice(-1)) - Number(b.slice(-1)));
@@ -101,7 +96,7 @@ export function clusterSnapshot(nowMs: number): ClusterGraphSnapshot {
   return {
     version: 1,
     observedAt: new Date(nowMs).toISOString(),
-    // The tests' hours pass without another graph.
+    // The tests run for hours on one graph.
     windowSeconds: 36_000,
     nodes: NODES.map((name) => graphNode(name, 4_000, 64e9, { zone: name, region: name.slice(0, 2) })),
     links: links(

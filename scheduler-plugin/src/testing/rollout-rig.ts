@@ -1,6 +1,5 @@
-// The planner beside Deployments that replace their pods step by step, as Kubernetes does by default: at most
-// a quarter more pods than replicas, at most a quarter of them missing. The rig plays their controller, the
-// webhook, kube-scheduler, the kubelets and the aggregator; the planner is the real one.
+// The real planner with Deployments in rolling update by Kubernetes' defaults: 25 % surge, 25 % unavailable.
+// The rig plays their controller, the webhook, kube-scheduler, kubelets and aggregator.
 import { hasOurGate, KINDS, PLACEMENT_GATE, SharedLeadership } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -48,11 +47,10 @@ const STEP_MS = 100;
 interface RolloutOptions {
   readonly channels: Channels;
   readonly replicas: number;
-  /** Where a pod is at the beginning. */
   readonly at: (workload: string, replica: number) => string;
   /** Steps between two graphs. @default 1 */
   readonly graphSteps?: number;
-  /** Steps that a pod which is being deleted takes to go. @default 20 */
+  /** Steps that a terminating pod takes. @default 20 */
   readonly graceSteps?: number;
   /** CPU of each node; "4" is room for eight pods. @default "32" */
   readonly nodeCpu?: string;
@@ -66,24 +64,17 @@ interface Version {
 interface RolloutRig {
   readonly clock: ManualClock;
   readonly store: ClusterStore;
-  /** As `kubectl rollout restart`. */
   readonly restart: (...workloads: readonly string[]) => Promise<void>;
   readonly patch: (workload: string, change: Readonly<Record<string, unknown>>) => Promise<void>;
-  /** Cordons the node and evicts all that is on it. */
   readonly drain: (node: string) => Promise<void>;
-  /** Its controller reports that the rollout has passed its deadline. */
   readonly gaveUp: (workload: string) => Promise<void>;
-  /** Pods of that workload never get ready any more. */
   readonly breaks: (workload: string) => void;
-  /** Steps of 100 ms. */
   readonly steps: (count: number) => Promise<void>;
-  /** Until no pod is replaced any more. */
   readonly settled: () => Promise<void>;
   readonly pods: () => Promise<KubernetesObject[]>;
-  /** By workload, nodes of the pods that stay, sorted. */
   readonly placement: () => Promise<Record<string, string[]>>;
   /**
-   * Cost of where pods are, over that of the best plan for these workloads while the others stay.
+   * Cost of the placement relative to the best plan for these workloads while the others stay.
    * @param workloads @default all
    */
   readonly overBest: (...workloads: readonly string[]) => Promise<OverBest>;
@@ -191,7 +182,6 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
     });
   };
 
-  /** One look of the Deployment controller. */
   const roll = async (name: string, all: readonly KubernetesObject[]): Promise<void> => {
     const deployment = (await store.get({ ...KINDS.deployment, namespace: NAMESPACE, name }))!;
     const { replicas: wanted, paused, revision } = fieldsOf(deployment);
@@ -220,7 +210,6 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
     await store.delete({ ...KINDS.pod, namespace: NAMESPACE, name: metadata.name });
   };
 
-  /** kube-scheduler and kubelets. */
   const place = async (all: readonly KubernetesObject[]): Promise<void> => {
     const left = new Map(NODES.map((name) => [name, parseMillicores(nodeCpu)!]));
     for (const pod of all) {

@@ -41,10 +41,7 @@ export interface DeschedulerAlone {
   readonly report: DeschedulerReport;
 }
 
-/**
- * The descheduler without leadership, informers and interval: whoever simulates a cluster runs it when it is
- * time.
- */
+/** The descheduler without leadership, informers and timer, for cluster simulations. */
 export function createDeschedulerTerm(options: DeschedulerAloneOptions): DeschedulerAlone {
   const { config, lists, clock, logger, registry = createRegistry() } = options;
   let last = 0;

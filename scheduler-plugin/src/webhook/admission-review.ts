@@ -1,37 +1,30 @@
-// The wire between the API server and an admission webhook (admission.k8s.io/v1). What can't be understood is
-// still answered where there is somebody to answer: a webhook that only adds may never be the reason why a
-// pod isn't created.
+// Parses admission.k8s.io/v1 reviews. Malformed ones are answered if they have a uid: a webhook that only
+// adds must never block a pod.
 import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseText, reasonOf, parseJson } from "@isochrone/primitives";
 
 const API_VERSION = "admission.k8s.io/v1";
 const KIND = "AdmissionReview";
-/** The API server's are UUIDs; it is sent back as it came. */
+/** The API server sends UUIDs; echoed unchanged. */
 const MAX_UID_CHARACTERS = 256;
 
-/** Why a body is no review, as a label of the metrics. */
 export type ReviewFault = "not_json" | "wrong_kind" | "no_request" | "no_uid";
 
-/** A body to which there is no answer but a status of 4xx; `detail` names field, rule and value. */
+/** Answered with 4xx; `detail` names field, rule and value. */
 export interface FaultyReview {
   readonly fault: ReviewFault;
   readonly detail: string;
 }
 
-/** What the API server asks about. */
 export interface AdmissionRequest {
   readonly uid: string;
   readonly namespace: string;
-  /** The pod; null when the request is about something else, or not about a creation. */
   readonly pod: KubernetesObject | null;
-  /** As it stands in the request; null where it doesn't. */
   readonly object: unknown;
   readonly oldObject: unknown;
-  /** Nothing will come of it. */
   readonly isDryRun: boolean;
 }
 
-/** Reads the body of a request. */
 export function readReview(body: string): AdmissionRequest | FaultyReview {
   let json: unknown;
   try {
@@ -62,7 +55,7 @@ export function isFaulty(review: AdmissionRequest | FaultyReview): review is Fau
   return "fault" in review;
 }
 
-/** The answer's text: allowed, whatever the request was. A warning is shown to whoever made the pod. */
+/** JSON of an allowing answer. The pod's creator sees the warning. */
 export function allowed(
   uid: string,
   patch: readonly JsonPatchOperation[],
@@ -87,7 +80,7 @@ function podOf({
 }: Readonly<Record<string, unknown>>): KubernetesObject | null {
   if (operation !== "CREATE" || looseText(subResource) !== "") return null;
   const { kind, metadata, spec } = looseFields(object);
-  // Without a spec there is nothing to add to; the API server turns such a pod away itself.
+  // The API server itself rejects a pod without a spec.
   const isPod = kind === "Pod" && looseFields(metadata) === metadata && looseFields(spec) === spec;
   return isPod ? (object as KubernetesObject) : null;
 }

@@ -78,7 +78,6 @@ function ask(
   return { response, patch, outcomes, pod: patched(pod, patch) };
 }
 
-/** The webhook only adds. */
 function patched(pod: KubernetesObject, patch: readonly JsonPatchOperation[]): KubernetesObject {
   const copy = structuredClone(pod);
   for (const operation of patch) {

@@ -1,5 +1,4 @@
-// What is answered to a review: pure but for the counts. It never waits: everything that it needs to know is
-// known already.
+// Answers admission reviews synchronously from known state. Pure except for metrics.
 import {
   BANDWIDTH_ANNOTATE,
   BANDWIDTH_KEY,
@@ -17,28 +16,19 @@ import type { Entry, GateRules, ReviewPath } from "./gate-rules.ts";
 import type { PodOutcome, WebhookMetrics } from "./metrics.ts";
 import { annotationPatch, gatePatch, resourcePatch } from "./pod-patch.ts";
 
-/** What the answers depend on beside the pod. */
 export interface AdmissionSurroundings {
   readonly rules: GateRules;
-  /** Whether a pod that waits for the planner now will be looked at. */
   isPlannerAlive(): boolean;
-  /** Null: there is none, or it isn't known. */
   appGroup(namespace: string, name: string): KubernetesObject | null;
-  /** Pods of an AppGroup's workloads, by selector. */
   replicasOf(namespace: string, appGroup: string): ReplicasOf;
-  /**
-   * The resource by which a pod asks to be scored, while pods that do so are known to be scheduled; null
-   * otherwise.
-   */
+  /** The extended resource that requests scoring; null unless such pods are known to get scheduled. */
   injectable(): string | null;
   readonly metrics: Pick<WebhookMetrics, "count" | "fault" | "bandwidth">;
-  /** The planner's nodes for the pod, which it keeps for it; null: it has none now. */
+  /** The planner's nodes for the pod, reserved until it appears; null if there are none. */
   promise(asked: AskedPod): PromisedNodes | null;
-  /** What to change of an EndpointSlice; null: nobody spreads requests by hints. */
   readonly slices: SlicePatches | null;
 }
 
-/** Answers about EndpointSlices. */
 export interface SlicePatches {
   patch(review: { readonly object: unknown; readonly oldObject: unknown }): readonly JsonPatchOperation[];
 }
@@ -46,7 +36,6 @@ export interface SlicePatches {
 interface Placed {
   readonly outcome: PodOutcome;
   readonly patch: JsonPatchOperation[];
-  /** Annotations of a pod that got its nodes. */
   readonly planned?: Readonly<Record<string, string>>;
 }
 
@@ -57,7 +46,6 @@ export class Admission {
     this.#around = around;
   }
 
-  /** The answer's text, or why there can be none. */
   answer(entry: ReviewPath, body: string): string | FaultyReview {
     const { metrics } = this.#around;
     const review = readReview(body);
@@ -94,19 +82,19 @@ export class Admission {
         ? this.#place({ pod: within(namespace, pod), appGroup, isDryRun })
         : { outcome: exclusion, patch: [] };
     this.#around.metrics.count(outcome);
-    // By it a pod is told from one that asks too, and was created while nobody answered.
+    // Distinguishes the pod from one that also asks but was created unanswered.
     const isAsking = exclusion === null || exclusion === "already_gated" || exclusion === "gang";
     const annotations = { ...bandwidth, ...planned, ...(isAsking ? { [WEBHOOK_ANSWER]: outcome } : {}) };
     return [...patch, ...annotationPatch(pod, annotations)];
   }
 
   /**
-   * Its nodes, where the planner has some; else it waits. A pod that nobody would plan now must not wait. It
+   * Gives the pod nodes if the planner has some, else the gate. Without a live planner it gets no gate, but
    * may still ask to be scored.
    */
   #place(asked: AskedPod): Placed {
     const { pod } = asked;
-    // Asked again, since another webhook has changed the pod.
+    // Called again because another webhook changed the pod.
     if (isPromised(pod)) return { outcome: "planned", patch: [] };
     if (this.#around.isPlannerAlive()) {
       const promised = this.#around.promise(asked);
@@ -139,7 +127,7 @@ function isPromised({ metadata }: KubernetesObject): boolean {
   return metadata.annotations?.[PROMISE_ANNOTATION] !== undefined;
 }
 
-/** The object may leave the namespace to the request. */
+/** The object may omit the request's namespace. */
 function within(namespace: string, pod: KubernetesObject): KubernetesObject {
   return { ...pod, metadata: { ...pod.metadata, namespace } };
 }

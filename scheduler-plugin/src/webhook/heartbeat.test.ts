@@ -6,7 +6,6 @@ import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { describe, expect, test } from "vitest";
 import { Heartbeat } from "./heartbeat.ts";
 
-/** A store of which some calls do something else. */
 function storeWith(store: ClusterStore, changed: Partial<ClusterStore>): ClusterStore {
   return new Proxy(store, {
     get(target, property: keyof ClusterStore) {
@@ -194,7 +193,6 @@ describe("the planner's heartbeat", () => {
         await beat(store, clock);
         expect(heartbeat.isAlive()).toBe(true);
       }
-      // Every 5 s, which is half of the greatest age; and at once where nothing was listed.
       expect(gets()).toBeGreaterThanOrEqual(12);
       expect(gets()).toBeLessThanOrEqual(13);
       await heartbeat.stop();

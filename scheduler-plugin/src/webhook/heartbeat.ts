@@ -1,20 +1,17 @@
-// Whether the planner lives, by its Lease. Its clock and ours may differ: what counts is when we last saw it
-// renewed, by our own.
+// Tells from its Lease whether the planner lives. Clocks may differ, so the local time of the last seen
+// renewal counts.
 import { createInformer, KINDS, PLANNER_LEASE, StoreError, WEBHOOK_REMOVED_AT } from "@isochrone/kubernetes";
 import { looseFields, looseText } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
 
-/**
- * After a removal nothing is gated or registered for so long: an uninstallation has ended by then, or a
- * person has the settings changed.
- */
+/** Pause after removal without gates or registration, longer than an uninstallation takes. */
 const REMOVED_FOR_MS = 600_000;
 
-/** Part of the greatest age after which the Lease is asked for: until then the watch is believed. */
+/** Share of the greatest age after which the Lease is read instead of relying on the watch. */
 const ASKED_AFTER_SHARE = 0.5;
-/** A watch that fails is soon tried again: pods get no gate while the planner seems gone. */
+/** Short, because pods get no gate while the planner seems gone. */
 const MAX_BACKOFF_MS = 2_000;
 
 interface HeartbeatOptions {
@@ -32,9 +29,7 @@ export class Heartbeat implements Service {
   readonly #options: HeartbeatOptions;
   readonly #loop: Periodic;
   #watch: Informer | null = null;
-  /** When the Lease was seen, changed or not. */
   #heardMs = Number.NEGATIVE_INFINITY;
-  /** Of the Lease as it was seen last. */
   #renewTime = "";
   #seenMs: number | null = null;
   #removedAtMs: number | null = null;
@@ -78,34 +73,28 @@ export class Heartbeat implements Service {
     await this.#watch?.stop();
   }
 
-  /** Age of the planner's last sign of life, ms; null: none was ever seen, or it has said goodbye. */
+  /** Age of the planner's last sign of life; null if none, or if it has shut down. */
   ageMs(): number | null {
     return this.#seenMs === null ? null : this.#options.clock.monotonic() - this.#seenMs;
   }
 
-  /** Whether a pod that waits for the planner now will be looked at. */
   isAlive(): boolean {
     const ageMs = this.ageMs();
     return ageMs !== null && ageMs < this.#options.maxAgeMs && !this.isRemoved();
   }
 
-  /** Whether the webhook was taken away on purpose a short while ago. */
   isRemoved(): boolean {
     if (this.#removedAtMs === null) return false;
     return Math.abs(this.#options.clock.now() - this.#removedAtMs) < REMOVED_FOR_MS;
   }
 
-  /**
-   * One look at the Lease. Rejects with StoreErrors of the way: what was seen before counts until it is too
-   * old.
-   */
+  /** Reads the Lease once. Rejects with StoreErrors; earlier state stays until too old. */
   async check(): Promise<void> {
     const { store, namespace, clock } = this.#options;
     const askedMs = clock.monotonic();
     this.#take(await store.get({ ...KINDS.lease, namespace, name: PLANNER_LEASE }), askedMs);
   }
 
-  /** The watch shows every beat; where it can't, or has fallen silent, the Lease is asked for. */
   async #checkUnlessHeard(): Promise<void> {
     const { clock, maxAgeMs } = this.#options;
     if (clock.monotonic() - this.#heardMs >= ASKED_AFTER_SHARE * maxAgeMs) await this.check();
@@ -120,8 +109,8 @@ export class Heartbeat implements Service {
       this.#seenMs = null;
       this.#renewTime = "";
     } else if (stamp !== this.#renewTime) {
-      // Of the first one seen nobody knows how old it is, but by the clocks; one that was renewed since is as
-      // old as the look before.
+      // The age of the first one seen is only known by the clocks; a renewed one is as old as the previous
+      // look.
       if (this.#renewTime !== "" || this.#isYoungByClocks(stamp)) this.#seenMs = seenMs;
       this.#renewTime = stamp;
     }

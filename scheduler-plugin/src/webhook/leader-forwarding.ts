@@ -1,26 +1,21 @@
-// Replicas that don't lead pass questions about pods on to the one that does: it alone knows what it has
-// promised.
+// Forwards pod reviews to the leader, which alone knows its promises.
 import { Agent, request as httpsRequest } from "node:https";
 import { checkServerIdentity } from "node:tls";
 import { pathOf } from "./registration.ts";
 import type { ReviewPath } from "./gate-rules.ts";
 
-/** Header of a question that was passed on: it is not passed on again. */
 export const FORWARDED = "isochrone-forwarded";
 
 interface LeaderForwardingOptions {
-  /** Base address of the leader's webhook; null: not known, or it is this replica. */
   readonly leader: () => string | null;
-  /** PEM of the authorities that its certificate may be of; null: not known yet. */
   readonly trusted: () => string | null;
-  /** For which its certificate is, whatever its address. */
   readonly serverName: string;
   readonly monotonicMs: () => number;
 }
 
-/** The API server waits too: without an answer by then the pod waits for its plan. */
+/** The API server waits too; without an answer the pod waits for its plan. */
 const WITHIN_MS = 200;
-/** So long nothing is passed on after a failure: not every pod is to wait for a leader that hangs. */
+/** Nothing is forwarded this long after a failure, so that a hanging leader doesn't delay every pod. */
 const PAUSE_MS = 1_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 32;
@@ -34,7 +29,7 @@ export class LeaderForwarding {
     this.#options = options;
   }
 
-  /** The leader's answer; null: there is none, or none in time. Never rejects. */
+  /** The leader's answer; null if there is none in time. Never rejects. */
   async ask(entry: ReviewPath, body: string): Promise<string | null> {
     const { leader, trusted, monotonicMs } = this.#options;
     const [url, ca] = [leader(), trusted()];

@@ -1,4 +1,3 @@
-// Names and labels of the webhook's metrics, in one place.
 import type { CertificateEvents } from "@isochrone/kubernetes";
 import { ScrapedMetrics } from "@isochrone/runtime";
 import { Counter, Gauge, Histogram } from "prom-client";
@@ -6,15 +5,11 @@ import type { Registry } from "prom-client";
 import type { Exclusion } from "./gate-rules.ts";
 import type { ReviewFault } from "./admission-review.ts";
 
-/** Seconds: it is on every pod's way into the cluster. */
+/** Seconds. The webhook delays every pod's creation. */
 const BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2];
 
-/**
- * What became of a pod: it got its nodes, it got the gate, it asks for the managed resource instead, nobody
- * plans now, or it is none of ours.
- */
+/** Outcome for a pod. resource: asks for the managed resource instead of the gate. */
 export type PodOutcome = "planned" | "gated" | "resource" | "no_planner" | Exclusion;
-/** Requests that were about no new pod, or that could not be read. */
 export type FaultReason =
   | ReviewFault
   | "no_pod"
@@ -38,11 +33,9 @@ export interface WebhookMetrics {
   count(pod: PodOutcome): void;
   fault(reason: FaultReason): void;
   failed(what: "heartbeat" | "certificates", reason: string): void;
-  /** What happens to the certificates and the registration. */
   readonly certificates: CertificateEvents;
 }
 
-/** @param heartbeatAgeSeconds NaN while none was seen */
 export function createWebhookMetrics(registry: Registry, heartbeatAgeSeconds: () => number): WebhookMetrics {
   const registers = [registry];
   new ScrapedMetrics(registry).gauge(

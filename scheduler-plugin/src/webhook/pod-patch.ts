@@ -1,10 +1,8 @@
-// What the webhook changes of a pod, as a JSON patch. It only adds, and what the pod has already stays: asked
-// twice, it changes nothing more.
+// The webhook's JSON patches of pods. They only add, and are idempotent.
 import { gatesOf, PLACEMENT_GATE } from "@isochrone/kubernetes";
 import { looseFields, looseList } from "@isochrone/primitives";
 import type { JsonPatchOperation, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
-/** Adds our gate behind those of others. */
 export function gatePatch(pod: KubernetesObject): JsonPatchOperation[] {
   const gate = { name: PLACEMENT_GATE };
   const gates = gatesOf(pod);
@@ -14,7 +12,6 @@ export function gatePatch(pod: KubernetesObject): JsonPatchOperation[] {
     : [{ op: "add", path: "/spec/schedulingGates", value: [gate] }];
 }
 
-/** Adds the annotations that the pod hasn't yet: the word of whoever made it counts. */
 export function annotationPatch(
   pod: KubernetesObject,
   annotations: Readonly<Record<string, string>>,
@@ -32,8 +29,8 @@ export function annotationPatch(
 }
 
 /**
- * Has the pod's first container ask for one of an extended resource: limit and request, which the API server
- * wants to be equal. Nothing when any container asks for it already.
+ * Makes the first container request one of an extended resource (limit = request, as the API server
+ * requires). Empty if a container already requests it.
  */
 export function resourcePatch(pod: KubernetesObject, resource: string): JsonPatchOperation[] {
   const spec = looseFields<PodSpec>(pod.spec);
@@ -58,7 +55,6 @@ function asksFor({ resources }: Readonly<Record<string, unknown>>, resource: str
   return [limits, requests].some((part) => Object.hasOwn(looseFields(part), resource));
 }
 
-/** As a part of a JSON pointer. */
 function escaped(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

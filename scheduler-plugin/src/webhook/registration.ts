@@ -1,5 +1,4 @@
-// The MutatingWebhookConfiguration: whom the API server asks about which pods, and whose certificates it
-// takes.
+// The MutatingWebhookConfiguration: rules, address and trusted certificates.
 import {
   isStoreError,
   KINDS,
@@ -22,14 +21,12 @@ import {
 import type { Entry, GateRules, ReviewPath } from "./gate-rules.ts";
 
 export interface RegistrationOptions {
-  /** Where the API server finds the webhook. */
   readonly target: RegistrationTarget;
-  /** ClusterRole with which the registration is deleted; null: it stays until somebody deletes it. */
+  /** ClusterRole that owns the registration; null: it isn't deleted automatically. */
   readonly ownerClusterRole: string | null;
   readonly timeoutMs: number;
   readonly schedulerNames: readonly string[];
   readonly excludedNamespaces: readonly string[];
-  /** Whether it is asked about EndpointSlices, too. */
   readonly endpointSlices: boolean;
 }
 
@@ -40,14 +37,13 @@ type RegistrationTarget =
 const SCHEDULER_CONDITION = "has-a-scheduler-of-ours";
 const NAMESPACE_NAME = "kubernetes.io/metadata.name";
 
-/** Where the webhook answers. */
 export function pathOf(entry: ReviewPath): string {
   return entry === "endpoint-slices" ? `/v1/${entry}` : `/v1/pods/${entry}`;
 }
 
 /**
- * Makes the stored registration what it should be; true when it was written. What others have added (labels,
- * further conditions of the namespaceSelector, as some clouds do) stays. Throws the store's errors.
+ * Creates or corrects the registration; returns true if written. Keeps others' additions (labels, and
+ * namespaceSelector conditions as some clouds add). Throws the store's errors.
  */
 export async function register(
   store: Pick<ClusterStore, "get" | "create" | "update">,
@@ -62,7 +58,6 @@ export async function register(
     try {
       await store.create({ ...wanted, metadata });
     } catch (error) {
-      // Another leader was a moment earlier: looked at again at the next check.
       if (!isStoreError(error, "already_exists")) throw error;
     }
     return true;
@@ -79,7 +74,7 @@ export async function register(
   return true;
 }
 
-/** Rejects when the role isn't there: whoever deleted it has switched the webhook off. */
+/** Rejects if the role is missing: its deletion switched the webhook off. */
 async function ownerOf(
   store: Pick<ClusterStore, "get">,
   { ownerClusterRole: name }: RegistrationOptions,
@@ -91,7 +86,7 @@ async function ownerOf(
   return { ...KINDS.clusterRole, name, uid: role.metadata.uid };
 }
 
-/** Whether every entry of the registration trusts the authority (PEM). */
+/** True if every entry of the registration trusts the authority (PEM). */
 export async function isTrusted(store: Pick<ClusterStore, "get">, authority: string): Promise<boolean> {
   const found = await store.get({ ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION });
   const entries = looseList(found?.webhooks);
@@ -106,7 +101,7 @@ export async function isTrusted(store: Pick<ClusterStore, "get">, authority: str
   );
 }
 
-/** As it is to be, every field said, so that what the API server would fill in makes no difference. */
+/** The desired registration with every field set, so that defaulting causes no difference. */
 export function configuration(options: RegistrationOptions, trusted: string): KubernetesObject {
   const excluded = expression(NAMESPACE_NAME, "NotIn", options.excludedNamespaces);
   const enabled = expression(PLACEMENT_LABEL, "In", [PLACEMENT_ENABLED]);
@@ -118,7 +113,7 @@ export function configuration(options: RegistrationOptions, trusted: string): Ku
     matchPolicy: "Equivalent",
     sideEffects: "None",
     timeoutSeconds: Math.round(options.timeoutMs / 1000),
-    // Others may label the pod after us; asked again, we add nothing twice.
+    // Others may label the pod after us; repeated calls add nothing twice.
     reinvocationPolicy: "IfNeeded",
   };
   const ofPods = {
@@ -126,7 +121,7 @@ export function configuration(options: RegistrationOptions, trusted: string): Ku
     rules: [ruleFor("", "pods", ["CREATE"])],
     matchConditions: matchConditions(options.schedulerNames),
   };
-  // The three take apart what they are asked about: no pod is asked about twice.
+  // The three entries are disjoint: each pod is reviewed once.
   const webhooks = [
     entryOf("namespace", [excluded, enabled], []),
     entryOf("pod", [excluded, notEnabled], [enabled]),
@@ -153,7 +148,6 @@ export function configuration(options: RegistrationOptions, trusted: string): Ku
   };
 }
 
-/** By which rules pods are asked about, as the registration says them. */
 export function rulesOfRegistration(registration: KubernetesObject): GateRules {
   const [first] = looseList<Webhook>(registration.webhooks);
   const excluded = looseList<LabelExpression>(
@@ -168,7 +162,6 @@ export function rulesOfRegistration(registration: KubernetesObject): GateRules {
   };
 }
 
-/** Of the condition below; none where others have written another one. */
 function namesIn(expression: string): unknown {
   try {
     return JSON.parse(expression.slice(expression.lastIndexOf("[")));
@@ -194,10 +187,7 @@ function entryOf(
   };
 }
 
-/**
- * What never waits isn't even asked about. The webhook knows these rules too: it may be asked by an older
- * registration.
- */
+/** Excludes pods that never wait. The webhook repeats the rules: an older registration may call it. */
 function matchConditions(schedulerNames: readonly string[]): object[] {
   const names = schedulerNames.map((name) => JSON.stringify(name)).join(", ");
   return [
@@ -236,10 +226,7 @@ function expression(key: string, operator: "In" | "NotIn", values: readonly stri
   return { key, operator, values };
 }
 
-/**
- * Whether all that is wanted is there. Lists must be equal, but for conditions of selectors, of which there
- * may be more.
- */
+/** True if all wanted fields exist. Lists must be equal; selectors may have more conditions. */
 function isCovered(wanted: unknown, found: unknown, name = ""): boolean {
   if (Array.isArray(wanted)) {
     if (!Array.isArray(found)) return false;
@@ -254,7 +241,7 @@ function isCovered(wanted: unknown, found: unknown, name = ""): boolean {
   return (
     fields === found &&
     Object.entries(wanted).every(([key, value]) => isCovered(value, fields[key], key)) &&
-    // A selector that is empty takes everything; one that isn't any more takes less.
+    // An empty selector matches everything; a nonempty one less.
     (name !== "clientConfig" || Object.keys(fields).length === Object.keys(wanted).length)
   );
 }

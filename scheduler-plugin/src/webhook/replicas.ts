@@ -2,9 +2,7 @@ import { keyOf, LABELS } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { InformerChange, KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 
-/** How many pods each workload of each AppGroup has. */
 export class GroupReplicas {
-  /** Of each pod that counts, by its key: whose replica it is. */
   readonly #workloads = new Map<string, string>();
   readonly #counts = new Map<string, number>();
 
@@ -42,7 +40,7 @@ function workloadOf({ metadata, status }: KubernetesObject): string | null {
   return nameOf(metadata.namespace ?? "default", group, selector);
 }
 
-/** None of the three can have a slash in it. */
+/** None of the three can contain a slash. */
 function nameOf(namespace: string, group: string, selector: string): string {
   return `${namespace}/${group}/${selector}`;
 }

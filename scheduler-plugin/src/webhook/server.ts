@@ -1,4 +1,4 @@
-// The webhook's own listener: TLS only, a few paths, and bounds on everything that a client could send.
+// The webhook's listener: TLS only, few paths, and bounds on all input.
 import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { KeyPair } from "@isochrone/kubernetes";
@@ -14,7 +14,6 @@ interface WebhookServerOptions {
   readonly host: string;
   readonly port: number;
   readonly maxBodyBytes: number;
-  /** The answer's text, or why there is none. @param isForwarded another replica was asked */
   readonly answer: (entry: ReviewPath, body: string, isForwarded: boolean) => Answer | Promise<Answer>;
   readonly onFault: (reason: FaultReason) => void;
   readonly onError: (error: unknown) => void;
@@ -30,9 +29,7 @@ const MIN_VERSION = "TLSv1.2";
 const REQUEST_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 120_000;
 const MAX_CONNECTIONS = 1_024;
-/** Of all bodies under way: several of the largest ones. */
 const MAX_BODIES = 16;
-/** How long the rest of a request is read that has its answer already. */
 const LINGER_MS = 5_000;
 const CLOSE_WITHIN_MS = 3_000;
 const PATHS: ReadonlyMap<string, ReviewPath> = new Map(REVIEW_PATHS.map((entry) => [pathOf(entry), entry]));
@@ -51,10 +48,7 @@ export class WebhookServer {
     return this.#address;
   }
 
-  /**
-   * Begins to listen with the first pair; new connections take the newest one, and those that are open go on.
-   * Throws ListenError.
-   */
+  /** Starts listening with the first pair; later pairs apply to new connections. Throws ListenError. */
   async serveWith({ certificate: cert, key }: KeyPair): Promise<void> {
     const context = { cert, key, minVersion: MIN_VERSION } as const;
     if (this.#server !== null) return this.#server.setSecureContext(context);
@@ -81,7 +75,6 @@ export class WebhookServer {
     this.#server = server;
   }
 
-  /** Answers what has come in; then no connection is left. */
   async close(): Promise<void> {
     const server = this.#server;
     if (server === null) return;
@@ -117,7 +110,7 @@ export class WebhookServer {
     const declared = Number(request.headers["content-length"] ?? 0);
     try {
       if (declared > maxBodyBytes) return this.#tooLarge(request, response);
-      // What is left of a body that is refused is read on, and thrown away: see #say.
+      // The rest of a refused body is read and discarded: see #say.
       for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         chunks.push(chunk);
         bytes += chunk.length;
@@ -128,7 +121,6 @@ export class WebhookServer {
         return this.#refuse(request, response, 503, "too many reviews are under way");
       }
     } catch {
-      // The client went away, or took too long.
       return onFault("aborted");
     } finally {
       this.#bytesUnderWay -= bytes;
@@ -167,8 +159,7 @@ export class WebhookServer {
     const connection = this.#server === null ? { connection: "close" } : {};
     response.writeHead(status, { "content-type": type, "content-length": length, ...connection });
     if (request.complete) return void response.end(text);
-    // Ended at once, the connection may be reset under the answer: a client that still sends would never see
-    // it.
+    // Closing at once may reset the connection, and a client that still sends would miss the answer.
     response.write(text);
     const timer = setTimeout(() => request.destroy(), LINGER_MS);
     request.once("end", () => response.end());

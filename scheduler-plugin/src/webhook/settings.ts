@@ -33,7 +33,6 @@ const table = {
     description:
       "Service by which the API server reaches it, in the namespace kubernetes.namespace; its certificate is for that name.",
   }),
-  servicePort: constant(443, "It is the port of the chart's Service."),
   url: text({
     default: null,
     pattern: /https:\/\/[^\s/?#]+/,
@@ -74,6 +73,7 @@ const table = {
 /** Settings of the webhook that sets the gate. */
 export const webhookSettings: Section<"webhook", typeof table> = section("webhook", table, {
   description: "The scheduler-plugin's admission webhook: has new pods wait until they are planned.",
+  retired: ["servicePort"],
 });
 
 /** Values of {@link webhookSettings}. */

@@ -5,19 +5,14 @@ import type { GateRules } from "./gate-rules.ts";
 
 interface UnansweredPodsOptions {
   readonly rules: GateRules;
-  /**
-   * Pods created earlier may have asked for the gate only later, or another replica has counted them; wall
-   * clock, milliseconds.
-   */
+  /** Wall clock. Earlier pods may have asked for the gate later, or another replica counted them. */
   readonly sinceMs: number;
-  /** What the pod belongs to, as it is known now. */
   readonly surroundings: (pod: KubernetesObject) => Omit<CreatedPod, "pod">;
-  /** Whether the webhook was taken away on purpose. */
   readonly isRemoved: () => boolean;
   readonly onUnanswered: (pod: KubernetesObject) => void;
 }
 
-/** Finds the new pods that the webhook should have been asked about, and wasn't, or too late. */
+/** Counts new pods that the webhook should have answered, but didn't in time. */
 export class UnansweredPods {
   readonly #options: UnansweredPodsOptions;
 
@@ -28,7 +23,7 @@ export class UnansweredPods {
   take({ type, object: pod }: InformerChange): void {
     const { rules, sinceMs, surroundings, isRemoved, onUnanswered } = this.#options;
     if (type !== "added" || isRemoved()) return;
-    // A creation time has whole seconds, rounded down.
+    // Creation times are rounded down to whole seconds.
     if (Date.parse(pod.metadata.creationTimestamp ?? "") + 1000 <= sinceMs) return;
     if (isUnanswered({ pod, ...surroundings(pod) }, rules)) onUnanswered(pod);
   }

@@ -1,5 +1,5 @@
-// Which pods were created without the webhook's answer. The API server goes on without one that comes too
-// late (failurePolicy Ignore), and tells nobody but its own metrics.
+// Detects pods created without the webhook's answer. The API server ignores a late answer (failurePolicy
+// Ignore) and reports it only in its own metrics.
 import {
   gatesOf,
   PLACEMENT_ENABLED,
@@ -13,13 +13,11 @@ import type { GateRules } from "./gate-rules.ts";
 
 export interface CreatedPod {
   readonly pod: KubernetesObject;
-  /** The pod's; null: not known. */
   readonly namespace: KubernetesObject | null;
-  /** That the pod's label names; null: none, or not known. */
   readonly appGroup: KubernetesObject | null;
 }
 
-/** Whether the pod asks for the gate, as its labels and its namespace's are now, and has no answer. */
+/** True if the pod asks for the gate by current labels and has no answer. */
 export function isUnanswered({ pod, namespace, appGroup }: CreatedPod, rules: GateRules): boolean {
   if (pod.metadata.annotations?.[WEBHOOK_ANSWER] !== undefined) return false;
   if (gatesOf(pod).includes(PLACEMENT_GATE)) return false;

@@ -1,5 +1,4 @@
-// The webhook as a part of the scheduler-plugin: what it needs to know is followed ahead, so that no pod
-// waits for an answer.
+// The webhook as a part of the scheduler-plugin. Watches all it needs, so that answers never wait.
 import {
   CertificateKeeper,
   createInformer,
@@ -36,18 +35,16 @@ import { WebhookServer } from "./server.ts";
 import type { WebhookConfig } from "./settings.ts";
 import { UnansweredPods } from "./unanswered-pods.ts";
 
+/** Port of the chart's Service. */
+const SERVICE_PORT = 443;
+
 export interface WebhookDeps {
   readonly store: ClusterStore;
-  /** Followed already. */
   readonly pods: PodChanges;
-  /** Of the managed resource; null: none is set. */
   readonly guard: { readonly resource: string; state(): Injectable } | null;
-  /** Answers about EndpointSlices; null: it isn't asked about them. */
   readonly slices: SlicePatches | null;
-  /** The planner's nodes for a pod that is about to be created; null: there is no planner. */
   readonly promise: AdmissionSurroundings["promise"] | null;
   readonly leadership: SharedLeadership;
-  /** Of the Leases and the Secret: our own. */
   readonly namespace: string;
   readonly canaryNamespace: string;
   readonly clock: Clock;
@@ -58,13 +55,10 @@ export interface WebhookDeps {
 
 export interface Webhook {
   readonly parts: readonly Part[];
-  /** Where it listens; null before it has its first certificate. */
   readonly address: ListenAddress | null;
-  /** Where other replicas reach it; null: nowhere, or not yet. */
   readonly url: string | null;
 }
 
-/** Null when the settings don't want it. */
 export function createWebhook(config: WebhookConfig, deps: WebhookDeps): Webhook | null {
   return config.enabled ? new RunningWebhook(config, deps) : null;
 }
@@ -81,7 +75,6 @@ class RunningWebhook implements Webhook {
   readonly #leadership: Membership;
   readonly #checks: Periodic;
   readonly #stopping = new AbortController();
-  /** PEM of the authorities of the replicas' certificates. */
   #trusted: string | null = null;
   #appGroups: Informer | null = null;
   #namespaces: Informer | null = null;
@@ -116,7 +109,7 @@ class RunningWebhook implements Webhook {
       onAnswer: (seconds) => this.#metrics.seconds.observe(seconds),
       monotonicMs: () => clock.monotonic(),
     });
-    // A new leader looks at once; one that leads no more has nothing to end.
+    // A new leader checks at once; a former one has nothing to stop.
     this.#leadership = deps.leadership.join({
       onStartedLeading: () => this.#checks.trigger(),
       onStoppedLeading: () => undefined,
@@ -171,7 +164,7 @@ class RunningWebhook implements Webhook {
     ];
   }
 
-  /** By the leader, where that is another replica. What it doesn't answer in time, this one does. */
+  /** Forwards to the leader; answers locally if this replica leads or the leader is too slow. */
   async #answer(entry: ReviewPath, body: string, isForwarded: boolean): Promise<string | FaultyReview> {
     const mayAsk = this.#deps.promise !== null && !isForwarded && entry !== "endpoint-slices";
     const said = mayAsk && this.#heartbeat.isAlive() ? await this.#forwarding.ask(entry, body) : null;
@@ -183,7 +176,7 @@ class RunningWebhook implements Webhook {
     void this.#countUnanswered(this.#namespaces!).catch(() => undefined);
   }
 
-  /** Once it is known which namespaces ask. Rejects when stopped before. */
+  /** Waits until opted-in namespaces are known. Rejects if stopped before. */
   async #countUnanswered(namespaces: Informer): Promise<void> {
     const { pods, logger } = this.#deps;
     const { signal } = this.#stopping;
@@ -213,10 +206,7 @@ class RunningWebhook implements Webhook {
     signal.addEventListener("abort", stop, { once: true });
   }
 
-  /**
-   * When the planner was last seen alive, by its clock: what came later, while no replica ran, is counted by
-   * this one.
-   */
+  /** When the planner was last alive, by its clock: this replica counts what came later, while none ran. */
   async #lastSignOfLifeMs(): Promise<number> {
     const { store, namespace, clock } = this.#deps;
     const lease = await store.get({ ...KINDS.lease, namespace, name: PLANNER_LEASE }).catch(() => null);
@@ -253,7 +243,7 @@ class RunningWebhook implements Webhook {
       name: "webhook",
       store,
       writeStore,
-      // One that was taken away on purpose is not made or registered again.
+      // Don't recreate a webhook that was removed on purpose.
       mayWrite: () => leadership.isLeader() && !this.#heartbeat.isRemoved(),
       namespace,
       secretName: WEBHOOK_SECRET,
@@ -277,10 +267,10 @@ class RunningWebhook implements Webhook {
   }
 
   #registration(): RegistrationOptions {
-    const { url, serviceName: name, servicePort: port, ...rest } = this.#config;
+    const { url, serviceName: name, ...rest } = this.#config;
     const { namespace } = this.#deps;
     return {
-      target: url === null ? { service: { namespace, name, port } } : { url },
+      target: url === null ? { service: { namespace, name, port: SERVICE_PORT } } : { url },
       ...rest,
       excludedNamespaces: this.#excludedNamespaces(),
       endpointSlices: this.#deps.slices !== null,

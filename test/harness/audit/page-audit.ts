@@ -8,8 +8,8 @@ import { concernIsKnown, happenedIsKnown, millisecondsOf, planTileIsTrue } from 
 const EVERY_MS = 8_000;
 /** Placement and graphs follow a change so late. */
 const SETTLED_MS = 45_000;
-/** Points of the load that the page may show: it asks every few seconds. */
-const NEWEST_POINTS = 12;
+/** Points of the load, one each second or two, that the page may show: a busy machine draws it late. */
+const NEWEST_POINTS = 40;
 
 export class PageAudit {
   readonly checked: Record<string, number> = {};
@@ -58,17 +58,20 @@ export class PageAudit {
     await this.#readPlan();
   }
 
+  /** A busy machine answers too few requests for a p95; a median is always shown. */
   async #readLatency(): Promise<void> {
-    const shown = await this.#tile("End to end, p95");
-    if (shown === null) return;
-    const shownMs = millisecondsOf(shown);
-    const points = this.#truth.points.slice(-NEWEST_POINTS);
-    if (Number.isNaN(shownMs) || points.length === 0) return;
-    const isRecorded = points.some(
-      ({ p95Ms }) => p95Ms !== null && Math.abs(p95Ms - shownMs) <= 0.06 * p95Ms + 1,
-    );
-    const recorded = points.map(({ p95Ms }) => p95Ms?.toFixed(0)).join(", ");
-    this.#check("end to end", `p95 ${shown}`, isRecorded ? null : `the load recorded ${recorded} ms`);
+    for (const [name, figure] of [
+      ["median", "p50Ms"],
+      ["p95", "p95Ms"],
+    ] as const) {
+      const shown = await this.#tile(`End to end, ${name}`);
+      const shownMs = millisecondsOf(shown ?? "");
+      const recordedMs = this.#truth.points.slice(-NEWEST_POINTS).flatMap((point) => point[figure] ?? []);
+      if (Number.isNaN(shownMs) || recordedMs.length === 0) continue;
+      const isRecorded = recordedMs.some((ms) => Math.abs(ms - shownMs) <= 0.06 * ms + 1);
+      const recorded = recordedMs.map((ms) => ms.toFixed(0)).join(", ");
+      this.#check("end to end", `${name} ${shown}`, isRecorded ? null : `the load recorded ${recorded} ms`);
+    }
   }
 
   async #readPlan(): Promise<void> {

@@ -7,7 +7,8 @@ import {
   readLatencies,
 } from "@isochrone/aggregator/parsers";
 import { DumpError, scoreDump } from "@isochrone/cli/parsers";
-import { parseChannels, type KubernetesObject } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { parseChannels } from "@isochrone/kubernetes/basics";
 import { PlacementError, workloadOrder } from "@isochrone/placement";
 import { TextError, yamlValue } from "@isochrone/runtime";
 import { visibleData } from "@isochrone/runtime/testing";

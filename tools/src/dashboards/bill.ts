@@ -26,7 +26,7 @@ export const billRow: Dashboard["rows"][number] = {
       kind: "timeseries",
       unit: "short",
       width: 6,
-      needs: "prices",
+      needs: "outside",
       queries: [
         {
           expr: "topk(15, max by (destination, currency) (730 * isochrone_traffic_outside_cost_per_hour))",

@@ -27,6 +27,10 @@ const NEEDS = {
   },
   dispatcher: { needs: "dispatcher.enabled", off: "The dispatcher is off: values dispatcher.enabled" },
   prices: { needs: "prices for the nodes' zones", off: "There is no price for these zones: values prices" },
+  outside: {
+    needs: "traffic with the outside that has a price",
+    off: "There is no priced traffic with the outside: values outside",
+  },
   webhook: { needs: "webhook.enabled", off: "The webhook is off: values settings.webhook.enabled" },
   extender: {
     needs: "a kube-scheduler that asks the extender",

@@ -25,7 +25,7 @@ export interface Readings {
 }
 
 /** A series whose value is above its baseline. */
-interface Departure {
+export interface Departure {
   readonly series: number;
   readonly sinceMs: number;
   readonly value: number;
@@ -37,7 +37,7 @@ interface Departure {
 }
 
 /** The median series increased by the rule's floor: one cause raises most of them at once. */
-interface CommonDeparture {
+export interface CommonDeparture {
   readonly sinceMs: number;
   /** Number of series above their baseline; `all` is the number of series with a baseline. */
   readonly series: number;

@@ -11,9 +11,9 @@ import { PairUse } from "./pair-use.ts";
 const START_MS = 1_700_000_000_000;
 const SECOND_MS = 1_000;
 const NODES = ["a", "b", "c", "d"];
-const CLUSTER = clusterState({ nodes: NODES.map((name) => nodeState(name)) });
-
 interface LinkTruth {
+  /** The responder answers so many seconds of packets after their timeout; 0: in time. */
+  readonly lateOfTen: number;
   readonly rttMs: number;
   /** One packet in so many is lost; 0: none, 1: all. */
   readonly lostOneIn: number;
@@ -26,6 +26,7 @@ class World {
   readonly #ingest: Ingest;
   readonly #truths = new Map<string, LinkTruth>();
   readonly #packets: number;
+  cluster = clusterState({ nodes: NODES.map((name) => nodeState(name)) });
   seconds = 0;
 
   constructor(windowMs: number) {
@@ -38,7 +39,7 @@ class World {
   }
 
   set(pair: string, truth: Partial<LinkTruth>): void {
-    this.#truths.set(pair, { rttMs: 1.3, lostOneIn: 0, ...truth });
+    this.#truths.set(pair, { rttMs: 1.3, lostOneIn: 0, lateOfTen: 0, ...truth });
   }
 
   run(seconds: number): void {
@@ -46,21 +47,33 @@ class World {
       const timeMs = START_MS + ++this.seconds * SECOND_MS;
       for (const [index, source] of NODES.entries()) {
         const samples = NODES.filter((name) => name !== source).map((target) => {
-          const { rttMs, lostOneIn } = this.#truths.get([source, target].sort().join("")) ?? {
+          const { rttMs, lostOneIn, lateOfTen } = this.#truths.get([source, target].sort().join("")) ?? {
             rttMs: 1.3,
             lostOneIn: 0,
+            lateOfTen: 0,
           };
+          const isStarved = this.seconds % 10 < lateOfTen;
+          // Answers to the starved seconds come two seconds after the last of them.
+          const isCaughtUp = lateOfTen > 0 && this.seconds % 10 === lateOfTen + 1;
           const sent = this.#packets;
           const rttsMs: number[] = [];
           for (let packet = this.seconds * sent; packet < (this.seconds + 1) * sent; packet++)
-            if (lostOneIn === 0 || (packet + 7 * index) % lostOneIn !== 0) rttsMs.push(rttMs);
-          const outcomes = { sent, received: rttsMs.length, lost: sent - rttsMs.length };
+            if (!isStarved && (lostOneIn === 0 || (packet + 7 * index) % lostOneIn !== 0)) rttsMs.push(rttMs);
+          const late = isCaughtUp ? lateOfTen * sent : 0;
+          const outcomes = { sent, received: rttsMs.length, lost: sent - rttsMs.length, late };
           return { target, timeMs, rttsMs, outcomes };
         });
         this.#ingest.take(recordOf(source, probeMetrics(samples), { arrivedAtMs: timeMs }), timeMs);
       }
-      this.keeper.build(CLUSTER, timeMs, () => true);
+      this.keeper.build(this.cluster, timeMs, () => true);
     }
+  }
+
+  lossRatios(a: string, b: string): (number | null)[] {
+    const links = this.keeper.newest?.cluster("full").links ?? [];
+    return links
+      .filter(({ source, target }) => [source, target].sort().join() === [a, b].sort().join())
+      .map(({ lossRatio }) => lossRatio);
   }
 
   names(): string[] {
@@ -112,6 +125,41 @@ describe.each([30_000, 300_000])("pairs of nodes in a window of %i ms", (windowM
     expect(common).toMatchObject([{ kind: "latency", pairs: 6, all: 6 }]);
     expect(counts).toEqual({ latency: 6, loss: 0 });
   });
+});
+
+test("a starved responder that answers late loses nothing, is not cut and departs from nothing", () => {
+  const world = new World(30_000);
+  world.run(150);
+  world.set("ac", { lateOfTen: 4 });
+  const ratios: (number | null)[] = [];
+  for (let second = 0; second < 240; second++) {
+    world.run(1);
+    expect(world.names()).toEqual([]);
+    // Losses are known before the late answers are.
+    if (second > 30 && world.seconds % 10 > 5) ratios.push(...world.lossRatios("a", "c"));
+  }
+  expect(ratios.length).toBeGreaterThan(50);
+  expect(Math.max(...ratios.map((ratio) => ratio ?? Number.NaN))).toBe(0);
+});
+
+test("a pair whose answers all come after the timeout is cut", () => {
+  const world = new World(30_000);
+  world.run(150);
+  world.set("ac", { lateOfTen: 10 });
+  world.run(40);
+  expect(world.lossRatios("a", "c")).toEqual([1, 1]);
+});
+
+test("pairs of a node that is down are not named", () => {
+  const world = new World(30_000);
+  world.run(150);
+  world.set("ad", { lostOneIn: 5 });
+  world.run(60);
+  expect(world.names()).toEqual(["ad loss"]);
+  world.cluster = clusterState({ nodes: NODES.map((name) => nodeState(name, { ready: name !== "d" })) });
+  world.run(1);
+  expect(world.names()).toEqual([]);
+  expect(world.keeper.departures.counts).toEqual({ latency: 0, loss: 0 });
 });
 
 test("channels with traffic between the pods of a pair are named, the busiest first", () => {

@@ -2,6 +2,7 @@
 import type { Departures, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { rfc3339 } from "../graphs/graph-time.ts";
 import { Baselines } from "./baselines.ts";
+import { LossBaselines } from "./loss-baselines.ts";
 import { PairReadings, type LinkReading, type PairNames } from "./pair-readings.ts";
 import { PairUse } from "./pair-use.ts";
 
@@ -17,8 +18,8 @@ export class PairBaselines {
   readonly #baselines = {
     /** Milliseconds. A link that answers again needs no long proof. */
     latency: new Baselines({ floor: 2, ratio: 0.75, releaseMs: 20_000 }),
-    /** Ratios. A minute without a loss happens by chance: the release takes another one. */
-    loss: new Baselines({ floor: 0.01, ratio: 1, releaseMs: 60_000 }),
+    /** Ratios. */
+    loss: new LossBaselines(),
   };
 
   /** @param pairs more than the number of any pair */
@@ -35,23 +36,29 @@ export class PairBaselines {
   /** Compares what was added with the baselines. */
   observe(nowMs: number): void {
     this.#baselines.latency.observe(this.#readings.latency(), nowMs);
-    this.#baselines.loss.observe(this.#readings.loss(), nowMs);
+    this.#baselines.loss.observe(this.#readings.packets(), nowMs);
   }
 
-  /** @param workflows whose channels may cross a pair */
-  report(workflows: readonly WorkflowGraphSnapshot[]): Departures {
+  /**
+   * Pairs of a node that is down are left out: the node itself is reported.
+   * @param workflows whose channels may cross a pair
+   */
+  report(workflows: readonly WorkflowGraphSnapshot[], isDown: (node: string) => boolean): Departures {
     const report: Departures = { pairs: [], counts: { latency: 0, loss: 0 }, common: [] };
     let use: PairUse | null = null;
     for (const kind of KINDS) {
       const baselines = this.#baselines[kind];
       const common = baselines.common();
-      const departures = baselines.departures();
+      const departures = baselines.departures().flatMap((departure) => {
+        const names: PairNames | null = this.#readings.names(departure.series);
+        return names === null || isDown(names.source) || isDown(names.target)
+          ? []
+          : [{ ...departure, names }];
+      });
       report.counts[kind] = common?.series ?? departures.length;
       if (common !== null)
         report.common.push({ kind, since: rfc3339(common.sinceMs), pairs: common.series, all: common.all });
-      for (const { series, sinceMs, value, before, error, acceptedAtMs } of departures.slice(0, MAX_LISTED)) {
-        const names: PairNames | null = this.#readings.names(series);
-        if (names === null) continue;
+      for (const { names, sinceMs, value, before, error, acceptedAtMs } of departures.slice(0, MAX_LISTED)) {
         use ??= new PairUse(workflows);
         report.pairs.push({
           ...names,

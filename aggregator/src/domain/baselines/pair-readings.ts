@@ -1,9 +1,11 @@
-import type { RecentPackets } from "../links/link-counts.ts";
+import type { Method } from "@isochrone/telemetry";
+import type { FreshPackets } from "../links/link-counts.ts";
 import type { LinkKey } from "../links/links.ts";
 import type { Readings } from "./baselines.ts";
+import type { PairPackets } from "./loss-baselines.ts";
 
-/** One-sided normal quantile of a loss ratio's bounds: 99 %. */
-const LOSS_DEVIATIONS = 2.33;
+/** Methods whose packets nobody sends again. */
+const DATAGRAM_METHODS: ReadonlySet<Method> = new Set<Method>(["udp_rr", "icmp"]);
 
 /** The newest figures of one link, which is one direction and method of a pair of nodes. */
 export interface LinkReading {
@@ -16,8 +18,10 @@ export interface LinkReading {
   readonly rtt: { readonly valueMs: number; readonly lowMs: number; readonly highMs: number } | null;
   /** When the round-trip time began; null: not known. */
   readonly sinceMs: number | null;
-  /** Recent packets; null if the link is cut. */
-  readonly packets: RecentPackets | null;
+  /** True also while losses of a cut may still be decided. */
+  readonly isCut: boolean;
+  /** Packets since the last reading. */
+  readonly packets: FreshPackets;
 }
 
 /** Nodes of a pair, in the order of their names. */
@@ -33,10 +37,9 @@ export interface PairNames {
 export class PairReadings {
   #size = 0;
   #latency = columns(0);
-  #loss = columns(0);
-  /** Rank of the method that the round-trip time and the losses are from. */
+  /** Rank of the method that the round-trip time is from. */
   #ranks = new Uint8Array(0);
-  #lossRanks = new Uint8Array(0);
+  #cuts = new Uint8Array(0);
   #failed = new Float64Array(0);
   #received = new Float64Array(0);
   /** A link of each pair. */
@@ -47,26 +50,23 @@ export class PairReadings {
     if (pairs > this.#ranks.length) {
       const length = Math.max(pairs, 2 * this.#ranks.length);
       this.#latency = columns(length);
-      this.#loss = columns(length);
       this.#ranks = new Uint8Array(length);
-      this.#lossRanks = new Uint8Array(length);
+      this.#cuts = new Uint8Array(length);
       this.#failed = new Float64Array(length);
       this.#received = new Float64Array(length);
     }
     this.#size = pairs;
-    for (const { values, sinceMs } of [this.#latency, this.#loss]) {
-      values.fill(Number.NaN);
-      sinceMs.fill(Number.NaN);
-    }
+    this.#latency.values.fill(Number.NaN);
+    this.#latency.sinceMs.fill(Number.NaN);
     this.#ranks.fill(255);
-    this.#lossRanks.fill(255);
+    this.#cuts.fill(0);
     this.#failed.fill(0);
     this.#received.fill(0);
   }
 
   /** @param onRenamed called with the number of a pair that had other nodes before */
   add(reading: LinkReading, onRenamed: (pair: number) => void): void {
-    const { pair, key, rank, packets } = reading;
+    const { pair, key, isCut, packets } = reading;
     if (pair >= this.#size) return;
     const known = this.#keys[pair];
     if (known === undefined || !isSamePair(known, key)) {
@@ -74,15 +74,9 @@ export class PairReadings {
       this.#keys[pair] = key;
     }
     this.#addRtt(reading);
-    if (packets === null || rank > this.#lossRanks[pair]!) return;
-    if (rank < this.#lossRanks[pair]!) {
-      this.#lossRanks[pair] = rank;
-      this.#failed[pair] = this.#received[pair] = 0;
-      this.#loss.sinceMs[pair] = Number.NaN;
-    }
-    const { sinceMs } = this.#loss;
-    if (packets.lostSinceMs !== null && !(sinceMs[pair]! <= packets.lostSinceMs))
-      sinceMs[pair] = packets.lostSinceMs;
+    // TCP sends again what is lost: its losses are latency.
+    if (!DATAGRAM_METHODS.has(key.method)) return;
+    if (isCut) this.#cuts[pair] = 1;
     this.#failed[pair]! += packets.failed;
     this.#received[pair]! += packets.received;
   }
@@ -100,17 +94,9 @@ export class PairReadings {
     return { size: this.#size, ...this.#latency };
   }
 
-  /** Ratios, 0 to 1. */
-  loss(): Readings {
-    const { values, lows, highs } = this.#loss;
-    for (let pair = 0; pair < this.#size; pair++) {
-      const received = this.#received[pair]!;
-      if (received === 0) continue;
-      const all = received + this.#failed[pair]!;
-      values[pair] = this.#failed[pair]! / all;
-      [lows[pair], highs[pair]] = wilson(this.#failed[pair]!, all);
-    }
-    return { size: this.#size, ...this.#loss };
+  /** Packets of all datagram methods, in both directions. */
+  packets(): PairPackets {
+    return { size: this.#size, failed: this.#failed, received: this.#received, cuts: this.#cuts };
   }
 
   #addRtt({ pair, rank, rtt, sinceMs }: LinkReading): void {
@@ -140,13 +126,4 @@ function columns(length: number): Omit<Readings, "size"> {
 
 function isSamePair(a: LinkKey, b: LinkKey): boolean {
   return (a.source === b.source && a.target === b.target) || (a.source === b.target && a.target === b.source);
-}
-
-/** Bounds of a ratio that hold for few samples, too (Wilson, 1927). */
-function wilson(failed: number, all: number): [low: number, high: number] {
-  const ratio = failed / all;
-  const z2 = LOSS_DEVIATIONS ** 2 / all;
-  const middle = ratio + z2 / 2;
-  const half = Math.sqrt(z2 * (ratio * (1 - ratio) + z2 / 4));
-  return [(middle - half) / (1 + z2), (middle + half) / (1 + z2)];
 }

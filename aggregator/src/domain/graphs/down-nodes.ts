@@ -46,6 +46,10 @@ export class DownNodes {
     this.#down = down;
   }
 
+  isDown(node: string): boolean {
+    return this.#down.has(node);
+  }
+
   /** The graph with its nodes that are down marked. */
   mark(graph: ClusterGraphSnapshot): ClusterGraphSnapshot {
     if (this.#down.size === 0) return graph;

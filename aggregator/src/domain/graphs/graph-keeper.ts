@@ -224,7 +224,7 @@ export class GraphKeeper {
     const demand = yield* demandSteps(tables, cluster, stamp, "full");
     tables.baselines.observe(nowMs);
     yield;
-    this.#departures = tables.baselines.report(workflows);
+    this.#departures = tables.baselines.report(workflows, (node) => this.#downNodes.isDown(node));
     const after = new LazyGraphs({ graph, workflows, demand }, nowMs, {
       tables,
       rule,

@@ -8,7 +8,7 @@ import type { CostRule } from "./cost-rule.ts";
 import type { Figures } from "./figures.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
 import type { LinkChange } from "../links/link-change.ts";
-import type { LinkPane } from "../links/link-counts.ts";
+import { lossRatioOf, type LinkPane } from "../links/link-counts.ts";
 import type { LinkKey, LinkState } from "../links/links.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
 
@@ -28,9 +28,6 @@ interface LinkContext {
   /** Null: nobody compares the readings. */
   readonly baselines: Pick<PairBaselines, "add"> | null;
 }
-
-/** Losses are counted over so long: shorter than a window, long enough for a few per cent. */
-const LOSS_SPAN_MS = 60_000;
 
 interface Reading {
   readonly pane: LinkPane | null;
@@ -97,19 +94,19 @@ export class LinkBuilder {
     interval: ReturnType<typeof costInterval>,
     change: LinkChange | null,
   ): LinkReading {
-    const { shape, rule, nowMs } = this.#context;
+    const { shape, rule } = this.#context;
     const isKnown = interval !== null && rttMs.count >= this.#fewestSamples;
-    const recent = Math.floor((nowMs - LOSS_SPAN_MS) / shape.paneMs) + 1;
     const firstPane = change?.firstPane ?? null;
     // Packets that a cut lost are no loss of the link that answers again.
-    const isWhole = change === null || change.isSettled;
+    const isCut = change !== null && !change.isSettled;
     return {
       key: link.key,
       pair: link.pair,
       rank: rule.methods.indexOf(link.key.method),
       rtt: isKnown ? { valueMs: costMs!, ...interval } : null,
       sinceMs: firstPane === null ? null : firstPane * shape.paneMs,
-      packets: isWhole ? link.packets(nowMs, Math.max(recent, firstPane ?? recent)) : null,
+      isCut,
+      packets: link.takeFresh(isCut),
     };
   }
 
@@ -198,13 +195,6 @@ function percentilesOf(pane: LinkPane | null): Percentiles | null {
 
 function jitterMsOf({ variationSeconds, variationCount }: LinkPane): number | null {
   return variationCount === 0 ? null : (variationSeconds / variationCount) * 1000;
-}
-
-/** A packet that couldn't be sent did not arrive either: a node that can send nothing has loss 1. */
-function lossRatioOf({ received, lost, sendErrors }: LinkPane): number | null {
-  const failed = lost + sendErrors;
-  const decided = received + failed;
-  return decided === 0 ? null : failed / decided;
 }
 
 function rttOf(pane: LinkPane | null, percentiles: Percentiles | null, figures: Figures): Link["rttMs"] {

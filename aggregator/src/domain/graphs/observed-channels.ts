@@ -1,4 +1,4 @@
-import type { ChannelRates, ChannelTable, FlowRates } from "../traffic/channels.ts";
+import type { ChannelRates, ChannelState, FlowRates } from "../traffic/channels.ts";
 import type { ChannelKey } from "../channel-key.ts";
 import { endIn } from "../traffic/channel-ends.ts";
 import type { WindowName } from "../windows/window-shape.ts";
@@ -10,12 +10,17 @@ export interface EndRates {
   readonly target: ChannelRates | null;
 }
 
+/** The channels of a window; a ChannelTable. */
+export interface ChannelSource {
+  values(): Iterable<Pick<ChannelState, "flowRates" | "key" | "rates">>;
+}
+
 /**
  * Yields the channels that carried anything in the window or have connections, those with the outside
  * included.
  */
 export function* observedChannels(
-  channels: ChannelTable,
+  channels: ChannelSource,
   nowMs: number,
   window: WindowName,
 ): Generator<{ readonly key: ChannelKey; readonly rates: EndRates }> {
@@ -30,7 +35,7 @@ export function* observedChannels(
 
 /** Channels with flows that network managers told of in the window. */
 export function* channelFlows(
-  channels: ChannelTable,
+  channels: ChannelSource,
   nowMs: number,
   window: WindowName,
 ): Generator<{ readonly key: ChannelKey; readonly flow: FlowRates }> {

@@ -1,6 +1,6 @@
 import { allSteps } from "@isochrone/primitives/algorithms";
 import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
-import type { WorkloadPods } from "./channel-memory.ts";
+import type { ChannelMemory, WorkloadPods } from "./channel-memory.ts";
 import { isOutside } from "../channel-key.ts";
 import { compareText } from "../compare.ts";
 import type { GraphStamp } from "./cluster-graph.ts";
@@ -14,11 +14,10 @@ import {
 } from "../cluster-state.ts";
 import type { Figures } from "./figures.ts";
 import { OutsideFlows } from "./outside-flows.ts";
-import { channelFlows, observedChannels, type EndRates } from "./observed-channels.ts";
+import { channelFlows, observedChannels, type ChannelSource, type EndRates } from "./observed-channels.ts";
 import { podEntryOnNode } from "../speakers/authority.ts";
-import type { Tables } from "./tables.ts";
 import type { ChannelRates, FlowRates } from "../traffic/channels.ts";
-import type { UsageState } from "../usage/usage.ts";
+import type { UsageState, UsageTable } from "../usage/usage.ts";
 import type { WindowName } from "../windows/window-shape.ts";
 import { FarPods, viewsOf, type Edge, type Member, type View } from "./workflow-views.ts";
 
@@ -30,6 +29,14 @@ interface Draft {
   readonly outward: Member[];
 }
 
+/** Measurements that workflow graphs show; the Tables of an aggregator. */
+interface MeasuredTables {
+  readonly channels: ChannelSource;
+  readonly rememberedChannels: Pick<ChannelMemory, "note" | "recall">;
+  readonly pods: Pick<UsageTable, "get">;
+  readonly figures: Figures;
+}
+
 /** Channels or pods between two steps: a few milliseconds' work. */
 const ITEMS_PER_STEP = 500;
 
@@ -38,7 +45,7 @@ const ITEMS_PER_STEP = 500;
  * far end.
  */
 export function buildWorkflows(
-  tables: Tables,
+  tables: MeasuredTables,
   cluster: ClusterState,
   stamp: GraphStamp,
   window: WindowName,
@@ -51,7 +58,7 @@ export function buildWorkflows(
  * @param onTooFar told of each declared channel that a workflow is without, for the pods that it would bring
  */
 export function* workflowSteps(
-  tables: Tables,
+  tables: MeasuredTables,
   cluster: ClusterState,
   stamp: GraphStamp,
   window: WindowName,
@@ -133,7 +140,7 @@ function routingBy({ routing = new Map() }: ClusterState, members: ReadonlyMap<s
 }
 
 function* edgeSteps(
-  tables: Tables,
+  tables: MeasuredTables,
   cluster: ClusterState,
   members: Map<string, Member>,
   nowMs: number,
@@ -222,7 +229,7 @@ function join(drafts: Map<string, Draft>, workflow: NamespacedName, member: Memb
 
 function finish(
   draft: Draft,
-  tables: Tables,
+  tables: MeasuredTables,
   stamp: GraphStamp,
   window: WindowName,
   routing: Routing,
@@ -265,7 +272,7 @@ function labelsOf(draft: Draft, members: readonly Member[]): (member: Member) =>
 function buildWorkload(
   member: Member,
   name: string,
-  tables: Tables,
+  tables: MeasuredTables,
   nowMs: number,
   window: WindowName,
 ): Workload {
@@ -285,7 +292,7 @@ function buildWorkload(
 }
 
 /** What the speaker of the pod's own node tells of it, then what others do who may. */
-function usagesOf(pod: PodState, { pods }: Tables): (UsageState | undefined)[] {
+function usagesOf(pod: PodState, { pods }: MeasuredTables): (UsageState | undefined)[] {
   const name = fullName(pod);
   return [pod.node === null ? undefined : pods.get(podEntryOnNode(name, pod.node)), pods.get(name)];
 }

@@ -41,10 +41,22 @@ export const LINK_COUNTS = [
   "variationCount",
 ] as const satisfies readonly (keyof LinkCounts)[];
 
-/** Counts of a link's newest packets. */
-export interface RecentPackets {
+/**
+ * Share of the decided packets that never came or could not be sent, 0 to 1; null if none was decided. A late
+ * answer is no loss, unless nothing is answered in time.
+ */
+export function lossRatioOf({ received, lost, late, sendErrors }: LinkCounts): number | null {
+  const answeredLate = received === 0 ? 0 : late;
+  // The losses of the first late answers may lie before the window.
+  const failed = Math.max(0, lost - answeredLate) + sendErrors;
+  const decided = received + answeredLate + failed;
+  return decided === 0 ? null : failed / decided;
+}
+
+/** Packets of a link whose fate was decided since they were last taken. */
+export interface FreshPackets {
+  /** Lost or not sendable, less those that were answered late; may be negative. */
   readonly failed: number;
+  /** Includes late answers. */
   readonly received: number;
-  /** Start of the first pane in which a packet was lost, ms since the epoch; null: none was lost. */
-  readonly lostSinceMs: number | null;
 }

@@ -1,13 +1,7 @@
 import type { Distribution, ExponentialHistogramData } from "@isochrone/telemetry";
 import type { HistogramReferences } from "./histogram-references.ts";
 import { isNear, type PaneFacts } from "./link-change.ts";
-import {
-  LINK_COUNTS,
-  type LinkCounts,
-  type LinkPane,
-  type PaneOfLink,
-  type RecentPackets,
-} from "./link-counts.ts";
+import { LINK_COUNTS, type LinkCounts, type LinkPane, type PaneOfLink } from "./link-counts.ts";
 import { NO_ROW, type PaneRows } from "../windows/pane-rows.ts";
 import { RttPart } from "./rtt-part.ts";
 import { RunningCounts, type Extremes } from "./running-counts.ts";
@@ -29,6 +23,11 @@ const NO_COLUMNS: number[] = LINK_COUNTS.map(() => NO_ROW);
 
 /** Columns of packets that didn't make it. */
 const FAILURES = [LINK_COUNTS.indexOf("lost"), LINK_COUNTS.indexOf("sendErrors")];
+
+/** Panes with late answers only that are no starved responder any more. */
+const LATE_PANES = 5;
+/** Column of late answers. */
+const LATE = LINK_COUNTS.indexOf("late");
 
 /**
  * The panes of one link, as rows of numbers: one for its round-trip times, which are references to packed
@@ -181,25 +180,25 @@ export class LinkPanes {
       if (this.#memory.rows.get(this.#rtts, pane) === NO_PANE) continue;
       facts.push({ pane, failures: this.#failures(pane), rtt: this.#rttOf(pane)?.quartiles() ?? null });
     }
-    return facts;
+    return this.#withoutLate(facts);
   }
 
-  /**
-   * Counts the packets since that pane. Null without data, and while the newest pane may be a cut.
-   */
-  packets(nowMs: number, from: number): RecentPackets | null {
-    if (this.#rtts === NO_ROW) return null;
-    const [first, last] = [
-      Math.max(this.#first, from),
-      Math.min(this.#last, Math.floor(nowMs / this.#shape.paneMs)),
-    ];
-    const { received, lost, sendErrors } = this.#counts(first, last);
-    const failed = lost + sendErrors;
-    if (this.#failures(last) > 0 && this.#counts(last, last).received === 0) return null;
-    if (failed === 0) return { failed, received, lostSinceMs: null };
-    let pane = first;
-    while (pane < last && this.#failures(pane) === 0) pane++;
-    return { failed, received, lostSinceMs: pane * this.#shape.paneMs };
+  /** Takes back losses that were answered late: in the answer's pane, or in the nearest before it. */
+  #withoutLate(facts: PaneFacts[]): PaneFacts[] {
+    const row = this.#columns[LATE] ?? NO_ROW;
+    if (row === NO_ROW) return facts;
+    // Round trips that stay longer than the timeout are a cut.
+    if (facts.slice(-LATE_PANES).every(({ rtt }) => rtt === null)) return facts;
+    let late = 0;
+    return facts
+      .toReversed()
+      .map((fact) => {
+        late += this.#memory.rows.get(row, fact.pane);
+        const taken = Math.min(late, fact.failures);
+        late -= taken;
+        return taken === 0 ? fact : { ...fact, failures: fact.failures - taken };
+      })
+      .toReversed();
   }
 
   /**

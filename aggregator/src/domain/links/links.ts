@@ -3,7 +3,7 @@ import type { LinkOrder } from "../compare.ts";
 import { HistogramReferences } from "./histogram-references.ts";
 import { lastChange, type LinkChange, type PaneFacts } from "./link-change.ts";
 import { LinkPanes, type LinkMemory } from "./link-panes.ts";
-import type { LinkPane, PacketCount, Variation, RecentPackets } from "./link-counts.ts";
+import type { LinkPane, PacketCount, Variation, FreshPackets } from "./link-counts.ts";
 import { PaneRows } from "../windows/pane-rows.ts";
 import type { PointTime } from "../point-time.ts";
 import { BOUNDLESS, type Room } from "../speakers/permit.ts";
@@ -18,6 +18,8 @@ export interface LinkKey {
   readonly ipFamily: 4 | 6;
 }
 
+const NO_PACKETS: FreshPackets = { failed: 0, received: 0 };
+
 /** One link's window. */
 export class LinkState {
   readonly key: LinkKey;
@@ -30,6 +32,8 @@ export class LinkState {
   /** When the newest point with answers ended; however old, while the link is kept. */
   answeredMs = Number.NEGATIVE_INFINITY;
   live = true;
+  #freshFailed = 0;
+  #freshReceived = 0;
   #change: LinkChange | null = null;
   /** Whether its panes were walked over: an aggregator that starts may have read back a whole window. */
   #isWalked = false;
@@ -56,7 +60,11 @@ export class LinkState {
   }
 
   addPackets(point: PointTime, count: PacketCount, packets: number): void {
-    if (this.#open(point)) this.#panes.add(count, packets);
+    if (!this.#open(point)) return;
+    this.#panes.add(count, packets);
+    if (count === "received" || count === "late") this.#freshReceived += packets;
+    if (count === "lost" || count === "sendErrors") this.#freshFailed += packets;
+    else if (count === "late") this.#freshFailed -= packets;
   }
 
   addVariation(point: PointTime, field: Variation, value: number): void {
@@ -73,9 +81,12 @@ export class LinkState {
     return this.#panes.readSpan(nowMs, first, last);
   }
 
-  /** Counts the packets since that pane; null without data. */
-  packets(nowMs: number, from: number): RecentPackets | null {
-    return this.#panes.packets(nowMs, from);
+  /** Returns the packets decided since the last call. Losses without an answer may be a cut's: they wait. */
+  takeFresh(isCut: boolean): FreshPackets {
+    const [failed, received] = [this.#freshFailed, this.#freshReceived];
+    if (received === 0 && !isCut) return NO_PACKETS;
+    this.#freshFailed = this.#freshReceived = 0;
+    return isCut ? NO_PACKETS : { failed, received };
   }
 
   /** How each pane went, oldest first. */
@@ -120,6 +131,7 @@ export class LinkState {
     this.#panes.expire(Number.POSITIVE_INFINITY);
     this.firstMs = Number.POSITIVE_INFINITY;
     this.newestMs = this.answeredMs = Number.NEGATIVE_INFINITY;
+    this.#freshFailed = this.#freshReceived = 0;
     this.#change = null;
     this.#isWalked = false;
   }

@@ -1,15 +1,9 @@
-// Bytes as the kernel writes them: netlink messages of connection tracking.
-
-/** A connection that a message tells of. */
 export interface TestConnection {
   readonly id: number;
-  /** Both directions together; null: without counters. */
   readonly bytes?: number | null;
-  /** Of these, what the server has sent. @default half of them */
   readonly answerBytes?: number;
   readonly client?: string;
   readonly server?: string;
-  /** What the client connected to. @default the server */
   readonly service?: string;
   readonly protocol?: number;
   readonly clientPort?: number;
@@ -19,7 +13,6 @@ export interface TestConnection {
 
 const NESTED = 0x8000;
 
-/** IPCTNL_MSG_CT_NEW, as a dump has it, or IPCTNL_MSG_CT_DELETE. */
 export function connectionMessage(connection: TestConnection, isEnd = false): Buffer {
   const {
     id,
@@ -49,7 +42,6 @@ function countersOf({ bytes = 0, answerBytes }: TestConnection): Buffer[] {
   return [attribute(9, counters(bytes - answered)), attribute(10, counters(answered))];
 }
 
-/** Of one CPU: what was dropped, evicted and not inserted. */
 export function cpuMessage(dropped: number, evicted: number, insertsFailed: number): Buffer {
   return message(
     0x104,
@@ -60,7 +52,6 @@ export function cpuMessage(dropped: number, evicted: number, insertsFailed: numb
   );
 }
 
-/** NLMSG_DONE, or NLMSG_ERROR with an error's number. */
 export function doneMessage(errno = 0): Buffer {
   const code = Buffer.alloc(4);
   code.writeInt32LE(-errno, 0);
@@ -114,7 +105,7 @@ function number(size: 1 | 2 | 4, value: number): Buffer {
   return bytes;
 }
 
-/** Of an IPv6 address, all eight groups written out. */
+/** Requires all eight groups of an IPv6 address. */
 function addressBytes(address: string): Buffer {
   if (!address.includes(":")) return Buffer.from(address.split(".").map(Number));
   const bytes = Buffer.alloc(16);

@@ -32,10 +32,7 @@ interface WireRequest {
   }[];
 }
 
-/**
- * What records say, read by an implementation that knows nothing of ours. Metrics that were cut over several
- * records are joined again.
- */
+/** Decodes records with an independent implementation, and joins metrics that were split over records. */
 export function decodedRecords(records: readonly Uint8Array[]): Metric[] {
   const metrics = new Map<string, Metric>();
   for (const record of records) {
@@ -101,7 +98,6 @@ function headOf({ attributes = [], timeUnixNano, startTimeUnixNano }: WirePoint)
   };
 }
 
-/** Whole microseconds fit a double. */
 function msOf(nanoseconds: string): number {
   return Number(BigInt(nanoseconds) / 1_000n) / 1_000;
 }

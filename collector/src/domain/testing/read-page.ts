@@ -14,7 +14,6 @@ export interface ReadSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-  /** Milliseconds since the epoch; null where the page gives none. */
   readonly timestampMs: number | null;
 }
 
@@ -28,14 +27,11 @@ interface ReadPage {
 }
 
 interface ReadOptions {
-  /** @default all */
   readonly wants?: (name: string) => boolean;
   readonly limits?: ExpositionLimits;
-  /** @default "text" */
   readonly format?: PageFormat;
 }
 
-/** Reads a page with the parts that PageBuilder uses, and says all that they read. */
 export function readPage(chunks: readonly (string | Uint8Array)[], options: ReadOptions = {}): ReadPage {
   const { wants = () => true, limits = DEFAULT_LIMITS, format = "text" } = options;
   const samples: ReadSample[] = [];

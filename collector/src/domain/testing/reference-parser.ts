@@ -1,5 +1,5 @@
-// A simple parser of valid pages, one regular expression per part, and an arbitrary of such pages: what the
-// reader of bytes is compared with.
+// A simple parser of valid pages by regular expressions, and a generator of such pages, to compare with the
+// byte parser.
 import * as fc from "fast-check";
 import type { PageFormat } from "../exposition.ts";
 import type { ReadSample } from "./read-page.ts";
@@ -8,7 +8,6 @@ const LINE =
   /^[ \t]*(?<name>[a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(?:\{(?<labels>(?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]*(?<value>[^ \t]+)(?:[ \t]+(?<time>[^ \t#]+))?[ \t]*(?:#.*)?$/u;
 const PAIR = /[ \t]*(?<name>[a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"(?<value>(?:[^"\\]|\\.)*)"[ \t]*,?/gu;
 
-/** The samples of a valid page. */
 export function referenceSamples(text: string, format: PageFormat): ReadSample[] {
   return text
     .split("\n")
@@ -101,7 +100,6 @@ function sampleLine(format: PageFormat): fc.Arbitrary<string> {
     });
 }
 
-/** A valid page. */
 export const anyPage: fc.Arbitrary<{ readonly text: string; readonly format: PageFormat }> = fc
   .constantFrom<PageFormat>("text", "openmetrics")
   .chain((format) =>
@@ -119,7 +117,6 @@ export const anyPage: fc.Arbitrary<{ readonly text: string; readonly format: Pag
       })),
   );
 
-/** Bytes in pieces of the given sizes. */
 export function chunked(page: string | Uint8Array, sizes: Iterable<number>): Uint8Array[] {
   const bytes = Buffer.from(page);
   const chunks: Uint8Array[] = [];

@@ -18,19 +18,13 @@ export interface TakenPage extends PageResult {
 }
 
 interface TakeOptions {
-  /** @default SCRAPE_MS */
   readonly scrapeMs?: number;
-  /** @default "text" */
   readonly format?: PageFormat;
-  /** @default 100000 */
   readonly maxSamples?: number;
-  /** @default null */
   readonly scope?: PageScope | null;
-  /** @default maxSamples */
   readonly maxSeries?: number;
 }
 
-/** Takes a whole page into a target's memory. */
 export function takePage(memory: TargetMemory, text: string, options: TakeOptions = {}): TakenPage {
   const {
     scrapeMs = SCRAPE_MS,

@@ -1,4 +1,3 @@
-// An HTTP server in the place of Prometheus, and a collector that asks it.
 import type { BusRecord } from "@isochrone/bus";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
@@ -10,10 +9,8 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPrometheusCollector, type PrometheusCollectorConfig } from "../prometheus-collector.ts";
 
-/** What a test has to close in the end, last first. */
 export const closers: (() => unknown)[] = [];
 
-/** A query as a server gets it. */
 interface Asked {
   readonly query: string;
   readonly timeMs: number;
@@ -22,7 +19,6 @@ interface Asked {
 
 export type Respond = (response: ServerResponse, asked: Asked) => unknown;
 
-/** An HTTP server on loopback in the place of Prometheus. */
 export async function serve(respond: Respond): Promise<{ url: string; asked: Asked[] }> {
   const asked: Asked[] = [];
   const listener: RequestListener = (request, response) => {
@@ -57,13 +53,11 @@ export const json =
 export const errorAnswer = (errorType: string, error: string): string =>
   JSON.stringify({ status: "error", errorType, error });
 
-/** What the collector's clock says before the first round. */
 export const START_MS = 1_700_000_000_000;
 const INTERVAL_MS = 100;
-/** Of the machine, not of the collector's clock. */
 const PATIENCE_MS = 60_000;
 
-/** A collector that asks every 100 ms of a clock that the rounds move, and the records that it publishes. */
+/** A collector that queries every 100 ms of a manual clock, and its published records. */
 export async function run(url: string, settings: Partial<PrometheusCollectorConfig> = {}) {
   const clock = new ManualClock(START_MS);
   const bus = createMemoryBus({ clock });
@@ -93,10 +87,6 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
     prometheusMaxResponseBytes: 100_000,
     prometheusMaxSeries: 100,
     prometheusMatchers: [],
-    prometheusUsageMatchers: null,
-    prometheusCluster: null,
-    prometheusClusterLabel: null,
-    prometheusServiceGraphs: false,
     prometheusTrustedPods: [],
     prometheusNamespaceLabel: "namespace",
     prometheusPodLabel: "pod",
@@ -125,7 +115,6 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
     await collector.stop();
     await bus.close();
   });
-  /** One round, to its end. */
   const round = async (): Promise<void> => {
     await clock.advance(INTERVAL_MS);
     for (const deadlineMs = Date.now() + PATIENCE_MS; clock.pending === 0; await sleep(1))
@@ -137,7 +126,6 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
       .filter((value) => Object.entries(labels).every(([key, expected]) => value.labels[key] === expected))
       .reduce((sum, { value }) => sum + value, 0);
   };
-  /** Rounds until something holds. */
   const until = async (check: () => Promise<boolean> | boolean): Promise<void> => {
     for (const deadlineMs = Date.now() + PATIENCE_MS; !(await check()); await round())
       if (Date.now() > deadlineMs) throw new Error(`it never holds; log: ${JSON.stringify(logger)}`);
@@ -145,7 +133,6 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
   return { records, logger, metric, round, until };
 }
 
-/** Points of records as metric, value and time. */
 export function pointsOf(records: readonly BusRecord[]) {
   const points: {
     name: string;
@@ -165,7 +152,6 @@ export function pointsOf(records: readonly BusRecord[]) {
   return points;
 }
 
-/** The node that the resource of each point names. */
 export function nodesOf(records: readonly BusRecord[]): unknown[] {
   const nodes: unknown[] = [];
   for (const record of records)

@@ -2,6 +2,7 @@ import type { Bill, BillHistory } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { bytesPerSecond, count, plural, UNKNOWN } from "../model/format.ts";
+import { offLine, offState } from "../model/off.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { TimePlot } from "../parts/plot.tsx";
@@ -38,18 +39,29 @@ export function BillPage(): VNode {
   );
 }
 
+function NoPrices(): VNode {
+  return (
+    <p class="soft off">
+      {offState("prices")}. {offLine("prices")}
+    </p>
+  );
+}
+
 function Whole({ bill }: { readonly bill: Bill }): VNode {
   const { headline, total, channels, namespaces, zones, destinations, currency, leftOut } = bill;
   if (total.channels === 0)
     return (
       <Card title="Who pays whom" id="payers">
-        <Empty title="No traffic is counted">Each channel of a workflow appears here with its price.</Empty>
+        <Empty title="No traffic is counted">
+          Each channel of a workflow appears here with its price. {offLine("traffic")}
+        </Empty>
       </Card>
     );
   const costs = { title: `${currency} a month` };
   return (
     <>
       <p id="bill-headline">{headline}</p>
+      {total.perMonth === null ? <NoPrices /> : null}
       <Tiles bill={bill} />
       <Past currency={currency} />
       <SavingsCard />

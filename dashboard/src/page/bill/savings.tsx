@@ -2,13 +2,14 @@ import type { Savings, SavingsLine, SavingsOption } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { count } from "../model/format.ts";
 import { useJson } from "../parts/ask.ts";
+import { offLine } from "../model/off.ts";
 import { Card, Empty, Loading, Name, Table, Trouble } from "../parts/common.tsx";
 import { moment } from "../state/store.ts";
 import { money, objectName } from "./bill-model.ts";
 import { changeText, OPTIONS, riskText } from "./savings-model.ts";
 
 export function SavingsCard(): VNode | null {
-  const { data, failure } = useJson<Savings>("api/v1/savings?limit=50", { isOfNow: true });
+  const { data, failure, status } = useJson<Savings>("api/v1/savings?limit=50", { isOfNow: true });
   // Savings of a past moment are useless.
   if (moment.value !== "") return null;
   return (
@@ -18,14 +19,18 @@ export function SavingsCard(): VNode | null {
       ) : failure === null ? (
         <Loading />
       ) : (
-        <NoSavings text={failure.text} />
+        <NoSavings text={failure.text} isOff={status === 503} />
       )}
     </Card>
   );
 }
 
-function NoSavings({ text }: { readonly text: string }): VNode {
-  return <Trouble title="Savings can't be shown">{text.replace(/^no graphs: |\.$/g, "")}.</Trouble>;
+function NoSavings({ text, isOff = false }: { readonly text: string; readonly isOff?: boolean }): VNode {
+  return (
+    <Trouble title="Savings can't be shown">
+      {text.replace(/^no graphs: |\.$/g, "")}.{isOff ? ` ${offLine("scheduler")}` : ""}
+    </Trouble>
+  );
 }
 
 function Whole({ savings: { lines, trouble, currency, leftOut } }: { readonly savings: Savings }): VNode {
@@ -35,7 +40,7 @@ function Whole({ savings: { lines, trouble, currency, leftOut } }: { readonly sa
       <Empty title="No traffic is counted">Each workflow and Service that is called appears here.</Empty>
     );
   if (lines.every(({ perMonth }) => perMonth === null))
-    return <Empty title="Nothing has a price">What would be saved is known once traffic has a price.</Empty>;
+    return <Empty title="Nothing has a price">{offLine("prices")}</Empty>;
   return (
     <>
       <p class="soft">

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatRoute, parseRoute } from "../model/route.ts";
-import { actsPath, nodesOf, withPart } from "./act-words.ts";
+import { actsPath, nodesOf, sentenceWithout, withPart } from "./act-words.ts";
 
 test("a filter is part of the address, and the same after it was read again", () => {
   let filter = withPart(undefined, "workload", "we&b");
@@ -32,3 +32,12 @@ test("nodes of an act are named once", () => {
   ];
   expect([nodesOf({ pods }, "from"), nodesOf({ pods }, "to")]).toEqual([["n1"], ["n2"]]);
 });
+
+test.each([
+  ["kept", "Kept: all 17 pods are on their nodes.", "All 17 pods are on their nodes."],
+  ["kept", "Kept.", ""],
+  ["nothing_moved", "Nothing moved: it is a proposal.", "It is a proposal."],
+  ["missed", "It gained 3 % of 20 %.", "It gained 3 % of 20 %."],
+] as const)("beside the badge %s the sentence %j says %j", (verdict, sentence, rest) =>
+  expect(sentenceWithout(verdict, sentence)).toBe(rest),
+);

@@ -42,6 +42,14 @@ export function nodesOf({ pods }: Pick<Act, "pods">, side: "from" | "to"): strin
   return [...new Set(pods.flatMap((pod) => pod[side] ?? []))];
 }
 
+/** The sentence's text after its verdict; empty: none. */
+export function sentenceWithout(verdict: Act["verdict"], sentence: string): string {
+  const word = verdict.replaceAll("_", " ");
+  if (!sentence.toLowerCase().startsWith(word)) return sentence;
+  const rest = sentence.slice(word.length).replace(/^[:.,]\s*/, "");
+  return rest === "" ? "" : rest[0]!.toUpperCase() + rest.slice(1);
+}
+
 export function badgeOfVerdict(verdict: Act["verdict"]): string {
   if (verdict === "kept") return "good";
   if (verdict === "failed") return "bad";

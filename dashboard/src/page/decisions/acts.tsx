@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { milliseconds, percent, plural, UNKNOWN } from "../model/format.ts";
 import { Empty, Name, Table, When } from "../parts/common.tsx";
 import { linkTo } from "../state/store.ts";
-import { badgeOfVerdict, isFiltered, nodesOf, type ActFilter } from "./act-words.ts";
+import { badgeOfVerdict, isFiltered, nodesOf, sentenceWithout, type ActFilter } from "./act-words.ts";
 
 export function Acts({
   list,
@@ -16,7 +16,7 @@ export function Acts({
     return (
       <Empty title={isFiltered(filter) ? "No decision matches these filters" : "Nothing was decided yet"}>
         A decision appears as soon as kube-scheduler asks for scores, the planner plans or the descheduler
-        moves a pod.
+        moves a pod. A pod that none of them touched was placed by kube-scheduler without the network.
       </Empty>
     );
   return (
@@ -34,7 +34,10 @@ export function Acts({
           { title: "Counted", lack: "no channels of moved pods were measured again" },
           { title: "Promise", isText: true },
         ]}
-        rows={list.acts.map((act) => ({ key: `${act.kind} ${act.id}`, cells: cellsOf(act) }))}
+        rows={list.acts.map((act) => ({
+          key: `${act.kind} ${act.id}`,
+          cells: cellsOf(act, filter?.workload ?? ""),
+        }))}
       />
       {list.leftOut > 0 || list.isCut ? (
         <p class="soft">
@@ -46,21 +49,27 @@ export function Acts({
   );
 }
 
-function cellsOf(act: Act): readonly (VNode | string)[] {
-  const { at, kind, expected, counted, verdict, sentence } = act;
+function cellsOf(act: Act, sought: string): readonly (VNode | string)[] {
+  const { at, kind, expected, counted, verdict } = act;
   return [
     <When at={at} />,
     <span class={`badge ${kind === "move" ? "eviction" : kind}`}>{kind}</span>,
-    <Pods act={act} />,
+    <Pods act={act} sought={sought} />,
     nodeCell(nodesOf(act, "from")),
     nodeCell(nodesOf(act, "to")),
     expectedCell(expected),
     counted === null ? UNKNOWN : changeCell(counted.beforeMs, counted.afterMs, counted.gainRatio),
     <span class="promise">
       <span class={`badge ${badgeOfVerdict(verdict)}`}>{verdict.replaceAll("_", " ")}</span>
-      {sentence.toLowerCase() === `${verdict}.` ? null : <small class="soft note">{sentence}</small>}
+      <Verdict {...act} />
     </span>,
   ];
+}
+
+/** The sentence without the badge's word. */
+function Verdict({ verdict, sentence }: Pick<Act, "verdict" | "sentence">): VNode | null {
+  const rest = sentenceWithout(verdict, sentence);
+  return rest === "" ? null : <small class="soft note">{rest}</small>;
 }
 
 function expectedCell(expected: Act["expected"]): VNode | string {
@@ -98,7 +107,8 @@ function nodeCell(names: readonly string[]): VNode | string {
   );
 }
 
-function Pods({ act }: { readonly act: Act }): VNode {
+/** Unfolded and filtered by the requested pod names, if any. */
+function Pods({ act, sought }: { readonly act: Act; readonly sought: string }): VNode {
   const { pods, planned, workflow, workloads, kind, id } = act;
   const [only] = pods;
   if (only !== undefined && planned === 1 && kind !== "plan" && kind !== "proposal")
@@ -106,13 +116,15 @@ function Pods({ act }: { readonly act: Act }): VNode {
   const share =
     pods.length < planned ? `${pods.length} of ${plural(planned, "pod")}` : plural(planned, "pod");
   const owner = workloads.length === 1 ? workloads[0]! : (workflow ?? "");
+  const found = sought === "" ? [] : pods.filter(({ name }) => name.includes(sought));
+  const shown = found.length > 0 ? found : pods;
   return (
-    <details class="fold act">
+    <details class="fold act" open={sought !== ""}>
       <summary>
         {share} of <Name>{owner}</Name>
       </summary>
       <ul>
-        {pods.map((pod) => (
+        {shown.map((pod) => (
           <li key={`${pod.decision ?? ""} ${pod.name}`}>
             <PodName pod={pod} />
             {pod.from === null ? null : (

@@ -1,9 +1,11 @@
 import type { ActList, DecisionList } from "@isochrone/topology";
 import type { VNode } from "preact";
+import { plural, UNKNOWN } from "../model/format.ts";
+import { offLine, offState, type Feature } from "../model/off.ts";
 import type { PlanList } from "../model/plan.ts";
 import { ACT_KINDS } from "../model/route.ts";
 import { useJson } from "../parts/ask.ts";
-import { Card, Empty, Lead, Loading, Name, Trouble } from "../parts/common.tsx";
+import { Card, Empty, Lead, Loading, Name, Table, Trouble, When } from "../parts/common.tsx";
 import { linkTo, look, workflows } from "../state/store.ts";
 import { Acts } from "./acts.tsx";
 import { actsPath, SPANS, withPart, type ActFilter } from "./act-words.ts";
@@ -42,7 +44,7 @@ function List({ filter }: { readonly filter: ActFilter | undefined }): VNode {
         {acts.data === null && acts.failure !== null ? (
           <Trouble title="There are no decisions to show">
             {acts.status === 503
-              ? "No scheduler-plugin is connected to this aggregator (aggregator.decisionsUrl): graphs are drawn, and nobody scores by them."
+              ? `${offState("scheduler")} to this aggregator: graphs are drawn, and nobody scores by them. ${offLine("scheduler")}`
               : `The scheduler-plugin gives no answer: ${acts.failure.text.replace(/^no graphs: /, "")}.`}
           </Trouble>
         ) : (
@@ -59,7 +61,70 @@ function List({ filter }: { readonly filter: ActFilter | undefined }): VNode {
           </>
         )}
       </Card>
+      {acts.data?.acting === undefined ? null : <NotActing acting={acts.data.acting} />}
     </>
+  );
+}
+
+type ActingView = NonNullable<ActList["acting"]>;
+
+/** Disabled parts, and the moves of a dry run. */
+function NotActing({ acting: { planner, descheduler, dryRun } }: { readonly acting: ActingView }): VNode {
+  const off: readonly Feature[] = [
+    ...(planner ? [] : ["planner" as const]),
+    ...(descheduler === "off" ? ["descheduler" as const] : []),
+  ];
+  return (
+    <>
+      {dryRun === null ? null : <DryRun {...dryRun} />}
+      {off.map((feature) => (
+        <p key={feature} class="soft off">
+          {offState(feature)}. {offLine(feature)}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** A dry run records no decisions. */
+function DryRun({ at, halt, moves, pods }: NonNullable<ActingView["dryRun"]>): VNode {
+  return (
+    <Card title="What the dry run would move" id="dry-run">
+      <p class="soft">
+        {offState("dryRun")}. {offLine("dryRun")}
+      </p>
+      {moves > 0 ? (
+        <Table
+          id="dry-run-moves"
+          label="pods that the last run would have moved"
+          columns={[
+            { title: "Pod", isText: true },
+            { title: "From", isText: true },
+            { title: "To", isText: true },
+            { title: "Why", isText: true },
+          ]}
+          rows={pods.map(({ namespace, name, from, to, detail }) => ({
+            key: `${namespace}/${name}`,
+            cells: [
+              <Name>{`${namespace}/${name}`}</Name>,
+              <Name>{from}</Name>,
+              to === null ? UNKNOWN : <Name>{to}</Name>,
+              detail,
+            ],
+          }))}
+        />
+      ) : (
+        <Empty title={at === null ? "No run yet" : "Nothing would be moved"}>
+          {halt ?? "Each pod stays where it is: isochrone descheduler says why."}
+        </Empty>
+      )}
+      {at === null ? null : (
+        <p class="soft">
+          {moves > pods.length ? `${plural(moves, "pod")}, the first ${pods.length} are listed. ` : ""}
+          Last run: <When at={at} />.
+        </p>
+      )}
+    </Card>
   );
 }
 

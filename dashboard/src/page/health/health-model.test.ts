@@ -2,6 +2,7 @@ import { clusterColumnsOf, type ClusterGraphSnapshot, type Health } from "@isoch
 import { describe, expect, test } from "vitest";
 import { clusterViewOf } from "../model/cluster-view.ts";
 import {
+  coverageNote,
   departureFindings,
   findingsOf,
   instrumentsOf,
@@ -91,6 +92,13 @@ describe("health", () => {
     expect(instrumentsOf(view).at(-1)!.node).toBe("well");
   });
 
+  test("covers no pairs of nodes that are down", () => {
+    const [up, down] = [{ down: null }, { down: "b is not ready" }];
+    expect(coverageNote(56, 56, [up, up])).toBe("56 pairs measured of 56 planned");
+    expect(coverageNote(56, null, [up])).toBe("56 pairs measured");
+    expect(coverageNote(42, 49, [up, down])).toBe("42 pairs measured; pairs of 1 node that is down left out");
+    expect(coverageNote(30, 49, [down, down])).toMatch(/pairs of 2 nodes that are down left out$/);
+  });
   test("finds nothing where nothing is, and names the worst first", () => {
     expect(findingsOf(health, [], 30)).toEqual([]);
     const sick = {

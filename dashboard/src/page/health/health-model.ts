@@ -122,6 +122,19 @@ function verdict(
   return { state: "good", words: "well", cause: null };
 }
 
+/** Note on the total of the coverage. Plans still include pairs of down nodes. */
+export function coverageNote(
+  pairs: number,
+  plannedPairs: number | null,
+  instruments: readonly Pick<Instrument, "down">[],
+): string {
+  const measured = `${count(pairs)} pairs measured`;
+  const down = instruments.filter((each) => each.down !== null).length;
+  if (down > 0)
+    return `${measured}; pairs of ${plural(down, "node")} that ${down === 1 ? "is" : "are"} down left out`;
+  return plannedPairs === null ? measured : `${measured} of ${count(plannedPairs)} planned`;
+}
+
 const MOST_NAMES = 3;
 
 function named(names: readonly string[]): string {

@@ -8,6 +8,7 @@ import { useJson } from "../parts/ask.ts";
 import { cluster, digest, nowMs } from "../state/store.ts";
 import { cutsOf } from "./cuts.ts";
 import {
+  coverageNote,
   departureFindings,
   findingsOf,
   instrumentsOf,
@@ -87,7 +88,7 @@ function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
         <Tile
           label="Coverage"
           value={percent(coverage)}
-          note={`${count(pairs)} pairs measured${probing.plannedPairs === null ? "" : ` of ${count(probing.plannedPairs)} planned`}`}
+          note={coverageNote(pairs, probing.plannedPairs, instruments)}
         />
         <Tile label="Records" value={count(intake.records)} note={`${count(intake.points)} points`} />
         <Tile

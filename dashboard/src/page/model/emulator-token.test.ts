@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withoutToken } from "./emulator-token.ts";
+import { isToken, withoutToken } from "./emulator-token.ts";
 
 const token = "abcDEF-0123456789_xyz";
 
@@ -8,8 +8,10 @@ test.each([
   [`#/pair/a/b?show=loss&emulator=${token}`, "#/pair/a/b?show=loss", token],
   ["#/network?show=loss", "#/network?show=loss", null],
   ["", "", null],
-  ["#/?emulator=short", "#/", null],
-  ["#/?emulator=%3Cscript%3Ealert(1)%3C/script%3E", "#/", null],
-])("of %s the token is taken out", (fragment, rest, found) =>
-  expect(withoutToken(fragment)).toEqual({ fragment: rest, token: found }),
-);
+  ["#/?emulator=short", "#/", "short"],
+  ["#/?emulator=%3Cscript%3Ealert(1)%3C/script%3E", "#/", "<script>alert(1)</script>"],
+  ["#/?emulator=", "#/", ""],
+])("of %s the token is taken out, whatever it is", (fragment, rest, found) => {
+  expect(withoutToken(fragment)).toEqual({ fragment: rest, token: found });
+  expect(isToken(found ?? "")).toBe(found === token);
+});

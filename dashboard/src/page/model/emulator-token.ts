@@ -3,6 +3,10 @@
 const PARAMETER = "emulator";
 const TOKEN = /^[\w-]{16,200}$/;
 
+export function isToken(text: string): boolean {
+  return TOKEN.test(text);
+}
+
 /** Returns the fragment without the token, so that it stays out of history and shared addresses. */
 export function withoutToken(fragment: string): { readonly fragment: string; readonly token: string | null } {
   const mark = fragment.indexOf("?");
@@ -14,6 +18,6 @@ export function withoutToken(fragment: string): { readonly fragment: string; rea
   const rest = query.toString();
   return {
     fragment: fragment.slice(0, mark) + (rest === "" ? "" : `?${rest}`),
-    token: TOKEN.test(token) ? token : null,
+    token,
   };
 }

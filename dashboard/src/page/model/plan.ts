@@ -52,6 +52,18 @@ export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explana
 
 export interface ProposalList {
   readonly plans: readonly Proposal[];
+  /** Criterion of proposals; absent: none, since the planner is off. */
+  readonly rules?: object;
+}
+
+/** Reason for missing proposals, and the remedy. */
+export function whyNoProposal(answer: {
+  readonly data: ProposalList | null;
+  readonly failure: object | null;
+}): string {
+  if (answer.failure !== null) return "no scheduler-plugin answers: aggregator.decisionsUrl";
+  const isOff = answer.data !== null && answer.data.rules === undefined;
+  return isOff ? "nothing is proposed: planner.enabled brings plans" : "nothing is proposed yet";
 }
 
 export function movesNow({ pods }: Pick<Proposal, "pods">): Proposal["pods"] {

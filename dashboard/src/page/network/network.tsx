@@ -3,6 +3,7 @@ import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { downWords, staleAfterSeconds, zoneOf, type ClusterView } from "../model/cluster-view.ts";
 import { age, bitsPerSecond, clockTime, count, cpu, memory, milliseconds, percent } from "../model/format.ts";
+import { shortNames } from "../model/names.ts";
 import { found } from "../model/search.ts";
 import { Card, Empty, Lead, Name, Table, Tile } from "../parts/common.tsx";
 import { cluster, digest, linkTo, nowMs, route } from "../state/store.ts";
@@ -41,7 +42,7 @@ export function NetworkPage(props: { readonly view: "matrix" | "map"; readonly f
       <Lead>
         How long a packet takes from one node to another and back, measured between the nodes themselves.
       </Lead>
-      <Summary view={view} summary={summary} />
+      <Summary view={view} summary={summary} slowest={worst.find(({ isDead }) => !isDead)} />
       <Down />
       <div class="columns beside">
         <Card title={which === "matrix" ? MATRIX_TITLES[measureOf(route.value.view.quantity)] : "Map"}>
@@ -75,7 +76,10 @@ const MATRIX_TITLES = {
   seconds: "Age of the figures between nodes",
 } as const;
 
-function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest, "summary">): VNode {
+function Summary(
+  props: { readonly view: ClusterView; readonly slowest: WorstPair | undefined } & Pick<Digest, "summary">,
+): VNode {
+  const { view, summary, slowest } = props;
   const { medianMs, worstMs, dead, lossy, stale, pairs, coverage } = summary;
   return (
     <dl class="tiles">
@@ -83,7 +87,15 @@ function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest
       <Tile
         label="Median round trip"
         value={milliseconds(medianMs)}
-        note={`slowest pair ${milliseconds(worstMs)}`}
+        note={
+          slowest === undefined ? (
+            "no pair answers"
+          ) : (
+            <a href={linkTo({ page: "pair", source: slowest.source, target: slowest.target })}>
+              slowest pair {milliseconds(worstMs)}
+            </a>
+          )
+        }
       />
       <Tile label="Pairs measured" value={count(pairs)} note={`${percent(coverage)} of all, by direction`} />
       <Tile
@@ -108,7 +120,18 @@ function Summary({ view, summary }: { readonly view: ClusterView } & Pick<Digest
   );
 }
 
+const LONGEST_NAME = 24;
+
 function Worst(props: { readonly worst: readonly WorstPair[]; readonly isSought: boolean }): VNode {
+  const { nodes } = cluster.value!;
+  const short = useMemo(
+    () =>
+      shortNames(
+        nodes.map(({ name }) => name),
+        LONGEST_NAME,
+      ),
+    [nodes],
+  );
   if (props.worst.length === 0)
     return props.isSought ? (
       <Empty title="No measured pair has a node with that name" />
@@ -132,9 +155,9 @@ function Worst(props: { readonly worst: readonly WorstPair[]; readonly isSought:
         class: isDead ? "bad" : "",
         cells: [
           <a href={linkTo({ page: "pair", source, target })}>
-            <Name>{source}</Name>
+            <Name title={source}>{short.get(source) ?? source}</Name>
           </a>,
-          <Name>{target}</Name>,
+          <Name title={target}>{short.get(target) ?? target}</Name>,
           isDead ? "no answer" : milliseconds(p50),
           isBackDead ? "no answer" : milliseconds(backP50),
           milliseconds(p99),

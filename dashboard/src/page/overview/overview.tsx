@@ -7,12 +7,14 @@ import { findingsOf, instrumentsOf } from "../health/health-model.ts";
 import { costBetween } from "../model/cluster-view.ts";
 import { age, clockTime, count, milliseconds, percent, plural } from "../model/format.ts";
 import { largestWorkflow, workflowPath } from "../model/largest.ts";
-import { movesNow, type ProposalList } from "../model/plan.ts";
+import { movesNow, whyNoProposal, type ProposalList } from "../model/plan.ts";
 import { absentWorkloads, requestTime, withMoves, type RequestTime } from "../model/request-time.ts";
+import { offLine } from "../model/off.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Tile } from "../parts/common.tsx";
 import { StreamsSummary } from "../streams/streams.tsx";
 import { cluster, digest, linkTo, moment, nowMs, workflows } from "../state/store.ts";
+import type { WorstPair } from "../model/summary.ts";
 import { MeasuredLatency, NetworkTime, type LabTimeline } from "./latency.tsx";
 import { worstOf, type Concern, type Gain } from "./worst.ts";
 
@@ -51,7 +53,7 @@ function Requests(): VNode {
       <dl class="tiles">
         {hasEmulator ? <EndToEnd timeline={timeline} /> : null}
         <TimeTile time={time} name={chosen} absent={absent} />
-        <PlanTile gain={gain} isNow={moment.value === ""} hasNone={proposals.failure !== null} />
+        <PlanTile gain={gain} isNow={moment.value === ""} proposals={proposals} />
         <FreshnessTile />
       </dl>
       <div class="columns beside">
@@ -218,15 +220,11 @@ function TimeTile(props: {
 function PlanTile(props: {
   readonly gain: Gain | null;
   readonly isNow: boolean;
-  readonly hasNone: boolean;
+  readonly proposals: { readonly data: ProposalList | null; readonly failure: object | null };
 }): VNode {
-  const { gain, isNow, hasNone } = props;
+  const { gain, isNow, proposals } = props;
   if (gain === null) {
-    const why = isNow
-      ? hasNone
-        ? "no scheduler-plugin answers"
-        : "nothing is proposed yet"
-      : "is of now only";
+    const why = isNow ? whyNoProposal(proposals) : "is of now only";
     return <Tile label="The best plan would save" value="–" note={why} />;
   }
   const { moves, blocked, errorRatio } = gain;
@@ -243,7 +241,13 @@ function PlanTile(props: {
     <Tile
       label="The best plan would save"
       value={milliseconds(savedMs)}
-      note={`± ${milliseconds(errorRatio * savedMs)} ${what}; ${plural(moves, "move")}${later}`}
+      note={
+        <>
+          ± {milliseconds(errorRatio * savedMs)} {what};{" "}
+          <a href={linkTo({ page: "workflows", workflow: gain.workflow })}>{plural(moves, "move")}</a>
+          {later}
+        </>
+      }
     />
   );
 }
@@ -266,7 +270,7 @@ function NoWorkflow(): VNode {
   return (
     <Empty title="No workflow with traffic is known">
       Network time per request appears with the first counted requests of a workflow. Latency end to end isn't
-      in the graphs: nothing measures it at the workflow's entry.
+      in the graphs: nothing measures it at the workflow's entry. {offLine("traffic")}
     </Empty>
   );
 }
@@ -301,8 +305,21 @@ function Concerns(props: {
 
 function TryThis(): VNode {
   const slowest = digest.value!.worst.find(({ isDead }) => !isDead);
-  if (slowest === undefined) return <></>;
-  const { source, target } = slowest;
+  return (
+    <>
+      {slowest === undefined ? null : <TryLink {...slowest} />}
+      <p class="soft" id="own">
+        Your own application and network: <code>{OWN_COMMAND}</code>. <code>docs/try-your-app.md</code> has
+        both files.
+      </p>
+    </>
+  );
+}
+
+/** Uses another port, since this cluster may have the default one. */
+const OWN_COMMAND = "npx isochrone up --manifest shop.yaml --matrix network.csv --port 9000";
+
+function TryLink({ source, target }: Pick<WorstPair, "source" | "target">): VNode {
   return (
     <p class="soft" id="try">
       This network is emulated. Slow, cut or heal a link of it on the page of its pair, such as{" "}

@@ -1,5 +1,6 @@
 import type { StreamJobView, StreamsSnapshot } from "@isochrone/topology";
 import type { VNode } from "preact";
+import { offLine, offState } from "../model/off.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { bitsPerSecond, count, figure, percent, UNKNOWN } from "../model/format.ts";
@@ -47,9 +48,8 @@ function NotThere({ status, text }: { readonly status: number | null; readonly t
     return <Empty title="No streams are stored for this moment">They are kept for an hour.</Empty>;
   if (status !== 503) return <Trouble title="Streams can't be shown">{text}.</Trouble>;
   return (
-    <Empty title="Nobody runs stream jobs here">
-      The scheduler-plugin runs them with streams.enabled, and this aggregator has to know where it is
-      (aggregator.decisionsUrl). It says: {text}.
+    <Empty title={offState("streams")}>
+      {offLine("streams")} The server says: {text}.
     </Empty>
   );
 }
@@ -109,7 +109,7 @@ function Tiles({ jobs, links }: Pick<StreamsSnapshot, "jobs" | "links">): VNode 
       <Tile
         label="Slowest job"
         value={slowest === null ? UNKNOWN : `${figure(paceOf(slowest))}/s`}
-        note={slowest === null ? "no job has a known pace" : `frames, ${nameOf(slowest)}`}
+        note={slowest === null ? "no job has a known pace" : <>frames, {jobLink(slowest)}</>}
       />
       <Tile
         label="Fullest link"
@@ -143,12 +143,19 @@ function Jobs({ jobs }: { readonly jobs: readonly StreamJobView[] }): VNode {
   );
 }
 
-function cellsOf(job: StreamJobView): readonly (VNode | string)[] {
-  const { namespace, name, framesPerSecond, measuredFramesPerSecond, minThroughput, tasks } = job;
-  return [
+function jobLink(job: StreamJobView): VNode {
+  const { namespace, name } = job;
+  return (
     <a href={linkTo({ page: "streams", job: { namespace, name } })}>
       <Name>{nameOf(job)}</Name>
-    </a>,
+    </a>
+  );
+}
+
+function cellsOf(job: StreamJobView): readonly (VNode | string)[] {
+  const { framesPerSecond, measuredFramesPerSecond, minThroughput, tasks } = job;
+  return [
+    jobLink(job),
     <Phase job={job} />,
     figure(framesPerSecond),
     figure(measuredFramesPerSecond),

@@ -3,6 +3,7 @@ import { inTimeOf, spillOf } from "@isochrone/topology/shares";
 import type { VNode } from "preact";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
+import { offLine, offState } from "../model/off.ts";
 import { count, figure, percent, plural } from "../model/format.ts";
 import { linkTo, moment } from "../state/store.ts";
 import { Lever, ServiceView } from "./service.tsx";
@@ -53,7 +54,8 @@ function Snapshot({ services, dispatch }: TrafficSnapshot): VNode {
     return (
       <Card title="Services" id="services">
         <Empty title={moment.value === "" ? "No requests are counted" : "No requests were counted"}>
-          Sidecars of callers count them: with them, each Service that is called appears here.
+          Sidecars of callers count them: with them, each Service that is called appears here.{" "}
+          {offLine("traffic")}
         </Empty>
       </Card>
     );
@@ -63,8 +65,8 @@ function Snapshot({ services, dispatch }: TrafficSnapshot): VNode {
       <Card title="Services" id="services">
         {dispatch.isOn ? null : (
           <p class="soft">
-            Nobody spreads these requests: {dispatch.message ?? "nothing is known of why"}. What zones ask is
-            shown all the same.
+            {offState("levers")}: {dispatch.message ?? "nothing is known of why"}. What zones ask is shown all
+            the same. {offLine("levers")}
           </p>
         )}
         <Services services={services} />

@@ -13,10 +13,10 @@ interface CostsProps {
   readonly costs: readonly ChannelCost[];
   readonly plan: Plan | null;
   readonly proposal: Proposal | null;
-  readonly fault: string | null;
+  readonly why: string;
 }
 
-export function Costs({ workflow, costs, plan, proposal, fault }: CostsProps): VNode {
+export function Costs({ workflow, costs, plan, proposal, why }: CostsProps): VNode {
   const { total, unknown } = totalCost(costs);
   const pods = workflow.workloads.reduce((number, workload) => number + workload.pods.length, 0);
   const rate = workflow.channels.reduce((all, channel) => all + (channel.requestsPerSecond ?? 0), 0);
@@ -34,7 +34,7 @@ export function Costs({ workflow, costs, plan, proposal, fault }: CostsProps): V
         note={`bytes under way at any time${unknown === 0 ? "" : `; ${unknown} channels unknown`}`}
       />
       {proposal === null ? (
-        <PlanTile plan={plan} fault={fault} />
+        <PlanTile plan={plan} why={why} />
       ) : (
         <ProposalTile proposal={proposal} pods={pods} />
       )}
@@ -64,17 +64,9 @@ function ProposalTile({ proposal, pods }: { readonly proposal: Proposal; readonl
   );
 }
 
-function PlanTile({ plan, fault }: { readonly plan: Plan | null; readonly fault: string | null }): VNode {
-  if (plan === null || plan.cost === null) {
-    const none = moment.value === "" ? "the planner has planned nothing for it" : "is of now only";
-    return (
-      <Tile
-        label="Best plan"
-        value="none"
-        note={fault === null ? none : `no plans: ${fault.replace(/^no graphs: /, "")}`}
-      />
-    );
-  }
+function PlanTile({ plan, why }: { readonly plan: Plan | null; readonly why: string }): VNode {
+  if (plan === null || plan.cost === null)
+    return <Tile label="Best plan" value="none" note={moment.value === "" ? why : "is of now only"} />;
   const old = age((nowMs.value - Date.parse(plan.at)) / 1000);
   // Traffic differed then, so the cost is not comparable.
   return <Tile label="Newest plan" value={sum(plan.cost.network)} note={`when it was made, ${old} ago`} />;

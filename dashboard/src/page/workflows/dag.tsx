@@ -170,7 +170,7 @@ function Keys(props: {
   );
 }
 
-/** Darkened, since pale outlines are invisible. */
+/** Mixed with the text colour, since pale outlines are invisible. */
 const outlineOf = (colour: string): string => `color-mix(in srgb, ${colour} 62%, var(--ink))`;
 
 function ChannelLine(props: {

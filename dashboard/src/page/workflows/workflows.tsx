@@ -3,8 +3,9 @@ import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { costBetween, type ClusterView } from "../model/cluster-view.ts";
 import { bytesPerSecond, count, cpu, figure, memory, milliseconds, percent } from "../model/format.ts";
-import { movesNow, type PlanList, type Proposal, type ProposalList } from "../model/plan.ts";
+import { movesNow, whyNoProposal, type PlanList, type Proposal, type ProposalList } from "../model/plan.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Trouble } from "../parts/common.tsx";
+import { offLine } from "../model/off.ts";
 import { useJson } from "../parts/ask.ts";
 import { cluster, goTo, linkTo, moment, workflows } from "../state/store.ts";
 import { Costs, Moves, sum } from "./best-plan.tsx";
@@ -35,7 +36,7 @@ export function WorkflowsPage({ chosen }: { readonly chosen: Chosen | null }): V
         <Card title="No workflow yet">
           <Empty title="No workflow is known">
             Pods that belong together carry the label isochrone.dev/workflow, or are found by their traffic.
-            They appear here with the first metrics of theirs.
+            They appear here with the first metrics of theirs. {offLine("traffic")}
           </Empty>
         </Card>
       ) : (
@@ -123,7 +124,11 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
         costs={costs}
         plan={plan}
         proposal={proposal}
-        fault={plans.failure === null ? null : plans.failure.text}
+        why={
+          plans.failure === null
+            ? whyNoProposal(proposals)
+            : `no plans: ${plans.failure.text.replace(/^no graphs: /, "")}`
+        }
       />
       <Calls workflow={workflow} view={view} costs={costs} proposal={proposal} />
       {proposal === null ? null : <Moves proposal={proposal} />}
@@ -284,18 +289,45 @@ function Workloads({
         { title: "CPU per pod" },
         { title: "Memory per pod" },
         { title: "On", isText: true },
+        { title: "Decided by", isText: true },
       ]}
       rows={workflow.workloads
         .slice(0, MOST_WORKLOADS)
         .map(({ name, kind, cpuMillicores, memoryBytes, pods }) => ({
           key: name,
-          cells: [<Name>{name}</Name>, kind, cpu(cpuMillicores), memory(memoryBytes), <Where pods={pods} />],
+          cells: [
+            <Name>{name}</Name>,
+            kind,
+            cpu(cpuMillicores),
+            memory(memoryBytes),
+            <Where pods={pods} />,
+            <Why namespace={workflow.namespace} workload={name} pods={pods} />,
+          ],
         }))}
     />
   );
 }
 
-function Where({ pods }: { readonly pods: WorkflowGraphSnapshot["workloads"][number]["pods"] }): VNode {
+type Pods = WorkflowGraphSnapshot["workloads"][number]["pods"];
+
+/** Link to the decisions about a workload, or about its only pod. */
+function Why(props: {
+  readonly namespace: string;
+  readonly workload: string;
+  readonly pods: Pods;
+}): VNode | null {
+  const { namespace, workload, pods } = props;
+  const [first, second] = pods;
+  if (first === undefined) return null;
+  const filter = { namespace, workload: second === undefined ? first.name : workload };
+  return (
+    <a href={linkTo({ page: "decisions", kind: "decision", id: null, filter })}>
+      Why <span class="unseen">is {workload} </span>here?
+    </a>
+  );
+}
+
+function Where({ pods }: { readonly pods: Pods }): VNode {
   if (pods.length === 0) return <span class="soft">no pod</span>;
   const [first, ...rest] = [...new Set(pods.map(({ node }) => node ?? "not placed"))];
   return (

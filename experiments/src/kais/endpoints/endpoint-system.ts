@@ -1,7 +1,7 @@
 // Endpoints as a dispatcher sees them: its own requests, others' beside them, answers that tell or don't tell
 // the load. What it knows of an endpoint is the product's own EndpointLoad. Milliseconds.
 import { EndpointLoad, WorkTime, type Candidate } from "@isochrone/dispatch/endpoints";
-import { MinHeap, type Draw } from "@isochrone/primitives";
+import { EventQueue, type Draw } from "@isochrone/primitives";
 
 /** One system; several are drawn for a training. */
 export interface EndpointSystem {
@@ -82,13 +82,6 @@ class SimEndpoint implements Candidate {
   }
 }
 
-interface Answer {
-  readonly endpoint: SimEndpoint;
-  readonly sentMs: number;
-  readonly others: number;
-  readonly isFailure: boolean;
-}
-
 /** @returns share of the dispatcher's requests in time */
 export function runEndpoints(
   system: EndpointSystem,
@@ -103,7 +96,7 @@ export function runEndpoints(
   const ownPerMs = perMs * ownShare;
   const factors = endpoints.reduce((sum, { shape }) => sum + shape.othersFactor * shape.servers, 0);
   const work = new WorkTime();
-  const answers = new MinHeap<Answer>();
+  const answers = new EventQueue();
   const drawnWork = (): number => workMs * Math.exp(SIGMA * normal(draw) - (SIGMA * SIGMA) / 2);
   const othersPerMs = ({ shape }: SimEndpoint): number =>
     ((perMs - ownPerMs) * shape.othersFactor * shape.servers) / factors;
@@ -115,26 +108,24 @@ export function runEndpoints(
       endpoint.nextOtherMs += exponential(draw) / rate;
     }
   };
-  const heard = (untilMs: number): void => {
-    while (answers.nextKey <= untilMs) {
-      const atMs = answers.nextKey;
-      const { endpoint, sentMs, others, isFailure } = answers.pop()!;
-      endpoint.load.ended();
-      if (isFailure) endpoint.load.failed(atMs);
-      else {
-        const timeMs = Math.max(0, atMs - sentMs - endpoint.roundTripMs);
-        endpoint.load.answered(timeMs, others, atMs);
-        work.answered(timeMs, others);
-      }
-      if (endpoint.shape.isReporting && !isFailure) endpoint.report(atMs, workMs);
-    }
+  const fail = (endpoint: SimEndpoint): void => {
+    endpoint.load.ended();
+    endpoint.load.failed(answers.now);
+  };
+  const answer = (endpoint: SimEndpoint, sentMs: number, others: number): void => {
+    const atMs = answers.now;
+    const timeMs = Math.max(0, atMs - sentMs - endpoint.roundTripMs);
+    endpoint.load.ended();
+    endpoint.load.answered(timeMs, others, atMs);
+    work.answered(timeMs, others);
+    if (endpoint.shape.isReporting) endpoint.report(atMs, workMs);
   };
   let nowMs = 0;
   let inTime = 0;
   let far = 0;
   for (let request = 0; request < requests; request++) {
     nowMs += exponential(draw) / ownPerMs;
-    heard(nowMs);
+    answers.runUntil(nowMs);
     const leftMs = deadline === null ? null : workMs * (deadline[0] + (deadline[1] - deadline[0]) * draw());
     const { at, settle } = chooser.choose(endpoints, { leftMs, workMs: work.ms ?? FIRST_WORK_MS, nowMs });
     const endpoint = endpoints[at]!;
@@ -144,7 +135,8 @@ export function runEndpoints(
     advance(endpoint, thereMs);
     const doneMs = isFailure ? thereMs + FAILURE_MS : endpoint.take(thereMs, drawnWork());
     const answerMs = doneMs + endpoint.roundTripMs / 2;
-    answers.push(answerMs, { endpoint, sentMs: nowMs, others, isFailure });
+    const sentMs = nowMs;
+    answers.at(answerMs, () => (isFailure ? fail(endpoint) : answer(endpoint, sentMs, others)));
     const isInTime = !isFailure && answerMs - nowMs <= (leftMs ?? LATE * workMs);
     settle(isInTime);
     if (isInTime) inTime++;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SystemSettings } from "../settings.ts";
+import type { SystemSettings } from "./settings.ts";
 import { SYSTEM } from "../testing/system.ts";
 import { GENERATED_CLASSES, generatedTasks } from "./generator.ts";
 import { readTrace, skippedText } from "./trace.ts";

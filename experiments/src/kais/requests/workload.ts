@@ -1,7 +1,7 @@
 // Requests of one run: the same for all contenders.
 import { seeded, type Draw } from "@isochrone/primitives";
 import type { ServiceProfile } from "@isochrone/dispatch";
-import type { SystemSettings } from "../settings.ts";
+import type { SystemSettings } from "./settings.ts";
 import { clamp, profilesOf } from "./classes.ts";
 import { GENERATED_CLASSES, generatedTasks, normal } from "./generator.ts";
 import type { Task, Trace } from "./trace.ts";

@@ -1,7 +1,7 @@
 // Nodes and their first replicas: the same for all runs and contenders.
 import { seeded } from "@isochrone/primitives";
 import type { ServiceProfile } from "@isochrone/dispatch";
-import type { SystemSettings } from "../settings.ts";
+import type { SystemSettings } from "../requests/settings.ts";
 import { SimNode } from "./sim-node.ts";
 
 const HARDWARE_SEED = 4242;

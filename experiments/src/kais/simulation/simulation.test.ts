@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { forecast, hpa, noChanges, type Dispatcher } from "@isochrone/dispatch";
 import { controlsOf, type KaisContender } from "../contenders.ts";
 import { workloadOf, type Arrival, type Workload } from "../requests/workload.ts";
-import type { SystemSettings } from "../settings.ts";
+import type { SystemSettings } from "../requests/settings.ts";
 import { MILLISECONDS, SYSTEM } from "../testing/system.ts";
 import { committedWeights, LearnedPolicies } from "../training/learned.ts";
 import { buildNodes } from "./build.ts";

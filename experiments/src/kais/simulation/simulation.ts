@@ -1,5 +1,5 @@
 // The edge-cloud system of KaiS as discrete events: access points, nodes, uplinks, a cloud.
-import { MinHeap } from "@isochrone/primitives";
+import { EventQueue, MinHeap } from "@isochrone/primitives";
 import {
   CLOUD,
   type Dispatcher,
@@ -11,7 +11,7 @@ import {
   type SystemState,
 } from "@isochrone/dispatch";
 import type { Arrival, Workload } from "../requests/workload.ts";
-import type { SystemSettings } from "../settings.ts";
+import type { SystemSettings } from "../requests/settings.ts";
 import { buildNodes } from "./build.ts";
 import { FrameCounts } from "./frame-counts.ts";
 import { knowledgeOf, type Knowledge, type KnowledgeKind } from "./knowledge.ts";
@@ -47,11 +47,6 @@ const PULL_MB_PER_SECOND = 12.5;
 const START_SECONDS = 2;
 const ROUNDING = 1e-9;
 
-type Event =
-  | { readonly kind: "reached" | "done"; readonly node: SimNode; readonly request: Arrival }
-  | { readonly kind: "ready"; readonly node: SimNode; readonly service: number }
-  | { readonly kind: "cloud-reached" | "cloud-done"; readonly request: Arrival };
-
 /** @param seed of what probes ask */
 export function simulate(
   settings: SystemSettings,
@@ -73,14 +68,13 @@ class Simulation {
   readonly #queues: readonly Arrival[][];
   /** When each uplink has sent all. */
   readonly #uplinkFree: Float64Array;
-  readonly #events = new MinHeap<Event>();
+  readonly #events = new EventQueue();
   readonly #cloudQueue = new MinHeap<Arrival>();
   readonly #state: SystemState;
   readonly #knowledge: Knowledge;
   readonly #tally: Tally;
   #cloudFree = CLOUD_CORES;
-  #now = 0;
-  #next = 0;
+  #arrived = 0;
   #slot = { inTime: 0, failed: 0 };
   #frame: FrameCounts;
 
@@ -103,6 +97,11 @@ class Simulation {
     this.#knowledge = knowledgeOf(controls.knowledge, this.#state, seed);
     this.#tally = new Tally(settings.frameSeconds);
     this.#frame = new FrameCounts(services.length, settings.sites);
+    for (const request of arrivals) this.#events.at(request.at, () => this.#arrive(request));
+  }
+
+  get #now(): number {
+    return this.#events.now;
   }
 
   run(): Outcome {
@@ -162,22 +161,11 @@ class Simulation {
 
   #advance(until: number): void {
     this.#frame.used(this.#nodes, Math.max(0, until - this.#now));
-    for (;;) {
-      const arrival = this.#arrivals[this.#next]?.at ?? Number.POSITIVE_INFINITY;
-      const event = this.#events.nextKey;
-      if (Math.min(arrival, event) > until) break;
-      if (arrival <= event) {
-        this.#now = arrival;
-        this.#arrive(this.#arrivals[this.#next++]!);
-      } else {
-        this.#now = event;
-        this.#handle(this.#events.pop()!);
-      }
-    }
-    this.#now = until;
+    this.#events.runUntil(until);
   }
 
   #arrive(request: Arrival): void {
+    this.#arrived++;
     this.#frame.arrived(request);
     if (this.#settings.slotSeconds === null) this.#dispatch(request);
     else enqueue(this.#queues[request.site]!, request);
@@ -213,7 +201,10 @@ class Simulation {
     this.#tally.forwardedMb += payloadMb;
     this.#uplinkFree[request.site] = begin + payloadMb / uplinkMbPerSecond;
     const reached = this.#uplinkFree[request.site]! + cloudSeconds / 2;
-    this.#events.push(reached, { kind: "cloud-reached", request });
+    this.#events.at(reached, () => {
+      this.#cloudQueue.push(request.deadline, request);
+      this.#startInCloud();
+    });
   }
 
   #send(request: Arrival, node: SimNode, asked: DispatchRequest): void {
@@ -223,7 +214,12 @@ class Simulation {
     node.inFlight[request.service]!++;
     this.#knowledge.sent(asked, node.index);
     const seconds = this.#tripTo(node, request.site) / 2 + (this.#controls.centreSeconds ?? 0);
-    this.#events.push(this.#now + seconds, { kind: "reached", node, request });
+    this.#events.at(this.#now + seconds, () => {
+      node.inFlight[request.service]!--;
+      node.waiting[request.service]!++;
+      enqueue(node.queue, request);
+      this.#start(node);
+    });
   }
 
   #tripTo(node: SimNode, site: number): number {
@@ -231,37 +227,11 @@ class Simulation {
     return node.site === site ? ownSeconds : otherSeconds;
   }
 
-  #handle(event: Event): void {
-    switch (event.kind) {
-      case "reached":
-        event.node.inFlight[event.request.service]!--;
-        event.node.waiting[event.request.service]!++;
-        enqueue(event.node.queue, event.request);
-        return this.#start(event.node);
-      case "done": {
-        const { node, request } = event;
-        node.busy[request.service]!--;
-        node.freeCores += this.#services[request.service]!.cores;
-        this.#settle(request, this.#now + this.#tripTo(node, request.site) / 2 <= request.deadline, node);
-        return this.#start(node);
-      }
-      case "ready":
-        event.node.starting[event.service]!--;
-        event.node.ready[event.service]!++;
-        return this.#start(event.node);
-      case "cloud-reached":
-        this.#cloudQueue.push(event.request.deadline, event.request);
-        return this.#startInCloud();
-      case "cloud-done":
-        this.#cloudFree += this.#services[event.request.service]!.cores;
-        this.#settle(
-          event.request,
-          this.#now + this.#state.network.cloudSeconds / 2 <= event.request.deadline,
-        );
-        return this.#startInCloud();
-      default:
-        throw new TypeError(`kind of an event must be known, got ${String(event satisfies never)}`);
-    }
+  #end(node: SimNode, request: Arrival): void {
+    node.busy[request.service]!--;
+    node.freeCores += this.#services[request.service]!.cores;
+    this.#settle(request, this.#now + this.#tripTo(node, request.site) / 2 <= request.deadline, node);
+    this.#start(node);
   }
 
   /** Earliest deadline first; what has expired is dropped, what finds no replica or CPU waits. */
@@ -282,7 +252,7 @@ class Simulation {
       else {
         node.busy[service]!++;
         node.freeCores -= cores;
-        this.#events.push(this.#now + request.workSeconds, { kind: "done", node, request });
+        this.#events.at(this.#now + request.workSeconds, () => this.#end(node, request));
       }
     }
   }
@@ -295,7 +265,12 @@ class Simulation {
       else if (this.#cloudFree < cores) return this.#cloudQueue.push(request.deadline, request);
       else {
         this.#cloudFree -= cores;
-        this.#events.push(this.#now + request.workSeconds, { kind: "cloud-done", request });
+        this.#events.at(this.#now + request.workSeconds, () => {
+          this.#cloudFree += cores;
+          const { cloudSeconds } = this.#state.network;
+          this.#settle(request, this.#now + cloudSeconds / 2 <= request.deadline);
+          this.#startInCloud();
+        });
       }
     }
   }
@@ -342,7 +317,7 @@ class Simulation {
   #upcoming(): number[] {
     const { frameSeconds } = this.#settings;
     const rates = this.#services.map(() => 0);
-    for (let at = this.#next; (this.#arrivals[at]?.at ?? Infinity) < this.#now + frameSeconds; at++)
+    for (let at = this.#arrived; (this.#arrivals[at]?.at ?? Infinity) < this.#now + frameSeconds; at++)
       rates[this.#arrivals[at]!.service]! += 1 / frameSeconds;
     return rates;
   }
@@ -365,7 +340,11 @@ class Simulation {
     node.cached[service] = 1;
     this.#tally.imagesMb += pull;
     const ready = this.#now + START_SECONDS + pull / PULL_MB_PER_SECOND;
-    this.#events.push(ready, { kind: "ready", node, service });
+    this.#events.at(ready, () => {
+      node.starting[service]!--;
+      node.ready[service]!++;
+      this.#start(node);
+    });
   }
 
   /** What is still somewhere after the drain wasn't in time. */

@@ -1,4 +1,4 @@
-import type { SystemSettings } from "../settings.ts";
+import type { SystemSettings } from "../requests/settings.ts";
 
 /** The scenario `kais` at 12 requests/s, shorter. */
 export const SYSTEM: SystemSettings = {

@@ -17,11 +17,22 @@ import {
 } from "@isochrone/dispatch";
 import { readWeights, WeightsError, type NamedArray } from "@isochrone/learning";
 import { SERVICES } from "../requests/classes.ts";
-import type { SystemSettings } from "../settings.ts";
+import type { SystemSettings } from "../requests/settings.ts";
 import type { Controls } from "../simulation/simulation.ts";
 
 export const LEARNED = ["kais", "kais-improved"] as const;
 export type LearnedContender = (typeof LEARNED)[number];
+
+/** The dispatcher's own net is no contender: it has systems of its own. */
+export const TRAINED = [...LEARNED, "endpoints"] as const;
+type Trained = (typeof TRAINED)[number];
+
+export interface TrainingPlan {
+  readonly seed: number;
+  /** How many decisions each learned contender learns from. */
+  readonly decisions: Readonly<Record<Trained, number>>;
+  readonly system: SystemSettings;
+}
 
 /** KaiS's nets for one size of system. */
 export interface Nets {

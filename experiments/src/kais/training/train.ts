@@ -8,7 +8,7 @@ import { CmmacTraining, GpgTraining } from "@isochrone/dispatch";
 import { readWeights, writeWeights, type NamedArray } from "@isochrone/learning";
 import { SERVICES } from "../requests/classes.ts";
 import { workloadOf } from "../requests/workload.ts";
-import type { SystemSettings } from "../settings.ts";
+import type { SystemSettings } from "../requests/settings.ts";
 import { simulate, type Observer } from "../simulation/simulation.ts";
 import { controlsOfNets, createNets, optionsOf, type LearnedContender, type Nets } from "./learned.ts";
 

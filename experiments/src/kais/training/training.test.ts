@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { SystemSettings } from "../settings.ts";
+import type { SystemSettings } from "../requests/settings.ts";
 import { SYSTEM } from "../testing/system.ts";
 import { committedWeights, LEARNED, LearnedPolicies, type LearnedContender } from "./learned.ts";
 import { readCurve, train } from "./train.ts";

@@ -1,6 +1,5 @@
 import type { PointLoad } from "../../scenario/model.ts";
-import { MAX_PENDING, REQUEST_TIMEOUT_MS } from "../limits.ts";
-import { periodMs, phasesMs } from "../users.ts";
+import { MAX_PENDING, periodMs, phasesMs, REQUEST_TIMEOUT_MS } from "../users.ts";
 
 const OPEN = -1;
 const FAILED = -2;

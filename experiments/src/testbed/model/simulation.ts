@@ -2,7 +2,7 @@ import { NumberHeap } from "@isochrone/primitives";
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 import type { PointLoad } from "../../scenario/model.ts";
-import { CALL_TIMEOUT_MS } from "../limits.ts";
+import { CALL_TIMEOUT_MS } from "../users.ts";
 import { CallTable, NONE } from "./call-table.ts";
 import type { Plan } from "./plan.ts";
 import { Requests } from "./requests.ts";

@@ -1,3 +1,4 @@
+import { EventQueue } from "@isochrone/primitives";
 import type { Observation, PodMove } from "../../contenders/port.ts";
 import type { Change, ModelSettings, Point, PointCluster } from "../../scenario/model.ts";
 import type { Placement } from "../../contenders/port.ts";
@@ -10,11 +11,6 @@ import { Simulation } from "./simulation.ts";
 
 /** From an eviction to a ready successor: what the lab's take. */
 export const REPLACE_MS = 1_500;
-
-interface Planned {
-  readonly atMs: number;
-  act(): void;
-}
 
 /** The queueing model of a workflow under load: no clock, no process, the same numbers for the same seed. */
 export function createModelTestbed(settings: ModelSettings): Testbed {
@@ -44,7 +40,8 @@ export class ModelRun implements Running {
   readonly #delayMs: Float64Array;
   readonly #simulation: Simulation;
   readonly #signal: AbortSignal;
-  #planned: Planned[] = [];
+  /** Changes of the point and moves of pods. */
+  readonly #planned = new EventQueue();
   #endMs = 0;
   #observedMs = 0;
   /** When the last of the moves asked for is over. */
@@ -71,7 +68,7 @@ export class ModelRun implements Running {
   beginChanges(): void {
     const fromMs = this.#endMs;
     for (const change of this.#point.changes)
-      this.#at(fromMs + change.atSeconds * 1000, () => this.#change(change));
+      this.#planned.at(fromMs + change.atSeconds * 1000, () => this.#change(change));
   }
 
   async run(seconds: number): Promise<Stretch> {
@@ -105,9 +102,9 @@ export class ModelRun implements Running {
       const index = this.#plan.podNames.indexOf(pod);
       const node = this.#cluster.index(to);
       if (index < 0) throw new RangeError(`a moved pod must be one of the workflow's, got ${pod}`);
-      this.#at(beginMs, () => this.#simulation.takeOut(index));
+      this.#planned.at(beginMs, () => this.#simulation.takeOut(index));
       beginMs += REPLACE_MS;
-      this.#at(beginMs, () => {
+      this.#planned.at(beginMs, () => {
         if (this.#cluster.isUp(node)) this.#simulation.revive(index, node);
       });
     }
@@ -119,22 +116,16 @@ export class ModelRun implements Running {
     return Promise.resolve();
   }
 
-  #at(atMs: number, act: () => void): void {
-    this.#planned = [...this.#planned, { atMs, act }].sort((a, b) => a.atMs - b.atMs);
-  }
-
   async #runTo(endMs: number, settle: boolean): Promise<void> {
     const simulation = this.#simulation;
     for (;;) {
-      const next = this.#planned[0];
+      const plannedMs = this.#planned.nextAt;
       const sliceMs = simulation.nowMs + SLICE_MS;
-      const untilMs = Math.min(next?.atMs ?? Infinity, sliceMs);
+      const untilMs = Math.min(plannedMs, sliceMs);
       simulation.run(endMs, settle, untilMs);
       const over = simulation.nowMs >= endMs && !(settle && simulation.requests.openInWindow > 0);
-      if (next !== undefined && simulation.nowMs >= next.atMs) {
-        this.#planned.shift();
-        next.act();
-      } else if (over) return;
+      if (simulation.nowMs >= plannedMs) this.#planned.step();
+      else if (over) return;
       else if (untilMs === sliceMs) {
         await new Promise((resolve) => setImmediate(resolve));
         this.#signal.throwIfAborted();

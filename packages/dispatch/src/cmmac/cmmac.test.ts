@@ -87,7 +87,6 @@ describe("states", () => {
   });
 });
 
-/** Episodes in which only node 2 serves in time; returns how often it is chosen before and after. */
 function learned(options: CmmacOptions, episodes: number): { before: number; after: number } {
   const state = system(SPEC);
   const view = viewOf(state);

@@ -12,17 +12,13 @@ import {
 import { localSize, observeLocally, type Shape } from "./observation.ts";
 import type { CmmacOptions } from "./options.ts";
 
-/** Units of the actor's hidden layers, as printed. */
 const ACTOR = [256, 128, 32];
 
-/** A decision as training needs it. */
 export interface Decision {
   readonly request: DispatchRequest;
   readonly observation: Float32Array;
-  /** F of (4): whether each action is allowed; 0 is the cloud, n + 1 is node n. */
   readonly mask: Uint8Array;
   readonly action: number;
-  /** Of the action, by (5), when it was chosen. */
   readonly probability: number;
 }
 
@@ -31,11 +27,10 @@ interface CmmacDeps {
   readonly options: CmmacOptions;
   readonly seed: number;
   readonly draw: Draw;
-  /** Sees each decision with its view, for training. */
   readonly onDecision?: (decision: Decision, view: DispatchView) => void;
 }
 
-/** The learned dispatch of KaiS: one actor, which serves all access points. */
+/** Learned dispatch of KaiS: one actor for all access points. */
 export class Cmmac implements Dispatcher {
   readonly name = "cmmac";
   readonly actor: DenseNet;
@@ -48,7 +43,6 @@ export class Cmmac implements Dispatcher {
     this.#deps = deps;
   }
 
-  /** The actor's weights, under names for a file. */
   arrays(): NamedArray[] {
     return this.actor.parameters().map(({ shape, values }, at) => ({ name: `actor.${at}`, shape, values }));
   }
@@ -64,7 +58,6 @@ export class Cmmac implements Dispatcher {
     return chosen(action === 0 ? CLOUD : action - 1, { probability });
   }
 
-  /** (4) F[j] = 1 for the cloud and for available nodes */
   #mask(request: DispatchRequest, view: DispatchView): Uint8Array {
     const mask = new Uint8Array(view.state.nodes.length + 1);
     mask[0] = 1;
@@ -78,10 +71,6 @@ export class Cmmac implements Dispatcher {
   }
 }
 
-/**
- * (5) p = (ReLU(out) + 1) F, before it is divided by its sum
- * @param from where the row of outputs begins
- */
 export function scoresOf(outputs: Float32Array, from: number, mask: Uint8Array): Float64Array {
   return Float64Array.from(mask, (isAllowed, at) =>
     isAllowed === 1 ? Math.max(0, outputs[from + at]!) + 1 : 0,
@@ -101,7 +90,6 @@ function sampled(scores: Float64Array, draw: Draw): number {
   return scores.findLastIndex((score) => score > 0);
 }
 
-/** Ties at random. */
 function greatest(scores: Float64Array, draw: Draw): number {
   const most = Math.max(...scores);
   const best = [...scores.keys()].filter((at) => scores[at] === most);

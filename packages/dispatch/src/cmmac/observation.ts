@@ -1,9 +1,7 @@
-// States of cMMAC as rows of numbers of about the same size.
 import type { DispatchRequest, DispatchView } from "../dispatcher.ts";
 import type { NodeState, SystemState } from "../system.ts";
 import type { CmmacOptions } from "./options.ts";
 
-/** What fixes the sizes of the nets. */
 export interface Shape {
   readonly sites: number;
   readonly nodesPerSite: number;
@@ -16,7 +14,7 @@ const CORES = 2;
 const MEMORY_GB = 4;
 const CLOUD_QUEUE = 20;
 const AHEAD = 3;
-/** Deadlines, in times of the work. */
+/** Scale of deadlines, in multiples of work. */
 const DEADLINE = 3;
 const UPLINK_SECONDS = 3;
 const PER_NODE = 5;
@@ -31,10 +29,7 @@ export function globalSize({ sites, nodesPerSite, services }: Shape): number {
   return sites * 2 + sites * nodesPerSite * PER_NODE + 2 + sites + services + 1;
 }
 
-/**
- * s_b,t: (i) the request, (ii) the queue, (iii, iv) the own nodes, (v) how many there are, (vi) the way to
- * the cloud.
- */
+/** s_b,t: (i) request, (ii) queue, (iii, iv) own nodes, (v) their number, (vi) path to the cloud. */
 export function observeLocally(
   request: DispatchRequest,
   view: DispatchView,
@@ -54,7 +49,7 @@ export function observeLocally(
       node.freeCores / CORES,
       node.freeMemoryGb / MEMORY_GB,
     );
-    // Storage is never short here.
+    // Storage is never scarce here.
     row.add(1);
   }
   row.skipTo(localSize(shape, { ...options, sees: "own-nodes" }) - 2);
@@ -69,7 +64,7 @@ export function observeLocally(
   return row.values;
 }
 
-/** s_t, which access point decides, and for which request; for the critic alone. */
+/** s_t, the deciding access point and its request; only for the critic. */
 export function observeGlobally(
   request: DispatchRequest | null,
   site: number,
@@ -112,7 +107,6 @@ class Row {
     for (const value of values) this.values[this.#at++] = value;
   }
 
-  /** A one at `index` of `count`. */
   mark(index: number, count: number): void {
     this.values[this.#at + index] = 1;
     this.#at += count;

@@ -1,34 +1,30 @@
-/**
- * What the paper leaves open, each with its own value possible, and what Isochrone changes. Equations are
- * those of Han et al., INFOCOM 2021 (KaiS).
- */
+/** Choices left open by the paper (Han et al., INFOCOM 2021: KaiS), and Isochrone's changes. */
 export interface CmmacOptions {
-  /** Weight of what follows in equations (3) and (7). */
+  /** Discount factor of (3) and (7). */
   readonly gamma: number;
   /** Weight of imbalance in the reward, ε. */
   readonly epsilon: number;
-  /** Whose outcome a decision is credited with: all requests' of the slot, as in the paper, or its own. */
+  /** Credit of a decision: all requests' outcome in the slot (paper), or its own. */
   readonly credit: "shared" | "own";
-  /** Which slot's reward follows an action: (3) and (7) write t + 1 for the slot that begins with it. */
+  /** Slot whose reward follows an action: (3) and (7) write t + 1 for the slot that begins with it. */
   readonly reward: "this-slot" | "next-slot";
-  /** Weight of the policy's entropy; the paper has none. */
   readonly entropy: number;
   readonly learningRate: number;
-  /** What an access point sees: its own nodes (i) to (vi), or, older, other sites' load as well. */
+  /** State of an access point: its own nodes (i) to (vi), or also the (older) load of other sites. */
   readonly sees: "own-nodes" | "all-nodes";
-  /** What the critic sees: global state, access point and request, or only what the actor sees. */
+  /** State of the critic: global with access point and request, or the actor's. */
   readonly critic: "global" | "local";
-  /** Queue information: lengths, or the work ahead of the request's service as well. */
+  /** Queue state: lengths, or also the work ahead of the request. */
   readonly queues: "length" | "length-and-work";
-  /** "Available" of (4): a ready replica, or an idle one with its CPU. */
+  /** "Available" in (4): a ready replica, or an idle one with CPU. */
   readonly available: "ready" | "idle";
-  /** How an action follows from (5); the gradient (6) is that of a sampled one. */
+  /** How an action follows from (5); the gradient (6) assumes sampling. */
   readonly action: "sample" | "argmax";
-  /** Times that each decision is learnt from; with more than one, the steps are clipped as in PPO. */
+  /** Passes over each decision; above one, steps are clipped as in PPO. */
   readonly passes: number;
   readonly hasNormalizedAdvantages: boolean;
   readonly batch: number;
-  /** Frames between two updates; the target (th_v') follows at each one. */
+  /** Frames per update; each update also sets the target network (th_v'). */
   readonly episodeFrames: number;
 }
 
@@ -50,7 +46,6 @@ export const AS_PRINTED: CmmacOptions = {
   episodeFrames: 20,
 };
 
-/** Each decision is credited with what became of its own request. */
 export const IMPROVED: CmmacOptions = {
   ...AS_PRINTED,
   credit: "own",

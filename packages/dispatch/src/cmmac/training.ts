@@ -1,4 +1,3 @@
-// Training of cMMAC: decisions of an episode, their rewards, then one update of critic and actor.
 import type { Draw } from "@isochrone/primitives";
 import { Adam, constant, DenseNet, Tape, type NamedArray } from "@isochrone/learning";
 import type { DispatchRequest, DispatchView } from "../dispatcher.ts";
@@ -8,12 +7,10 @@ import { globalSize, observeGlobally, type Shape } from "./observation.ts";
 import { matrix, normalize, shuffled } from "../steps.ts";
 import type { CmmacOptions } from "./options.ts";
 
-/** Units of the critic's hidden layers, as printed. */
 const CRITIC = [256, 128, 64, 32];
 const MAX_NORM = 5;
-/** Of the ratio of new and old probabilities, where decisions are learnt from more than once. */
 const CLIP = 0.2;
-/** An output below 0 has no gradient by ReLU; a small one lets it come back. */
+/** ReLU has no gradient for outputs below 0; a small one lets them recover. */
 const COME_BACK = 0.1;
 
 interface Step extends Decision {
@@ -39,9 +36,7 @@ export class CmmacTraining {
   readonly #criticAdam: Adam;
   readonly #deps: TrainingDeps;
   #steps: Step[] = [];
-  /** u by slot */
   #rewards: number[] = [];
-  /** By request: 1 in time, 0 not. */
   readonly #outcomes = new Map<number, number>();
   #slot = 0;
 
@@ -67,9 +62,9 @@ export class CmmacTraining {
   }
 
   /**
-   * The reward u = exp(-λ - ε ν) with ν = 1 / (1 + exp(-ξ)), and the state after the slot.
-   * @param failed share of the slot's requests that weren't in time, λ
-   * @param waiting of each site, the request that is next
+   * Reward u = exp(-λ - ε ν) with ν = 1 / (1 + exp(-ξ)), and the state after the slot.
+   * @param failed share of the slot's late requests, λ
+   * @param waiting next request of each site
    */
   slotEnded(state: SystemState, failed: number, waiting: (site: number) => DispatchRequest | null): void {
     const nu = 1 / (1 + Math.exp(-imbalance(state)));
@@ -82,7 +77,6 @@ export class CmmacTraining {
     this.#slot++;
   }
 
-  /** Updates critic and actor from the episode, and forgets it. Returns the number of decisions. */
   learn(draw: Draw): number {
     const { options } = this.#deps;
     const steps = this.#steps;
@@ -104,7 +98,7 @@ export class CmmacTraining {
     return steps.length;
   }
 
-  /** What a later training needs to go on: the critic, and the moments of both optimizers. */
+  /** State to resume training: the critic and both optimizers' moments. */
   arrays(): NamedArray[] {
     const net = this.critic
       .parameters()
@@ -118,7 +112,6 @@ export class CmmacTraining {
     return { actor: this.#actorAdam.state().steps, critic: this.#criticAdam.state().steps };
   }
 
-  /** After the arrays have been read back. */
   resume(taken: { readonly actor: number; readonly critic: number }): void {
     this.#actorAdam.restore({ ...this.#actorAdam.state(), steps: taken.actor });
     this.#criticAdam.restore({ ...this.#criticAdam.state(), steps: taken.critic });
@@ -171,7 +164,7 @@ export class CmmacTraining {
     this.#criticAdam.step();
   }
 
-  /** (6) ∇J = ∇ log π(a | s) A, and the entropy */
+  /** (6) ∇J = ∇ log π(a | s) A, plus entropy */
   #updateActor(steps: readonly Step[]): void {
     const { actor } = this.#deps.policy;
     const tape = new Tape();
@@ -194,7 +187,7 @@ export class CmmacTraining {
       for (const score of scores) if (score > 0) spread -= (score / sum) * Math.log(score / sum);
     for (const [at, score] of scores.entries()) {
       if (score === 0) continue;
-      // Of -A log π(a), and of -entropy: d log π / d score = [j = a] / score - 1 / sum.
+      // Gradient of -A log π(a) and of -entropy: d log π / d score = [j = a] / score - 1 / sum.
       let slope = -advantage * ((at === step.action ? 1 / score : 0) - 1 / sum);
       if (entropy > 0) slope += (entropy * (Math.log(score / sum) + spread)) / sum;
       if (values[from + at]! <= 0) slope = slope > 0 ? 0 : slope * COME_BACK;
@@ -203,7 +196,7 @@ export class CmmacTraining {
   }
 }
 
-/** The advantage times the ratio of probabilities; 0 where the ratio has gone far enough (PPO). */
+/** Advantage times the probability ratio; 0 beyond the clip range (PPO). */
 function clipped({ advantage, probability }: Step, now: number): number {
   const ratio = now / probability;
   const isFarEnough = advantage > 0 ? ratio > 1 + CLIP : ratio < 1 - CLIP;

@@ -1,56 +1,46 @@
-// Which endpoint gets a request: `deadline` as in policies/deadline.ts, for endpoints of which neither
-// replicas nor CPU are known; and the least loaded of two.
+// Chooses an endpoint: `deadline` as in policies/deadline.ts without knowledge of replicas and CPU, and least
+// request of two.
 import type { Draw } from "@isochrone/primitives";
 import type { EndpointLoad } from "./endpoint-load.ts";
 
 export interface Candidate {
   readonly load: EndpointLoad;
-  /** Milliseconds; 0 where nobody knows any. */
+  /** Milliseconds; 0 if unknown. */
   readonly roundTripMs: number;
-  /** Whether it stands in another zone. */
   readonly isFar: boolean;
 }
 
-/** What is asked for. */
 export interface Ask {
-  /** Until the deadline; null: there is none. */
+  /** Time until the deadline; null without one. */
   readonly leftMs: number | null;
-  /** How long such a request takes without waiting. */
   readonly workMs: number;
-  /** Monotonic. */
   readonly nowMs: number;
 }
 
 export interface EndpointChoice<C extends Candidate> {
   readonly endpoint: C;
-  /** Probability to be in time; null: it was not weighed. */
+  /** Probability of being in time; null if not weighed. */
   readonly inTime: number | null;
   readonly waitMs: number;
 }
 
-/** Without a deadline, a request is late after so many times of its work. */
+/** Without a deadline, a request is late after this multiple of its work. */
 export const LATE_WITHOUT_DEADLINE = 3;
-/** Slope of the probability at no slack. */
 const STEEPNESS = 6;
 /**
- * Waiting and the way, in times of the work, cost x / (x + this): 0.02 each at first, since others wait
- * behind it. All of it costs less than an answer that fails, or endpoints that fail at once would get what
- * busy ones are spared.
+ * Price of waiting and round trip, in multiples of work: x / (x + this), initially 0.02 each. The total stays
+ * below the price of a failure, or endpoints that fail at once would attract requests.
  */
 const TIME_SCALE = 50;
-/** Of leaving the zone. */
 const FAR_PRICE = 0.01;
-/** Of being as full as usual: between equals, the emptier one. */
+/** Price of typical fullness: breaks ties towards the emptier one. */
 const FULLNESS_PRICE = 0.002;
 const TIE = 1e-3;
 
-/**
- * Where nobody is likelier than this to be in time, the greatest value is a guess, and all who have the same
- * news would send there what can't be in time anyway: then it is the least loaded of two.
- */
+/** Below this chance all dispatchers would share the same guess, so use the least loaded of two. */
 const EVEN_CHANCE = 0.5;
 
-/** The greatest value wins; nearly equal ones win at random, so that many dispatchers don't herd. */
+/** The greatest value wins, near ties at random, so that many dispatchers don't herd. */
 export function byDeadline<C extends Candidate>(
   candidates: readonly C[],
   ask: Ask,
@@ -81,15 +71,13 @@ export function byDeadline<C extends Candidate>(
     best = { endpoint, inTime, waitMs };
   }
   if (bestChance >= EVEN_CHANCE) return best;
-  // Those that are too far away for any request stay out.
   const near = candidates.filter(({ roundTripMs }) => roundTripMs + workMs <= mostMs);
   return byLeastRequest(near, ask, draw) ?? best;
 }
 
-/** A share of failures of 1 makes an endpoint as busy as so many times its requests. */
 const MOST_PENALTY = 100;
 
-/** Of two at random, the one with fewer own requests; failures count as load. */
+/** The better of two random endpoints by own requests; failures count as load. */
 export function byLeastRequest<C extends Candidate>(
   candidates: readonly C[],
   { workMs, nowMs }: Ask,

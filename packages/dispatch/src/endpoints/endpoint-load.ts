@@ -1,36 +1,29 @@
-// What one dispatcher knows of the load of one endpoint: its own requests, how long they take, how many fail,
-// and what the endpoint says of itself. Times are monotonic milliseconds of the caller's clock.
+// Load of one endpoint as seen by one dispatcher: own requests, response times, failures, and the endpoint's
+// reports. Times are the caller's monotonic ms.
 
-/** What an endpoint says of itself, as in ORCA. Utilizations of 1 are full. */
+/** An endpoint's ORCA report. Utilization 1 is full. */
 export interface LoadReport {
   readonly utilization: number;
-  /** Null: it doesn't say. */
   readonly requestsPerSecond: number | null;
   readonly errorsPerSecond: number | null;
 }
 
-/** Weight of a new answer in means. */
 const NEWEST = 0.2;
-/** Weight of a new answer in the share of failures: one failure in a hundred is no reason to stay away. */
+/** EWMA weight of a response: one failure in a hundred is no reason to avoid an endpoint. */
 const NEWEST_FAILURE = 0.05;
-/** A smaller share of failures counts as none, so that an endpoint is tried again. */
+/** Smaller failure shares count as 0, so that an endpoint is tried again. */
 const NO_FAILURES = 0.03;
-/** What was seen of waiting is worth half after it: nobody looks at an endpoint that gets no requests. */
+/** Half-life of observed waiting: an endpoint without requests isn't observed. */
 const WAIT_HALF_LIFE_MS = 3_000;
 const FAILURE_HALF_LIFE_MS = 10_000;
-/** An older report says nothing of now. */
 const REPORT_AGE_MS = 5_000;
-/** Up to here the formula of queues holds; beyond it each request waits for one more. */
+/** Largest utilization for the queueing formula; above it each request adds one service time. */
 const FULL = 0.98;
-/** A smaller utilization says nothing of how many requests fit. */
 const IDLE = 0.02;
 
 export class EndpointLoad {
   #inFlight = 0;
-  /**
-   * Time in the endpoint, and requests there at once, as means over answers. They begin at 0: a first answer
-   * is slow by its connection, and must not keep others away.
-   */
+  /** Start at 0: the first response is slow because of its connection and must not deter others. */
   #timeMs = 0;
   #atOnce = 0;
   #answeredAtMs = Number.NEGATIVE_INFINITY;
@@ -40,17 +33,15 @@ export class EndpointLoad {
   #reportedAtMs = Number.NEGATIVE_INFINITY;
   #inFlightThen = 0;
 
-  /** Own requests that are there or on their way. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** When it last said something of itself. */
   get reportedAtMs(): number {
     return this.#reportedAtMs;
   }
 
-  /** @returns how many others of ours are there, for {@link answered} */
+  /** @returns own other requests in flight, for {@link answered} */
   sent(): number {
     return this.#inFlight++;
   }
@@ -68,7 +59,7 @@ export class EndpointLoad {
     this.#failedAtMs = nowMs;
   }
 
-  /** Its time says nothing: who fails at once looks idle. */
+  /** Ignores the time: an endpoint that fails at once would look idle. */
   failed(nowMs: number): void {
     this.#failures = this.#decayedFailures(nowMs) * (1 - NEWEST_FAILURE) + NEWEST_FAILURE;
     this.#failedAtMs = nowMs;
@@ -80,7 +71,7 @@ export class EndpointLoad {
     this.#inFlightThen = this.#inFlight;
   }
 
-  /** Of its requests, 0 to 1; by its own counters or ours, whichever is worse. */
+  /** Failure share of requests, 0 to 1; the worse of its own counters and ours. */
   failureShare(nowMs: number): number {
     const own = this.#decayedFailures(nowMs);
     const { requestsPerSecond, errorsPerSecond } = this.#freshReport(nowMs) ?? NO_RATES;
@@ -89,15 +80,11 @@ export class EndpointLoad {
     return worse < NO_FAILURES ? 0 : worse;
   }
 
-  /** How full it is of own requests, in times of what it has had at once. */
   fullness(): number {
     return this.#inFlight / (this.#atOnce + 1);
   }
 
-  /**
-   * How long one more request waits there. Of what its answers and its reports make expect, the worse: an
-   * endpoint may say that it is idle and be slow.
-   */
+  /** Expected wait: the worse of responses and reports, because an endpoint may report idle and be slow. */
   waitMs(workMs: number, nowMs: number): number {
     return Math.max(this.#seenWaitMs(workMs, nowMs), this.#saidWaitMs(workMs, nowMs));
   }
@@ -108,7 +95,7 @@ export class EndpointLoad {
     return Math.max(0, ((workMs + left) * (this.#inFlight + 1)) / (this.#atOnce + 1) - workMs);
   }
 
-  /** Sakasegawa's formula for as many servers as Little's law makes of the report. */
+  /** Sakasegawa's formula, with the number of servers from Little's law. */
   #saidWaitMs(workMs: number, nowMs: number): number {
     const report = this.#freshReport(nowMs);
     if (report === null) return 0;

@@ -8,12 +8,10 @@ function candidate(fields: Partial<Omit<Candidate, "load">> = {}): Candidate {
   return { load: new EndpointLoad(), roundTripMs: 0.5, isFar: false, ...fields };
 }
 
-/** Many answers of that time. */
 function seen(load: EndpointLoad, timeMs: number, others = 0): void {
   for (let each = 0; each < 60; each++) load.answered(timeMs, others, 0);
 }
 
-/** How often each candidate is chosen when nothing is learnt meanwhile. */
 function shares(candidates: readonly Candidate[], choose: typeof byDeadline, nowMs = 0): number[] {
   const draw = seeded(1);
   const counts = candidates.map(() => 0);
@@ -168,7 +166,6 @@ describe("the time of work", () => {
     const work = new WorkTime();
     const draw = seeded(3);
     for (let each = 0; each < 300; each++) work.answered(8 + 4 * draw(), 0);
-    // Up to nine of ours wait before it, one after the other.
     for (let each = 0; each < 3000; each++) {
       const others = Math.floor(10 * draw());
       work.answered((others + 1) * (8 + 4 * draw()), others);

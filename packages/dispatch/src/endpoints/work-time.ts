@@ -1,25 +1,20 @@
-/**
- * Where no other is under way, this share of answers takes that long or less; where others are, a part of it,
- * or work would seem to grow when all endpoints have queues.
- */
+/** Quantile of response times that counts as work; lower with concurrent requests, which add waiting. */
 const SHARE = 0.4;
-/** By how much an answer moves the estimate. */
 const STEP = 0.05;
-/** What is below is noise of schedulers, which would look like long waits. Milliseconds. */
+/** Smaller times are scheduling noise, which would make waits look long. Milliseconds. */
 const LEAST_MS = 1;
 
-/** How long a Service's requests take without waiting: a quantile that follows its answers. */
+/** A Service's service time without waiting: a quantile that follows its responses. */
 export class WorkTime {
   #ms: number | null = null;
 
-  /** Milliseconds; null: nothing was answered yet. */
   get ms(): number | null {
     return this.#ms;
   }
 
   /**
-   * @param ms of an answer that is no failure, without the round trip
-   * @param others own requests that were there when it was sent
+   * @param ms of a successful response, without the round trip
+   * @param others own requests in flight when it was sent
    */
   answered(ms: number, others: number): void {
     const took = Math.max(LEAST_MS, ms);

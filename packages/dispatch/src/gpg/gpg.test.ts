@@ -100,7 +100,6 @@ describe("training by (10)", () => {
   });
 
   it("rewards short queues by option as printed, or by their mean", () => {
-    // Of 20 requests that wait, the reward as printed is 2e-9: nothing is learnt from it.
     expect(Math.exp(-20)).toBeLessThan(3e-9);
     const reward = (options: Partial<GpgOptions>): readonly number[] => {
       const training: GpgTraining[] = [];

@@ -8,26 +8,22 @@ const EMBEDDING_UNITS = [64, 32];
 const CHOICE_UNITS = [128, 64, 32];
 const NETS = ["f1", "f2", "f3", "h1", "h2", "h3", "g", "q"] as const;
 type NetName = (typeof NETS)[number];
-/** Seeds of a policy's nets are so far apart. */
 const SEED_STRIDE = 101;
 const FIXED_FEATURES = 6;
-/** Embeddings begin small beside the states that they are added to; choices begin nearly equal. */
+/** Initially embeddings are small compared to the states they are added to, and choices nearly equal. */
 const EMBEDDING_SCALE = 0.5;
 const CHOICE_SCALE = 0.1;
 
-/** What was observed and drawn: enough to compute the same probabilities again. */
+/** Observations and draws, sufficient to recompute the probabilities. */
 export interface GpgDecision {
   /** s_n of each node */
   readonly observations: readonly Float32Array[];
-  /** Nodes of each site. */
   readonly sites: readonly (readonly number[])[];
-  /** Nodes that were drawn, in order. */
   readonly nodes: readonly number[];
-  /** The action of each, from 0: -W to W. */
+  /** Action of each, shifted to start at 0: -W to W. */
   readonly actions: readonly number[];
 }
 
-/** A pass through the nets, with what training needs of it. */
 interface GpgPass {
   readonly tape: Tape;
   /** g of all nodes, and their probabilities σ. */
@@ -41,15 +37,13 @@ interface GpgDeps {
   readonly options: GpgOptions;
   readonly seed: number;
   readonly draw: Draw;
-  /** Whether it draws nodes and actions, as training must. @default false: as the options have it */
   readonly isExploring?: () => boolean;
-  /** Sees each decision with its frame, for training. */
   readonly onDecision?: (decision: GpgDecision, frame: FrameView) => void;
 }
 
 type Chooser = (probabilities: Float64Array, taken: readonly number[]) => number;
 
-/** The learned orchestration of KaiS: a graph net over nodes, sites and the cluster. */
+/** Learned orchestration of KaiS: a graph network over nodes, sites and the cluster. */
 export class Gpg implements Orchestrator {
   readonly name = "gpg";
   readonly #deps: GpgDeps;
@@ -82,7 +76,6 @@ export class Gpg implements Orchestrator {
     return NETS.flatMap((name) => this.#nets[name].parameters());
   }
 
-  /** The nets' weights, under names for a file. */
   arrays(): NamedArray[] {
     return NETS.flatMap((name) =>
       this.#nets[name]
@@ -110,7 +103,6 @@ export class Gpg implements Orchestrator {
     return this.#changes(frame.state, nodes, actions);
   }
 
-  /** Probabilities of a decision, again, with gradients. */
   again(decision: GpgDecision): GpgPass {
     let [node, action] = [0, 0];
     return this.pass(decision, {
@@ -139,7 +131,7 @@ export class Gpg implements Orchestrator {
     return { tape, nodes: { outputs, probabilities }, actions };
   }
 
-  /** (8): nodes of a site one after the other, then sites, then the cluster. */
+  /** (8): nodes of a site in turn, then sites, then the cluster. */
   #embedded(
     tape: Tape,
     observations: readonly Float32Array[],
@@ -153,7 +145,6 @@ export class Gpg implements Orchestrator {
     const summaries: Tensor[] = [];
     const siteOf = new Map<number, number>();
     for (const [site, group] of sites.entries()) {
-      // Who has been embedded contributes x, the others s.
       const seen = new Map(group.map((node) => [node, f1.through(tape, x[node]!)]));
       for (const node of group) {
         siteOf.set(node, site);
@@ -177,7 +168,6 @@ export class Gpg implements Orchestrator {
     return tape.sumOfRows(rows, this.#deps.options.aggregate === "mean" ? 1 / rows.length : 1);
   }
 
-  /** A row for each action l of -W to W. */
   #actionRows(context: readonly Tensor[]): Tensor[][] {
     const { services, options } = this.#deps;
     return Array.from({ length: 2 * services + 1 }, (_, at) => {
@@ -192,7 +182,6 @@ export class Gpg implements Orchestrator {
     });
   }
 
-  /** An action that resources forbid counts as 0. */
   #changes(state: SystemState, nodes: readonly number[], actions: readonly number[]): Draft["changes"] {
     const draft = new Draft(state);
     for (const [at, index] of nodes.entries()) {
@@ -209,7 +198,7 @@ export class Gpg implements Orchestrator {
     return FIXED_FEATURES + services * (options.seesFailures ? 3 : 2);
   }
 
-  /** s_n: free CPU, memory and storage, latencies, the queue, and each service's queue and replicas. */
+  /** s_n: free CPU, memory and storage, latencies, queue, and each service's queue and replicas. */
   #observe({ state, failures }: FrameView, index: number): Float32Array {
     const { services, options } = this.#deps;
     const node = state.nodes[index]!;

@@ -1,4 +1,4 @@
-// Training of GPG by (10): policy gradient with the return of each frame against the mean of episodes.
+// Trains GPG by (10): policy gradient of each frame's return against the mean over episodes.
 import { Adam, type NamedArray } from "@isochrone/learning";
 import type { Gpg, GpgDecision } from "./gpg.ts";
 import type { GpgOptions } from "./options.ts";
@@ -11,7 +11,7 @@ export class GpgTraining {
   readonly #options: GpgOptions;
   readonly #adam: Adam;
   readonly #decisions: { readonly decision: GpgDecision; reward: number }[] = [];
-  /** μ of (10): sums of returns by frame of the episode, and how many. */
+  /** μ of (10): sums of returns by frame of the episode, and their number. */
   readonly #returns: number[] = [];
   readonly #episodes: number[] = [];
 
@@ -27,8 +27,7 @@ export class GpgTraining {
   }
 
   /**
-   * The reward u of the frame that ends, which belongs to the last decision.
-   * @param queues lengths of the nodes' queues at its end
+   * @param queues lengths of the nodes' queues at the frame's end
    * @param inTime share of the frame's requests
    */
   frameEnded(queues: readonly number[], inTime: number): void {
@@ -39,7 +38,6 @@ export class GpgTraining {
     else last.reward = Math.exp(this.#options.reward === "sum-of-queues" ? -sum : -sum / queues.length);
   }
 
-  /** Updates the policy from the episode, and forgets it. Returns the number of frames. */
   learn(): number {
     const steps = this.#decisions.splice(0);
     const advantages = this.#advantages(steps.map(({ reward }) => reward));
@@ -54,7 +52,6 @@ export class GpgTraining {
     return moments.map((values, at) => ({ name: `adam-gpg.${at}`, shape: [values.length], values }));
   }
 
-  /** Numbers that a later training needs besides the arrays. */
   memory(): {
     readonly steps: number;
     readonly returns: readonly number[];
@@ -83,7 +80,7 @@ export class GpgTraining {
     return differences.map((value) => value / (Math.sqrt(square) + 1e-6));
   }
 
-  /** Of -advantage log π, and of -entropy; nodes are drawn one after the other without putting back. */
+  /** Gradient of -advantage log π and of -entropy; nodes are drawn without replacement. */
   #addGradients(decision: GpgDecision, advantage: number, weight: number): void {
     const { tape, nodes, actions } = this.#policy.again(decision);
     const { entropy } = this.#options;

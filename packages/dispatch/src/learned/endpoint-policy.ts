@@ -1,50 +1,42 @@
-// cMMAC for endpoints whose number changes: the actor of (5) gives one score to each endpoint by what a
-// dispatcher knows of it, in place of one output to each node.
+// cMMAC for a varying number of endpoints: the actor of (5) scores each endpoint by its features, instead of
+// one output per node.
 import { DenseNet, readWeights, writeWeights, type NamedArray } from "@isochrone/learning";
 import type { Draw } from "@isochrone/primitives";
 import { LATE_WITHOUT_DEADLINE, type Ask, type Candidate, type EndpointChoice } from "../endpoints/choose.ts";
 
-/** Numbers by which an endpoint is judged, all between -1 and 1. */
+/** Features per endpoint, each in [-1, 1]. */
 export const FEATURES = 9;
 const HIDDEN = [24, 12];
 const KIND = "endpoints";
-/** So many are judged, of more at random: a decision is to take less than a millisecond. */
+/** Endpoints scored per decision, sampled if more: keeps a decision below 1 ms. */
 const MOST_JUDGED = 200;
-/** Beyond so many endpoints that is a sample too small to find the near ones. */
 const MOST_ENDPOINTS = 1_000;
 
 export class EndpointPolicy {
   readonly net: DenseNet;
-  /** Used again and again. */
   #rows = new Float32Array(0);
 
-  /** @param seed of its first weights */
   constructor(seed = 0) {
     this.net = new DenseNet({ sizes: [FEATURES, ...HIDDEN, 1], seed, lastScale: 0.1 });
   }
 
-  /**
-   * With the weights of a file. Throws WeightsError for one of another version, kind or shape, one that is
-   * damaged, and one with numbers that aren't finite.
-   * @param subject how messages name the file
-   */
+  /** Loads weights. Throws WeightsError for another version, kind or shape, damage, or non-finite numbers. */
   static read(text: string, subject: string): EndpointPolicy {
     const policy = new EndpointPolicy();
     readWeights(text, { subject, kind: KIND, arrays: policy.arrays() });
     return policy;
   }
 
-  /** A file with its weights. @param settings where they come from */
+  /** Serialises the weights. @param settings their origin */
   text(settings: Readonly<Record<string, string | number | boolean>> = {}): string {
     return writeWeights({ kind: KIND, settings, arrays: this.arrays() });
   }
 
-  /** Its weights, under names for a file. */
   arrays(): NamedArray[] {
     return this.net.parameters().map(({ shape, values }, at) => ({ name: `actor.${at}`, shape, values }));
   }
 
-  /** Null where it has no answer: without endpoints, with too many, or where a score isn't finite. */
+  /** Null without endpoints, with too many, or for a non-finite score. */
   choose<C extends Candidate>(all: readonly C[], ask: Ask, draw: Draw): EndpointChoice<C> | null {
     if (all.length === 0 || all.length > MOST_ENDPOINTS) return null;
     const candidates = all.length <= MOST_JUDGED ? all : drawn(all, MOST_JUDGED, draw);
@@ -65,7 +57,6 @@ export function featuresOf(candidates: readonly Candidate[], ask: Ask): Float32A
   return rows;
 }
 
-/** A row for each endpoint. Times are in times of the work. */
 function fillFeatures(
   rows: Float32Array,
   candidates: readonly Candidate[],
@@ -89,16 +80,12 @@ function fillFeatures(
   }
 }
 
-/** 0 to 1, half of it at `scale`. */
 function squashed(value: number, scale: number): number {
   const positive = Math.max(0, value);
   return Number.isFinite(positive) ? positive / (positive + scale) : 1;
 }
 
-/**
- * Softmax in place of (5): (ReLU(out) + 1) can't be sure of one among hundreds. Null where a score isn't
- * finite.
- */
+/** Softmax, because (ReLU(out) + 1) of (5) can't prefer one among hundreds. Null if not finite. */
 export function probabilitiesOf(scores: Float32Array): Float64Array | null {
   let most = Number.NEGATIVE_INFINITY;
   for (const score of scores) {
@@ -123,7 +110,6 @@ export function sampled(probabilities: Float64Array, draw: Draw): number {
   return probabilities.length - 1;
 }
 
-/** So many of them, each at most once. */
 function drawn<T>(all: readonly T[], count: number, draw: Draw): T[] {
   const left = [...all];
   for (let at = 0; at < count; at++) {

@@ -1,25 +1,22 @@
-// Training of an EndpointPolicy: each decision is credited with what became of its own request, and learnt
-// from several times with clipped steps, as in the improved cMMAC.
+// Trains an EndpointPolicy: each decision is credited with its own request's outcome and used in several
+// clipped passes, as in the improved cMMAC.
 import { Adam, constant, DenseNet, Tape } from "@isochrone/learning";
 import type { Draw } from "@isochrone/primitives";
 import type { Ask, Candidate } from "../endpoints/choose.ts";
 import { matrix, normalize, shuffled } from "../steps.ts";
 import { FEATURES, featuresOf, probabilitiesOf, sampled, type EndpointPolicy } from "./endpoint-policy.ts";
 
-/** Units of the critic's hidden layers. */
 const CRITIC = [32, 16];
 const LEARNING_RATE = 5e-4;
 const MAX_NORM = 5;
 const PASSES = 3;
 const BATCH = 256;
 const CLIP = 0.2;
-/** Weight of the policy's entropy. */
 const ENTROPY = 0.003;
-/** What follows at which feature the critic sees the best endpoint: the slack. */
+/** Index of the slack feature, by which the critic picks the best endpoint. */
 const SLACK = 4;
 
 interface Step {
-  /** A row for each endpoint. */
   readonly rows: Float32Array;
   readonly action: number;
   readonly probability: number;
@@ -43,7 +40,7 @@ export class EndpointTraining {
     this.#criticAdam = new Adam(this.#critic.parameters(), options);
   }
 
-  /** @returns which endpoint, and whom to tell what became of the request: 1 in time, 0 not, less a price */
+  /** @returns the endpoint, and a callback for the outcome: 1 in time, 0 late, minus a price */
   choose(
     candidates: readonly Candidate[],
     ask: Ask,
@@ -58,7 +55,6 @@ export class EndpointTraining {
     return { action, settle: (reward) => (step.reward = reward) };
   }
 
-  /** Updates critic and actor from the episode, and forgets it. Returns the number of decisions. */
   learn(draw: Draw): number {
     const steps = this.#steps;
     this.#steps = [];
@@ -86,7 +82,7 @@ export class EndpointTraining {
     this.#criticAdam.step();
   }
 
-  /** (6) ∇J = ∇ log π(a | s) A, and the entropy */
+  /** (6) ∇J = ∇ log π(a | s) A, plus entropy */
   #updateActor(steps: readonly Step[]): void {
     const tape = new Tape();
     const counts = steps.map(({ rows }) => rows.length / FEATURES);
@@ -110,7 +106,7 @@ export class EndpointTraining {
   }
 }
 
-/** Of -A log π(a), clipped as in PPO, and of -entropy, by the scores. */
+/** Gradient of -A log π(a) (clipped as in PPO) and of -entropy with respect to scores. */
 function gradientOf({ action, advantage, probability }: Step, now: Float64Array): Float64Array {
   const ratio = now[action]! / probability;
   const isFarEnough = advantage > 0 ? ratio > 1 + CLIP : ratio < 1 - CLIP;
@@ -123,7 +119,6 @@ function gradientOf({ action, advantage, probability }: Step, now: Float64Array)
   });
 }
 
-/** The mean of all endpoints, and the one with most slack. */
 function seenByCritic(rows: Float32Array): Float32Array {
   const seen = new Float32Array(2 * FEATURES);
   const count = rows.length / FEATURES;

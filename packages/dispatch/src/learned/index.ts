@@ -1,3 +1,2 @@
-// A learned choice of endpoints. Pure.
 export { EndpointPolicy } from "./endpoint-policy.ts";
 export { EndpointTraining } from "./endpoint-training.ts";

@@ -15,7 +15,6 @@ function candidates(count: number, fields: Partial<Omit<Candidate, "load">> = {}
   }));
 }
 
-/** How often the first one is chosen. */
 function shareOfFirst(policy: EndpointPolicy, all: readonly Candidate[]): number {
   const draw = seeded(1);
   const chosen = Array.from({ length: 400 }, () => policy.choose(all, ASK, draw)!.endpoint);
@@ -38,7 +37,6 @@ describe("a learned policy", () => {
       expect(training.learn(draw)).toBe(512);
     }
     expect(shareOfFirst(policy, all)).toBeGreaterThan(0.8);
-    // What it learnt holds among others than those that it has seen, and more of them.
     expect(shareOfFirst(policy, [near, ...candidates(8, { roundTripMs: 32, isFar: true })])).toBeGreaterThan(
       0.6,
     );

@@ -1,5 +1,5 @@
-// Isochrone's orchestration: rates by an exponential mean and deviation, and the replicas that bring most
-// requests in time for their memory.
+// Isochrone's orchestration: rates by exponential mean and deviation; replicas that bring most requests in
+// time per memory.
 import { isWorthItsImage } from "../image-price.ts";
 import { Draft, replicaCounts, type FrameView, type Orchestrator } from "../orchestrator.ts";
 import { shareServed } from "../queueing.ts";
@@ -7,16 +7,14 @@ import { expectedRate, rateAfter, type KnownRate } from "../rate-forecast.ts";
 import type { NodeState, SystemState } from "../system.ts";
 
 interface ForecastOptions {
-  /** Replicas that a frame adds. @default 2 */
+  /** Replicas added per frame. @default 2 */
   readonly changes?: number;
-  /** Requests in time that a MB of image must bring. @default 0.1 */
   readonly pricePerMb?: number;
-  /** Whether the next frame's rates are known; for bounds. @default false */
+  /** Use the next frame's actual rates, for upper bounds. @default false */
   readonly knowsRates?: boolean;
 }
 
 const CHANGES = 2;
-/** How long a request may wait, in times of its work. */
 const SLACK = 1.3;
 const LEAST_GAIN = 1e-3;
 
@@ -32,7 +30,6 @@ export function forecast(options: ForecastOptions = {}): Orchestrator {
   };
 }
 
-/** By service. */
 class RateForecast {
   #rates: readonly KnownRate[] | null = null;
 
@@ -45,11 +42,9 @@ class RateForecast {
 
 interface Room {
   readonly node: NodeState;
-  /** Services of which a replica must go. */
   readonly leaving: readonly number[];
 }
 
-/** The best changes for given rates, one after the other. */
 class Moves {
   readonly #state: SystemState;
   readonly #rates: readonly number[];
@@ -57,7 +52,6 @@ class Moves {
   readonly #draft: Draft;
   readonly #most: number;
   readonly #pricePerMb: number | undefined;
-  /** Services whose replica isn't worth its image, or for which there is no place. */
   readonly #given = new Set<number>();
 
   constructor(
@@ -93,7 +87,6 @@ class Moves {
     return this.#draft.changes;
   }
 
-  /** The service whose next replica brings most for its memory. */
   #wanted(): number | null {
     let best: number | null = null;
     let most = LEAST_GAIN;
@@ -104,7 +97,7 @@ class Moves {
     return best;
   }
 
-  /** Requests per second in time that a replica more brings, or a replica less costs. */
+  /** Requests/s in time gained by adding, or lost by removing, a replica. */
   #gain(service: number, more: 1 | -1): number {
     const count = this.#counts[service]!;
     const rate = this.#rates[service]!;
@@ -113,7 +106,6 @@ class Moves {
     return rate * more * (share(count + more) - share(count));
   }
 
-  /** The node with room whose CPU is least spoken for, with few replicas of the service, and its image. */
   #roomFor(service: number): Room | null {
     let best: NodeState | null = null;
     let least = Number.POSITIVE_INFINITY;
@@ -135,7 +127,6 @@ class Moves {
     return cores / node.cores;
   }
 
-  /** The node where what must go is worth least, if that is less than the gain. */
   #madeRoomFor(service: number, gain: number): Room | null {
     let best: Room | null = null;
     let least = gain;

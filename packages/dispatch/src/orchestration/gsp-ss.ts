@@ -1,13 +1,12 @@
 import { Draft, type Orchestrator } from "../orchestrator.ts";
 import type { NodeState, SystemState } from "../system.ts";
 
-/** A replica that stands is preferred to a new one that serves as much. */
 const KEEP = 1.0001;
 const LEAST_FLOW = 1e-6;
 
 /**
- * GSP-SS (Farhadi et al., INFOCOM 2019), the baseline of KaiS that knows the rates of the next frame: places
- * replicas anew by the requests that each one would serve, the most first.
+ * GSP-SS (Farhadi et al., INFOCOM 2019), baseline of KaiS that knows the next frame's rates: places replicas
+ * greedily by requests served.
  */
 export function gspSs(): Orchestrator {
   return {
@@ -53,7 +52,6 @@ function placement({ nodes, services }: SystemState, rates: readonly number[]): 
   }
 }
 
-/** What isn't in the goal goes, as far as what is missing needs its memory. */
 function makeRoom(draft: Draft, { services }: SystemState, node: NodeState, goal: Goal): void {
   const surplus = [...services.keys()].map(
     (service) => node.ready[service]! + node.starting[service]! - goal(node, service),

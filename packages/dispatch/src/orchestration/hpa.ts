@@ -2,15 +2,11 @@ import { Draft, replicaCounts, type Orchestrator } from "../orchestrator.ts";
 import type { NodeState, SystemState } from "../system.ts";
 
 const TARGET = 0.7;
-/** Of the horizontal-pod-autoscaler: a smaller difference from the target changes nothing. */
 const TOLERANCE = 0.1;
-/** Five minutes of frames of 25 s: the highest wish of that time holds. */
+/** Five minutes in frames of 25 s: the highest recommendation in this window applies. */
 const STABILIZATION_FRAMES = 12;
 
-/**
- * "Native" of KaiS: the HorizontalPodAutoscaler on utilization, which doesn't look at places. New pods go
- * where most memory is free, as kube-scheduler's LeastAllocated has it.
- */
+/** "Native" of KaiS: HorizontalPodAutoscaler on utilization. New pods go where most memory is free. */
 export function hpa(): Orchestrator {
   const wishes = new Map<number, number[]>();
   return {
@@ -49,7 +45,6 @@ function emptiest(draft: Draft, { nodes }: SystemState, service: number): NodeSt
   );
 }
 
-/** With most replicas of the service, then with least free memory. */
 function fullest(draft: Draft, { nodes }: SystemState, service: number): NodeState | null {
   return best(
     nodes.filter((node) => draft.removable(node, service) > 0),

@@ -1,24 +1,21 @@
-// Isochrone's dispatch: the place where the request is most probably in time, less what that costs.
+// Isochrone's dispatch: highest probability of being in time, minus prices.
 import type { Draw } from "@isochrone/primitives";
 import { chosen, CLOUD, cloudTrip, expectedWait, hosts, roundTrip, type Dispatcher } from "../dispatcher.ts";
 import { DispatchError } from "../errors.ts";
 
 interface DeadlineOptions {
-  /** Of a payload's MB to the cloud, in shares of a request; to other sites 0.3 of it. @default 0.01 */
+  /** Price of a MB sent to the cloud, in requests; other sites cost 0.3 of it. @default 0.01 */
   readonly pricePerMb?: number;
 }
 
 const PRICE_PER_MB = 0.01;
 const OTHER_SITE = 0.3;
-/** Of a second that the uplink is busy with what was sent. */
 const BACKLOG_PRICE = 0.05;
-/** Of waiting, in times of the work: others wait behind it. */
 const WAIT_PRICE = 0.02;
-/** Slope of the probability at no slack. */
 const STEEPNESS = 6;
 const TIE = 1e-3;
 
-/** The greatest value wins; nearly equal ones win at random, so that many dispatchers don't herd. */
+/** The greatest value wins, near ties at random, so that many dispatchers don't herd. */
 export function deadline(draw: Draw, { pricePerMb = PRICE_PER_MB }: DeadlineOptions = {}): Dispatcher {
   return {
     name: "deadline",

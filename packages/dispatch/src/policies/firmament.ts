@@ -4,9 +4,9 @@ import { chosen, CLOUD, cloudTrip, expectedWait, hosts, roundTrip, type Dispatch
 const TIE = 1e-6;
 
 /**
- * Firmament's idea (Gog et al., OSDI 2016): a centre assigns requests at least cost. The requests of a slot
- * are assigned one after the other, each at the least time until its answer, which is the flow of least cost
- * while they belong to different services.
+ * Central assignment at least cost, after Firmament (Gog et al., OSDI 2016). Assigns a slot's requests one by
+ * one, each at the least response time, which equals the minimum-cost flow if they belong to different
+ * services.
  */
 export function firmament(draw: Draw): Dispatcher {
   return {

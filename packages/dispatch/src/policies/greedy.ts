@@ -1,10 +1,7 @@
 import { chosen, CLOUD, expectedWait, hosts, type Dispatcher } from "../dispatcher.ts";
 import type { NodeState } from "../system.ts";
 
-/**
- * Greedy, the baseline of KaiS (section V-A): the edge node of lowest utilization. It uses the cloud only for
- * services that stand nowhere.
- */
+/** Greedy of KaiS (section V-A): the least utilized edge node; the cloud for services without a replica. */
 export function greedy(): Dispatcher {
   return {
     name: "greedy",
@@ -12,10 +9,7 @@ export function greedy(): Dispatcher {
   };
 }
 
-/**
- * Greedy that takes "has sufficient resources" at its word: an idle replica with its CPU, else the cloud.
- * @param tie which of equally used nodes wins
- */
+/** Requires an idle replica with CPU, else the cloud. `tie`: which of equally used nodes wins. */
 export function greedyCloud(tie: "first" | "last" = "first"): Dispatcher {
   return {
     name: "greedy-cloud",

@@ -1,4 +1,3 @@
-// What Kubernetes does, and bounds: they choose without weighing.
 import type { Draw } from "@isochrone/primitives";
 import { chosen, CLOUD, hosts, type Dispatcher } from "../dispatcher.ts";
 import type { NodeState } from "../system.ts";
@@ -7,7 +6,7 @@ export function cloudAlone(): Dispatcher {
   return { name: "cloud", choose: () => chosen(CLOUD) };
 }
 
-/** Nodes that host the service and the cloud, with equal probability. */
+/** Uniform over hosting nodes and the cloud. */
 export function randomly(draw: Draw): Dispatcher {
   return {
     name: "random",
@@ -19,7 +18,7 @@ export function randomly(draw: Draw): Dispatcher {
   };
 }
 
-/** kube-proxy: each ready replica with equal probability, wherever it is. */
+/** kube-proxy: uniform over ready replicas, wherever they are. */
 export function kubeProxy(draw: Draw): Dispatcher {
   return {
     name: "kube-proxy",
@@ -40,7 +39,6 @@ export function preferSameZone(draw: Draw): Dispatcher {
   };
 }
 
-/** The node of a replica, all with equal probability; null: there is none. */
 export function anyReplica(service: number, nodes: readonly NodeState[], draw: Draw): number | null {
   const total = nodes.reduce((sum, { ready }) => sum + ready[service]!, 0);
   let left = Math.floor(draw() * total);

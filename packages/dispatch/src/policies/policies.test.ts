@@ -12,7 +12,6 @@ function choose(dispatcher: Dispatcher, spec: SystemSpec, left = 3): number | nu
   return dispatcher.choose(request(left), viewOf(system(spec))).node;
 }
 
-/** How often each node is chosen in 1,000 times; the cloud is `null`. */
 function counts(dispatcher: Dispatcher, spec: SystemSpec): Map<number | null, number> {
   const view = viewOf(system(spec));
   const found = Array.from({ length: 1_000 }, () => dispatcher.choose(request(3), view).node);

@@ -1,17 +1,15 @@
-// Dispatch by weights or hints that are worked out once a frame: what needs no proxy of its own.
+// Dispatch by weights or hints computed once per frame, as possible without a proxy of our own.
 import type { Draw } from "@isochrone/primitives";
 import { chosen, CLOUD, type DispatchChoice, type Dispatcher } from "../dispatcher.ts";
 import type { NodeState, SystemState } from "../system.ts";
 import { capacityPerSecond, weightsOf } from "../weights.ts";
 import { anyReplica } from "./plain.ts";
 
-/** A mesh splits by weights; with hints each endpoint of a set gets an equal part. */
+/** A mesh splits by weights; with hints all endpoints of a set get equal parts. */
 type WeightedMode = "weights" | "hints";
 
 const RATE_SMOOTHING = 0.5;
-/** Part of an uplink that is planned with. */
 const UPLINK_PART = 0.7;
-/** Smaller parts get no hint. */
 const LEAST_HINT = 0.02;
 
 interface Part {
@@ -20,10 +18,7 @@ interface Part {
 }
 
 export interface WeightedDispatcher extends Dispatcher {
-  /**
-   * Takes the rates of a frame that has ended.
-   * @param perSecond requests by service and site
-   */
+  /** @param perSecond requests of the last frame by service and site */
   plan(state: SystemState, perSecond: readonly (readonly number[])[]): void;
 }
 
@@ -43,7 +38,6 @@ export function weighted(mode: WeightedMode, draw: Draw): WeightedDispatcher {
     },
     choose({ service, site }, { state }): DispatchChoice {
       const drawn = pick(table?.[service]?.[site] ?? [], draw);
-      // A replica that went since the plan is replaced as kube-proxy would.
       const isThere = drawn === CLOUD || (drawn !== undefined && state.nodes[drawn]!.ready[service]! > 0);
       return chosen(isThere ? drawn! : (anyReplica(service, state.nodes, draw) ?? CLOUD));
     },
@@ -94,7 +88,6 @@ function hintedParts(
   cloud: number,
 ): Part[] {
   const hinted = nodes.filter((_, at) => shares[at]! > LEAST_HINT);
-  // The cloud is one endpoint more.
   const endpoints = [
     ...hinted.map(({ index, ready }) => ({ node: index, count: ready[service]! })),
     ...(cloud > LEAST_HINT ? [{ node: CLOUD, count: 1 }] : []),

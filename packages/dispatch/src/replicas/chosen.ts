@@ -1,21 +1,15 @@
-// Which of all Services' wanted changes a frame makes.
-
-/** A change that is wanted. */
 interface Candidate {
   readonly namespace: string;
   readonly kind: "add" | "remove";
-  /** Requests per second more in time, or fewer. */
   readonly perSecond: number;
-  /** What a replica takes; null: nobody said. */
   readonly memoryBytes: number | null;
 }
 
-/** What a replica is taken to need whose memory nobody said. */
 const MEMORY_BYTES = 128 * 2 ** 20;
 
 /**
- * At most so many: first what brings most in time for its memory, then what is missed least. One namespace
- * has half of them at most, unless the others leave some over.
+ * Up to `most` changes: additions by gain per memory, then removals by least loss. A namespace gets at most
+ * half of them, unless others leave some.
  */
 export function chosenChanges<C extends Candidate>(candidates: readonly C[], most: number): C[] {
   const worth = ({ perSecond, memoryBytes }: Candidate): number =>

@@ -1,4 +1,3 @@
-// Replicas of Services by zone. Pure.
 export { expectedRate, rateAfter } from "../rate-forecast.ts";
 export type { KnownRate } from "../rate-forecast.ts";
 export { isWorthItsImage } from "../image-price.ts";

@@ -33,7 +33,6 @@ describe("wanted replicas", () => {
     expect(counts[1]).toBe(1);
     expect(adds.every(({ zone }) => zone === 0)).toBe(true);
     expect(removes.map(({ zone }) => zone)).toEqual([1, 1, 1, 1]);
-    // The first replica brings most, and each one less.
     const gains = adds.map(({ perSecond }) => perSecond);
     expect(gains).toEqual(gains.toSorted((a, b) => b - a));
     expect(gains.at(-1)).toBeGreaterThanOrEqual(10);
@@ -43,7 +42,6 @@ describe("wanted replicas", () => {
     for (const rate of [1, 30, 59, 60, 61, 90, 120, 200, 333, 1000, 5000]) {
       const first = wanted({ perSecond: [rate, 5], replicas: [1, 1] });
       let replicas = first.wanted;
-      // A hundred steps are one frame's.
       for (let frame = 0; frame < 3; frame++) replicas = wanted({ perSecond: [rate, 5], replicas }).wanted;
       const last = wanted({ perSecond: [rate, 5], replicas });
       expect([last.adds, last.removes]).toEqual([[], []]);
@@ -65,7 +63,6 @@ describe("wanted replicas", () => {
   it("take round trips that aren't known for the longest", () => {
     const rtt = (from: number, to: number): number => (from + to === 3 ? 5 : Number.NaN);
     const { inTimeRatio } = wanted({ perSecond: [0, 150, 50], replicas: [1, 1, 0], rtt });
-    // Zone 2 is served by zone 1, which is as busy for both.
     expect(inTimeRatio[2]).toBe(inTimeRatio[1]);
     expect(inTimeRatio[0]).toBeNull();
   });
@@ -76,7 +73,6 @@ describe("wanted replicas", () => {
     expect(idle({ replicas: 1, zones: 1 })).toEqual([1, 0]);
     expect(idle({ replicas: 2, zones: 2 })).toEqual([1, 1]);
     expect(idle({ replicas: 3, zones: 1 }).reduce((a, b) => a + b)).toBe(3);
-    // What isn't there already isn't made for the sake of it.
     expect(idle({ replicas: 2, zones: 2 }, [1, 0])).toEqual([1, 0]);
   });
 
@@ -86,7 +82,6 @@ describe("wanted replicas", () => {
     const none = wanted({ perSecond: [50, 0], replicas: [0, 0] });
     expect(none.inTimeRatio).toEqual([0, null]);
     expect(none.wanted).toEqual([1, 0]);
-    // An overloaded zone keeps what it has, though another one could serve its requests.
     expect(wanted({ perSecond: [500, 10], replicas: [1, 9], closed: [0] }).wanted[0]).toBe(1);
   });
 

@@ -1,51 +1,37 @@
-// How many replicas of a Service each zone should have: `forecast` on what Kubernetes knows. A replica is
-// taken for one server that serves `capacityPerSecond`; a zone's replicas serve the requests of the zone, and
-// of zones without a replica those to which they are nearest.
+// Replicas of a Service per zone: `forecast` with what Kubernetes knows. A replica is one server of
+// `capacityPerSecond`; a zone's replicas serve its requests and those of the nearest zones without replicas.
 import { shareServed } from "../queueing.ts";
 
-/** What is known of a Service; arrays are by zone. */
 interface ReplicaView {
-  /** Requests per second that are expected. */
   readonly perSecond: ArrayLike<number>;
-  /** Replicas now, those that start included. */
   readonly replicas: ArrayLike<number>;
-  /** Whether a replica may be put there. */
   readonly isOpen: (zone: number) => boolean;
-  /** Requests per second that one replica serves. */
   readonly capacityPerSecond: number;
-  /** How long a request may take; null: nobody said. */
   readonly deadlineMs: number | null;
-  /** Round trip between two zones; NaN where it isn't known. */
+  /** Round trip; NaN if unknown. */
   readonly rttMs: (from: number, to: number) => number;
-  /** Fewer replicas, or zones with replicas, are never wanted where there are so many. */
+  /** Existing replicas, or zones with replicas, are never reduced below these. */
   readonly least: { readonly replicas: number; readonly zones: number };
 }
 
-/** One step towards what is wanted. */
 interface ReplicaStep {
   readonly zone: number;
-  /** Requests per second more in time by a replica more, or fewer by a replica less. */
   readonly perSecond: number;
 }
 
 /** Arrays are by zone. */
 export interface WantedReplicas {
   readonly wanted: readonly number[];
-  /** Share of the zone's requests in time with the replicas of now; null without requests. */
+  /** Share of the zone's requests in time with the current replicas; null without requests. */
   readonly inTimeRatio: readonly (number | null)[];
-  /** The best first. */
   readonly adds: readonly ReplicaStep[];
-  /** What is missed least first. */
   readonly removes: readonly ReplicaStep[];
 }
 
-/** How long a request may wait, in times of its work. */
+/** Acceptable wait of a request, in multiples of work. */
 const SLACK = 1.3;
-/** A replica more must bring so much of what it serves. */
 const WORTH_ADDING = 0.1;
-/** A replica that brings less than so much of what it serves isn't wanted any more. */
 const WORTH_KEEPING = 0.04;
-/** Of one frame and Service: the rest follows in the next ones. */
 const MAX_STEPS = 100;
 
 export function wantedReplicas(view: ReplicaView): WantedReplicas {
@@ -85,15 +71,13 @@ function least(candidates: Iterable<ReplicaStep>, below: number): ReplicaStep | 
   return found;
 }
 
-/** Which zone's replicas serve which zones, and how many of their requests are in time. */
 class Pools {
   readonly replicas: number[];
   readonly #view: ReplicaView;
-  /** By zone: whose replicas serve it; -1: nobody's. */
+  /** Serving zone by zone; -1: none. */
   #servers: Int32Array;
-  /** By serving zone. */
   #loads: Float64Array;
-  /** What a replica more, or less, makes of it; NaN where that isn't known any more. */
+  /** Cached effect of one more or one less replica; NaN: recompute. */
   readonly #known: Readonly<Record<1 | -1, Float64Array>>;
 
   constructor(view: ReplicaView) {
@@ -109,14 +93,13 @@ class Pools {
     this.#put(zone, before + more);
     const isElsewhere = before === 0 || before + more === 0;
     for (const [other, count] of this.replicas.entries()) {
-      // Requests of a zone come and go with its first replica: they change another zone's pool.
+      // A zone's first replica moves its requests from another zone's pool.
       if (other !== zone && count > 1 && !isElsewhere) continue;
       this.#known[1][other] = Number.NaN;
       this.#known[-1][other] = Number.NaN;
     }
   }
 
-  /** Of a zone's requests. */
   inTimeRatio(zone: number): number {
     const server = this.#servers[zone]!;
     return server < 0 || this.#isTooFar(zone, server) ? 0 : this.#share(server, 0);
@@ -149,10 +132,8 @@ class Pools {
     [this.#servers, this.#loads] = this.#assigned();
   }
 
-  /** Requests per second by which a replica more adds to those in time, or one less takes from them. */
   #difference(zone: number, more: 1 | -1): number {
     const count = this.replicas[zone]!;
-    // Which zones it serves stays as it is.
     if (count > 0 && count + more > 0) {
       const near = this.#inTimeOf(zone);
       return near * Math.abs(this.#share(zone, more) - this.#share(zone, 0));
@@ -167,7 +148,6 @@ class Pools {
     return more * (after - before);
   }
 
-  /** Requests per second in time, of all zones. */
   #total(): number {
     let sum = 0;
     for (const [zone, load] of this.#loads.entries())
@@ -175,7 +155,6 @@ class Pools {
     return sum;
   }
 
-  /** Requests per second that a zone serves and that aren't too far away to be in time. */
   #inTimeOf(server: number): number {
     const { perSecond, deadlineMs } = this.#view;
     if (deadlineMs === null) return this.#loads[server]!;
@@ -207,7 +186,7 @@ class Pools {
     return [servers, loads];
   }
 
-  /** With a replica; one whose round trip isn't known is the farthest. */
+  /** Nearest zone with a replica; unknown round trips count as farthest. */
   #nearest(zone: number): number {
     if (!(this.#view.perSecond[zone]! > 0)) return -1;
     let found = -1;

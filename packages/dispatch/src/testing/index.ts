@@ -1,2 +1,1 @@
-// What tests and benchmarks of other packages use.
 export { frame, request, system, viewOf } from "./system.ts";

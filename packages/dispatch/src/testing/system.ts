@@ -1,9 +1,7 @@
-// Small systems for tests.
 import type { DispatchRequest, DispatchView } from "../dispatcher.ts";
 import type { FrameView } from "../orchestrator.ts";
 import type { NodeState, ServiceProfile, SystemState } from "../system.ts";
 
-/** A node of a test: counts by service, the rest as given or empty. */
 interface NodeSpec {
   readonly site?: number;
   readonly cores?: number;
@@ -64,7 +62,6 @@ function nodeOf(spec: NodeSpec, index: number, services: readonly ServiceProfile
   };
 }
 
-/** A view in which everything is known as it is. */
 export function viewOf(state: SystemState, service = 0): DispatchView {
   return {
     state,

@@ -1,12 +1,10 @@
-// Weights as whole percents, which Istio's `distribute` takes: those of a zone must add up to 100.
+// Weights as whole percents for Istio's `distribute`; each zone's must sum up to 100.
 import type { ZoneWeights } from "./zone-weights.ts";
 
-/** By calling zone, whole percents for each zone that gets any. */
 export function percents(weights: ZoneWeights): ReadonlyMap<string, ReadonlyMap<string, number>> {
   return new Map(Array.from(weights, ([zone, shares]) => [zone, percentsOf(shares)]));
 }
 
-/** By largest remainders. */
 function percentsOf(shares: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   let total = 0;
   for (const share of shares.values()) total += share;

@@ -1,35 +1,27 @@
-// Weights as hints of EndpointSlices. kube-proxy of a zone chooses evenly among the endpoints that have a
-// hint for it, so that a share is a number of endpoints. It heeds hints only where every ready endpoint has
-// one.
+// Weights as EndpointSlice hints. A zone's kube-proxy spreads evenly over endpoints hinted for it, so a share
+// is a number of endpoints. kube-proxy requires a hint on every ready endpoint.
 import type { ZoneWeights } from "./zone-weights.ts";
 
-/** A ready endpoint. */
 export interface HintedEndpoint {
-  /** Unique among the endpoints of a Service. */
   readonly id: string;
   readonly zone: string;
 }
 
-/** Kubernetes keeps at most so many zones of an endpoint. */
 export const MAX_HINTED_ZONES = 8;
 
-/** What each calling zone asks of the Service and how it should be shared out. */
 export interface ZonePlan {
   readonly weights: ZoneWeights;
-  /** Requests per second by calling zone. */
   readonly demand: ReadonlyMap<string, number>;
 }
 
-/**
- * For which zones each endpoint gets a hint, by its id, sorted; null for more zones than an endpoint takes.
- */
+/** Sorted hinted zones by endpoint id; null if an endpoint would need too many. */
 export function zoneHints(
   { weights, demand }: ZonePlan,
   endpoints: readonly HintedEndpoint[],
 ): ReadonlyMap<string, readonly string[]> | null {
   if (new Set([...weights.keys(), ...endpoints.map(({ zone }) => zone)]).size > MAX_HINTED_ZONES) return null;
   const byZone = Map.groupBy(inOrder(endpoints), ({ zone }) => zone);
-  // Its own zone's first: every endpoint has a hint, and every zone with endpoints has somebody to ask.
+  // Own zone first, so that every endpoint has a hint and every zone with endpoints has a destination.
   const hints = new Map(endpoints.map(({ id, zone }) => [id, new Set([zone])]));
   for (const [zone, targets] of [...weights].sort(byName))
     for (const [target, count] of foreignCounts(zone, targets, byZone))
@@ -38,7 +30,6 @@ export function zoneHints(
   return new Map(Array.from(hints, ([id, zones]) => [id, [...zones].sort()]));
 }
 
-/** Where kube-proxy would send the requests of each zone by these hints. */
 export function hintedShares(
   zones: Iterable<string>,
   endpoints: readonly HintedEndpoint[],
@@ -55,7 +46,6 @@ export function hintedShares(
   );
 }
 
-/** How many endpoints of each other zone a zone asks, beside all of its own. */
 function foreignCounts(
   zone: string,
   targets: ReadonlyMap<string, number>,
@@ -65,7 +55,7 @@ function foreignCounts(
   const local = targets.get(zone) ?? 0;
   const others = [...targets].filter(([to, share]) => to !== zone && share > 0 && byZone.has(to));
   const size = (to: string): number => byZone.get(to)!.length;
-  // In units of endpoints per share: as many as its own ones ask for, or as many as there are.
+  // Endpoints per share: from the own endpoints' share, or all endpoints.
   const scale =
     own > 0 && local > 0
       ? own / local
@@ -73,7 +63,6 @@ function foreignCounts(
   const wanted = others.map(([to, share]) => ({ to, exact: Math.min(size(to), share * scale) }));
   const counts = new Map(wanted.map(({ to, exact }) => [to, Math.floor(exact)]));
   let left = Math.round(wanted.reduce((total, { exact }) => total + exact - Math.floor(exact), 0));
-  // A zone without endpoints of its own must have somebody to ask.
   if (own === 0 && [...counts.values()].every((count) => count === 0)) left = Math.max(left, 1);
   const byRest = wanted.toSorted((a, b) => (b.exact % 1) - (a.exact % 1) || compare(a.to, b.to));
   for (const { to } of byRest.slice(0, left)) counts.set(to, Math.min(size(to), counts.get(to)! + 1));
@@ -81,8 +70,8 @@ function foreignCounts(
 }
 
 /**
- * Endpoints that others ask have more to do than their neighbours: as many of them as makes the busiest of
- * the zone least busy lose the hint for their own zone.
+ * Endpoints hinted for other zones are busier than their neighbours. Removes their own zone's hint from as
+ * many as minimise the highest load in the zone.
  */
 function spareOwn(
   zone: string,
@@ -119,7 +108,7 @@ function leastAsked(
   return endpoints.toSorted((a, b) => hints.get(a.id)!.size - hints.get(b.id)!.size);
 }
 
-/** By a hash of their ids: neighbours in a slice are often neighbours on a node. */
+/** Ordered by hash, because neighbours in a slice are often on one node. */
 function inOrder(endpoints: readonly HintedEndpoint[]): HintedEndpoint[] {
   return endpoints
     .map((endpoint) => ({ endpoint, at: hashOf(endpoint.id) }))

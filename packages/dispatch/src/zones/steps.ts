@@ -1,16 +1,11 @@
-// From the weights that are to those that are wanted, slowly: rates are noisy, and a zone that gets much more
-// at once may fail before its replicas follow.
+// Moves current weights gradually towards wanted ones: rates are noisy, and a sudden increase may overload a
+// zone before its replicas follow.
 import type { ZoneWeights } from "./zone-weights.ts";
 
-/** No zone's requests move by more than so much of them at once. */
 const MAX_STEP = 0.1;
-/** What differs by less stays: it is noise. */
 const HYSTERESIS = 0.05;
 
-/**
- * The next weights, and whether they are others than before. Zones are those of `wanted`; shares for zones
- * that have no endpoints any more go to the others at once.
- */
+/** Next weights of the zones of `wanted`. Shares of zones without endpoints move at once. */
 export function nextWeights(
   current: ZoneWeights,
   wanted: ZoneWeights,
@@ -35,7 +30,6 @@ function mixed(from: number, to: number, part: number): number {
   return part === 1 ? to : from + (to - from) * part;
 }
 
-/** The shares of before over the targets of now, adding up to 1; those of now where there were none. */
 function carriedOver(
   current: ReadonlyMap<string, number> | undefined,
   targets: ReadonlyMap<string, number>,
@@ -47,7 +41,6 @@ function carriedOver(
   return new Map(Array.from(shares, ([zone, share]) => [zone, share / total]));
 }
 
-/** Whether all that the zone sends goes to zones that still have endpoints. */
 function isCovered(
   current: ReadonlyMap<string, number> | undefined,
   targets: ReadonlyMap<string, number>,
@@ -55,7 +48,6 @@ function isCovered(
   return current !== undefined && [...current].every(([zone, share]) => share === 0 || targets.has(zone));
 }
 
-/** How much of the requests would go elsewhere, 0 to 1. */
 function distance(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): number {
   let moved = 0;
   for (const [zone, share] of b) moved += Math.max(0, share - (a.get(zone) ?? 0));

@@ -1,50 +1,38 @@
-// Zone weights of a Service: where the requests of each calling zone should go, from rates alone. A zone that
-// is named twice, a service without endpoints, and one without requests have none, and are told why.
+// Zone weights of a Service from rates alone. A zone with several spellings, missing endpoints or missing
+// requests yield a reason instead.
 import { weightsOf } from "../weights.ts";
 
-/** What is known of a Service. */
 export interface ZoneView {
-  /** Zones that have nodes; others call nothing. */
   readonly zones: readonly string[];
-  /** Requests per second by calling zone. */
   readonly demand: ReadonlyMap<string, number>;
-  /** Ready endpoints by zone. */
   readonly endpoints: ReadonlyMap<string, number>;
-  /** Requests per second that one endpoint serves; null: nobody said. */
+  /** Requests/s that one endpoint serves; null if not set. */
   readonly capacityPerSecond: number | null;
-  /** The least share of a zone's requests that stays in it, 0 to 1. */
+  /** Least share of a zone's requests that stays in it, 0 to 1. */
   readonly minLocalShare: number;
-  /** Round trip between two zones; null where it isn't known. */
+  /** Null if unknown. */
   readonly rttMs: (from: string, to: string) => number | null;
 }
 
-/** By calling zone, the share of its requests for each zone; each adds up to 1. */
+/** Share per destination zone, keyed by calling zone; the shares of a zone add up to 1. */
 export type ZoneWeights = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** What zone weights would be, and how they would be with them. */
 interface ZoneAdvice {
   readonly weights: ZoneWeights;
-  /** Requests per second that an endpoint is taken to serve. */
   readonly capacityPerSecond: number;
-  /** By zone of endpoints: requests per second that they would get, of what they serve. */
   readonly loads: ReadonlyMap<string, { readonly perSecond: number; readonly ofCapacity: number }>;
-  /** Requests per second above the capacity of all endpoints; 0: there is room. */
+  /** Requests/s above total capacity; 0 if there is room. */
   readonly abovePerSecond: number;
 }
 
-/** Why there are no weights. */
 export interface NoWeights {
   readonly reason: "no_zones" | "zone_case" | "no_endpoints" | "no_requests";
   readonly message: string;
 }
 
-/**
- * Without a capacity, an endpoint is taken to serve so many times its even part of all requests: zones stay
- * for themselves until one has a quarter more than its part.
- */
+/** Capacity per endpoint over its even share: zones stay local until one has a quarter more. */
 const HEADROOM = 1.25;
 
-/** The weights that are best by what is known, or why there are none. */
 export function zoneAdvice(view: ZoneView): ZoneAdvice | NoWeights {
   const fault = faultOf(view);
   if (fault !== null) return fault;
@@ -79,7 +67,6 @@ export function zoneAdvice(view: ZoneView): ZoneAdvice | NoWeights {
   return { weights, capacityPerSecond, loads, abovePerSecond: sum(sites.map((each) => each.abovePerSecond)) };
 }
 
-/** As Kubernetes spreads without hints: evenly over all ready endpoints. */
 export function evenWeights({ zones, endpoints }: Pick<ZoneView, "zones" | "endpoints">): ZoneWeights {
   const total = sum(endpoints.values());
   const even = new Map(Array.from(endpoints, ([zone, count]) => [zone, total === 0 ? 0 : count / total]));
@@ -102,7 +89,6 @@ function faultOf({ zones, demand, endpoints }: ZoneView): NoWeights | null {
   return null;
 }
 
-/** Raises the share of the own zone where that has endpoints; the others give in proportion. */
 function withLeastLocal(
   targets: ReadonlyMap<string, number>,
   own: string,

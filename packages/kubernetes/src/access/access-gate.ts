@@ -1,35 +1,27 @@
 import type { GateAnswer, GateRequest, Refusal, RequestGate } from "@isochrone/runtime/http";
 import type { AccessDecision, AccessRequest } from "./access-review.ts";
 
-/** What decides; an AccessReview. */
 interface AccessDecider {
   decide(request: AccessRequest): AccessDecision | Promise<AccessDecision>;
 }
 
-/** How a gate is built. */
 interface AccessGateOptions {
   readonly review: AccessDecider;
-  /** In front of the paths that rules name. */
   readonly pathPrefix: string;
-  /** Hears of every decision, for a metric. */
   readonly onDecision?: (kind: AccessDecision["kind"]) => void;
 }
 
-/** Tokens of service accounts have about 1,000 characters. */
+/** Service account tokens have about 1,000 characters. */
 const BEARER = /^Bearer +([\x21-\x7e]{1,8192})$/i;
 const REALM = 'Bearer realm="isochrone"';
 const RETRY_AFTER_SECONDS = { throttled: 2, unavailable: 5 } as const;
-/** What is granted for reading is granted for asking whether there is something to read. */
+/** HEAD requires the rights of GET. */
 const VERBS: Readonly<Record<string, string>> = { HEAD: "get" };
 
-/** Named as everywhere, so that rules which let Prometheus read metrics of any service hold here too. */
+/** This path has no prefix, so that general rules for Prometheus apply here, too. */
 const METRICS_PATH = "/metrics";
 
-/**
- * Lets a request in when the holder of its bearer token may send it. Rules see the path behind a prefix: by
- * itself it would look like one of the API server's own, and the role system:discovery lets every
- * authenticated account get /api/*.
- */
+/** Paths are prefixed, because system:discovery lets every authenticated account get /api/*. */
 export function accessGate({ review, pathPrefix, onDecision }: AccessGateOptions): RequestGate {
   const conclude = (decision: AccessDecision): GateAnswer => {
     onDecision?.(decision.kind);

@@ -49,7 +49,6 @@ function jwt(claims: object, signature = "c2ln"): string {
 test("whom a rule allows it is let in, and asked about once a minute at most", async () => {
   const review = reviewOf();
   expect(await post(review, "probe-token")).toEqual(PROBE_ALLOWED);
-  // Known: no promise, no review.
   expect(post(review, "probe-token")).toEqual(PROBE_ALLOWED);
   expect([cluster.count("TokenReview"), cluster.count("SubjectAccessReview")]).toEqual([1, 1]);
   await clock.advance(CACHE_MS);

@@ -8,44 +8,35 @@ import { reviewAccess, reviewToken, type Account } from "./reviews.ts";
 import { readClaims } from "./token-claims.ts";
 import { VerdictCache, type Outcome, type Verdict } from "./verdict-cache.ts";
 
-/** How access is reviewed. */
 export interface AccessReviewOptions {
-  /** Where TokenReviews and SubjectAccessReviews are created. */
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Of the tokens: one made for the API server alone is not taken, so nobody who gets it here can use it
+   * Required audience. Tokens for the API server alone are rejected, so none can be stolen here for use
    * there.
    */
   readonly audience: string;
-  /** How long a granted review holds; at most a minute, so that a deleted account is out within that. */
+  /** Lifetime of a granted review: at most a minute, so that a deleted account loses access within that. */
   readonly cacheMs: number;
-  /**
-   * How long a granted review holds while the API server gives no answer; never beyond the token's own end.
-   */
+  /** Lifetime of a granted review while the API server is unreachable; never beyond the token's expiry. */
   readonly outageMs: number;
-  /** Reviews of unknown tokens and of unknown requests. */
   readonly reviewsPerSecond: number;
-  /** Tokens that are known at one time. */
   readonly maxTokens: number;
   readonly onReview?: (subject: ReviewSubject, result: "granted" | "denied" | "failed") => void;
 }
 
-/** What reviews are of; a metric's label. */
 export type ReviewSubject = "token" | "access";
 
-/** Who asks for what. */
 export interface AccessRequest {
   readonly token: string;
-  /** Of nonResourceURLs: the method in lower case. */
+  /** For nonResourceURLs: the method in lower case. */
   readonly verb: string;
-  /** Null: there is no such thing, and whoever has a good token may hear it. */
+  /** Requested path. Null: it doesn't exist, which any authenticated caller may learn. */
   readonly path: string | null;
   readonly remoteAddress: string;
 }
 
-/** What comes of it. */
 export type AccessDecision =
   | ({ readonly kind: "allowed" } & Principal)
   | { readonly kind: "unauthenticated"; readonly detail: string }
@@ -59,10 +50,6 @@ const MAX_REVIEWS = 256;
 const REVIEW_TIMEOUT_MS = 5_000;
 const MAX_PATH_CHARACTERS = 1_024;
 
-/**
- * Whether the holder of a token may send a request, by TokenReview and SubjectAccessReview. Only hashes of
- * tokens are kept.
- */
 export class AccessReview {
   readonly #options: AccessReviewOptions;
   readonly #rate: ReviewRate;
@@ -97,12 +84,11 @@ export class AccessReview {
     });
   }
 
-  /** Tokens that are known. */
   get knownTokens(): number {
     return this.#tokens.size;
   }
 
-  /** At once when it is known. Never rejects. */
+  /** Synchronous if cached. Never rejects. */
   decide(request: AccessRequest): AccessDecision | Promise<AccessDecision> {
     const outcome = this.#judgeToken(request);
     if (outcome instanceof Promise) return outcome.then((known) => this.#decideAccess(request, known));
@@ -141,7 +127,7 @@ export class AccessReview {
     });
   }
 
-  /** What a token says of itself is not to be trusted, unless it speaks against itself. */
+  /** Finds claims that disqualify the token. Claims in its favour are never trusted. */
   #mistakeOf(token: string): string | null {
     const claims = readClaims(token);
     if (claims === null) return null;
@@ -175,7 +161,7 @@ export class AccessReview {
 
 const WRONG_AUDIENCE = "the bearer token is for another audience";
 const EXPIRED = "the bearer token has expired";
-/** What a sender may read: the API server's own words stay inside. */
+/** Reasons that callers may see; the API server's messages stay internal. */
 const PUBLIC_REASONS: ReadonlySet<string> = new Set([WRONG_AUDIENCE, EXPIRED]);
 
 function publicReason(reason: string): string {

@@ -1,12 +1,8 @@
 import type { Clock } from "@isochrone/runtime";
 
-/**
- * After a review that got no answer, how long none is tried: an API server that is away shall not cost every
- * request its patience.
- */
+/** Pause after an unanswered review, so that an outage doesn't delay every request. */
 const RETRY_MS = 1_000;
 
-/** Whether the API server answers reviews. */
 export class ApiServerState {
   readonly #clock: Clock;
   #isFailing = false;
@@ -16,7 +12,7 @@ export class ApiServerState {
     this.#clock = clock;
   }
 
-  /** Whether to ask now. While it fails, one call in each interval may. */
+  /** During an outage, allows one call per interval. */
   mayAsk(): boolean {
     if (!this.#isFailing) return true;
     const nowMs = this.#clock.monotonic();

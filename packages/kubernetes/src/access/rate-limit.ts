@@ -1,12 +1,12 @@
 import { BoundedMap, TokenBucket, type TokenRate } from "@isochrone/primitives";
 
-/** Part of the whole rate that one address may use: a flood from one place leaves the others theirs. */
+/** Share of the rate for one address, so that a flood from one place leaves room for others. */
 const ADDRESS_SHARE = 0.25;
-/** Seconds' worth that may come at once. */
+/** Burst size, in seconds' worth of requests. */
 const BURST_SECONDS = 2;
 const MAX_ADDRESSES = 4_096;
 
-/** So many reviews of unknown tokens per second, and of these a part for each remote address. */
+/** Limits reviews of unknown tokens, in total and per remote address. */
 export class ReviewRate {
   readonly #share: TokenRate;
   readonly #all: TokenBucket;
@@ -14,11 +14,9 @@ export class ReviewRate {
 
   constructor(perSecond: number) {
     this.#share = rateOf(perSecond * ADDRESS_SHARE);
-    // Full, whatever the time is at the first review.
     this.#all = new TokenBucket(rateOf(perSecond), Number.NEGATIVE_INFINITY);
   }
 
-  /** Takes one; false: not now. Time is monotonic. */
   take(address: string, nowMs: number): boolean {
     const own = this.#addresses.get(address) ?? new TokenBucket(this.#share, nowMs);
     this.#addresses.set(address, own);

@@ -1,4 +1,3 @@
-// The two questions that are put to the API server.
 import { createHash } from "node:crypto";
 import type { PrincipalPod } from "@isochrone/runtime/http";
 import { KINDS } from "../kinds.ts";
@@ -6,34 +5,29 @@ import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore } from "../store/port.ts";
 import type { Verdict } from "./verdict-cache.ts";
 
-/** Who a token stands for. */
 export interface Account {
   readonly user: string;
   readonly uid: string | null;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
-  /** Another one for accounts that differ in anything but what tells the tokens of one account apart. */
+  /** Cache key of an account. Ignores attributes of single tokens. */
   readonly key: string;
-  /** What the token is bound to, which gives no rights; null: nothing. */
+  /** The node that the token is bound to, which grants no rights. Null: none. */
   readonly node: string | null;
   readonly pod: PrincipalPod | null;
 }
 
 /**
- * Extra attributes that tell pods and tokens of one service account apart (pod-name, node-name, credential-id
- * and so on). Rights are not given by them, and without them one review answers for all pods of a DaemonSet.
+ * Extra attributes of single tokens grant no rights. Ignoring them lets one review serve all pods of a
+ * DaemonSet.
  */
 const OF_ONE_TOKEN = "authentication.kubernetes.io/";
-/**
- * Only the API server's own authenticator of service accounts gives these of such a user, and it verifies
- * them.
- */
+/** For service accounts, only the API server's own authenticator sets these, and verifies them. */
 const NODE_NAME = `${OF_ONE_TOKEN}node-name`;
 const POD_NAME = `${OF_ONE_TOKEN}pod-name`;
 const POD_UID = `${OF_ONE_TOKEN}pod-uid`;
 const SERVICE_ACCOUNT = /^system:serviceaccount:([a-z0-9.-]{1,253}):([a-z0-9.-]{1,253})$/;
 
-/** Whether the API server knows the token, for this audience. Rejects with what the store rejects with. */
 export async function reviewToken(
   store: ClusterStore,
   token: string,
@@ -47,15 +41,13 @@ export async function reviewToken(
   const { authenticated, user, audiences, error } = answer.status ?? {};
   if (authenticated !== true)
     return { denied: typeof error === "string" && error !== "" ? error : "not authenticated" };
-  // An authenticator that knows nothing of audiences answers without them: such a token is for the API server
-  // alone.
+  // An authenticator without audience support omits them: such a token is for the API server alone.
   if (!Array.isArray(audiences) || !audiences.includes(audience))
     return { denied: `not for audience ${audience}` };
   const account = readAccount(user);
   return account === null ? { denied: "of a user without a name" } : { granted: account };
 }
 
-/** Whether the account may do this. Rejects with what the store rejects with. */
 export async function reviewAccess(
   store: ClusterStore,
   account: Account,
@@ -86,8 +78,8 @@ function readAccount(value: unknown): Account | null {
 }
 
 /**
- * What a service account's token is bound to. Of other users nothing is believed: what their extra attributes
- * say comes from whoever configured a webhook or an OIDC provider.
+ * Binding of a service account's token. Extra attributes of other users are untrusted: a webhook or an OIDC
+ * provider sets them.
  */
 function readBinding(username: string, extra: unknown): Pick<Account, "node" | "pod"> {
   const namespace = SERVICE_ACCOUNT.exec(username)?.[1];

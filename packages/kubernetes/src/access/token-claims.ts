@@ -1,14 +1,13 @@
-/** What a JSON Web Token says of itself. Nobody has verified it. */
+/** Unverified claims of a JSON Web Token. */
 interface TokenClaims {
-  /** Null: it names none. */
+  /** Audiences of the token. Null: it names none. */
   readonly audiences: readonly string[] | null;
-  /** Wall time, ms since the epoch; null: it has no end. */
+  /** Expiry, ms since the epoch. Null: the token doesn't expire. */
   readonly expiresAtMs: number | null;
 }
 
 const MAX_PAYLOAD_CHARACTERS = 16_384;
 
-/** Null: the token is of another kind, and only the API server knows what it says. */
 export function readClaims(token: string): TokenClaims | null {
   const parts = token.split(".", 4);
   const payload = parts[1] ?? "";

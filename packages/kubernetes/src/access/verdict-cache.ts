@@ -3,44 +3,34 @@ import { isStoreError } from "../store/errors.ts";
 import type { ApiServerState } from "./api-server-state.ts";
 import { BoundedMap } from "@isochrone/primitives";
 
-/** What the API server says. A grant may have an end of its own, on the monotonic clock. */
 export type Verdict<T> = { readonly granted: T; readonly endsMs?: number } | { readonly denied: string };
 
-/** What is known of a question. */
 export type Outcome<T> =
   | { readonly kind: "granted"; readonly value: T }
   | { readonly kind: "denied"; readonly reason: string }
-  /** Too many unknown questions. */
   | { readonly kind: "throttled" }
-  /** The API server gives no answer. */
   | { readonly kind: "unavailable" };
 
-/** How verdicts are kept. */
 interface VerdictCacheOptions {
   readonly clock: Clock;
   readonly state: ApiServerState;
-  /** Label of metrics and messages. */
   readonly name: string;
-  /** How long a grant holds, from when its review was asked for. */
+  /** Lifetime of a grant, counted from the start of its review. */
   readonly grantedMs: number;
-  /** How long, while the API server gives no answer; at least `grantedMs`. */
+  /** Lifetime of a grant while the API server doesn't answer; at least `grantedMs`. */
   readonly outageMs: number;
   readonly deniedMs: number;
   readonly maxGranted: number;
   readonly maxDenied: number;
-  /** Reviews under way at one time. */
   readonly maxReviews: number;
   readonly reviewTimeoutMs: number;
-  /** Hears of each review. */
   readonly onReview: (result: "granted" | "denied" | "failed", error?: unknown) => void;
 }
 
-/** A question that may have to be asked. */
 interface Question<T> {
   readonly key: string;
-  /** What is wrong with it, as far as that shows without asking anybody; null: nothing. */
+  /** Detects an invalid question locally. Null: none found. */
   readonly mistake?: () => string | null;
-  /** Whether a review of what is not known yet may be asked for now. */
   readonly admit: (nowMs: number) => boolean;
   readonly ask: () => Promise<Verdict<T>>;
 }
@@ -52,14 +42,14 @@ interface Grant<T> {
 }
 
 /**
- * From this part of a grant's time on it is reviewed again beside the request, so that steady clients never
+ * From this share of a grant's lifetime on it is renewed in the background, so that steady clients never
  * wait.
  */
 const RENEW_SHARE = 0.75;
 
 /**
- * Verdicts by key. Concurrent questions of one key share a review; grants and denials are kept apart, so that
- * strangers can't push out whom we know.
+ * Concurrent questions share a review. Denials are stored separately, so that strangers can't evict known
+ * clients.
  */
 export class VerdictCache<T> {
   readonly #options: VerdictCacheOptions;
@@ -73,12 +63,11 @@ export class VerdictCache<T> {
     this.#denied = new BoundedMap(options.maxDenied);
   }
 
-  /** Grants kept. */
   get size(): number {
     return this.#granted.size;
   }
 
-  /** At once when the answer is known. Never rejects. */
+  /** Answers a question, synchronously if cached. Never rejects. */
   judge(question: Question<T>): Outcome<T> | Promise<Outcome<T>> {
     const { clock, grantedMs } = this.#options;
     const nowMs = clock.monotonic();
@@ -95,7 +84,7 @@ export class VerdictCache<T> {
     if (denied !== undefined && nowMs < denied.untilMs) return { kind: "denied", reason: denied.reason };
     const mistake = question.mistake?.() ?? null;
     if (mistake !== null) return { kind: "denied", reason: mistake };
-    // A question that waits for its answer already costs nothing more.
+    // Joining a pending review is free.
     if (!this.#underWay.has(question.key) && !question.admit(nowMs)) return { kind: "throttled" };
     return this.#review(question);
   }
@@ -108,7 +97,6 @@ export class VerdictCache<T> {
     return isBridged ? { kind: "granted", value: grant.value } : outcome;
   }
 
-  /** Never rejects. */
   #review(question: Question<T>): Promise<Outcome<T>> {
     const { state, maxReviews } = this.#options;
     const underWay = this.#underWay.get(question.key);
@@ -127,7 +115,7 @@ export class VerdictCache<T> {
       const verdict = await withDeadline(clock, reviewTimeoutMs, `the review of ${name}`, ask);
       return this.#take(key, verdict, askedMs);
     } catch (error) {
-      // An answer too, and one that a sender can provoke: it must not count as an API server that is away.
+      // A caller can provoke this answer; it must not count as an outage.
       if (isStoreError(error, "invalid")) return this.#take(key, { denied: error.message }, askedMs);
       state.failed();
       onReview("failed", error);

@@ -1,46 +1,40 @@
-// A server's certificates as all its replicas share them in a Secret, and what is to be done with them next.
+// A server's certificates in a Secret shared by its replicas.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { entriesOf, looseFields, looseText } from "@isochrone/primitives";
 import type { KubernetesObject } from "../store/port.ts";
 
-/** PEM. */
 export interface KeyPair {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** A key pair that signs. */
 export type Authority = KeyPair;
 
 /**
- * An authority takes over in three steps, so that whoever asks trusts whatever any replica serves with at any
- * time: it is made (`next`) and trusted beside the old one; when everyone who asks has heard of it, it signs
- * (`authority`); the old one stays trusted until it expires (`previous`), for replicas that still serve by
- * it. Its key is gone by then.
+ * An authority is replaced in three steps, so that clients always trust every replica: `next` is created and
+ * trusted in addition; once all clients know it, it signs as `authority`; `previous` stays trusted, without
+ * its key, until it expires.
  */
 export interface CertificateBundle {
   readonly authority: Authority;
   readonly next: Authority | null;
-  /** PEM; null: none. */
   readonly previous: string | null;
   readonly serving: KeyPair;
 }
 
-/** What is to be done; null: nothing. */
 export type CertificateStep = "create" | "prepare" | "switch" | "renew" | "retire";
 
 export interface CertificateRules {
-  /** That the serving certificate must be for. */
   readonly hosts: readonly string[];
   readonly certificateLifetimeMs: number;
   readonly authorityLifetimeMs: number;
 }
 
-/** Part of its life with which a certificate is replaced. */
+/** Remaining share of the lifetime that triggers renewal. */
 export const RENEW_AT = 1 / 3;
 
-/** @param isNextTrusted whether the next authority has been published for long enough */
+/** @param isNextTrusted whether the next authority has been published long enough */
 export function nextStep(
   bundle: CertificateBundle | null,
   rules: CertificateRules,
@@ -53,14 +47,13 @@ export function nextStep(
   const isOld = (certificate: string, lifetimeMs: number): boolean =>
     leftMs(certificate, nowMs) < lifetimeMs * RENEW_AT;
   if (next === null && isOld(authority.certificate, rules.authorityLifetimeMs)) return "prepare";
-  // One that was signed by a dying authority can't outlive it: renewing it would give no more.
+  // A certificate can't outlive its authority, so renewing would gain nothing.
   const isLimited = leftMs(serving.certificate, nowMs) >= leftMs(authority.certificate, nowMs) - 1000;
   if ((isOld(serving.certificate, rules.certificateLifetimeMs) && !isLimited) || !isFor(serving, rules.hosts))
     return "renew";
   return previous !== null && leftMs(previous, nowMs) <= 0 ? "retire" : null;
 }
 
-/** PEM of all authorities that are to be trusted now. */
 export function trustedBy({ authority, next, previous }: CertificateBundle): string {
   return [authority.certificate, next?.certificate ?? null, previous]
     .filter((pem) => pem !== null)
@@ -68,7 +61,7 @@ export function trustedBy({ authority, next, previous }: CertificateBundle): str
     .join("");
 }
 
-/** Until when it is good, ms since the epoch. */
+/** Returns the end of validity, ms since the epoch. */
 export function expiryMs(certificate: string): number {
   return Date.parse(new X509Certificate(certificate).validTo);
 }
@@ -80,7 +73,6 @@ const KEYS = {
 } as const;
 const FORMER = "former-ca.crt";
 
-/** As `data` of a Secret. */
 export function dataOf({ authority, next, previous, serving }: CertificateBundle): Record<string, string> {
   const texts: Record<string, string> = previous === null ? {} : { [FORMER]: previous };
   for (const [name, pair] of entriesOf({ authority, next, serving })) {
@@ -94,7 +86,7 @@ export function dataOf({ authority, next, previous, serving }: CertificateBundle
   );
 }
 
-/** Null: the Secret holds none that can be used, whoever wrote it. */
+/** Reads certificates from a Secret. Null: it has no usable ones. */
 export function bundleOf(secret: KubernetesObject | null): CertificateBundle | null {
   const data = looseFields(secret?.data);
   const textOf = (name: string): string => Buffer.from(looseText(data[name]), "base64").toString();
@@ -109,7 +101,7 @@ export function bundleOf(secret: KubernetesObject | null): CertificateBundle | n
   return { authority, serving, next: pairOf("next"), previous: isCertificate(previous) ? previous : null };
 }
 
-/** The pair, if its key fits its certificate; null: it can't be used. */
+/** Returns the pair if its key fits its certificate, else null. */
 export function usablePair(pair: KeyPair): KeyPair | null {
   try {
     const fits = new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key));

@@ -1,5 +1,4 @@
-// Keeps the certificate of one client of a server that makes its own certificates, in a Secret for whoever
-// runs that client. The authority's key isn't in it.
+// Keeps a client's certificate in a Secret, without the authority's key.
 import { X509Certificate } from "node:crypto";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { isStoreError } from "../store/errors.ts";
@@ -10,19 +9,13 @@ import { expiryMs, RENEW_AT, trustedBy, usablePair } from "./bundle.ts";
 import type { Authority, CertificateBundle, KeyPair } from "./bundle.ts";
 import { issueClientCertificate } from "./x509.ts";
 
-/** What a {@link ClientCertificateKeeper} needs. */
 interface ClientCertificateOptions {
   readonly store: Pick<ClusterStore, "get" | "create" | "update">;
   readonly namespace: string;
   readonly secretName: string;
-  /** That the server knows the client by. */
   readonly clientName: string;
-  /**
-   * How long a certificate is good; with a third of it left, or after a change of the authority, there is a
-   * new one.
-   */
+  /** Lifetime of a certificate. Renewed at a third of it, or if the authority changes. */
   readonly lifetimeMs: number;
-  /** Certificates are good from so long ago on. */
   readonly clockSkewMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -31,7 +24,7 @@ interface ClientCertificateOptions {
 const SECOND_MS = 1000;
 const ENTRIES = { authority: "ca.crt", certificate: "tls.crt", key: "tls.key" } as const;
 
-/** The Secret has `tls.crt` and `tls.key` of the client, and `ca.crt`: the authorities of the server. */
+/** The Secret contains `tls.crt`, `tls.key` and the server's authorities in `ca.crt`. */
 export class ClientCertificateKeeper {
   readonly #options: ClientCertificateOptions;
 
@@ -40,8 +33,7 @@ export class ClientCertificateKeeper {
   }
 
   /**
-   * Makes the Secret what it should be. Several replicas may: of two that write the first one counts. Rejects
-   * with StoreErrors.
+   * Creates or renews the Secret. Safe on several replicas: the first write wins. Rejects with StoreErrors.
    */
   async check(bundle: CertificateBundle): Promise<void> {
     const { store, namespace, secretName, clientName, logger } = this.#options;
@@ -70,7 +62,6 @@ export class ClientCertificateKeeper {
     if (read.checkHost(clientName) === undefined) return false;
     if (!read.verify(new X509Certificate(authority.certificate).publicKey)) return false;
     const leftMs = expiryMs(certificate) - clock.now();
-    // A new one couldn't outlive the authority either.
     const isLimited = expiryMs(certificate) >= expiryMs(authority.certificate) - SECOND_MS;
     return leftMs > 0 && (leftMs >= lifetimeMs * RENEW_AT || isLimited);
   }
@@ -84,7 +75,7 @@ export class ClientCertificateKeeper {
     });
   }
 
-  /** False when another one has written meanwhile: the next check sees what it wrote. */
+  /** Returns false if another replica wrote first; the next check sees its result. */
   async #write(secret: KubernetesObject | null, texts: Readonly<Record<string, string>>): Promise<boolean> {
     const { store, namespace, secretName } = this.#options;
     const data = Object.fromEntries(

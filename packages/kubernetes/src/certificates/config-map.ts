@@ -1,5 +1,5 @@
-// Trusted authorities in a ConfigMap, which pods mount: a Secret would have shown every node the authority's
-// key, too.
+// Trusted authorities in a ConfigMap for mounting: a Secret would also expose the authority's key to every
+// node.
 import { isStoreError } from "../store/errors.ts";
 import { looseFields, looseText } from "@isochrone/primitives";
 import { KINDS } from "../kinds.ts";
@@ -9,7 +9,6 @@ import type { TrustPublication } from "./keeper.ts";
 const ENTRY = "ca.crt";
 const RACES = ["already_exists", "conflict", "not_found"] as const;
 
-/** Publishes into the entry `ca.crt`; what else is in the ConfigMap stays. */
 export function configMapPublication(
   store: Pick<ClusterStore, "get" | "create" | "update">,
   namespace: string,
@@ -30,7 +29,6 @@ export function configMapPublication(
         else await store.update({ ...found, data: { ...looseFields(found.data), [ENTRY]: trusted } });
         return true;
       } catch (error) {
-        // Another replica was a moment earlier: looked at again at the next check.
         if (RACES.some((code) => isStoreError(error, code))) return false;
         throw error;
       }

@@ -1,9 +1,8 @@
-// As much of ASN.1's DER (X.690) as certificates take: making values, and finding them again.
+// The part of ASN.1 DER (X.690) that certificates need.
 
-/** A value as it stands in its bytes. */
 export interface DerValue {
   readonly tag: number;
-  /** Tag, length and content. */
+  /** Bytes of the value: tag, length and content. */
   readonly whole: Buffer;
   readonly content: Buffer;
 }
@@ -20,12 +19,12 @@ const TAG = {
   sequence: 0x30,
   set: 0x31,
 } as const;
-/** [n] in the place of a universal tag. */
+/** Marks a context-specific tag [n]. */
 const CONTEXT = 0x80;
 const CONSTRUCTED = 0x20;
-/** Lengths from here on are written as a count of bytes, then those. */
+/** Lengths from here on are written as a byte count and the bytes. */
 const LONG_LENGTH = 0x80;
-/** The last year that UTCTime can say: RFC 5280, 4.1.2.5. */
+/** Last year of UTCTime (RFC 5280, 4.1.2.5). */
 const LAST_SHORT_YEAR = 2049;
 
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
@@ -45,12 +44,12 @@ export function boolean(value: boolean): Buffer {
   return der(TAG.boolean, Buffer.from([value ? 0xff : 0]));
 }
 
-/** @param bytes big endian, the first below 0x80: positive */
+/** @param bytes positive, big endian; the first is below 0x80 */
 export function integer(bytes: Buffer): Buffer {
   return der(TAG.integer, bytes);
 }
 
-/** @param unused bits of the last byte that count for nothing */
+/** @param unused bits of the last byte */
 export function bitString(bytes: Buffer, unused = 0): Buffer {
   return der(TAG.bitString, Buffer.from([unused]), bytes);
 }
@@ -63,13 +62,12 @@ export function utf8(text: string): Buffer {
   return der(TAG.utf8, Buffer.from(text));
 }
 
-/** @param dotted as 2.5.29.15, the first two numbers below 40 */
+/** @param dotted such as 2.5.29.15; the first two numbers are below 40 */
 export function oid(dotted: string): Buffer {
   const [first, second, ...rest] = dotted.split(".").map(Number) as [number, number, ...number[]];
   return der(TAG.oid, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 
-/** To the second. */
 export function time(ms: number): Buffer {
   const date = new Date(ms);
   const digits = `${date.toISOString().replace(/[-:T]|\..*$/g, "")}Z`;
@@ -78,22 +76,18 @@ export function time(ms: number): Buffer {
     : der(TAG.generalizedTime, Buffer.from(digits));
 }
 
-/** A value with the tag [n] around it. */
 export function explicit(n: number, value: Buffer): Buffer {
   return der(CONTEXT | CONSTRUCTED | n, value);
 }
 
-/** Content with the tag [n] in the place of its own. */
 export function implicit(n: number, content: Buffer): Buffer {
   return der(CONTEXT | n, content);
 }
 
-/** Whether a value has the tag [n] around it. */
 export function isExplicit({ tag }: DerValue, n: number): boolean {
   return tag === (CONTEXT | CONSTRUCTED | n);
 }
 
-/** The values that stand in these bytes, one after the other. Throws RangeError where they are cut off. */
 export function valuesIn(bytes: Buffer): DerValue[] {
   const values: DerValue[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -120,7 +114,7 @@ function lengthOf(length: number): Buffer {
   return Buffer.from([LONG_LENGTH | bytes.length, ...bytes]);
 }
 
-/** Seven bits a byte; all but the last have the eighth set. */
+/** Encodes seven bits per byte; all bytes but the last have the eighth set. */
 function base128(value: number): number[] {
   const bytes = [value % 128];
   for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128))

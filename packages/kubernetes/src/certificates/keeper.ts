@@ -1,5 +1,5 @@
-// Keeps a server's certificates in a Secret that all its replicas read, and tells those who ask which
-// authorities to trust. Who may write, does; every write names the version that it was made from.
+// Keeps a server's certificates in a Secret for all replicas, and publishes the authorities to trust. Writes
+// are conditional on the version read.
 import type { Clock, Logger } from "@isochrone/runtime";
 import { isStoreError } from "../store/errors.ts";
 import { KINDS } from "../kinds.ts";
@@ -8,66 +8,56 @@ import { bundleOf, dataOf, expiryMs, nextStep, trustedBy } from "./bundle.ts";
 import type { CertificateBundle, CertificateRules, CertificateStep, KeyPair, Authority } from "./bundle.ts";
 import { issueCertificate, makeAuthority, type Validity } from "./x509.ts";
 
-/** Where those who ask find the authorities that they are to trust. */
+/** Tells clients which authorities to trust. */
 export interface TrustPublication {
-  /** Has them told (PEM); true when something was written. Throws the store's errors. */
+  /** Publishes PEM. Returns true if something was written. Throws the store's errors. */
   publish(trusted: string): Promise<boolean>;
-  /** Whether all who ask are told of the authority (PEM). Throws the store's errors. */
+  /** Whether the authority (PEM) is published. Throws the store's errors. */
   holds(authority: string): Promise<boolean>;
 }
 
-/** What happens, for metrics. */
 export interface CertificateEvents {
   stepped(step: CertificateStep): void;
-  /** When those in use end, seconds since the epoch. */
+  /** Expiry of the certificates in use, Unix seconds. */
   expires(certificate: "serving" | "authority", notAfterSeconds: number): void;
-  /** Trusted authorities were written. */
   published(): void;
-  /** Whether this replica has seen to it that they are as they should be. */
+  /** Whether this replica has verified the publication. */
   isPublished(is: boolean): void;
 }
 
 interface CertificateKeeperOptions {
-  /** What they are, for logs and for the authority's name: "webhook". */
   readonly name: string;
   readonly store: Pick<ClusterStore, "get" | "create" | "update">;
-  /** For writes; may refuse those of replicas that don't lead. */
+  /** Store for writes; may reject those of replicas that don't lead. */
   readonly writeStore: Pick<ClusterStore, "get" | "create" | "update">;
-  /** Whether this replica does what is due. Several may: of two who do the same the first one counts. */
+  /** Whether this replica may act. Several may: the first write wins. */
   readonly mayWrite: () => boolean;
   readonly namespace: string;
   readonly secretName: string;
   readonly rules: CertificateRules;
-  /** Certificates are good from so long ago on. */
   readonly clockSkewMs: number;
-  /** How long a new authority must have been published before it signs. */
   readonly trustDelayMs: number;
   readonly publication: TrustPublication;
-  /** What to serve with, and whom to trust, from now on. */
   readonly onServing: (bundle: CertificateBundle) => Promise<void> | void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: CertificateEvents;
 }
 
-/** A certificate's times are whole seconds. */
+/** Certificate times are whole seconds. */
 const SECOND_MS = 1000;
 
 export class CertificateKeeper {
   readonly #options: CertificateKeeperOptions;
-  /** Certificates that are served with and trusted. */
   #inUse: string | null = null;
-  /** The next authority, and since when this replica has seen it published; monotonic. */
+  /** The next authority, and since when this replica has seen it published (monotonic). */
   #trusted: { readonly certificate: string; readonly sinceMs: number } | null = null;
 
   constructor(options: CertificateKeeperOptions) {
     this.#options = options;
   }
 
-  /**
-   * Reads the Secret, serves by it, and, as one who may, does what is due. Rejects with StoreErrors of the
-   * way.
-   */
+  /** Reads the Secret, serves it, and takes the next step if allowed. Rejects with StoreErrors. */
   async check(): Promise<void> {
     const { store, mayWrite, namespace, secretName, events } = this.#options;
     const secret = await store.get({ ...KINDS.secret, namespace, name: secretName });
@@ -81,7 +71,7 @@ export class CertificateKeeper {
     if (current !== null) await this.#publish(current);
   }
 
-  /** Does the next step, if one is due; null: another one was faster, and the next check sees what it did. */
+  /** Takes the next step, if due. Null: another replica was faster. */
   async #advance(
     secret: KubernetesObject | null,
     bundle: CertificateBundle | null,
@@ -130,7 +120,7 @@ export class CertificateKeeper {
     return makeAuthority(`isochrone ${name} authority`, this.#validity(rules.authorityLifetimeMs));
   }
 
-  /** Never for longer than its authority is good. */
+  /** Issues a certificate that doesn't outlive its authority. */
   async #issue(authority: Authority): Promise<KeyPair> {
     const { rules } = this.#options;
     const validity = this.#validity(rules.certificateLifetimeMs);
@@ -143,7 +133,6 @@ export class CertificateKeeper {
     return { notBeforeMs: nowMs - this.#options.clockSkewMs - SECOND_MS, notAfterMs: nowMs + lifetimeMs };
   }
 
-  /** False when another one has written meanwhile. */
   async #write(secret: KubernetesObject | null, data: Record<string, string>): Promise<boolean> {
     const { writeStore, namespace, secretName } = this.#options;
     try {
@@ -174,10 +163,7 @@ export class CertificateKeeper {
     events.isPublished(true);
   }
 
-  /**
-   * By what is stored, not by what was written: a publication that somebody else keeps changing is no ground
-   * to go on.
-   */
+  /** Judges by the stored publication, because another writer may keep changing it. */
   async #noteTrust({ next }: CertificateBundle): Promise<void> {
     const { publication, clock } = this.#options;
     if (next === null || !(await publication.holds(next.certificate))) this.#trusted = null;

@@ -13,11 +13,9 @@ import { trustedBy, type CertificateBundle, type CertificateRules } from "./bund
 import { configMapPublication } from "./config-map.ts";
 import { CertificateKeeper, type CertificateEvents } from "./keeper.ts";
 
-/** Settings of a service that makes certificates of its own. */
 interface ServedCertificatesConfig extends CertificateRules {
   /** namespace/name of the Secret. */
   readonly secret: string;
-  /** Beside it, for those who are to trust them. */
   readonly configMap: string;
   readonly checkMs: number;
   readonly clockSkewMs: number;
@@ -25,14 +23,13 @@ interface ServedCertificatesConfig extends CertificateRules {
 }
 
 interface ServedCertificatesOptions {
-  /** Whose they are, for logs and for the authority's name: "graph API". */
   readonly name: string;
   readonly config: ServedCertificatesConfig;
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: ServedCertificatesMetrics;
-  /** What else is due at each check, once there is something to serve by. Rejects with the store's errors. */
+  /** Runs after each check with usable certificates. Rejects with the store's errors. */
   readonly alsoCheck?: (bundle: CertificateBundle) => Promise<void>;
 }
 
@@ -42,16 +39,15 @@ interface ServedCertificatesMetrics {
 }
 
 /**
- * How long a start waits for the API server, or for another replica that makes the first certificates: less
- * than the 30 s that a part may take to start, so that the error has the reason.
+ * Start-up wait for the API server or another replica's first certificates. Below the 30 s start limit of a
+ * part, so that the error names the cause.
  */
 const START_WITHIN_MS = 25_000;
 const START_RETRY_MS = 500;
 
 /**
- * A service's own certificates in a Secret, to be started before the server that serves by them. Any replica
- * makes and renews them, not the leader alone: none can listen, and so be elected, before the first are
- * there; and of two who do the same, the API server takes the first.
+ * A service's own certificates, started before its server. Any replica creates and renews them: none can be
+ * elected before it listens with them. The API server accepts the first write.
  */
 export class ServedCertificates implements Service {
   readonly #options: ServedCertificatesOptions;
@@ -87,7 +83,7 @@ export class ServedCertificates implements Service {
     });
   }
 
-  /** Until there is something to serve by. Rejects with the last reason when that takes too long. */
+  /** Waits for usable certificates. Rejects with the last error if there are none in time. */
   async start(): Promise<void> {
     const { clock } = this.#options;
     const deadlineMs = clock.monotonic() + START_WITHIN_MS;
@@ -95,7 +91,7 @@ export class ServedCertificates implements Service {
       try {
         await this.#check();
       } catch (error) {
-        // What could be read or made is enough to serve by; the rest is tried again.
+        // Existing certificates suffice for serving; the rest is retried.
         if (this.#bundle === null && clock.monotonic() >= deadlineMs) throw error;
         this.#failed(error);
       }
@@ -108,7 +104,6 @@ export class ServedCertificates implements Service {
     await this.#checks.stop();
   }
 
-  /** What to serve with, and the authorities (PEM) that it may come from. Throws before the start. */
   current(): { readonly cert: string; readonly key: string; readonly trusted: string } {
     if (this.#bundle === null) throw new Error("there are no certificates before the start");
     const { certificate: cert, key } = this.#bundle.serving;
@@ -130,9 +125,9 @@ export class ServedCertificates implements Service {
 }
 
 /**
- * The store that certificates are kept in.
- * @param section of the settings @param elsewhere the setting of certificates from elsewhere
- * @throws SettingsError when there is no store, or when there are certificates from elsewhere
+ * @param section of the settings
+ * @param elsewhere setting of external certificates
+ * @throws SettingsError without a store, or with external certificates
  */
 export function certificateStore(
   section: string,
@@ -156,7 +151,6 @@ interface NamedMetric {
   readonly help: string;
 }
 
-/** @param metrics names, and what they say of this service's certificates */
 export function createServedCertificatesMetrics(
   registry: Registry,
   metrics: { readonly steps: NamedMetric; readonly failures: NamedMetric; readonly notAfter: NamedMetric },

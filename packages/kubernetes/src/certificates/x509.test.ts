@@ -17,8 +17,8 @@ const VALIDITY = { notBeforeMs: nowMs - HOUR_MS, notAfterMs: nowMs + HOUR_MS };
 const HOSTS = ["isochrone-aggregator.isochrone.svc", "10.1.2.3", "fd00::1:2", "::1", "localhost"];
 
 /**
- * Made by OpenSSL with `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256`: its name is a PrintableString
- * of two parts, which ours never are, and its key stands as other programs write it.
+ * Made by OpenSSL with `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256`: a PrintableString name of two
+ * parts and a foreign key format, unlike ours.
  */
 async function foreignAuthority(): Promise<{ certificate: string; key: string }> {
   const folder = await mkdtemp(join(tmpdir(), "isochrone-authority-"));
@@ -42,7 +42,7 @@ async function foreignAuthority(): Promise<{ certificate: string; key: string }>
   return { key: keyText.stdout, certificate: certificate.stdout };
 }
 
-/** What OpenSSL says of a server's certificate, strictly by RFC 5280. */
+/** OpenSSL's verdict on a server certificate, strictly by RFC 5280. */
 async function judged(authority: string, certificate: string, purpose = "sslserver"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "isochrone-judged-"));
   const [ca, one] = [join(folder, "ca.crt"), join(folder, "tls.crt")];

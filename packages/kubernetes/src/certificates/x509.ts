@@ -1,6 +1,5 @@
-// Makes authorities and certificates of servers (RFC 5280). Keys and signatures are node's; this only writes
-// down what is signed, which needs no library: those that there are bring some hundred files into processes
-// that hold keys.
+// Creates authorities and certificates (RFC 5280) with node's keys and signatures. Avoids libraries, which
+// bring hundreds of files into processes that hold keys.
 import {
   createHash,
   createPrivateKey,
@@ -30,7 +29,6 @@ import {
   type DerValue,
 } from "./der.ts";
 
-/** From and to, ms since the epoch. */
 export interface Validity {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
@@ -48,19 +46,18 @@ const OID = {
   serverAuth: "1.3.6.1.5.5.7.3.1",
   clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
-/** Bits of keyUsage as they are written, and how many of the byte's are left over. */
+/** keyUsage bits, with the unused bits of the byte. */
 const SIGN_CERTIFICATES = bitString(Buffer.from([0b0000_0110]), 1);
 const SIGN_HANDSHAKES = bitString(Buffer.from([0b1000_0000]), 7);
-/** Kinds of names in subjectAltName. */
 const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 const V3 = integer(Buffer.from([2]));
 const SIGNATURE = sequence(oid(OID.ecdsaWithSha256));
-/** RFC 5280 has no more room in a common name; the names that count are in the extension. */
+/** RFC 5280's limit of a common name. The relevant names are in the extension. */
 const MAX_COMMON_NAME = 64;
 const newKeys = promisify(generateKeyPair);
 
-/** A new authority that may sign servers' certificates, and no further authorities. */
+/** Creates an authority that may sign certificates, but no further authorities. */
 export async function makeAuthority(commonName: string, validity: Validity): Promise<Authority> {
   const { publicKey, privateKey } = await newKeys("ec", { namedCurve: "P-256" });
   const name = nameOf(commonName);
@@ -73,7 +70,7 @@ export async function makeAuthority(commonName: string, validity: Validity): Pro
   return { certificate: signed(parts, privateKey), key: pemOf(privateKey) };
 }
 
-/** A new certificate of a server that answers to these names and addresses. No client can use it. */
+/** Issues a certificate that only servers can use. */
 export async function issueCertificate(
   authority: Authority,
   hosts: readonly string[],
@@ -82,7 +79,7 @@ export async function issueCertificate(
   return issue(authority, hosts, validity, OID.serverAuth);
 }
 
-/** A new certificate of a client of that name. No server can use it. */
+/** Issues a certificate that only clients can use. */
 export async function issueClientCertificate(
   authority: Authority,
   name: string,
@@ -125,7 +122,6 @@ interface Parts {
   readonly extensions: readonly Buffer[];
 }
 
-/** PEM. */
 function signed({ issuer, subject, validity, publicKey, extensions }: Parts, key: KeyObject): string {
   const body = sequence(
     explicit(0, V3),
@@ -155,7 +151,7 @@ function alternativeName(host: string): Buffer {
 
 function addressBytes(host: string): Buffer {
   if (isIP(host) === 4) return Buffer.from(host.split(".").map(Number));
-  // Written out by the platform: eight groups, the zeros among them told by "::".
+  // The platform expands the address to eight groups, with zeros as "::".
   const [head = "", tail] = new URL(`http://[${host}]`).hostname.slice(1, -1).split("::");
   const groups = (text = ""): number[] =>
     text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
@@ -164,9 +160,7 @@ function addressBytes(host: string): Buffer {
   return Buffer.from([...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-/**
- * The authority's name and key identifier as they stand in its certificate: some clients compare the bytes.
- */
+/** Copies the issuer's bytes from the authority's certificate: some clients compare bytes. */
 function issuerOf({ certificate }: Authority): { readonly name: Buffer; readonly identifier: Buffer | null } {
   const inside = ({ content }: DerValue): DerValue[] => valuesIn(content);
   const body = inside(inside(valuesIn(new X509Certificate(certificate).raw)[0]!)[0]!);
@@ -181,14 +175,13 @@ function issuerOf({ certificate }: Authority): { readonly name: Buffer; readonly
   return { name, identifier };
 }
 
-/** RFC 5280, 4.2.1.2, the first method: of the key's bits alone. */
+/** Key identifier by RFC 5280, 4.2.1.2, first method: a hash of the key's bits. */
 function identifierOf(publicKey: KeyObject): Buffer {
   const [whole] = valuesIn(publicKey.export({ type: "spki", format: "der" }));
   const [, bits] = valuesIn(whole!.content);
   return createHash("sha1").update(bits!.content.subarray(1)).digest();
 }
 
-/** Positive, 16 bytes, without a leading zero. */
 function serialNumber(): Buffer {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0]! & 0x3f) | 0x40;

@@ -13,8 +13,7 @@ const CHAOS_MS = 120_000;
 const STEP_MS = 200;
 
 /**
- * A candidate's own world: its wall clock steps, its event loop stands still, its requests get lost on the
- * way there or back.
+ * A candidate's environment: its wall clock jumps, its event loop freezes, its requests get lost either way.
  */
 class World implements Clock {
   chaos = true;
@@ -65,7 +64,6 @@ class World implements Clock {
     return result;
   }
 
-  /** One way through the network: mostly fast, now and then very slow, now and then lost. */
   async #way(): Promise<void> {
     const draw = this.chaos ? this.#random.next() : 1;
     if (draw < 0.05) throw new Error("lost");
@@ -73,7 +71,6 @@ class World implements Clock {
     await pause(this.#clock, this.chaos ? slowMs * this.#random.next() : 5, new AbortController().signal);
   }
 
-  /** Nothing of this candidate runs while its event loop stands still. */
   async #thaw(): Promise<void> {
     while (this.#frozenUntilMs > this.monotonic())
       await this.#clock.sleep(this.#frozenUntilMs - this.monotonic());
@@ -108,8 +105,7 @@ it.each(seeds)("never two lead at one time, and in the end one does (seed %i)", 
   const terms = new Set<number>();
   for (let elapsedMs = 0; elapsedMs < CHAOS_MS; elapsedMs += STEP_MS) {
     for (const world of worlds) world.upset();
-    // A candidate is stopped, or goes without a word: then nobody stops it, and it may even go on beside its
-    // next life.
+    // Stops a candidate, or crashes it without a stop, so that it may run next to its successor.
     if (random.next() < 0.01) {
       const index = Math.floor(random.next() * CANDIDATES);
       if (random.next() < 0.5) stopping.push(elections[index]!.stop());
@@ -125,7 +121,6 @@ it.each(seeds)("never two lead at one time, and in the end one does (seed %i)", 
   expect(terms.size).toBeGreaterThan(0);
   for (const world of worlds) world.chaos = false;
   for (const one of crashed) stopping.push(one.stop());
-  // What is frozen thaws, what is lost ends, the last lease runs out.
   await clock.advance(70_000);
   expect(elections.filter((one) => one.isLeader()).length).toBe(1);
   const leader = elections.find((one) => one.isLeader())!;

@@ -11,7 +11,6 @@ import type { ClusterStore, KubernetesObject } from "../store/port.ts";
 
 const REF = { ...KINDS.lease, namespace: "isochrone", name: "singleton" };
 
-/** A store that can fail, or take its time, per call. */
 function unreliable(store: ClusterStore, before: () => Promise<void>): ClusterStore {
   return {
     get: async (ref) => (await before(), await store.get(ref)),

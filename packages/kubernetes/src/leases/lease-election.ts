@@ -11,69 +11,54 @@ import type { LeaseHolder, LeaseRecord } from "./lease-record.ts";
 import { KINDS } from "../kinds.ts";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "../store/port.ts";
 
-/** How an election is built. */
 export interface LeaderElectionOptions extends Partial<ElectionTiming> {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Of the Lease object, which all candidates name alike. */
   readonly namespace: string;
   readonly name: string;
-  /** Of this life of this candidate: no other one, and no later life of the same, may have it. */
+  /** Identity, unique to this candidate's lifetime; never reused. */
   readonly identity: string;
-  /** Where the holder can be reached, written beside the lease; asked with every write. @default none */
+  /** Holder's address, written with the lease and read at every write. @default none */
   readonly url?: () => string | null;
-  /** Written onto the Lease object. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly onStartedLeading?: () => void;
   readonly onStoppedLeading?: () => void;
-  /** Who leads is another one than before, or nobody (null). */
+  /** The leader changed. Null: nobody leads. */
   readonly onNewHolder?: (holder: LeaseHolder | null) => void;
 }
 
-/** One of several candidates for a Lease. */
 export interface LeaderElection {
-  /** Begins to be a candidate. */
   start(): void;
-  /**
-   * Stops leading, then gives the lease up so that others need not wait. Nothing that needs the lease may
-   * still be under way.
-   */
+  /** Stops leading and releases the lease. Nothing that needs the lease may still run. */
   stop(): Promise<void>;
   /**
-   * Whether this candidate may act as the one. False as soon as the renew deadline has passed, whatever else
-   * could not run meanwhile: nobody else can be the holder yet at that time.
+   * Whether this candidate leads. False once the renew deadline has passed, when no other candidate can hold
+   * the lease yet.
    */
   isLeader(): boolean;
-  /** How long the current term has lasted, ms; null when this candidate does not lead. */
+  /** Length of the current term, ms. Null: not leading. */
   leadingForMs(): number | null;
-  /** Who leads as far as is known: this candidate or another one. */
   holder(): LeaseHolder | null;
 }
 
-/** What was last seen of the Lease, and when it changed, on the monotonic clock. */
 interface Observation {
   readonly record: LeaseRecord;
   readonly changedMs: number;
 }
 
-/** A renewal's share of the renew deadline: one that hangs leaves time for another. */
+/** Share of the renew deadline for one renewal, so that a hanging one leaves time for another. */
 const RENEWAL_SHARE = 0.5;
-/** Candidates that can't watch the lease come back after up to 2.2 retry periods, as those of client-go. */
+/** Candidates without a watch retry after up to 2.2 retry periods, as in client-go. */
 const CANDIDATE_JITTER = 1.2;
 
 /**
- * Elections by a coordination.k8s.io/v1 Lease with the semantics of client-go's leaderelection. A candidate
- * takes over when it has seen no change of the lease for its duration on its own monotonic clock; the times
- * that are written are for people. While another one holds the lease, a candidate watches it and asks for
- * nothing; it reads the lease before it takes it, so a watch that has fallen silent costs a request per lease
- * duration and no safety.
- *
- * No two lead at one time, as long as monotonic clocks run equally fast within leaseDurationMs /
- * renewDeadlineMs: a holder counts its deadline from before the renewal was sent, another candidate counts
- * the duration from after it has seen that renewal. (Who deletes a Lease object under its holder takes that
- * away, for candidates that had never seen it.)
+ * Follows client-go's leader election. A candidate takes over after seeing no change for the lease duration
+ * on its own monotonic clock. At most one leads while monotonic clocks agree within leaseDurationMs /
+ * renewDeadlineMs: the holder counts from before sending a renewal, others from after seeing it. Watching
+ * candidates read before taking, so a silent watch costs no safety. Deleting the Lease voids this for new
+ * candidates.
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
   const election = { ...ELECTION_DEFAULTS, ...options };
@@ -85,19 +70,17 @@ class LeaseCandidate implements LeaderElection {
   readonly #options: LeaderElectionOptions & ElectionTiming;
   readonly #ref: ObjectRef;
   readonly #stop = new AbortController();
-  /** Of the attempt under way. */
   #attempt = new AbortController();
   #running: Promise<void> | null = null;
   #observed: Observation | null = null;
-  /** As this candidate wrote it last; null: it must be read first. */
+  /** The Lease as last written. Null: it must be read first. */
   #own: KubernetesObject | null = null;
-  /** Monotonic; the end of what the last renewal gave. */
+  /** End of the last renewal's validity, on the monotonic clock. */
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #termSinceMs = 0;
   #deadline = new AbortController();
-  /** Follows the lease while another candidate holds it. */
+  /** Watches while another candidate holds the lease. */
   #watch: Informer | null = null;
-  /** Ends the wait of a candidate that watches. */
   #wake = new AbortController();
   #writes = 0;
   #toldLeading = false;
@@ -146,7 +129,7 @@ class LeaseCandidate implements LeaderElection {
       await this.#tryInTime();
       this.#tell();
       const jitter = this.isLeader() ? 0 : CANDIDATE_JITTER * random.next();
-      // From start to start: a slow store must not cost a holder the time that it has left.
+      // From start to start, so that a slow store doesn't consume the holder's time.
       const dueMs = beganMs + retryPeriodMs * (1 + jitter);
       if (this.isLeader()) void this.#unwatch();
       else if (this.#isHeldByAnother()) this.#follow();
@@ -159,12 +142,11 @@ class LeaseCandidate implements LeaderElection {
     if (this.#watch !== null) return;
     const { store, clock, random, logger, namespace, name } = this.#options;
     const fields = { "metadata.name": name };
-    // It comes and goes: how long it has heard nothing is no sign of trouble.
+    // Short-lived: its silence means nothing.
     const observer = {};
     const from = { store, clock, random, logger, observer };
     this.#watch = createInformer({ ...from, kind: KINDS.lease, namespace, fields });
     this.#watch.onChange(({ type, object }) => {
-      // A lease that was deleted under its holder is still relied on by it.
       if (type === "deleted") return;
       this.#observe(object);
       if (!this.#isHeldByAnother()) this.#wake.abort();
@@ -178,7 +160,7 @@ class LeaseCandidate implements LeaderElection {
     await watch?.stop();
   }
 
-  /** Returns at once where the lease can't be watched: it is asked for then. */
+  /** Waits while another candidate holds the lease. Returns at once if it can't be watched. */
   async #whileAnotherIsSeenToHold(signal: AbortSignal): Promise<void> {
     const { clock, namespace, name } = this.#options;
     while (
@@ -193,7 +175,7 @@ class LeaseCandidate implements LeaderElection {
     this.#tell();
   }
 
-  /** Never rejects, and never lasts longer than the renew deadline, whatever the store does. */
+  /** Tries to take or renew the lease. Never rejects, and ends by the renew deadline. */
   async #tryInTime(): Promise<void> {
     const { clock, logger, name, renewDeadlineMs } = this.#options;
     const limitMs = this.isLeader() ? renewDeadlineMs * RENEWAL_SHARE : renewDeadlineMs;
@@ -204,7 +186,7 @@ class LeaseCandidate implements LeaderElection {
         Promise.race([this.#tryAcquireOrRenew(attempt.signal), abortionOf(attempt.signal)]),
       );
     } catch (error) {
-      // Somebody else was faster: the next attempt sees what they wrote.
+      // Another candidate was faster; the next attempt sees its write.
       if (isStoreError(error, "conflict") || isStoreError(error, "already_exists")) return;
       if (this.#stop.signal.aborted) return;
       logger.warnOnce(`lease:${name}`, "lease neither taken nor renewed, trying again", {
@@ -212,7 +194,7 @@ class LeaseCandidate implements LeaderElection {
         error,
       });
     } finally {
-      // What still hangs in the store must do nothing more when it comes back.
+      // A call that hangs in the store must have no effect later.
       attempt.abort();
     }
   }
@@ -223,7 +205,7 @@ class LeaseCandidate implements LeaderElection {
     signal.throwIfAborted();
     if (stored === null) {
       this.#own = null;
-      // A lease that was deleted under its holder is still relied on by it.
+      // Its holder still relies on a deleted lease.
       if (!this.#isHeldByAnother()) await this.#write(null, signal);
       return;
     }
@@ -231,7 +213,7 @@ class LeaseCandidate implements LeaderElection {
     if (!this.#isHeldByAnother()) await this.#write(stored, signal);
   }
 
-  /** One request instead of two, while nobody else writes. False: it must be read. */
+  /** Renews without reading, to save a request. Returns false if the lease must be read. */
   async #renewKnown(own: KubernetesObject, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#write(own, signal);
@@ -250,8 +232,7 @@ class LeaseCandidate implements LeaderElection {
     const base = stored ?? { ...KINDS.lease, metadata: { namespace, name } };
     const next = heldLease(base, { identity, url: this.#url(), durationMs, labels }, this.#stamp());
     const written = await (stored === null ? store.create(next) : store.update(next));
-    // An answer that comes after the deadline is as good as none: the next attempt reads what has become of
-    // it.
+    // After the deadline an answer counts as lost; the next attempt reads the result.
     signal.throwIfAborted();
     this.#observe(written);
     this.#own = written;
@@ -260,7 +241,7 @@ class LeaseCandidate implements LeaderElection {
 
   #renewed(sentMs: number): void {
     const { clock, renewDeadlineMs } = this.#options;
-    // A renewal after the deadline begins another term, although nobody else has led meanwhile.
+    // A late renewal starts a new term, although nobody else led.
     if (!this.isLeader()) {
       if (this.#toldLeading) this.#tell();
       this.#termSinceMs = clock.monotonic();
@@ -302,7 +283,6 @@ class LeaseCandidate implements LeaderElection {
     return holder !== null && holder.identity !== this.#options.identity && this.#isHeld();
   }
 
-  /** Whether the lease as last seen can still be relied on by its holder. */
   #isHeld(): boolean {
     return this.#options.clock.monotonic() < this.#heldUntilMs();
   }
@@ -336,7 +316,7 @@ class LeaseCandidate implements LeaderElection {
     this.#call(() => onNewHolder?.(holder));
   }
 
-  /** A listener's fault is its own. */
+  /** Listeners' errors don't affect the election. */
   #call(listener: (() => void) | undefined): void {
     try {
       listener?.();
@@ -346,7 +326,7 @@ class LeaseCandidate implements LeaderElection {
   }
 }
 
-/** Rejects with the signal's reason, as late as that; never resolves. */
+/** Rejects with the signal's reason; never resolves. */
 function abortionOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);

@@ -1,13 +1,11 @@
 import { StoreError } from "../store/errors.ts";
 import { isDnsLabel, isDnsSubdomain } from "../store/validation.ts";
 
-/** How long things of an election take. */
 export interface ElectionTiming {
-  /** How long others wait after the last renewal that they saw. @default 15000 */
+  /** How long others wait after the last observed renewal. @default 15000 */
   readonly leaseDurationMs: number;
   /** How long a holder relies on its last renewal. @default 10000 */
   readonly renewDeadlineMs: number;
-  /** Between attempts to take or to renew. @default 2000 */
   readonly retryPeriodMs: number;
 }
 
@@ -23,14 +21,14 @@ interface Checked extends ElectionTiming {
   readonly identity: string;
 }
 
-/** Throws StoreError `invalid`, naming option, rule and value. */
+/** Throws StoreError `invalid` with option, rule and value. */
 export function checkElectionOptions(options: Checked): void {
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs, namespace, name, identity } = options;
   if (!isDnsLabel(namespace)) refuse("namespace", "must be an RFC 1123 label", namespace);
   if (!isDnsSubdomain(name)) refuse("name", "must be an RFC 1123 subdomain", name);
   if (identity === "") refuse("identity", "must not be empty", identity);
   if (!(retryPeriodMs > 0)) refuse("retryPeriodMs", "must be above 0", retryPeriodMs);
-  // Two attempts fit into the deadline, or one failure would end a term.
+  // Two attempts must fit, or one failure would end a term.
   if (!(renewDeadlineMs >= 2 * retryPeriodMs))
     refuse("renewDeadlineMs", `must be at least twice retryPeriodMs (${retryPeriodMs})`, renewDeadlineMs);
   if (!(leaseDurationMs > renewDeadlineMs && Number.isFinite(leaseDurationMs)))

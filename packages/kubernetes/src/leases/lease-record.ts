@@ -1,29 +1,26 @@
 import type { KubernetesObject, LeaseSpec } from "../kinds.ts";
 import { looseFields } from "@isochrone/primitives";
 
-/** Annotation of a Lease in which its holder says where it can be reached. */
+/** Annotation of a Lease: address of its holder. */
 export const LEASE_URL_ANNOTATION = "isochrone.dev/url";
 
-/** Who holds a lease. */
 export interface LeaseHolder {
   readonly identity: string;
-  /** Base address; null: it named none. */
+  /** Holder's base address. Null: not given. */
   readonly url: string | null;
 }
 
-/** What others may rely on of a Lease object's spec; whatever is malformed reads as absent. */
+/** The parts of a Lease that others rely on. Malformed fields count as absent. */
 export interface LeaseRecord {
-  /** Null: nobody holds it. */
   readonly holder: LeaseHolder | null;
-  /** How long the holder keeps it without renewing; null: it doesn't say. */
+  /** Validity of the lease without renewal. Null: not given. */
   readonly durationMs: number | null;
   readonly acquireTime: string | null;
   readonly transitions: number;
-  /** Another text after every renewal. */
+  /** Text that changes with every renewal. */
   readonly fingerprint: string;
 }
 
-/** What a candidate writes. */
 interface LeaseTerm {
   readonly identity: string;
   readonly url: string | null;
@@ -50,7 +47,6 @@ export function readLease({ metadata, spec }: KubernetesObject): LeaseRecord {
   };
 }
 
-/** The object with its next renewal by `term`; `stamp` is the time as `microTime` writes it. */
 export function heldLease(lease: KubernetesObject, term: LeaseTerm, stamp: string): KubernetesObject {
   const { holder, acquireTime, transitions } = readLease(lease);
   const isOwn = holder?.identity === term.identity;
@@ -64,7 +60,7 @@ export function heldLease(lease: KubernetesObject, term: LeaseTerm, stamp: strin
     spec: {
       ...lease.spec,
       holderIdentity: term.identity,
-      // Rounded up: a holder may never be taken for gone too early.
+      // Rounded up: others must not consider the holder gone too early.
       leaseDurationSeconds: Math.ceil(term.durationMs / 1000),
       acquireTime: isOwn ? (acquireTime ?? stamp) : stamp,
       renewTime: stamp,
@@ -73,7 +69,7 @@ export function heldLease(lease: KubernetesObject, term: LeaseTerm, stamp: strin
   };
 }
 
-/** The object given up, as client-go leaves it: nobody need wait. */
+/** A released Lease as in client-go, without a wait for others. */
 export function releasedLease(lease: KubernetesObject, stamp: string): KubernetesObject {
   const { [LEASE_URL_ANNOTATION]: _, ...annotations } = lease.metadata.annotations ?? {};
   return {
@@ -90,8 +86,7 @@ export function releasedLease(lease: KubernetesObject, stamp: string): Kubernete
 }
 
 /**
- * MicroTime of the Kubernetes API. The last three digits count, so that no two renewals write the same text,
- * whatever the wall clock does.
+ * Kubernetes' MicroTime. The last three digits count, so that renewals differ even if the wall clock repeats.
  */
 export function microTime(wallMs: number, count: number): string {
   const micros = String(count % 1000).padStart(3, "0");

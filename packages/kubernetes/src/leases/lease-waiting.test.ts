@@ -29,7 +29,7 @@ describe("a candidate that waits", () => {
       ...options,
     });
 
-  /** What it asks for within a time, once both have been there for 10 s. */
+  /** Requests of the waiting candidate within `forMs`, after 10 s of settling. */
   const requestsOf = async (
     b: (counted: ClusterStore) => LeaderElection,
     forMs: number,
@@ -87,7 +87,7 @@ describe("a candidate that waits", () => {
     });
     const requests = await requestsOf((counted) => candidate("bb", { store: deaf(counted) }), 600_000);
     expect(requests.every((request) => request === "get")).toBe(true);
-    // 15 s from what was seen last to the next look, and the pause after it.
+    // 15 s from the last observation to the next read, and the pause after it.
     expect(requests.length).toBeGreaterThan(600 / (15 + 4.4) - 1);
     expect(requests.length).toBeLessThanOrEqual(600 / 15);
   });
@@ -103,7 +103,6 @@ describe("a candidate that waits", () => {
   });
 });
 
-/** With methods of its own, some of which a test replaces. */
 function storeOf(store: ClusterStore): ClusterStore {
   return Object.assign(Object.create(store) as ClusterStore, {
     create: (object: Parameters<ClusterStore["create"]>[0]) => store.create(object),

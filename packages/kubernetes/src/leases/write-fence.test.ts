@@ -87,7 +87,6 @@ describe("a write over HTTP behind a fence", () => {
     }
   });
 
-  /** A store whose patch goes over HTTP, and what reached the server. */
   async function overHttp() {
     const bodies: string[] = [];
     const server = createServer((request, response) => {
@@ -128,7 +127,7 @@ describe("a write over HTTP behind a fence", () => {
     const { bodies, store } = await overHttp();
     let isOpen = true;
     const write = fencedStore(store, { mayWrite: () => isOpen, reason: "stopped" }).patch(ref, {});
-    // In the same step: the connection can't be there yet.
+    // In the same turn, before the connection exists.
     isOpen = false;
     await expect(write).rejects.toMatchObject({ code: "fenced" });
     await sleep(50);

@@ -3,20 +3,19 @@ import { StoreError } from "../store/errors.ts";
 import type { Leadership } from "../leadership.ts";
 import type { ClusterStore } from "../store/port.ts";
 
-/** Says whether this process may write now; by a monotonic clock, for the process may have stood still. */
+/** Whether this process may write now, by a monotonic clock because the process may have been paused. */
 interface WriteFence {
   readonly mayWrite: () => boolean;
-  /** For messages: "lease isochrone-aggregator is not held". */
   readonly reason: string;
 }
 
-/** Of the write under way, the outermost first. */
+/** Fences of the running write, outermost first. */
 const fences = new AsyncLocalStorage<readonly WriteFence[]>();
 
 /**
- * What an adapter calls at the last moment before a write leaves the process; null: the write needs none.
- * Throws StoreError `fenced`. To be asked for while the call runs, and called when the connection is there:
- * waiting is what a paused process does.
+ * Returns the check that adapters call right before a write leaves the process; it throws StoreError
+ * `fenced`. Null: not needed. Obtain it during the call, and run it once connected, because a process may
+ * pause while waiting.
  */
 export function currentFence(): (() => void) | null {
   const around = fences.getStore();
@@ -28,10 +27,9 @@ function check({ mayWrite, reason }: WriteFence): void {
 }
 
 /**
- * A store for what only a leader may write: it refuses writes with StoreError `fenced` once the fence is
- * closed, even those that were begun before and have waited since (a rate limit, a connection, a retry, a
- * process that was stopped). No check within a process can be the last word, so writes also carry what must
- * still be so: a resourceVersion, a uid, a `test`.
+ * A store for leaders: throws StoreError `fenced` once the fence closes, even for writes that waited (rate
+ * limit, connection, retry, pause). No local check is final, so writes also carry preconditions: a
+ * resourceVersion, a uid, a `test`.
  */
 export function fencedStore(store: ClusterStore, fence: WriteFence): ClusterStore {
   const fenced = <T>(write: () => Promise<T>): Promise<T> =>
@@ -57,10 +55,6 @@ export function fencedStore(store: ClusterStore, fence: WriteFence): ClusterStor
   };
 }
 
-/**
- * The store for what only the holder of a Lease may write: it writes nothing from the moment on in which
- * another replica may lead.
- */
 export function leaderStore(store: ClusterStore, leadership: Leadership, leaseName: string): ClusterStore {
   const reason = `this replica does not hold the lease ${leaseName}`;
   return fencedStore(store, { mayWrite: () => leadership.isLeader(), reason });

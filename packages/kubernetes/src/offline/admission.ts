@@ -1,10 +1,9 @@
-// Changes that admission plugins of the API server make to new pods by other objects: LimitRanger,
-// RuntimeClass and Priority. Only what scheduling depends on.
+// Effects of the admission plugins LimitRanger, RuntimeClass and Priority on new pods, as far as scheduling
+// depends on them.
 import { isList, isRecord, looseFields, looseList, type LooseFields } from "@isochrone/primitives";
 
 type Fields<K extends string> = Record<K, unknown>;
 
-/** An object that a file holds beside the pod. */
 interface BesideObject {
   readonly kind: string;
   readonly namespace: string;
@@ -12,19 +11,14 @@ interface BesideObject {
   readonly json: LooseFields;
 }
 
-/** Kinds by which pods are changed. */
 export const ADMISSION_KINDS: ReadonlySet<string> = new Set(["LimitRange", "RuntimeClass", "PriorityClass"]);
 
-/** Kubernetes' own classes. */
 const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
   "system-cluster-critical": 2_000_000_000,
   "system-node-critical": 2_000_001_000,
 };
 
-/**
- * The completed pod as the API server stores it in a cluster with these objects. A pod with a uid was stored
- * before, and stays as it is.
- */
+/** The pod as the API server stores it. A pod with a uid was stored before, and stays unchanged. */
 export function admittedPod(
   pod: LooseFields,
   namespace: string,
@@ -63,7 +57,7 @@ function limitsOf(json: LooseFields): unknown {
   return looseFields<Fields<"limits">>(spec).limits;
 }
 
-/** A LimitRange's own defaults: limits from its maxima, requests from its limits and minima. */
+/** A LimitRange's derived defaults: limits from maxima, requests from limits and minima. */
 function withDefaults(container: LooseFields, item: LooseFields): LooseFields {
   const resources = looseFields<Fields<"limits" | "requests">>(
     looseFields<Fields<"resources">>(container).resources,
@@ -81,7 +75,6 @@ function withDefaults(container: LooseFields, item: LooseFields): LooseFields {
   };
 }
 
-/** Returns what a RuntimeClass adds to a pod: its overhead, and where its runtime is. */
 function ofRuntimeClass(spec: LooseFields, runtime: LooseFields | undefined): LooseFields {
   if (runtime === undefined) return {};
   const { overhead, scheduling } = looseFields<Fields<"overhead" | "scheduling">>(runtime);

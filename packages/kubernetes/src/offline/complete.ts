@@ -1,11 +1,10 @@
-// Objects of manifests as the API server stores them: with its defaults (pkg/apis/core/v1/defaults.go) and
-// the changes of its admission plugins that are on by default. Only what scheduling depends on.
+// Applies the API server's defaults (pkg/apis/core/v1/defaults.go) and default admission plugins, as far as
+// scheduling depends on them.
 import { entriesOf, isList, isRecord, looseFields, type LooseFields } from "@isochrone/primitives";
 
 type Json = LooseFields;
 type Fields<K extends string> = Record<K, unknown>;
 
-/** Paths of the pod, by the kind that holds one. */
 const POD_TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   Pod: [],
   Deployment: ["spec", "template"],
@@ -17,10 +16,7 @@ const POD_TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   CronJob: ["spec", "jobTemplate", "spec", "template"],
 };
 
-/**
- * Returns the object as the API server would answer it. A template is completed as its pods are. An object
- * that is complete, as all in a dump of a cluster, stays equal.
- */
+/** Adds defaults to an object or its pod template. Complete objects stay equal. */
 export function completedObject(kind: string, json: Json): Json {
   if (Object.hasOwn(POD_TEMPLATES, kind)) return changedAt(json, POD_TEMPLATES[kind]!, completedPod);
   if (kind === "Node") return changedAt(json, ["status"], completedNodeStatus);
@@ -28,7 +24,7 @@ export function completedObject(kind: string, json: Json): Json {
   return json;
 }
 
-/** A copy whose object at the path is changed; the object itself where the path leads nowhere. */
+/** Changes a copy of the object at the path. Returns the object itself if there is no such path. */
 function changedAt(json: Json, path: readonly string[], change: (json: Json) => Json): Json {
   const [step, ...rest] = path;
   if (step === undefined) return change(json);
@@ -41,7 +37,7 @@ function completedNodeStatus(status: Json): Json {
   return allocatable === undefined && capacity !== undefined ? { ...status, allocatable: capacity } : status;
 }
 
-/** Admission plugin NamespaceLifecycle's companion label, by which affinity selects namespaces. */
+/** Label set by the API server; affinity selects namespaces by it. */
 function completedNamespace(metadata: Json): Json {
   const { labels, name } = looseFields<Fields<"labels" | "name">>(metadata);
   return { ...metadata, labels: { ...looseFields(labels), "kubernetes.io/metadata.name": name } };
@@ -84,7 +80,7 @@ function mapped(list: unknown, change: (entry: Json) => Json): unknown {
   return isList(list) ? list.map((entry) => (isRecord(entry) ? change(entry) : entry)) : list;
 }
 
-/** Limits are requests where none is named. Ports on the host's network are ports of the host. */
+/** Missing requests default to limits. With host networking, container ports are host ports. */
 function completedContainer(container: Json, onHost: boolean): Json {
   const { resources, ports: given } = looseFields<Fields<"ports" | "resources">>(container);
   const { limits, requests } = looseFields<Fields<"limits" | "requests">>(resources);
@@ -108,10 +104,7 @@ function completedPort(port: Json, onHost: boolean): Json {
   };
 }
 
-/**
- * Limits of the pod are its requests of resources that no container requests. Where containers do, their sum
- * counts, and it does so without a request of the pod.
- */
+/** Pod limits become requests only for resources that no container requests. */
 function completedPodResources(resources: Json, containers: readonly unknown[]): Json {
   const { limits, requests } = looseFields<Record<"limits" | "requests", unknown>>(resources);
   const requested = new Set(
@@ -126,7 +119,7 @@ function resourcesOf(container: unknown): { readonly requests?: unknown } {
   return looseFields<{ requests: unknown }>(looseFields<{ resources: unknown }>(container).resources);
 }
 
-/** Admission plugin DefaultTolerationSeconds: each pod tolerates these taints for a while. */
+/** DefaultTolerationSeconds: each pod tolerates these taints for a while. */
 const TOLERATED = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 const TOLERATED_SECONDS = 300;
 
@@ -149,10 +142,7 @@ function completedTolerations(tolerations: unknown): unknown {
 
 const LABEL_KEYS = { matchLabelKeys: "In", mismatchLabelKeys: "NotIn" } as const;
 
-/**
- * Label keys of terms become requirements with the pod's own values. Keys that the pod doesn't have are
- * ignored.
- */
+/** Label keys of terms become requirements with the pod's values; missing keys are ignored. */
 function completedAffinity(affinity: Json, labels: Json): Json {
   const complete = (term: Json): Json => completedTerm(term, labels);
   const { podAffinity, podAntiAffinity } = looseFields<Fields<"podAffinity" | "podAntiAffinity">>(affinity);

@@ -1,4 +1,3 @@
-// `@isochrone/kubernetes/offline`: objects of files, which no API server has read.
 export { ADMISSION_KINDS, admittedPod } from "./admission.ts";
 export { completedObject } from "./complete.ts";
 export { jsonDocuments, listedObjects } from "./json-documents.ts";

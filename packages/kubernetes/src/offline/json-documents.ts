@@ -1,14 +1,13 @@
 import { isList, isRecord, looseFields, type LooseFields } from "@isochrone/primitives";
 
-/** A JSON document of a text, and the number of line breaks before it. */
 interface JsonDocument {
   readonly text: string;
   readonly linesBefore: number;
 }
 
 /**
- * Splits JSON documents that follow each other, as `kubectl get -o json` prints for several calls or a
- * watch. Returns null for a text that is something else. The documents are still to be parsed.
+ * Splits concatenated JSON documents, such as the output of several `kubectl get -o json`, without parsing
+ * them. Null: not JSON.
  */
 export function jsonDocuments(text: string): JsonDocument[] | null {
   const documents: JsonDocument[] = [];
@@ -30,8 +29,8 @@ export function jsonDocuments(text: string): JsonDocument[] | null {
 }
 
 /**
- * The objects of a document, lists flattened. Items of a typed list (PodList) get its kind and version. Null
- * where the document is neither a list nor an object with a kind.
+ * Flattens lists. Items of a typed list (PodList) get its kind and version. Null: neither a list nor an
+ * object with a kind.
  */
 export function listedObjects(json: unknown): readonly LooseFields[] | null {
   if (!isRecord(json)) return null;

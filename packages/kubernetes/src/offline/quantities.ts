@@ -1,16 +1,15 @@
-// Quantities of manifests. The API server refuses an object with one that it can't read.
+// Finds invalid quantities, for which the API server rejects an object.
 import { isList, isRecord, looseFields, parseDecimal } from "@isochrone/primitives";
 
 type Path = readonly (string | number)[];
 
-/** A value of an object that breaks a rule. */
 interface ObjectFault {
   readonly path: Path;
   readonly rule: string;
   readonly value: unknown;
 }
 
-/** Paths of quantities, or of objects that hold some, in each kind. `*` stands for every entry of a list. */
+/** Paths of quantities, or of objects with some, by kind. `*`: every list entry. */
 const POD_SPEC: readonly Path[] = [
   ...["containers", "initContainers"].flatMap((list) => [
     [list, "*", "resources", "requests"],
@@ -42,10 +41,8 @@ const BY_KIND: Readonly<Record<string, readonly Path[]>> = {
   LimitRange: ["default", "defaultRequest", "min", "max"].map((field) => ["spec", "limits", "*", field]),
   RuntimeClass: [["overhead", "podFixed"]],
 };
-/** More characters than any quantity needs. */
 const MAX_LENGTH = 64;
 
-/** The first value that must be a quantity and is none; null: all are. */
 export function quantityFault(kind: string, json: unknown): ObjectFault | null {
   if (!Object.hasOwn(BY_KIND, kind)) return null;
   for (const path of BY_KIND[kind]!) {

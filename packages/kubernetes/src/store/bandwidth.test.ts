@@ -8,7 +8,6 @@ const dependency = (selector: string, minBandwidth?: string) => ({
   ...(minBandwidth === undefined ? {} : { minBandwidth }),
 });
 
-/** The example of KEP-260. */
 const A1: KubernetesObject = {
   ...KINDS.appGroup,
   metadata: { namespace: "default", name: "a1" },

@@ -7,16 +7,14 @@ import type {
   KubernetesObject,
 } from "../kinds.ts";
 
-// Annotations of pods by which the bandwidth plugin of the CNI shapes their traffic: quantities of bits per
-// second, such as 10M.
 export const INGRESS_BANDWIDTH = "kubernetes.io/ingress-bandwidth";
 export const EGRESS_BANDWIDTH = "kubernetes.io/egress-bandwidth";
 
-/** What the plugin takes; it refuses the pod's network for less or more. */
+/** Range of the CNI plugin; outside it, the pod's network fails. */
 const MIN_BITS_PER_SECOND = 1e3;
 const MAX_BITS_PER_SECOND = 1e15;
 
-/** Limits of a pod's traffic, bits per second; null: none, or none that the plugin would take. */
+/** Bandwidth limits of a pod, bits per second. Null: absent or out of range. */
 export interface BandwidthLimits {
   readonly ingressLimitBitsPerSecond: BitsPerSecond | null;
   readonly egressLimitBitsPerSecond: BitsPerSecond | null;
@@ -34,14 +32,11 @@ function limit(quantity: string | undefined): number | null {
   return amount !== null && amount >= MIN_BITS_PER_SECOND && amount <= MAX_BITS_PER_SECOND ? amount : null;
 }
 
-/** How many pods a workload of the AppGroup has, by its selector. */
 export type ReplicasOf = (selector: string) => number;
 
 /**
- * Annotations for a pod of an AppGroup's workload (by its selector): it may send what its dependencies need,
- * and receive what those that depend on it need. minBandwidth is meant for each pair of pods, so it counts
- * once per pod at the other end; unless `replicasOf` says otherwise, that is one. A direction that needs
- * nothing gets no annotation: it isn't limited.
+ * minBandwidth applies per pair of pods, so it counts once per pod at the other end. A direction without need
+ * isn't limited.
  */
 export function bandwidthAnnotations(
   appGroup: KubernetesObject,
@@ -64,7 +59,6 @@ function bounded(bitsPerSecond: BitsPerSecond): string {
   return String(Math.min(Math.max(Math.ceil(bitsPerSecond), MIN_BITS_PER_SECOND), MAX_BITS_PER_SECOND));
 }
 
-/** Bandwidth between two workloads of an AppGroup, by their selectors; meant for each pair of pods. */
 interface BandwidthNeed {
   readonly selector: string;
   readonly dependency: string;

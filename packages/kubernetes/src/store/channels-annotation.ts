@@ -1,18 +1,23 @@
-// What an AppGroup has no field for: what kind its dependencies are of.
+// Relationship types, for which AppGroup has no field.
 import { looseFields, looseText, parseJson } from "@isochrone/primitives";
+import type { KubernetesObject } from "./port.ts";
 
 /**
- * Annotation of an AppGroup: a JSON list such as `[{"source": "web", "target": "db", "type": "HTTPRoute",
- * "priority": 100}]`. Source and target are names of its workloads, `namespace/name` outside of its own
- * namespace.
+ * Annotation of an AppGroup: channels as a JSON list such as `[{"source": "web", "target": "db", "type":
+ * "HTTPRoute", "priority": 100}]`. Source and target are workload names, `namespace/name` in other
+ * namespaces.
  */
 export const CHANNELS_ANNOTATION = "isochrone.dev/channels";
 
 /**
- * Annotation of a generated AppGroup: hash of the spec as it was written here. AppGroups without it are never
- * touched.
+ * Annotation of a generated AppGroup: hash of the spec as written. AppGroups without it are never changed.
  */
 export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
+
+/** Whether the aggregator wrote the AppGroup: it says what was observed and declares nothing. */
+export function isGeneratedAppGroup({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[GENERATED_ANNOTATION] !== undefined;
+}
 
 /**
  * Longer texts are neither written nor read; the API server takes 256 KiB of all annotations of an object
@@ -20,23 +25,18 @@ export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
  */
 export const MAX_CHANNELS_CHARACTERS = 200 * 1024;
 
-/** A workload. */
 interface ChannelEnd {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A channel as annotated. */
 export interface AnnotatedChannel {
   readonly source: ChannelEnd;
   readonly target: ChannelEnd;
-  /** 0 or more; null: not said. */
   readonly priority: number | null;
-  /** Such as HTTPRoute; null: not said. */
   readonly relationshipType: string | null;
 }
 
-/** The annotation's value on an AppGroup of this namespace. */
 export function formatChannels(channels: readonly AnnotatedChannel[], namespace: string): string {
   const text = (end: ChannelEnd): string =>
     end.namespace === namespace ? end.name : `${end.namespace}/${end.name}`;
@@ -50,10 +50,7 @@ export function formatChannels(channels: readonly AnnotatedChannel[], namespace:
   );
 }
 
-/**
- * What of the annotation can be read; null: it is no JSON list, or too long for one. Entries without both
- * ends are left out.
- */
+/** Parses the annotation; omits entries without both ends. Null: not a JSON list, or too long. */
 export function parseChannels(text: string, namespace: string): AnnotatedChannel[] | null {
   if (text.length > MAX_CHANNELS_CHARACTERS) return null;
   let parsed: unknown;

@@ -1,6 +1,5 @@
 import { looseFields } from "@isochrone/primitives";
 
-/** An entry of `status.conditions`. */
 export interface Condition {
   readonly type: string;
   readonly status: string;
@@ -9,26 +8,20 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
-/** An object that may have conditions. */
 export interface Conditioned {
   readonly status?: { readonly conditions?: unknown };
 }
 
-/** The object's conditions; entries that are none are left out. */
 export function conditionsOf(object: Conditioned): Condition[] {
   const conditions = object.status?.conditions;
   return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
 }
 
-/** Whether the condition is there and true. */
 export function hasCondition(object: Conditioned, type: string): boolean {
   return conditionsOf(object).some((condition) => condition.type === type && condition.status === "True");
 }
 
-/**
- * The object's conditions with these in place of those of the same type; the transition time moves only with
- * the status.
- */
+/** Replaces conditions of the same types; the transition time changes only with the status. */
 export function withConditions(
   object: Conditioned,
   changes: readonly Condition[],

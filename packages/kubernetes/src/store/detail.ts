@@ -1,6 +1,6 @@
 import type { Detail, KubernetesObject, ObjectMeta } from "./port.ts";
 
-/** What is kept of an object that has arrived. `object` is a copy that nobody else has. */
+/** @param object a private copy */
 export function detailed(object: KubernetesObject, { metadataOnly = false, trim }: Detail): KubernetesObject {
   const { apiVersion, kind } = object;
   const metadata: ObjectMeta & { managedFields?: unknown } = object.metadata;

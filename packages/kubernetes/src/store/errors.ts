@@ -1,9 +1,8 @@
 import { CodedError } from "@isochrone/runtime/basics";
 
 /**
- * Why a store did not do an operation; the API server's reasons for the statuses 404, 409 (twice), 410, 422,
- * 401, 403 and 429, and the ways in which it can fail to answer. `fenced`: not even asked for, since this
- * process may not write (any more).
+ * API server reasons for statuses 404, 409 (two), 410, 422, 401, 403 and 429, and failures to answer.
+ * `fenced`: not sent, because this process must not write.
  */
 export const STORE_ERROR_CODES = [
   "not_found",
@@ -19,12 +18,11 @@ export const STORE_ERROR_CODES = [
   "fenced",
 ] as const;
 
-/** Those that the same call may not meet again. */
 const RETRYABLE: ReadonlySet<string> = new Set(["too_many_requests", "timeout", "unavailable"]);
 
 export type StoreErrorCode = (typeof STORE_ERROR_CODES)[number];
 
-/** Thrown when the store did not do what was asked. `retryable`: the same call may be done later. */
+/** A failed store call. If `retryable`, the same call may succeed later. */
 export class StoreError extends CodedError {
   declare readonly code: StoreErrorCode;
 
@@ -32,6 +30,9 @@ export class StoreError extends CodedError {
     super(code, message, { ...options, retryable: RETRYABLE.has(code) });
   }
 }
+
+/** A kubeconfig, or the program that it names, gives nothing to log in with. */
+export class CredentialsError extends StoreError {}
 
 /**
  * Whether `error` is a StoreError of this code: for callers to whom, say, an absent object is as good as a

@@ -1,6 +1,6 @@
 import type { FieldSelector, ObjectMeta } from "./port.ts";
 
-/** Whether the object has every value of the selector; an empty selector takes everything. */
+/** Matches fields by equality. An empty selector matches everything. */
 export function matchesFields(
   selector: FieldSelector,
   { metadata, spec }: { readonly metadata: ObjectMeta; readonly spec?: { readonly nodeName?: unknown } },

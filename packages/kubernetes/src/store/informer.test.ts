@@ -9,7 +9,6 @@ import { KINDS } from "../kinds.ts";
 import type { ClusterStore, KubernetesObject, ObjectList, WatchEvent } from "./port.ts";
 import { StoreCounts } from "../adapters/api-server/store-counts.ts";
 
-/** The memory store behind a connection that can be cut. */
 class FlakyStore {
   lists = 0;
   watches = 0;
@@ -21,7 +20,6 @@ class FlakyStore {
     this.#store = store;
   }
 
-  /** Running watches end, as when a server closes them. */
   cut(): void {
     this.#cut.abort();
     this.#cut = new AbortController();
@@ -173,7 +171,7 @@ describe("informer", () => {
     flaky.failure = new Error("connection refused");
     start();
     await clock.advance(10_000);
-    // Pauses of 0.75, 1.5, 3 and 6 s begin within 10 s.
+    // Pauses of 0.75, 1.5, 3 and 6 s start within 10 s.
     expect(flaky.lists).toBe(4);
     expect(logger.events("warn")).toEqual(["watching the cluster failed, trying again"]);
     flaky.failure = null;

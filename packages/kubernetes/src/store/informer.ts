@@ -16,53 +16,41 @@ import type {
   WatchEvent,
 } from "./port.ts";
 
-/** One change of the cached set. `object` is the last known state of a deleted one. */
+/** A change of the cache. `object` is the last known state of a deleted object. */
 export interface InformerChange<T = KubernetesObject> {
   readonly type: "added" | "modified" | "deleted";
   readonly object: T;
 }
 
-/** How an informer is built. */
 export interface InformerOptions<K extends KindRef = KindRef> extends Detail {
   readonly store: ClusterStore;
   readonly kind: K;
-  /** Only objects of this namespace. @default all */
   readonly namespace?: string;
-  /** Only objects with these values. @default all */
   readonly fields?: FieldSelector;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger?: Logger;
-  /** Longest pause between attempts after errors; the first is about a second. @default 30000 */
+  /** Longest pause after errors; the first is about a second. @default 30000 */
   readonly maxBackoffMs?: number;
-  /** @default the store's own */
   readonly observer?: InformerObserver;
 }
 
-/**
- * A cache of one kind that follows the store: it lists, watches on from there, and lists again when the watch
- * was overrun.
- */
+/** A cache of one kind: lists, watches, and relists when the watch is overrun. */
 export interface Informer<T = KubernetesObject> {
-  /** What is known now, in no particular order. The objects are shared: never change them. */
+  /** Known objects, unordered and shared: don't modify. */
   items(): readonly T[];
   get(name: string, namespace?: string): T | null;
-  /**
-   * Hears of every change in order, beginning with the objects that are known already (as added). The result
-   * ends it.
-   */
+  /** Calls back in order, starting with known objects (as added). Returns a function that unsubscribes. */
   onChange(listener: (change: InformerChange<T>) => void): () => void;
-  /** Whether all were listed at least once. */
   readonly isSynced: boolean;
-  /** Resolves after the first full list; rejects when stopped before, or with the signal's reason. */
+  /** Resolves after the first full list. Rejects if stopped before, or with the signal's reason. */
   synced(signal?: AbortSignal): Promise<void>;
-  /** Ends the watch; the cache keeps its last state. */
   stop(): Promise<void>;
 }
 
 const FIRST_BACKOFF_MS = 1_000;
 
-/** Starts at once. Errors never end it: it tries again, with growing pauses. */
+/** Starts an informer. Errors only cause retries with growing pauses. */
 export function createInformer<const K extends KindRef>(options: InformerOptions<K>): Informer<ObjectOf<K>> {
   return new WatchingInformer(options);
 }
@@ -75,15 +63,13 @@ class WatchingInformer<K extends KindRef> implements Informer<ObjectOf<K>> {
   readonly #synced = Promise.withResolvers<void>();
   readonly #running: Promise<void>;
   #isSynced = false;
-  /** Where to watch on; null: list first. */
+  /** Version to watch from. Null: list first. */
   #version: string | null = null;
   #failures = 0;
-  /** When the last list or watch began. */
   #triedAtMs = 0;
 
   constructor(options: InformerOptions<K>) {
     this.#options = options;
-    // Nobody need wait for it.
     this.#synced.promise.catch(() => undefined);
     this.#running = this.#run();
   }
@@ -164,8 +150,7 @@ class WatchingInformer<K extends KindRef> implements Informer<ObjectOf<K>> {
       observer?.heard?.(kind.kind);
       this.#failures = 0;
     }
-    // A server ends watches now and then; without a pause one that ends each at once would be called in a
-    // tight loop.
+    // Prevents a tight loop if the server ends each watch at once.
     await pause(this.#options.clock, FIRST_BACKOFF_MS * this.#options.random.next(), signal);
   }
 
@@ -204,7 +189,7 @@ class WatchingInformer<K extends KindRef> implements Informer<ObjectOf<K>> {
     for (const listener of this.#listeners) this.#call(listener, change);
   }
 
-  /** A listener's fault is its own: the cache and the other listeners go on. */
+  /** Listeners' errors don't affect the cache or other listeners. */
   #call(listener: (change: InformerChange<ObjectOf<K>>) => void, change: InformerChange<ObjectOf<K>>): void {
     try {
       listener(change);
@@ -213,14 +198,14 @@ class WatchingInformer<K extends KindRef> implements Informer<ObjectOf<K>> {
     }
   }
 
-  /** An overrun watch lists again at once, unless that was tried just now; everything else waits first. */
+  /** Relists at once after an overrun, unless just tried. Pauses after other errors. */
   async #recover(error: unknown): Promise<void> {
     const { store, clock, random, logger, kind, maxBackoffMs = 30_000 } = this.#options;
     const observer = this.#options.observer ?? store.informerObserver;
     const expired = isStoreError(error, "expired");
     if (expired) this.#version = null;
     observer?.restarted?.(kind.kind, error instanceof StoreError ? error.code : "other");
-    // What went well for so long has nothing to do with failures of before.
+    // Failures before a long success don't count.
     if (clock.monotonic() - this.#triedAtMs > maxBackoffMs) this.#failures = 0;
     this.#failures += 1;
     if (expired && this.#failures === 1) return;

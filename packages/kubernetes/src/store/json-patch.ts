@@ -4,10 +4,7 @@ import { StoreError } from "./errors.ts";
 import { cloneJson, isPlainObject } from "./json.ts";
 import type { JsonPatchOperation } from "./port.ts";
 
-/**
- * The value with all operations done (RFC 6902); it is a copy of its own. Throws StoreError `conflict` at a
- * failing test, else `invalid`.
- */
+/** Applies RFC 6902 operations to a copy. Throws StoreError `conflict` for a failed test, else `invalid`. */
 export function jsonPatched<T>(subject: string, value: T, operations: readonly JsonPatchOperation[]): T {
   let patched: unknown = cloneJson(value);
   for (const operation of operations) patched = new Step(subject, operation).on(patched);
@@ -45,7 +42,7 @@ class Step {
   #onMap(map: Record<string, unknown>, name: string): void {
     const operation = this.#operation;
     if (operation.op === "remove") {
-      // A replacement of what isn't there passes for an addition: the API server's library is lenient so.
+      // Replacing a missing value adds it, as in the API server's lenient library.
       this.#member(map, name);
       delete map[name];
     } else map[name] = cloneJson(operation.value);
@@ -84,7 +81,7 @@ class Step {
     return index <= max ? index : this.#refuse("names no place of the list");
   }
 
-  /** The pointer's parts, unescaped: `~1` is a slash, `~0` a tilde. */
+  /** Unescapes the pointer: `~1` is a slash, `~0` a tilde. */
   #names(): string[] {
     const { path } = this.#operation;
     if (path === "") return [];

@@ -1,14 +1,14 @@
 import { StoreError } from "./errors.ts";
 import type { KubernetesObject } from "../kinds.ts";
 
-/** Deeper objects are refused: no Kubernetes object comes near it, a cycle does. */
+/** Maximum nesting, deeper than any Kubernetes object; stops cycles. */
 const MAX_DEPTH = 64;
 
 type JsonObject = Record<string, unknown>;
 
 /**
- * A deep copy of plain JSON data. As on the wire, undefined members vanish; what JSON cannot carry throws
- * StoreError `invalid`. `__proto__` members are dropped: assigning them would change the copy's prototype.
+ * Deep-copies JSON data. Drops undefined members, and `__proto__`, which would set the prototype. Throws
+ * StoreError `invalid` for other values.
  */
 export function cloneJson<T>(value: T, depth = 0): T {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
@@ -25,7 +25,7 @@ export function cloneJson<T>(value: T, depth = 0): T {
   return copy as T;
 }
 
-/** JSON merge patch, RFC 7396: a new value, neither argument changes nor is shared by it. */
+/** JSON merge patch (RFC 7396) into a new value. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isPlainObject(patch)) return cloneJson(patch);
   const merged: JsonObject = isPlainObject(target) ? cloneJson(target) : {};
@@ -37,14 +37,12 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** Whether `value` is an object with members by name, neither array nor class instance. */
 export function isPlainObject(value: unknown): value is JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Whether `value` may be an object of Kubernetes. */
 export function isObject(value: unknown): value is KubernetesObject {
   return isPlainObject(value) && isPlainObject(value.metadata);
 }

@@ -1,19 +1,18 @@
 import { isPlainObject } from "./json.ts";
 import { looseFields } from "@isochrone/primitives";
 
-/** Label keys that Isochrone reads. */
 export const LABELS = {
   zone: "topology.kubernetes.io/zone",
   region: "topology.kubernetes.io/region",
   segment: "topology.kubernetes.io/segment",
-  /** Label of pods: the workflow that they belong to. */
+  /** Label of a pod: the workflow that it belongs to. */
   workflow: "isochrone.dev/workflow",
   appGroup: "appgroup.diktyo.x-k8s.io",
   appGroupWorkload: "appgroup.diktyo.x-k8s.io.workload",
   partOf: "app.kubernetes.io/part-of",
 } as const;
 
-/** Whether the labels have every pair of the selector; an empty selector takes everything. */
+/** Matches labels by equality. An empty selector matches everything. */
 export function matchesLabels(
   selector: Readonly<Record<string, string>>,
   labels: Readonly<Record<string, string>> | undefined,
@@ -22,8 +21,7 @@ export function matchesLabels(
 }
 
 /**
- * Whether the labels match a LabelSelector (matchLabels and matchExpressions); an empty one takes everything,
- * one that is none or has an operator that isn't known nothing.
+ * Matches a LabelSelector. An empty one matches everything; an invalid one, or an unknown operator, nothing.
  */
 export function matchesSelector(
   selector: unknown,
@@ -57,10 +55,9 @@ function matchesExpression(expression: unknown, labels: Readonly<Record<string, 
   }
 }
 
-/** By rank: the first label that is set names the workflow. */
 const WORKFLOW_LABELS = [LABELS.workflow, LABELS.appGroup, LABELS.partOf];
 
-/** The name of the workflow that a pod belongs to: by label, else its namespace is one workflow. */
+/** Workflow of a pod: by label, else its namespace. */
 export function workflowOf(labels: Readonly<Record<string, string>>, namespace: string): string {
   const key = WORKFLOW_LABELS.find((label) => Object.hasOwn(labels, label) && labels[label] !== "");
   return (key && labels[key]) ?? namespace;

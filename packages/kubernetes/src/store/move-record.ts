@@ -1,59 +1,46 @@
-// What the descheduler leaves for the planner: where the replacement of an evicted pod is to go. The record
-// is on the pod's controller (a ReplicaSet, not its Deployment: an annotation there bumps the generation,
-// which reads like a rollout, and is copied to every ReplicaSet).
+// Targets of replacement pods, from the descheduler to the planner. Stored on the ReplicaSet: an annotation
+// on its Deployment would bump the generation like a rollout, and be copied to every ReplicaSet.
 import { looseFields, parseJson } from "@isochrone/primitives";
 import type { JsonPatchOperation, KubernetesObject, ObjectRef } from "./port.ts";
 import { timestamp } from "./objects.ts";
 
-/**
- * Annotation: moves under way, on the controller of the pods that were evicted: a JSON list of {@link
- * MoveRecord}.
- */
+/** Annotation of a controller: pending moves of its evicted pods, a JSON list of {@link MoveRecord}. */
 export const MOVES_ANNOTATION = "isochrone.dev/moves";
-/**
- * Annotation: when a pod of this controller was moved last, and how long no other may be: JSON of {@link
- * LastMove}.
- */
+/** Annotation of a controller: time of its last move and the cool-down after it, JSON of {@link LastMove}. */
 export const LAST_MOVE_ANNOTATION = "isochrone.dev/last-move";
 
 /**
- * Annotation of a pod: the node that its replacement is to go to, once somebody evicts the pod. For moves by
- * hand; the descheduler's outlast the process that decided them.
+ * Annotation of a pod: target node of its replacement after an eviction, for moves by hand. The descheduler's
+ * moves outlast its process.
  */
 export const MOVE_TO_ANNOTATION = "isochrone.dev/move-to";
 
-/** A move that waits for its replacement pod. */
 export interface MoveRecord {
-  /** Of the pod that was evicted; its replacement is any other pod of the same controller. */
   readonly podUid: string;
   readonly from: string;
-  /** The node that the replacement is to be nominated to. */
   readonly to: string;
-  /** Afterwards the record counts for nothing, wall clock milliseconds; RFC 3339 on the wire. */
+  /** Expiry in wall clock milliseconds; RFC 3339 on the wire. */
   readonly deadlineMs: number;
 }
 
 export interface LastMove {
-  /** Wall clock milliseconds; RFC 3339 on the wire. */
+  /** Time of the move in wall clock milliseconds; RFC 3339 on the wire. */
   readonly atMs: number;
-  /** No pod of this controller is moved so long after `atMs`; doubled by each move that gained nothing. */
+  /** No other move of this controller within this time; doubled by each move without gain. */
   readonly coolDownMs: number;
 }
 
-/** As it is written. */
 interface LastMoveText {
   readonly at: string;
   readonly coolDownSeconds: number;
 }
 
-/** More would be no moves of ours: one per workload is under way at most. */
+/** Maximum records read, above our own use of one pending move per workload. */
 const MAX_RECORDS = 64;
-/** A deadline that is further ahead is a clock's fault: no move takes a day. */
 const MAX_LEFT_MS = 24 * 3_600_000;
-/** Of annotations that are read: so many records take less. */
 const MAX_CHARACTERS = 32 * 1024;
 
-/** The controller that will replace the pod, and that holds its move record; null for a bare pod. */
+/** The controller that replaces the pod and holds its record. Null: a bare pod. */
 export function moveOwnerOf(pod: KubernetesObject): (ObjectRef & { readonly uid: string }) | null {
   const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return null;
@@ -61,9 +48,6 @@ export function moveOwnerOf(pod: KubernetesObject): (ObjectRef & { readonly uid:
   return { apiVersion, kind, namespace: pod.metadata.namespace ?? "default", name, uid };
 }
 
-/**
- * Records whose deadline hasn't passed, in the order they were written. What can't be read counts as absent.
- */
 export function readMoveRecords(owner: KubernetesObject, nowMs: number): MoveRecord[] {
   const entries = jsonOf(owner.metadata.annotations?.[MOVES_ANNOTATION]);
   if (!Array.isArray(entries)) return [];
@@ -74,7 +58,6 @@ export function readMoveRecords(owner: KubernetesObject, nowMs: number): MoveRec
     .filter(({ deadlineMs }) => deadlineMs > nowMs && deadlineMs < nowMs + MAX_LEFT_MS);
 }
 
-/** The first open record that this pod of the controller may redeem; null when there is none. */
 export function redeemableMove(
   owner: KubernetesObject,
   pod: KubernetesObject,
@@ -83,7 +66,6 @@ export function redeemableMove(
   return readMoveRecords(owner, nowMs).find(({ podUid }) => podUid !== pod.metadata.uid) ?? null;
 }
 
-/** null when none was ever moved, or when it can't be read. */
 export function readLastMove(owner: KubernetesObject): LastMove | null {
   const fields = looseFields<LastMoveText>(jsonOf(owner.metadata.annotations?.[LAST_MOVE_ANNOTATION]));
   const atMs = timeOf(fields.at);
@@ -93,8 +75,8 @@ export function readLastMove(owner: KubernetesObject): LastMove | null {
 }
 
 /**
- * Adds the record. For `jsonPatch`: refused with StoreError `conflict` when the owner isn't the one that was
- * read any more, with its uid or its resourceVersion. Expired records go with the same write.
+ * Adds the record and removes expired ones. For `jsonPatch`: throws StoreError `conflict` if the owner
+ * changed.
  */
 export function moveRecordPatch(
   owner: KubernetesObject,
@@ -110,8 +92,8 @@ export function moveRecordPatch(
 }
 
 /**
- * Removes the records of these evicted pods, and expired ones; with `last`, says anew how long the cool-down
- * is. For `jsonPatch`, as above.
+ * Removes records of these pods and expired ones. For `jsonPatch`, with the same guard.
+ * @param last updates the cool-down
  */
 export function movesDonePatch(
   owner: KubernetesObject,
@@ -126,7 +108,6 @@ export function movesDonePatch(
   });
 }
 
-/** null removes. */
 function annotated(
   owner: KubernetesObject,
   values: Readonly<Record<string, string | null>>,
@@ -145,12 +126,10 @@ function annotated(
   return operations;
 }
 
-/** JSON pointer to the annotation. */
 export function annotationPath(name: string): string {
   return `/metadata/annotations/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** What the annotation says. */
 function textOfRecords(records: readonly MoveRecord[]): string {
   return JSON.stringify(
     records.map(({ podUid, from, to, deadlineMs }) => ({

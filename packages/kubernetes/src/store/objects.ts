@@ -1,6 +1,6 @@
 import type { KubernetesObject } from "./port.ts";
 
-/** Namespace and name, unique among the objects of one kind; the namespace of cluster-scoped ones is "". */
+/** Key of an object: `namespace/name`; the namespace is "" for cluster-scoped objects. */
 export function keyOf({ metadata }: KubernetesObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }

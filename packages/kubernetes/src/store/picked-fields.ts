@@ -1,4 +1,3 @@
-/** Those of the named fields that are there. */
 export function pickedFields<T>(
   fields: Readonly<Record<string, T>>,
   names: readonly string[],

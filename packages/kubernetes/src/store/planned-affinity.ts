@@ -1,20 +1,16 @@
-// The affinity by which a plan binds a gated pod to a few nodes, and the way back. While a pod is gated, the
-// API server lets its required node affinity be set where there is none, and its terms be added to where
-// there are some (Kubernetes KEP-3838): it may become narrower, never wider. It says where this pod is to
-// land; the next pod of its controller doesn't have it.
+// KEP-3838 allows narrowing the required affinity of a gated pod, never widening. Applies to one pod, not to
+// its controller's next one.
 import { isList, looseFields, looseList, type LooseFields, type Unchecked } from "@isochrone/primitives";
 import type { Affinity, KubernetesObject, PodSpec } from "../kinds.ts";
 
-/** Annotation of a pod that may land on these nodes alone, the planned one first; by commas. */
+/** Annotation of a pod restricted to these nodes, the planned one first; separated by commas. */
 export const PLANNED_AMONG_ANNOTATION = "isochrone.dev/planned-among";
 
-/** Longest such annotation that is read: three names of nodes. */
 const MAX_PLANNED_CHARACTERS = 1_024;
 
-/** A node that a pod may land on. */
 export interface LandingNode {
   readonly name: string;
-  /** Its label kubernetes.io/hostname; null where it has none. */
+  /** The node's label kubernetes.io/hostname. Null: none. */
   readonly hostname: string | null;
 }
 
@@ -22,8 +18,8 @@ const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
 const HOSTNAME = "kubernetes.io/hostname";
 /**
- * By place in the order of the nodes, at most three. kube-scheduler scores a node by its weight's share of
- * the greatest among the nodes that take the pod: whichever of them do, the first is far ahead of the next.
+ * Weights by rank, for at most three nodes. kube-scheduler scales by the greatest weight among feasible
+ * nodes, so the first always leads clearly.
  */
 const WEIGHTS = [100, 10, 1];
 
@@ -33,15 +29,13 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-/** What is read of a term; the rest of it is kept as it is. */
 interface Term {
   readonly matchExpressions: unknown;
   readonly matchFields: unknown;
 }
 
 /**
- * The pod's affinity, narrowed to the nodes, with preferences in their order. Null where its own terms can't
- * be narrowed to these nodes.
+ * The pod's affinity, narrowed to the nodes with ranked preferences. Null: its own terms can't be narrowed.
  */
 export function narrowedAffinity(pod: KubernetesObject, nodes: readonly LandingNode[]): object | null {
   const own = ownAffinity(pod.spec);
@@ -57,13 +51,12 @@ export function narrowedAffinity(pod: KubernetesObject, nodes: readonly LandingN
   });
 }
 
-/** The pod's affinity with a preference for the node, beside those that it has. */
 export function preferringAffinity(pod: KubernetesObject, node: string): object {
   const own = ownAffinity(pod.spec);
   return withNode(own, { ...own.node, [PREFERRED]: withPreferences(own.node, [node]) });
 }
 
-/** The pod as its controller made it: without the nodes that a plan bound it to. Shares what is the same. */
+/** Restores the controller's original pod. Shares unchanged parts. */
 export function withoutPlannedNodes<P extends { readonly metadata: object; readonly spec?: unknown }>(
   pod: P,
 ): P {
@@ -91,12 +84,12 @@ function narrowedTerms(
   { nodeSelectorTerms }: { readonly nodeSelectorTerms?: unknown },
   nodes: readonly LandingNode[],
 ): object[] | null {
-  // A field names one node, so each gets a term. kube-scheduler looks at no other nodes then.
+  // matchFields names one node, so each node gets a term. kube-scheduler then filters only these.
   if (nodeSelectorTerms === undefined) return nodes.map(({ name }) => ({ matchFields: [nodeField(name)] }));
   const terms = looseList<Term>(nodeSelectorTerms);
-  // Without a term no node is allowed; an empty one allows none, and can't be changed.
+  // No term, or an empty one, matches no node, and can't be changed.
   if (terms.length === 0 || terms.some(isEmpty)) return null;
-  // Terms are alternatives, and their number must stay: each is held to all of the nodes.
+  // The number of alternative terms must stay, so each is restricted to all nodes.
   const hostnames = nodes.flatMap(({ hostname }) => (hostname === null ? [] : [hostname]));
   if (new Set(hostnames).size < nodes.length) return null;
   const among: Requirement = { key: HOSTNAME, operator: "In", values: hostnames };
@@ -132,7 +125,7 @@ function withPreferences(node: LooseFields, names: readonly string[]): object[] 
   return [...looseList(node[PREFERRED]), ...preferences];
 }
 
-/** The plan's are the last ones; there may be one for the first node alone. */
+/** Removes the plan's preferences, which come last; there may be only the first. */
 function withoutPreferences(all: readonly LooseFields[], among: readonly string[]): LooseFields[] {
   const left = [...all];
   for (const name of among.toReversed()) {

@@ -50,7 +50,6 @@ describe("a released pod", () => {
         { kind: "Deployment", controller: true },
         FRIEND,
       ]);
-      // Its traffic and use count for the same workload all the time.
       expect(workloadOf(released)).toEqual(workloadOf(pod));
       const release = readRelease(released);
       expect(release).toEqual({

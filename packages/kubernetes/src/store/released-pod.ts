@@ -1,6 +1,5 @@
-// A pod of a Deployment that serves on until its replacement is ready: it is taken out of its ReplicaSet,
-// which starts another one. Without the label, Services still select it and no ReplicaSet does. Its
-// controller is the Deployment meanwhile: no other ReplicaSet adopts it, and it goes with the Deployment.
+// A pod that serves until its replacement is ready. Without the template label its ReplicaSet replaces it,
+// while Services still select it. The Deployment owns it, so no ReplicaSet adopts it.
 import { looseFields, parseJson } from "@isochrone/primitives";
 import { KINDS } from "../kinds.ts";
 import { annotationPath } from "./move-record.ts";
@@ -9,28 +8,25 @@ import type { JsonPatchOperation, KubernetesObject, OwnerReference } from "./por
 
 /**
  * Annotation of a pod that serves until its replacement is ready: the ReplicaSet that it was taken from, and
- * the target. JSON of {@link PodRelease}.
+ * the target, JSON of {@link PodRelease}.
  */
 export const MOVING_ANNOTATION = "isochrone.dev/moving";
-/** Longest annotation that is read; ours is shorter. */
 const MAX_CHARACTERS = 4_096;
-/** Names the ReplicaSet's template; in the selector of each ReplicaSet of a Deployment. */
+/** Template hash in the selector of each ReplicaSet of a Deployment. */
 export const TEMPLATE_HASH_LABEL = "pod-template-hash";
 
-/** All that another leader needs to finish or undo the move. */
+/** All data for another leader to finish or undo the move. */
 export interface PodRelease {
   readonly replicaSet: { readonly name: string; readonly uid: string };
   readonly hash: string;
   readonly to: string;
-  /** Pods of the ReplicaSet that were on the target already. */
   readonly before: number;
-  /** Pods that the ReplicaSet was to have. */
+  /** Desired number of pods of the ReplicaSet. */
   readonly replicas: number;
-  /** Wall clock milliseconds; RFC 3339 on the wire. */
+  /** Expiry of the move in wall clock milliseconds; RFC 3339 on the wire. */
   readonly deadlineMs: number;
 }
 
-/** null: the pod isn't released, or its annotation can't be read. */
 export function readRelease(pod: KubernetesObject): PodRelease | null {
   const { replicaSet, hash, to, before, replicas, deadline } = looseFields(parsed(pod));
   const { name, uid } = looseFields<OwnerReference>(replicaSet);
@@ -42,10 +38,8 @@ export function readRelease(pod: KubernetesObject): PodRelease | null {
 }
 
 /**
- * Releases the pod in one patch. For `jsonPatch`: refused with StoreError `conflict` when the pod isn't the
- * one that was read any more.
- *
- * @returns null if the pod can't be released: its ReplicaSet isn't of a Deployment
+ * Releases the pod. For `jsonPatch`: throws StoreError `conflict` if the pod changed.
+ * @returns null if its ReplicaSet isn't of a Deployment
  */
 export function releasePatch(
   pod: KubernetesObject,
@@ -77,7 +71,7 @@ export function releasePatch(
   ];
 }
 
-/** Gives a released pod back to its ReplicaSet, in one patch, with the same guards. */
+/** Returns the pod to its ReplicaSet, with the same guards. */
 export function restorePatch(pod: KubernetesObject, { replicaSet, hash }: PodRelease): JsonPatchOperation[] {
   const { labels, ownerReferences = [] } = pod.metadata;
   const owner = { ...KINDS.replicaSet, ...replicaSet, controller: true };
@@ -98,7 +92,7 @@ function guardsOf({ metadata: { uid, resourceVersion } }: KubernetesObject): Jso
   ];
 }
 
-/** blockOwnerDeletion would take rights on the owner's finalizers in some clusters. */
+/** Owner reference without blockOwnerDeletion, which can require rights on finalizers. */
 function deploymentOf(owner: OwnerReference | undefined): OwnerReference {
   const { apiVersion, kind, name, uid } = owner ?? { ...KINDS.deployment, name: "", uid: "" };
   return { apiVersion, kind, name, uid, controller: true };

@@ -1,4 +1,4 @@
-// What caches of large clusters keep of each object: a pod of 8 KB becomes one of a few hundred bytes.
+// Reduces cached objects: a pod shrinks from 8 KB to some hundred bytes.
 import { conditionsOf, type Condition, type Conditioned } from "./conditions.ts";
 import { isPlainObject } from "./json.ts";
 import { looseFields, type LooseFields, type Unchecked } from "@isochrone/primitives";
@@ -12,10 +12,9 @@ import type {
   PodStatus,
 } from "../kinds.ts";
 
-/** kubectl's copy of the whole object. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** What `podView` and `workloadOf` read, and gates, nominated node and scheduler of it. */
+/** Keeps what `podView` and `workloadOf` read, gates, nominated node and scheduler. */
 export function trimmedPod(pod: KubernetesObject): KubernetesObject {
   const { apiVersion, kind, metadata } = pod;
   const spec = looseFields<PodSpec>(pod.spec);
@@ -38,9 +37,7 @@ export function trimmedPod(pod: KubernetesObject): KubernetesObject {
   };
 }
 
-/**
- * What `nodeView` reads, addresses, taints and all amounts; without images, volumes and the kubelet's facts.
- */
+/** Keeps what `nodeView` reads, addresses, taints and all amounts. */
 export function trimmedNode(node: KubernetesObject): KubernetesObject {
   const { apiVersion, kind, metadata, spec = {}, status = {} } = node;
   return {
@@ -55,7 +52,6 @@ export function trimmedNode(node: KubernetesObject): KubernetesObject {
   };
 }
 
-/** A Deployment, StatefulSet or DaemonSet with its template's metadata, without the containers. */
 export function trimmedWorkload(workload: KubernetesObject): KubernetesObject {
   const { apiVersion, kind, metadata } = workload;
   const spec = looseFields<DeploymentSpec>(workload.spec);
@@ -68,13 +64,12 @@ export function trimmedWorkload(workload: KubernetesObject): KubernetesObject {
   };
 }
 
-/** What `workloadOf` reads of a ReplicaSet, of which clusters keep ten times as many as Deployments. */
+/** Keeps what `workloadOf` reads: there are ten times as many ReplicaSets as Deployments. */
 export function trimmedReplicaSet({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject {
   const { labels: _labels, annotations: _annotations, ...kept } = metadata;
   return { apiVersion, kind, metadata: kept };
 }
 
-/** Shares the metadata when there is nothing to leave out. */
 export function withoutLastApplied(metadata: ObjectMeta): ObjectMeta {
   if (metadata.annotations?.[LAST_APPLIED] === undefined) return metadata;
   const { [LAST_APPLIED]: _, ...annotations } = metadata.annotations;
@@ -93,10 +88,10 @@ function bareConditions(object: Conditioned, types: readonly string[]): Conditio
     .map(({ type, status, reason, message, lastTransitionTime }) => ({
       type,
       status,
-      // Since when a node is not ready is shown; nobody asks since when one is.
+      // Users see since when a node is not ready, not since when it is.
       ...(lastTransitionTime === undefined || status === "True" ? {} : { lastTransitionTime }),
       ...(reason === undefined ? {} : { reason }),
-      // Why a pod isn't scheduled is told to people; that it is ready needs no words.
+      // Users see why a pod isn't scheduled; success needs no message.
       ...(message === undefined || status === "True" ? {} : { message }),
     }));
 }

@@ -6,10 +6,9 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const QUALIFIED_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const MAX_LABEL = 63;
 const MAX_SUBDOMAIN = 253;
-/** All annotations of one object together, keys and values, as the API server counts them. */
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
-/** Kinds without a namespace. Every other kind is taken to be namespaced. */
+/** Cluster-scoped kinds. Every other kind counts as namespaced. */
 const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "ClusterRole",
   "ClusterRoleBinding",
@@ -23,22 +22,20 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "StorageClass",
 ]);
 
-/** Whether objects of this kind live in a namespace. */
 export function isNamespaced(kind: KindRef): boolean {
   return !CLUSTER_SCOPED.has(kind.kind);
 }
 
-/** RFC 1123 label: namespaces, and every part of a subdomain. */
+/** Whether the text is an RFC 1123 label: a namespace, or a part of a subdomain. */
 export function isDnsLabel(text: string): boolean {
   return text.length <= MAX_LABEL && DNS_LABEL.test(text);
 }
 
-/** RFC 1123 subdomain, the API server's rule for most names (its parts may be longer than 63). */
+/** Whether the text is an RFC 1123 subdomain, as most names (parts may exceed 63). */
 export function isDnsSubdomain(text: string): boolean {
   return text.length <= MAX_SUBDOMAIN && text.split(".").every((part) => DNS_LABEL.test(part));
 }
 
-/** `[prefix/]name` of a label or annotation: the prefix a subdomain, the name at most 63 characters. */
 export function isQualifiedName(text: string): boolean {
   const parts = text.split("/");
   const name = parts.pop() ?? "";
@@ -46,15 +43,11 @@ export function isQualifiedName(text: string): boolean {
   return name.length <= MAX_LABEL && QUALIFIED_NAME.test(name);
 }
 
-/** Empty, or at most 63 characters of the qualified-name alphabet. */
 export function isLabelValue(text: string): boolean {
   return text === "" || (text.length <= MAX_LABEL && QUALIFIED_NAME.test(text));
 }
 
-/**
- * Throws StoreError `invalid`, naming field, rule and value, unless type and metadata are what an API server
- * takes.
- */
+/** Throws StoreError `invalid` with field, rule and value if the API server would reject type or metadata. */
 export function validateObject(object: KubernetesObject): void {
   for (const field of ["apiVersion", "kind"] as const) {
     if (typeof object[field] !== "string" || object[field] === "")
@@ -98,7 +91,7 @@ function validateLabels(object: KubernetesObject, labels: ObjectMeta["labels"]):
 function validateAnnotations(object: KubernetesObject, annotations: ObjectMeta["annotations"]): void {
   let bytes = 0;
   for (const [key, value] of members(object, "metadata.annotations", annotations)) {
-    // The API server lower-cases annotation keys before it checks them.
+    // As in the API server, keys are lower-cased before the check.
     if (!isQualifiedName(key.toLowerCase()))
       refuse(object, "metadata.annotations", "must have qualified names as keys", key);
     if (typeof value !== "string") refuse(object, `metadata.annotations["${key}"]`, "must be a text", value);

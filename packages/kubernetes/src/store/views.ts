@@ -22,48 +22,40 @@ import type {
 } from "../kinds.ts";
 import { LABELS } from "./labels.ts";
 
-/** What placement and the graphs read of a Node. */
 interface NodeView {
   readonly name: string;
-  /** null where the node has no such label. */
+  /** Zone label of the node. Null: not labelled. */
   readonly zone: string | null;
   readonly region: string | null;
   readonly segment: string | null;
-  /** Scheme of `spec.providerID`, as `aws` of `aws:///us-east-1a/i-0123`; null: it has none. */
+  /** Scheme of `spec.providerID`, such as `aws` of `aws:///us-east-1a/i-0123`. Null: none. */
   readonly provider: string | null;
   readonly ready: boolean;
   readonly cordoned: boolean;
-  /** null when absent or unreadable. */
+  /** Allocatable CPU. Null: absent or unreadable. */
   readonly allocatableCpuMillicores: Millicores | null;
   readonly allocatableMemoryBytes: Bytes | null;
 }
 
-/** What placement and the graphs read of a Pod. */
 export interface PodView extends BandwidthLimits {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string | null;
   readonly node: string | null;
-  /** "Unknown" when the status has none. */
   readonly phase: string;
   readonly ip: string | null;
   readonly ready: boolean;
   readonly terminating: boolean;
-  /** Succeeded or Failed: it runs no more and holds no resources. */
+  /** Whether the pod has Succeeded or Failed, and holds no resources. */
   readonly finished: boolean;
-  /**
-   * What the scheduler reserves: containers summed, or the largest init container if that is more, plus
-   * overhead.
-   */
+  /** CPU that the scheduler reserves: containers, or the largest init step, plus overhead. */
   readonly requestsCpuMillicores: Millicores;
   readonly requestsMemoryBytes: Bytes;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The controller, else the first owner. */
   readonly owner: OwnerReference | null;
 }
 
-/** Reads a Node. Fields of a wrong type count as absent: one odd object must not stop who reads all. */
 export function nodeView(node: KubernetesObject): NodeView {
   const labels = node.metadata.labels ?? {};
   const spec = looseFields<NodeSpec>(node.spec);
@@ -81,7 +73,7 @@ export function nodeView(node: KubernetesObject): NodeView {
   };
 }
 
-/** Reads a Pod; as for nodes, fields of a wrong type count as absent. */
+/** Reads a Pod. Fields of a wrong type count as absent. */
 export function podView(pod: KubernetesObject): PodView {
   const { metadata } = pod;
   const spec = looseFields<PodSpec>(pod.spec);
@@ -107,7 +99,6 @@ export function podView(pod: KubernetesObject): PodView {
   };
 }
 
-/** Labels of a workload's pod template. */
 export function templateLabels(spec: unknown): Readonly<Record<string, string>> {
   const { metadata } = looseFields<PodTemplate>(looseFields<DeploymentSpec>(spec).template);
   return looseFields(looseFields<PodTemplateMetadata>(metadata).labels) as Readonly<Record<string, string>>;
@@ -118,8 +109,8 @@ type ContainerResources = NonNullable<Container["resources"]>;
 type Parse = (quantity: unknown) => number | null;
 
 /**
- * The scheduler's rule: containers and sidecars (init containers that restart always) run together; each
- * ordinary init container runs beside the sidecars started before it.
+ * As in the scheduler: sidecars run next to containers, and each init container next to the sidecars started
+ * before it.
  */
 function requests(spec: Unchecked<PodSpec>, resource: string, parse: Parse): number {
   const of = ({ resources }: Unchecked<Container>): number =>

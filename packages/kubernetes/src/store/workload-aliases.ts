@@ -1,18 +1,12 @@
-// Names other than its own by which meshes, traces and flows know a workload.
 import { looseFields } from "@isochrone/primitives";
 import { KINDS, type DeploymentSpec, type ObjectMeta, type PodTemplate } from "../kinds.ts";
 import type { KubernetesObject } from "./port.ts";
 import { workloadOf } from "./workloads.ts";
 
-/** Istio's label that replaces the name of a pod's workload in telemetry. */
 const ISTIO_WORKLOAD_NAME = "service.istio.io/workload-name";
-/** OpenTelemetry's annotation that sets `service.name`. */
 const SERVICE_NAME_ANNOTATION = "resource.opentelemetry.io/service.name";
 
-/**
- * Labels from which a service gets its name: Istio's canonical service, OpenTelemetry's `service.name`, the
- * app of Hubble.
- */
+/** Sources of a service name: Istio's canonical service, OpenTelemetry's `service.name`, Hubble's app. */
 const SERVICE_LABELS: readonly string[] = [
   "service.istio.io/canonical-name",
   "app.kubernetes.io/instance",
@@ -21,24 +15,20 @@ const SERVICE_LABELS: readonly string[] = [
   "k8s-app",
 ];
 
-/** Labels and annotations that {@link workloadAliases} reads. */
 export const ALIAS_LABELS: readonly string[] = [ISTIO_WORKLOAD_NAME, ...SERVICE_LABELS];
 export const ALIAS_ANNOTATIONS: readonly string[] = [SERVICE_NAME_ANNOTATION];
 
-/** OpenTelemetry takes every Job whose name ends with a number for one of a CronJob. */
+/** A numeric suffix: OpenTelemetry takes such a Job for a CronJob's. */
 const NUMBERED = /^(.+)-\d+$/;
 
 interface WorkloadAliases {
-  /** Names that meshes and owner attributes use for the workload. */
+  /** Names of the workload in meshes and owner attributes. */
   readonly workload: readonly string[];
-  /** Names by which traces and flows know the services that its pods are. */
+  /** Names of the services in traces and flows. */
   readonly service: readonly string[];
 }
 
-/**
- * Returns the other names of a pod's workload; null if there are none. The name of a Deployment's ReplicaSet
- * is none: no source uses it for the Deployment.
- */
+/** Aliases of a pod's workload, or null. A ReplicaSet's name isn't an alias: no source uses it. */
 export function podAliases(
   pod: KubernetesObject,
   workload: ReturnType<typeof workloadOf>,
@@ -50,7 +40,6 @@ export function podAliases(
   return aliasesOf(pod.metadata, workload.name, { workload: controller, service: numbered });
 }
 
-/** Returns the other names that a workload's pod template gives it; null if there are none. */
 export function templateAliases({ metadata, spec }: KubernetesObject): WorkloadAliases | null {
   const { template } = looseFields<DeploymentSpec>(spec);
   const { labels, annotations } = looseFields<ObjectMeta>(looseFields<PodTemplate>(template).metadata);
@@ -89,8 +78,8 @@ function namesIn(names: readonly unknown[], own: string): readonly string[] {
 }
 
 /**
- * Returns all names that Istio may give a pod's workload: of its controller, of its own where the controller
- * has named it, and of the label. The label is the pod's own word, as a bare pod's name is.
+ * All names that Istio may use: the controller's, the pod's own if its controller chose it, and the label's.
+ * The label is the pod's own claim, as is a bare pod's name.
  */
 export function meshNames(pod: KubernetesObject): readonly string[] {
   const workload = workloadOf(pod);

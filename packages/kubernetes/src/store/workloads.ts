@@ -2,30 +2,27 @@ import { controlledWorkload, CONTROLLER_LABELS } from "@isochrone/primitives/wor
 import { KINDS } from "../kinds.ts";
 import type { KubernetesObject, OwnerReference } from "./port.ts";
 
-/** What a pod is a replica of. */
 interface WorkloadRef {
   readonly namespace: string;
   readonly kind: string;
   readonly name: string;
 }
 
-/** Label of pods of a StreamJob: the task that they are. */
+/** Label of a StreamJob's pods: their task. */
 export const STREAM_TASK_LABEL = "isochrone.dev/stream-task";
 
-/** Labels that {@link workloadOf} reads. */
 export const WORKLOAD_LABELS: readonly string[] = [STREAM_TASK_LABEL, ...CONTROLLER_LABELS];
 
-/** Each task of a StreamJob is a workload of its own; no other object has a name with a dot like this. */
+/** Each task of a StreamJob is a workload. No other object's name has such a dot. */
 export function streamWorkloadName(job: string, task: string): string {
   return `${job}.${task}`;
 }
 
-/** Looks a ReplicaSet up, in a cache for instance; null or undefined when it is not known. */
 type ReplicaSetLookup = (namespace: string, name: string) => KubernetesObject | null | undefined;
 
 /**
- * Returns the workload of a pod: what its controller stands for ({@link controlledWorkload}), or the
- * controller above a ReplicaSet that is known. A pod without a controller is its own workload.
+ * The workload that the pod's controller stands for ({@link controlledWorkload}), or the controller of a
+ * known ReplicaSet. A pod without a controller is its own workload.
  */
 export function workloadOf(pod: KubernetesObject, getReplicaSet: ReplicaSetLookup = () => null): WorkloadRef {
   const { name, labels, namespace = "default" } = pod.metadata;

@@ -1,4 +1,4 @@
-// The other way round: what an API server says in binary form, for servers of tests and benchmarks.
+// Encodes objects in binary form, for test and benchmark servers.
 import { isPlainObject } from "../store/json.ts";
 import { messageNamed, type Field, type Message } from "../adapters/api-server/protobuf/messages.ts";
 
@@ -8,7 +8,7 @@ const MAGIC = Buffer.from("k8s\0");
 const VARINT = 0;
 const LENGTH = 2;
 
-/** An answer or an object: its envelope and the fields that the table has, and `more` behind them. */
+/** Encodes an answer or object, followed by `more`. */
 export function binaryObject(object: Fields, more: Buffer = Buffer.alloc(0)): Buffer {
   const { apiVersion, kind } = object;
   const type = [lengthy(1, text(apiVersion)), lengthy(2, text(kind))];
@@ -22,12 +22,10 @@ export function binaryObject(object: Fields, more: Buffer = Buffer.alloc(0)): Bu
   ]);
 }
 
-/** A pod as an item of a list. */
 export function binaryItem(pod: Fields): Buffer {
   return lengthy(2, binaryFields(messageNamed("Pod"), pod));
 }
 
-/** An event of a watch with its length. */
 export function binaryEvent(type: string, object: Buffer): Buffer {
   const event = Buffer.concat([lengthy(1, text(type)), lengthy(2, lengthy(1, object))]);
   const length = Buffer.alloc(4);
@@ -35,7 +33,6 @@ export function binaryEvent(type: string, object: Buffer): Buffer {
   return Buffer.concat([length, event]);
 }
 
-/** Of a message's fields those that the object has. */
 export function binaryFields(message: Message, object: Fields): Buffer {
   const parts: Buffer[] = [];
   message.fields.forEach((field, number) => {
@@ -57,12 +54,10 @@ export function binaryFields(message: Message, object: Fields): Buffer {
   return Buffer.concat(parts);
 }
 
-/** A field with its tag. */
 export function lengthy(number: number, value: Buffer): Buffer {
   return Buffer.concat([varint(BigInt((number << 3) | LENGTH)), varint(BigInt(value.length)), value]);
 }
 
-/** A number with its tag. */
 export function numeric(number: number, value: number): Buffer {
   return Buffer.concat([varint(BigInt((number << 3) | VARINT)), varint(BigInt.asUintN(64, BigInt(value)))]);
 }
@@ -90,7 +85,6 @@ function intOrString(value: unknown): Buffer {
   ]);
 }
 
-/** Whatever is no text, who owns which field, isn't read. */
 function text(value: unknown): Buffer {
   return Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 }

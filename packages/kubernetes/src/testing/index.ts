@@ -1,4 +1,4 @@
-// What tests of other packages use.
+// For tests of other packages.
 export type { InformerOptions } from "../store/informer.ts";
 export type { LeadershipListener } from "../leadership.ts";
 export { MOVES_ANNOTATION, redeemableMove } from "../store/move-record.ts";

@@ -2,30 +2,22 @@ import { fork, type ChildProcess, type ForkOptions } from "node:child_process";
 
 const MAX_STDERR_CHARACTERS = 4000;
 
-/** What a child answers: it is up, a result, or that a call failed. */
 export type CallMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "result"; readonly id: number; readonly result: unknown }
   | { readonly kind: "failure"; readonly id: number; readonly message: string };
 
-/** Calls by name, with the types of their arguments and results. */
 type CallTable<C> = {
   readonly [K in keyof C]: { readonly arguments: unknown; readonly result: unknown };
 };
 
 interface CallProcessOptions {
-  /** The child's entry file. */
   readonly entry: string;
   readonly execArgv?: readonly string[];
-  /** @default json */
   readonly serialization?: ForkOptions["serialization"];
-  /** The error of every call while the process isn't there. */
   readonly downError: (reason: string) => Error;
-  /** The error of a call that the child could not do. */
   readonly failedError: (message: string) => Error;
-  /** Called once when the process ends, whatever ended it. */
   readonly onDown?: (reason: string) => void;
-  /** Messages of the child's own accord. */
   readonly onOther?: (message: unknown) => void;
 }
 
@@ -34,7 +26,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** A child process as its parent sees it: calls over the IPC channel, and one end. */
+/** Parent side of a child process: RPC over the IPC channel. */
 export class CallProcess<C extends CallTable<C>> {
   readonly #options: CallProcessOptions;
   readonly #child: ChildProcess;
@@ -44,7 +36,6 @@ export class CallProcess<C extends CallTable<C>> {
   #stderr = "";
   #down: string | null = null;
 
-  /** Resolves when the child takes calls; rejects with its `downError`. */
   static async spawn<C extends CallTable<C>>(options: CallProcessOptions): Promise<CallProcess<C>> {
     const child = new CallProcess<C>(options);
     await new Promise<void>((resolve, reject) => child.#pending.set(0, { resolve: () => resolve(), reject }));
@@ -92,7 +83,6 @@ export class CallProcess<C extends CallTable<C>> {
     });
   }
 
-  /** Ends the process and waits until it is gone. */
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.#exited;

@@ -15,7 +15,6 @@ interface Review {
   readonly request: { readonly uid: string; readonly namespace: string; readonly object: KubernetesObject };
 }
 
-/** A webhook with its certificate, and what it was asked. */
 async function webhook(
   answer: (review: Review) => { status?: number; patch?: unknown },
 ): Promise<{ url: string; authority: string; asked: Review[] }> {

@@ -1,5 +1,5 @@
-// The mutating admission of the stand-in API server: new pods and EndpointSlices are shown to the webhooks
-// that are registered in the store.
+// Mutating admission of the stand-in API server: sends new pods and EndpointSlices to the registered
+// webhooks.
 import { request } from "node:https";
 import { jsonPatched, KINDS, matchesSelector } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
@@ -15,14 +15,13 @@ interface Webhook {
 
 const NAMESPACE_NAME = "kubernetes.io/metadata.name";
 const DEFAULT_TIMEOUT_SECONDS = 10;
-/** Who asks and who answers share this machine: when it is busy, a timeout says nothing of the webhook. */
+/** Client and webhook share this machine; when it is busy, a short timeout proves nothing. */
 const LEAST_TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * Asks each webhook whose selectors take the pod, one after the other, and applies its patch. A webhook that
- * fails is skipped, as `failurePolicy: Ignore` has it. CEL conditions are not evaluated: webhooks check them
- * again themselves.
+ * Calls each webhook whose selectors match, in order, and applies its patch. Skips a failing webhook, as
+ * `failurePolicy: Ignore` says. Doesn't evaluate CEL conditions, which webhooks check themselves.
  */
 export class MutatingAdmission {
   readonly #store: Pick<ClusterStore, "get" | "list">;
@@ -39,13 +38,11 @@ export class MutatingAdmission {
     this.#logger = options.logger;
   }
 
-  /** @param before null: it is new */
   async admit<T extends KubernetesObject>(object: T, before: KubernetesObject | null = null): Promise<T> {
     const operations = await this.patchOf(object, before);
     return operations.length === 0 ? object : jsonPatched(object.metadata.name, object, operations);
   }
 
-  /** What webhooks change of it. */
   async patchOf(
     object: KubernetesObject,
     before: KubernetesObject | null,
@@ -110,7 +107,7 @@ export class MutatingAdmission {
   }
 }
 
-/** Whether its rules name the object's kind; without rules it is asked about everything. */
+/** Without rules a webhook gets everything. */
 function isAsked(rules: unknown, kind: string, operation: string): boolean {
   if (rules === undefined) return true;
   const resource = `${kind.toLowerCase()}s`;

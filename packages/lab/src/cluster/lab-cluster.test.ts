@@ -15,14 +15,13 @@ import type { LabPod } from "./lab-pod.ts";
 import { DirectNetwork } from "./testing/direct-network.ts";
 import { sites, threeServices } from "./testing/builders.ts";
 
-/** Other processes decide how long things take. */
 const WITHIN = { timeout: 120_000 };
 const PODS = {
   terminationGraceMs: 400,
   restartBackoffMs: 50,
   usageIntervalMs: 100,
   callTimeoutMs: 20_000,
-  // Below everything else that is busy they would wait for ever.
+  // At lower priority they might starve.
   niceness: null,
 };
 
@@ -54,7 +53,6 @@ async function startCluster(options: Partial<LabClusterOptions> = {}): Promise<W
   return { cluster, store, network };
 }
 
-/** Says no way to anybody before it is opened. */
 class SlowNetwork extends DirectNetwork {
   readonly #opened = Promise.withResolvers<void>();
 
@@ -78,7 +76,6 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Sum of a sidecar family over the series whose labels match. */
 async function metric(
   pod: LabPod,
   family: string,
@@ -99,9 +96,9 @@ async function received(cluster: LabCluster, source: string, target: string): Pr
   );
 }
 
-/** Ends the load. Resolves when what entered has been passed on everywhere, with the number of requests. */
+/** Ends the load. Resolves with the number of requests once all were passed on. */
 async function stopLoad(cluster: LabCluster): Promise<number> {
-  // Killed it would be started again.
+  // A killed one would be restarted.
   process.kill(cluster.processes().get("load")!, "SIGSTOP");
   return vi.waitFor(
     async () => {
@@ -112,7 +109,6 @@ async function stopLoad(cluster: LabCluster): Promise<number> {
         ["b", "c"],
       ] as const)
         expect(await received(cluster, source, target)).toBe(entered);
-      // Nothing was on its way to the entry.
       await systemClock.sleep(150);
       expect(await received(cluster, "unknown", "a")).toBe(entered);
       return entered;
@@ -124,7 +120,7 @@ async function stopLoad(cluster: LabCluster): Promise<number> {
 const experienced = (cluster: LabCluster): Promise<EndToEnd> =>
   vi.waitFor(() => cluster.endToEnd({ lastMs: 30_000 }), WITHIN);
 
-/** The system's clock, but for sleeps of one length: they last until `release`. */
+/** The system clock, except that sleeps of one length last until `release`. */
 function holding(heldMs: number): { readonly clock: Clock; release(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
@@ -156,7 +152,7 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
     ] as const) {
       const pod = podOf(cluster, workload);
       const counted = (family: string): Promise<number> => metric(pod, family, { ...edge, reporter });
-      // An answer is counted a moment after it was given.
+      // A response is counted shortly after it is sent.
       await vi.waitFor(async () => expect(await counted("istio_requests_total")).toBe(count), WITHIN);
       expect(await counted("istio_request_bytes_sum")).toBe(count * 200);
       expect(await counted("istio_response_bytes_sum")).toBe(count * 3000);
@@ -192,14 +188,14 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
     expect(report.errors).toBe(0);
     expect(report.p50Ms).toBeGreaterThan(0);
     expect(report.p95Ms).toBeGreaterThanOrEqual(report.p50Ms!);
-    // No more than are planned since the generator began, and one at its start: 20 take a second at least.
+    // Planned requests plus one at the start: 20 take at least a second.
     expect(report.requestsPerSecond).toBeLessThanOrEqual(21);
   });
 
   it("begins the load only when every sidecar knows the way, however long that takes", async () => {
     const network = new SlowNetwork(["n1", "n2", "n3"]);
     const { cluster } = await startCluster({ network });
-    // Whoever began without knowing the way would have failed by now.
+    // A client that started without a route would have failed by now.
     await systemClock.sleep(1_500);
     expect(await experienced(cluster)).toMatchObject({ count: 0, errors: 0 });
     network.open();
@@ -270,7 +266,7 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
           response_flags: "UH",
         }),
       ).toBeGreaterThan(0);
-      // The caller's answer, and then the load generator's count, come a moment after the callee's.
+      // The caller's and load generator's counts follow the callee's shortly.
       expect(
         await metric(podOf(cluster, "a"), "istio_requests_total", {
           reporter: "destination",
@@ -354,7 +350,6 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
       logger: new MemoryLogger(),
     });
     onTestFinished(() => cluster.stop());
-    // The node has room for two of the three.
     await vi.waitFor(() => expect(cluster.pods().filter(({ ready }) => ready)).toHaveLength(2), WITHIN);
     await expect(cluster.waitReady(100)).rejects.toMatchObject({
       code: "not_ready",

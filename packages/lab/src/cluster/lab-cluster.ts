@@ -26,15 +26,13 @@ import type { ExtenderConfig } from "./scheduler/extender.ts";
 import type { Placement } from "./scheduler/scheduler.ts";
 import { checkSites } from "./sites.ts";
 
-/** What a cluster is made of. */
 export interface LabClusterOptions {
   readonly store: ClusterStore;
   readonly network: PodNetwork;
   readonly sites: readonly Site[];
   /**
-   * `stand-in`: the store is nobody else's; nodes are registered in it, and controller and scheduler are
-   * ours. `real`: it is an API server whose controllers and scheduler act; its nodes stand for the sites, and
-   * only the workflow's namespace is looked at.
+   * `stand-in`: this cluster owns the store, and provides nodes, controllers and scheduler. `real`: an API
+   * server with its own; its nodes stand for the sites, and only the workflow's namespace is used.
    * @default "stand-in"
    */
   readonly controlPlane?: "stand-in" | "real";
@@ -44,33 +42,23 @@ export interface LabClusterOptions {
   readonly logger: Logger;
   /** Load on the entry service; 0 = none. @default 5 */
   readonly requestsPerSecond?: number;
-  /** @default "score" */
   readonly placement?: Placement;
-  /** Can be set later, too. */
   readonly extender?: ExtenderConfig;
   readonly pods?: Partial<RunnerOptions>;
-  /** Holds the pods of each node to its CPU. @default they take what the machine gives */
+  /** CPU limit of each node's pods. @default unlimited */
   readonly cpuBudget?: CpuBudget;
-  /** In place of `requestsPerSecond`. */
   readonly load?: LoadPlan;
-  /** The node whose users send the requests, over the network. @default users are beside the entry */
+  /** Node of the users, who then send over the network. @default beside the entry */
   readonly usersAt?: string;
-  /**
-   * Each Service has an EndpointSlice, and requests go where its hints say, as kube-proxy sends them. Of a
-   * stand-in alone.
-   * @default false
-   */
+  /** Creates EndpointSlices and routes by their hints. Only with the stand-in. @default false */
   readonly slices?: boolean;
-  /**
-   * Which of these endpoints gets a request: any, as kube-proxy chooses, or one after the other.
-   * @default "random"
-   */
+  /** Load balancing: random, as kube-proxy does, or in turn. @default "random" */
   readonly choice?: "in-turn" | "random";
 }
 
 const POLL_MS = 25;
 
-/** A whole cluster on one machine: nodes, controllers, scheduler, kubelets, pods as processes, and load. */
+/** A cluster on one machine: nodes, controllers, scheduler, kubelets, pods as processes, and load. */
 export class LabCluster {
   readonly #options: LabClusterOptions;
   readonly #kubelets: Kubelet[];
@@ -128,15 +116,12 @@ export class LabCluster {
     );
   }
 
-  /**
-   * Applies the manifest, registers the nodes and starts everything. Pods come up afterwards: see
-   * `waitReady`. What fails, or is aborted, leaves nothing behind.
-   */
+  /** Starts without waiting for pods: see `waitReady`. Cleans up on failure or abort. */
   static async start(options: LabClusterOptions, signal?: AbortSignal): Promise<LabCluster> {
     checkSites(options.sites);
     let cluster: LabCluster | null = null;
     try {
-      // Before the informers list: a pod must not start before its service is known.
+      // Before the informers list: a pod must not start before its Service is known.
       await createObjects(options, signal);
       cluster = new LabCluster(options);
       await cluster.#start(signal);
@@ -171,7 +156,7 @@ export class LabCluster {
     this.#pushEntry();
   }
 
-  /** Waits until all pods of the workflow are ready. Throws NotReadyError naming Deployments that are not. */
+  /** Throws NotReadyError with the Deployments that aren't ready. */
   async waitReady(timeoutMs: number, signal?: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const deadlineMs = clock.monotonic() + timeoutMs;
@@ -187,7 +172,6 @@ export class LabCluster {
     }
   }
 
-  /** All pods, by name. */
   pods(): LabPod[] {
     return this.#informers.pods
       .items()
@@ -195,9 +179,6 @@ export class LabCluster {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /**
-   * Requests that applications received, by their own counters: cumulative, pods that have ended included.
-   */
   async receiverCounts(): Promise<ReceiverCount[]> {
     const totals = new Map<string, Map<string, number>>();
     await Promise.all(this.#kubelets.map((kubelet) => kubelet.addReceived(totals)));
@@ -206,36 +187,26 @@ export class LabCluster {
     );
   }
 
-  /** What the load generator measured at the entry over the last `lastMs`. */
   async endToEnd(options: { readonly lastMs: number }): Promise<EndToEnd> {
     if (this.#load === null) return NO_REQUESTS;
     return this.#load.report(options.lastMs);
   }
 
-  /**
-   * The sidecars' metrics pages by pod, as they say them themselves: also where this process can't reach
-   * their addresses.
-   */
+  /** Sidecars' metrics pages by pod over IPC, also without a route to their addresses. */
   async sidecarPages(): Promise<ReadonlyMap<string, string>> {
     return new Map((await Promise.all(this.#kubelets.map((kubelet) => kubelet.sidecarPages()))).flat());
   }
 
-  /** Users send so many times as rarely as at first. */
   setPace(factor: number): void {
     this.#load?.setPace(factor);
   }
 
-  /**
-   * Every single request of so much time from the end of the last stretch on; answered when all of them are.
-   * One stretch at a time.
-   */
+  /** Requests of the period since the previous one's end. Resolves when all are answered. One at a time. */
   async stretch(durationMs: number): Promise<RawStretch> {
     return (await this.#load?.stretch(durationMs)) ?? { responseMs: [] };
   }
 
-  /**
-   * Work that pods of a node with a budget have been given, ms of one core, by pod; ended ones are not there.
-   */
+  /** CPU time by live pod on nodes with a budget, ms of one core. */
   workedMs(): ReadonlyMap<string, number> {
     const pods = this.#informers.pods.items();
     return new Map(
@@ -248,24 +219,19 @@ export class LabCluster {
     );
   }
 
-  /**
-   * Changes what the running programs of a workload do; pods that come later behave as they say themselves.
-   */
   setBehaviour(workload: string, behaviour: Behaviour): void {
     for (const kubelet of this.#kubelets) kubelet.setBehaviour(workload, behaviour);
   }
 
-  /** Has pods of a node send the requests of a Service to a proxy there; null: to the Service again. */
+  /** Redirects a Service's requests from pods of a node to a proxy there; null restores direct routing. */
   setProxy(node: string, service: string, address: SocketAddress | null): void {
     this.#kubelets.find((kubelet) => kubelet.node === node)?.setProxy(service, address);
   }
 
-  /** A node dies with its kubelet and processes; the store is not told. */
   async killNode(node: string): Promise<void> {
     await this.#kubelets.find((kubelet) => kubelet.node === node)?.stop();
   }
 
-  /** Where the node's kubelet serves its usage page; null: there is no such node. */
   usagePage(node: string): string | null {
     const kubelet = this.#kubelets.find((candidate) => candidate.node === node);
     if (kubelet === undefined) return null;
@@ -273,7 +239,6 @@ export class LabCluster {
     return `http://${host}:${port}${CADVISOR_PATH}`;
   }
 
-  /** Process ids of the cluster's children. */
   processes(): ReadonlyMap<string, number> {
     const pods = this.#kubelets.flatMap((kubelet) => [...kubelet.processes()]);
     const byUid = new Map(this.#informers.pods.items().map((pod) => [pod.metadata.uid, pod.metadata.name]));
@@ -281,22 +246,19 @@ export class LabCluster {
     return new Map(this.#load?.pid === undefined ? named : [...named, ["load", this.#load.pid]]);
   }
 
-  /**
-   * Has the scheduler ask an extender from now on, and place by score; null takes it away again. A real one
-   * reads its own configuration.
-   */
+  /** Sets extender and placement by score; null removes it. Real schedulers have their own configuration. */
   setExtender(config: ExtenderConfig | null): void {
     this.#controllers?.setExtender(config);
   }
 
-  /** Places every pod again, callers before callees, one at a time. Throws NotReadyError when one fails. */
+  /** Places every pod again, callers first, one at a time. Throws NotReadyError if one fails. */
   rePlace(options: RePlaceOptions = {}): Promise<Move[]> {
     const { store, clock, random, logger, manifest } = this.#options;
     const pods = (): readonly KubernetesObject[] => this.#informers.pods.items();
     return rePlacePods(manifest.workloads, { store, clock, random, logger, pods }, options);
   }
 
-  /** Ends all children; the store keeps its objects, but for those that were created in a real cluster. */
+  /** Ends all children. Keeps objects in the store, except those created in a real cluster. */
   stop(): Promise<void> {
     this.#stopped ??= this.#end();
     return this.#stopped;
@@ -328,10 +290,7 @@ export class LabCluster {
       .map(({ metadata }) => metadata.name);
   }
 
-  /**
-   * The load begins when the whole workflow is ready for the first time and knows it; from then on users see
-   * every failure.
-   */
+  /** Load starts when the whole workflow is first ready and routed. From then on users see every failure. */
   #pushEntry(): void {
     if (this.#loadState === "waiting" && this.#notReady().length === 0) this.#beginLoad();
     if (this.#loadState !== "begun") return;
@@ -340,8 +299,7 @@ export class LabCluster {
     const found = endpointsOf(this.#informers.services.items(), this.#informers.pods.items()).find(
       (candidate) => candidate.service === service,
     );
-    // Users reach the entry at its node's own address: the way from them to the cluster is not part of the
-    // emulated network.
+    // Users reach the entry at its node's own address: their path isn't emulated.
     const endpoints = found?.endpoints ?? [];
     if (usersAt === undefined)
       this.#load?.setEndpoints(
@@ -380,8 +338,8 @@ export class LabCluster {
   }
 
   /**
-   * Resolves when every sidecar knows where the last pod is: users see no failure for that they don't.
-   * Rejects when the cluster stops.
+   * Resolves when every sidecar knows the last pod's address, so that users see no failures from stale
+   * routes. Rejects when the cluster stops.
    */
   async #routed(): Promise<void> {
     for (;;) {

@@ -4,7 +4,6 @@ import type { KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { PUBLISHED } from "./names.ts";
 import type { PodNetwork } from "./ports.ts";
 
-/** A pod of the embedded cluster, as a person wants to see it. */
 export interface LabPod {
   readonly name: string;
   readonly namespace: string;
@@ -14,7 +13,6 @@ export interface LabPod {
   readonly ready: boolean;
   readonly deleting: boolean;
   readonly restarts: number;
-  /** The sidecar's metrics page; null until the pod has run. */
   readonly metricsUrl: string | null;
 }
 
@@ -34,7 +32,7 @@ export function labPod(pod: KubernetesObject, network: PodNetwork): LabPod {
     ready,
     deleting: terminating,
     restarts: statuses[0]?.restartCount ?? 0,
-    // Not at the pod's own address, which nothing routes in a real cluster.
+    // A real cluster doesn't route the pod's own address.
     metricsUrl:
       node === null || port === undefined ? null : `http://${network.nodeAddress(node)}:${port}${path}`,
   };

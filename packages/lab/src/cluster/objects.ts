@@ -1,4 +1,3 @@
-// Typed readings of the parts of Kubernetes objects that only the embedded cluster uses.
 import { matchesLabels } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
@@ -18,10 +17,7 @@ interface PodSpec {
 
 export const podSpec = (pod: KubernetesObject): PodSpec => pod.spec ?? {};
 
-/**
- * Whether a service with this specification selects pods with these labels; one without a selector selects
- * none.
- */
+/** A Service without a selector selects no pods. */
 export function serviceSelects(
   service: KubernetesObject,
   labels: Readonly<Record<string, string>> | undefined,

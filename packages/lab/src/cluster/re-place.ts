@@ -5,7 +5,6 @@ import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { NotReadyError } from "./errors.ts";
 import type { WorkflowWorkload } from "./manifest/model.ts";
 
-/** Where a pod of a workload was and where its replacement is. */
 export interface Move {
   readonly workload: string;
   readonly from: string;
@@ -13,10 +12,9 @@ export interface Move {
 }
 
 export interface RePlaceOptions {
-  /** The longest wait for one replacement to be ready. @default 60000 */
+  /** Timeout of one replacement. @default 60000 */
   readonly podTimeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Told of each move as it is made. */
   onMove?(move: Move, done: number, total: number): void;
 }
 
@@ -32,9 +30,8 @@ const POLL_MS = 50;
 const DELETE_RETRIES = { initialMs: 250, maxMs: 5_000, factor: 2, jitterRatio: 0.5, maxAttempts: 8 };
 
 /**
- * Deletes the pods of the workloads one at a time, in the given order, each after the replacement of the one
- * before is ready. Throws NotReadyError when a replacement takes too long; those after it are left where they
- * are.
+ * Deletes pods one at a time in the given order, each after the previous replacement is ready. Throws
+ * NotReadyError if one takes too long; later pods stay.
  */
 export async function rePlacePods(
   workloads: readonly WorkflowWorkload[],

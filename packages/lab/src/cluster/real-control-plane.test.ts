@@ -1,5 +1,4 @@
-// A cluster whose API server, controllers and scheduler are somebody else's: here a store in memory, and a
-// test that binds pods.
+// A cluster with a foreign control plane: a memory store, and a test that binds pods.
 import { isIP } from "node:net";
 import { KINDS, podView, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
@@ -47,7 +46,6 @@ async function world(): Promise<World> {
   };
 }
 
-/** As KWOK leaves it: all nodes have its own address. */
 function kwokNode(name: string): KubernetesObject {
   return {
     ...KINDS.node,
@@ -78,7 +76,6 @@ async function readyStatus(store: ClusterStore, name: string): Promise<Record<st
   }, WITHIN);
 }
 
-/** A store of which one call does something else. */
 function storeWith(store: ClusterStore, changed: Partial<ClusterStore>): ClusterStore {
   return new Proxy(store, {
     get(target, property: keyof ClusterStore) {
@@ -97,7 +94,7 @@ test("pods report addresses that an API server and its endpoint controllers take
   await createPod(store, "c-1", "c", "n2");
   const statuses = await Promise.all(["a-1", "b-1", "c-1"].map((name) => readyStatus(store, name)));
   for (const status of statuses) {
-    // Kubernetes' validation: the single field is the first of the list, or the patch is refused (422).
+    // Kubernetes validates that the single field equals the first of the list, or answers 422.
     expect([status["hostIP"], status["hostIPs"]]).toEqual(["10.0.0.1", [{ ip: "10.0.0.1" }]]);
     expect(status["podIPs"]).toEqual([{ ip: status["podIP"] }]);
     expect(isIP(String(status["podIP"]))).toBe(4);
@@ -110,7 +107,6 @@ test("pods report addresses that an API server and its endpoint controllers take
     const usage = await (await fetch(cluster.usagePage("n1")!)).text();
     expect(usage).toMatch(/container_memory_working_set_bytes\{container="app",.*pod="b-1"\} [1-9]/);
   }, WITHIN);
-  // The node is its maker's.
   expect(await store.get({ ...KINDS.node, name: "n1" })).toEqual(before);
 }, 60_000);
 

@@ -3,10 +3,7 @@ import type { Clock, Logger } from "@isochrone/runtime";
 
 const RETRY_MS = 500;
 
-/**
- * Once started, runs `reconcile` after triggers: never two at a time, many triggers make one run, a failed
- * run is tried again.
- */
+/** Runs `reconcile` after triggers: never concurrently, coalesced, with retries. */
 export class Reconciler {
   readonly #name: string;
   readonly #reconcile: () => Promise<void>;
@@ -24,13 +21,12 @@ export class Reconciler {
     this.#logger = options.logger;
   }
 
-  /** Begins with a run. Before, triggers do nothing: not everything that a run needs is there yet. */
+  /** Starts with a run. Ignores earlier triggers, because a run's inputs may be missing. */
   start(): void {
     this.#started = true;
     this.trigger();
   }
 
-  /** Never blocks. */
   trigger(): void {
     if (!this.#started || this.#stop.signal.aborted) return;
     this.#wanted = true;
@@ -41,13 +37,12 @@ export class Reconciler {
     });
   }
 
-  /** Resolves when a run has ended that began after this, and nobody wants another one. */
+  /** Resolves when a run that began after this call has ended and none is pending. */
   async settled(): Promise<void> {
     this.trigger();
     while (this.#running !== null) await this.#running;
   }
 
-  /** Triggers a run after some time. */
   triggerLater(ms: number): void {
     void this.#clock.sleep(ms, this.#stop.signal).then(
       () => this.trigger(),
@@ -62,7 +57,7 @@ export class Reconciler {
 
   async #loop(): Promise<void> {
     while (this.#wanted && !this.#stop.signal.aborted) {
-      // Changes come in bursts: one turn of the event loop gathers them.
+      // One turn of the event loop coalesces bursts.
       await new Promise((resolve) => setImmediate(resolve));
       this.#wanted = false;
       try {

@@ -3,7 +3,6 @@ import type { Site } from "./ports.ts";
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** Holds the sites of a cluster against the rules. Throws SiteError naming site, rule and value. */
 export function checkSites(sites: readonly Site[]): void {
   if (sites.length === 0) throw new SiteError("a cluster needs at least one site, got none");
   const seen = new Set<string>();

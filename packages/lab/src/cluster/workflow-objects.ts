@@ -15,14 +15,14 @@ interface Options {
 }
 
 const FIELD_MANAGER = "isochrone-lab";
-/** Says of an object in a real cluster that it is the lab's, and goes with it. */
+/** Marks objects in a real cluster as the lab's, to be removed with it. */
 const OWNED_LABEL = "lab.isochrone.dev/owned";
 const REMOVAL_RETRIES = { initialMs: 250, maxMs: 2_000, factor: 2, jitterRatio: 0.5, maxAttempts: 4 };
 
 /**
- * Creates the workflow's objects. In a real cluster what an earlier run left behind is taken over, and its
- * namespace made if need be. Throws the store's errors, or the signal's reason, when nothing is under way any
- * more; a Deployment of somebody else's with the same name is a `conflict`.
+ * Creates the workflow's objects. In a real cluster, adopts an earlier run's objects and creates the
+ * namespace if needed. Throws the store's errors or the signal's reason after all requests settled. A foreign
+ * Deployment of the same name is a `conflict`.
  */
 export async function createObjects(
   { store, manifest, controlPlane }: Options,
@@ -45,7 +45,6 @@ export async function createObjects(
   if (failed?.status === "rejected") throw failed.reason;
 }
 
-/** Removes them from a real cluster. What can't be removed is said, and left. */
 export async function removeObjects(options: Options): Promise<void> {
   const { store, manifest, controlPlane, clock, random, logger } = options;
   if (controlPlane !== "real") return;
@@ -66,10 +65,7 @@ export async function removeObjects(options: Options): Promise<void> {
 const POLL_MS = 25;
 const PODS_GONE_WITHIN_MS = 10_000;
 
-/**
- * A pod that is deleted stays in its cluster until its kubelet says that it has ended: those of a real one
- * are waited for, but not long.
- */
+/** Waits briefly for deleted pods of a real cluster, which stay until their kubelet confirms. */
 export async function untilPodsAreGone({
   clock,
   controlPlane,

@@ -15,19 +15,19 @@ import type { MeshFlow, MeshLink } from "./mesh-plan.ts";
 import { addressLines, addressOf, cableLine, capacityLines, flowLines, portsOf } from "./rules.ts";
 
 interface MeshOptions {
-  /** 2 to 70: more veth pairs than that take minutes. */
+  /** 2 to 70: more veth pairs take minutes. */
   readonly nodes: number;
   readonly links: readonly MeshLink[];
 }
 
 const MAX_NODES = 70;
-/** Bytes that a socket may hold: a frame waits in the queues of the stages, not in the kernel. */
+/** Small socket buffers, so that frames wait in the stages' queues and not in the kernel. */
 const SOCKET_BYTES = "4096 16384 32768";
 const PROC = "/proc/sys/net/ipv4";
 
 /**
- * Nodes that are network namespaces, joined to their neighbours by cables with capacities, each forwarding
- * for the others. It needs root, and is gone when closed or when its process ends in any way.
+ * Nodes as network namespaces, joined by links of limited capacity, each forwarding for the others. Needs
+ * root. Removed on close or when its process ends.
  */
 export class MeshLab implements StageNetwork<number> {
   readonly nodes: number;
@@ -36,7 +36,6 @@ export class MeshLab implements StageNetwork<number> {
   readonly #reaper: Reaper;
   readonly #libc: Libc;
 
-  /** @throws NamespaceError `invalid_argument`, `unsupported`, and those of commands that fail */
   static async create(options: MeshOptions): Promise<MeshLab> {
     check(options);
     const support = await namespaceLabSupport();
@@ -65,15 +64,16 @@ export class MeshLab implements StageNetwork<number> {
     return addressOf(node);
   }
 
-  /** Runs `run` with the calling thread on the node. It must not be asynchronous. */
+  /** Runs `run` with the calling thread on the node. `run` must be synchronous. */
   within<T>(node: number, run: () => T): T {
     return runInNamespace(this.#libc, `${NAMESPACE_FOLDER}/${this.#name(node)}`, run);
   }
 
   async open({ from, to, port }: StageFlow<number>): Promise<FlowEnds> {
-    // Without a host, or the socket is opened later and elsewhere.
+    // Without a host, or Node.js opens the socket later and outside the namespace.
     const server = this.within(to, () => createServer().listen(port));
-    // Node opens a connection's socket when the thread has left the node; it writes only.
+    // Node.js opens a connection's socket after the thread has left the node, so pass a descriptor. Write
+    // only.
     const client = new Socket({ fd: this.#openSocket(from), readable: false, writable: true });
     let peer: Socket | null = null;
     const close = (): void => {
@@ -96,13 +96,12 @@ export class MeshLab implements StageNetwork<number> {
     return { client, peer, close };
   }
 
-  /** Descriptor of a TCP socket of the node, which is the caller's. */
   #openSocket(node: number): number {
     const kind = { family: SYS.AF_INET, type: SYS.SOCK_STREAM, protocol: 0 };
     return this.within(node, () => KernelSocket.open(this.#libc, kind)).fd;
   }
 
-  /** Puts paths and rates in force. Once for each mesh. */
+  /** Applies paths and rates. Call once per mesh. */
   async apply(flows: readonly MeshFlow[]): Promise<void> {
     await this.#onEach(async (node, name) => {
       const { ip, tc } = flowLines(node, portsOf(node, this.#links), flows);
@@ -111,7 +110,6 @@ export class MeshLab implements StageNetwork<number> {
     });
   }
 
-  /** Ends what runs on the nodes and removes everything. */
   async close(): Promise<void> {
     await this.#reaper.remove();
   }
@@ -135,7 +133,6 @@ export class MeshLab implements StageNetwork<number> {
     });
   }
 
-  /** The neighbour on the shortest way to each node; null without a way. */
   #nextHops(node: number): (number | null)[] {
     const next = new Map<number, number>([[node, node]]);
     for (const [at, by] of next)

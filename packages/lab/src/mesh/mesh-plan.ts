@@ -1,19 +1,16 @@
-/** A cable between two nodes; each direction has the capacity. */
+/** A full-duplex link; each direction has the capacity. */
 export interface MeshLink {
-  /** Indexes of nodes. */
   readonly a: number;
   readonly b: number;
-  /** Payload of TCP in large segments; headers and acknowledgements come on top. */
+  /** TCP payload in large segments, without headers and acknowledgements. */
   readonly bitsPerSecond: number;
 }
 
-/** A TCP connection that the mesh gives a path and a rate. */
 export interface MeshFlow {
-  /** At its target; each flow has its own. */
+  /** At its target; unique per flow. */
   readonly port: number;
-  /** Indexes of nodes from its source to its target. */
   readonly path: readonly number[];
-  /** Of payload; null: it has what the others leave. */
+  /** Payload; null: uses remaining capacity. */
   readonly bitsPerSecond: number | null;
   readonly bytesPerFrame: number;
 }

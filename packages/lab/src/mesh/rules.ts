@@ -1,20 +1,18 @@
-// What ip(8) and tc(8) are told: links with capacities, and flows with a path and a rate.
 import type { MeshFlow, MeshLink } from "./mesh-plan.ts";
 
-/** Of a TCP segment on Ethernet: header bytes, and payload at most. */
+/** TCP segment on Ethernet: header bytes, then largest payload. */
 const HEADER_BYTES = 66;
 const SEGMENT_BYTES = 1448;
-/** A link carries this much more than its capacity, so that acknowledgements don't count against it. */
 const ACKNOWLEDGED = 1.04;
-/** Relays have this much more for a flow than its source sends, so that it never waits at two places. */
+/** Extra relay rate, so that a flow waits only at its source. */
 const RELAYED = 1.02;
 const LEAST_BITS_PER_SECOND = 8_000;
-/** Without bursts, or a rate is none over a short time: two frames, and HTB's quantum is one. */
+/** Smallest bursts that work: two frames, HTB quantum one. Larger ones void the rate over short times. */
 const BURST = "burst 3028 cburst 3028 quantum 1514";
 const REST = "fff";
 const REST_QUEUE_BYTES = 120_000;
 const FLOW_QUEUE_BYTES = 60_000;
-/** First routing table and class of ours; a table for each neighbour, a class for each flow. */
+/** First routing table (one per neighbour) and class (one per flow) of ours. */
 const FIRST_TABLE = 1_000;
 const FIRST_CLASS = 0x10;
 const FIRST_PREFERENCE = 1_000;
@@ -23,7 +21,6 @@ export function addressOf(node: number): string {
   return `10.84.${node}.1`;
 }
 
-/** Of a link's end. */
 function linkAddress(link: number, end: 0 | 1): string {
   return `10.85.${link >> 6}.${(link & 63) * 4 + 1 + end}`;
 }
@@ -32,13 +29,11 @@ function deviceOf(link: number): string {
   return `l${link}`;
 }
 
-/** One command makes both ends, each in its node's namespace. */
 export function cableLine(link: number, [a, b]: readonly [string, string]): string {
   const device = deviceOf(link);
   return `link add name ${device} netns ${a} type veth peer name ${device} netns ${b}`;
 }
 
-/** A node's end of a link. */
 interface MeshPort {
   readonly device: string;
   readonly link: number;
@@ -55,7 +50,6 @@ export function portsOf(node: number, links: readonly MeshLink[]): MeshPort[] {
   });
 }
 
-/** @param next the neighbour on the way to each node; null without a way */
 export function addressLines(
   node: number,
   ports: readonly MeshPort[],
@@ -86,7 +80,6 @@ function rateText(bitsPerSecond: number): string {
 const onWire = (bitsPerSecond: number, bytesPerFrame: number): number =>
   bitsPerSecond * (1 + HEADER_BYTES / Math.min(SEGMENT_BYTES, bytesPerFrame));
 
-/** The link's capacity, and what has no class of its own. */
 export function capacityLines({ device, bitsPerSecond }: MeshPort): string[] {
   const full = onWire(bitsPerSecond, SEGMENT_BYTES) * ACKNOWLEDGED;
   const rest = full * (1 - 1 / ACKNOWLEDGED);
@@ -98,7 +91,6 @@ export function capacityLines({ device, bitsPerSecond }: MeshPort): string[] {
   ];
 }
 
-/** What a node is told of the flows that it sends or forwards. */
 export function flowLines(
   node: number,
   ports: readonly MeshPort[],

@@ -1,12 +1,7 @@
-// Addresses of a lab's nodes. They mean something only inside the lab's namespaces, so that every lab uses
-// the same ones.
+// Node addresses. Valid only inside a lab's namespaces, so all labs use the same.
 
-/** The one network device of every node. */
 export const DEVICE = "eth0";
-/**
- * "02": locally administered; then letters that tell in a packet dump who made it; the node's number in the
- * last two.
- */
+/** "02": locally administered; then letters that identify the lab in dumps. The last two bytes: node. */
 const MAC_HEAD = [0x02, 0x49, 0x53, 0x4f] as const;
 
 interface NodeAddresses {
@@ -18,7 +13,6 @@ interface NodeAddresses {
 export const V4_PREFIX_BITS = 16;
 export const V6_PREFIX_BITS = 64;
 
-/** Of the node at a position of the lab's list. */
 export function nodeAddresses(index: number): NodeAddresses {
   const number = index + 1;
   const mac = [...MAC_HEAD, number >> 8, number & 0xff];
@@ -29,13 +23,12 @@ export function nodeAddresses(index: number): NodeAddresses {
   };
 }
 
-/** Position of the node whose MAC address stands at `offset`; -1 for another address, e.g. a multicast. */
+/** Node index of the MAC address at `offset`; -1 for another address, such as multicast. */
 export function nodeOfMac(frame: Uint8Array, offset: number): number {
   for (let i = 0; i < MAC_HEAD.length; i++) if (frame[offset + i] !== MAC_HEAD[i]) return -1;
   return frame[offset + 4]! * 256 + frame[offset + 5]! - 1;
 }
 
-/** The hub's device that leads to a node. */
 export function portName(index: number): string {
   return `n${index}`;
 }

@@ -4,10 +4,9 @@ import { NamespaceError } from "./errors.ts";
 const COMMAND_DEADLINE_MS = 10_000;
 
 /**
- * Runs a command to its end; returns what it printed.
- * @param input what it reads from standard input @default ""
- * @throws NamespaceError `command_failed` with the command's own complaint, also when it takes longer than 10
- * s
+ * Runs a command and returns its output.
+ * @param input standard input @default ""
+ * @throws NamespaceError `command_failed` with the command's error output, also after 10 s
  */
 export function run(command: string, args: readonly string[], input = ""): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -24,7 +23,6 @@ export function run(command: string, args: readonly string[], input = ""): Promi
   });
 }
 
-/** Many commands of ip(8) in one process, inside a namespace. */
 export function ipBatch(namespace: string, lines: readonly string[]): Promise<string> {
   return run("ip", ["-n", namespace, "-batch", "-"], `${lines.join("\n")}\n`);
 }

@@ -2,25 +2,22 @@ import { loadLibc, type Libc } from "@isochrone/kernel-sockets";
 import { NamespaceError } from "./errors.ts";
 
 const O_CLOEXEC = 0o2000000;
-/** Of this thread, not of the process's first one as /proc/self would be. */
+/** This thread's namespace; /proc/self would be the main thread's. */
 const OWN_NAMESPACE = "/proc/thread-self/ns/net";
 
-/** Goes back to the namespace that the thread was in before; does nothing the second time. */
 type LeaveNamespace = () => void;
 
 /**
- * Moves the CALLING THREAD into the network namespace behind `path` (`NamespaceLab.namespacePath(node)`).
- * Sockets belong for ever to the namespace in which they were made. Meant for worker threads, at their begin,
- * and for good: a thread's namespace is a hidden global. Whatever else runs in the thread, timers and other
- * tests' callbacks included, opens its sockets there too while it is in, worker threads and child processes
- * started meanwhile begin in it, and Node's thread pool (DNS, files) stays outside.
+ * Moves the calling thread into the network namespace at `path` (`NamespaceLab.namespacePath(node)`). Sockets
+ * stay in the namespace in which they were opened. Use it at the start of a worker thread and never leave:
+ * all code of the thread opens its sockets there, new workers and child processes inherit it, and Node's
+ * thread pool (DNS, files) stays outside.
  * @throws NamespaceError `system_call_failed`
  */
 export async function enterNamespace(path: string): Promise<LeaveNamespace> {
   return enterNamespaceWith(await loadLibc(), path);
 }
 
-/** {@link enterNamespace} for who has libc already. */
 function enterNamespaceWith(libc: Libc, path: string): LeaveNamespace {
   const before = openNamespace(libc, OWN_NAMESPACE);
   try {
@@ -41,10 +38,8 @@ function enterNamespaceWith(libc: Libc, path: string): LeaveNamespace {
 }
 
 /**
- * Runs `run` inside the namespace and comes back before anything else can run in the thread, so that it is
- * safe anywhere. `run` must not be asynchronous: only what it does before its first `await` would happen
- * inside. Good for opening sockets of kernel-sockets; sockets of Node's are opened later than the call that
- * asks for them.
+ * Runs synchronous `run` inside the namespace and returns before other code of the thread can run. Only for
+ * sockets of kernel-sockets: Node.js opens its sockets later than the call.
  * @throws NamespaceError `system_call_failed`, and whatever `run` throws
  */
 export function runInNamespace<T>(libc: Libc, path: string, run: () => T): T {

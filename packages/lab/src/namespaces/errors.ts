@@ -1,6 +1,5 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** What can go wrong in a lab of network namespaces; stable, for programs. */
 const NAMESPACE_ERROR_CODES = [
   "invalid_argument",
   "unknown_node",
@@ -13,7 +12,6 @@ const NAMESPACE_ERROR_CODES = [
 ] as const;
 type NamespaceErrorCode = (typeof NAMESPACE_ERROR_CODES)[number];
 
-/** An error of a lab of network namespaces. The message names subject, rule and value. */
 export class NamespaceError extends CodedError {
   declare readonly code: NamespaceErrorCode;
 

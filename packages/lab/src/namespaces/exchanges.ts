@@ -1,11 +1,11 @@
 import type { WireExchange, WirePacket } from "./record.ts";
 
-/** Says which request and answer belong together; null: the packet is neither. */
+/** Key that a request shares with its answer; null: neither. */
 export type ExchangeKey = (packet: WirePacket) => string | null;
 
 /**
- * Pairs what `source` asked `target` with the answers. A request that was lost, or whose answer was, is in no
- * exchange; of several requests or answers with one key the first counts.
+ * Pairs requests of `source` to `target` with answers. Drops pairs with a lost packet; the first of several
+ * packets with one key counts.
  * @param forward packets from source to target
  * @param back packets from target to source
  */
@@ -46,10 +46,7 @@ function exchange(request: WirePacket, answer: WirePacket): WireExchange {
   };
 }
 
-/**
- * ICMP: identifier and sequence. UDP and TCP: the flow, and the payload's first bytes, which an echo gives
- * back unchanged.
- */
+/** ICMP: identifier and sequence. UDP and TCP: flow and first bytes of payload, which an echo repeats. */
 function defaultKey(packet: WirePacket): string | null {
   const { echo, family, protocol, sourcePort, targetPort, head } = packet;
   if (echo !== null) return `${family} ${echo.id} ${echo.sequence}`;

@@ -35,7 +35,6 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Takes one connection on port 9001, reads it to the end, prints the hash of what came. */
 const HASH_SERVER = `
   import { createHash } from "node:crypto";
   import { createServer } from "node:net";
@@ -46,7 +45,6 @@ const HASH_SERVER = `
   });
   server.listen(9001, "::", () => console.log("ready"));`;
 
-/** Bytes that any loss or exchange of parts would change. */
 const PAYLOAD = `Buffer.from(Uint32Array.from({ length: ${TRANSFER_BYTES / 4} }, (_, i) => Math.imul(i, 2654435761)).buffer)`;
 
 function sender(address: string): string {
@@ -103,7 +101,7 @@ describe.skipIf(!support.supported)("a lab of network namespaces", () => {
     if (what !== "process") process.kill(reaperPid!, "SIGKILL");
     maker.kill("SIGKILL");
     await once(maker, "exit");
-    // Without its reaper the next lab sweeps.
+    // Without its reaper the next lab removes it.
     if (what !== "process") await makeLab({ nodes: ["a"], topology: "bridge" });
     await until(() => namespacesOf(maker.pid!).length === 0);
     await until(() => !isRunning(serverPid!) && !isRunning(wirePid!) && !isRunning(reaperPid!));
@@ -139,7 +137,6 @@ describe.skipIf(!support.supported)("a lab of network namespaces", () => {
     expect(await pingUdp(lab, { count: 50, intervalMs: 1 })).toEqual([]);
     await lab.setPath("a", "b", { corruptKind: "swap" });
     const seen = await pingUdp(lab, { count: 50, intervalMs: 1 });
-    // The pinger turns the number of what came back altered.
     expect(seen).toEqual(Array.from({ length: 50 }, (_, i) => -1 - i));
     const { counts } = await lab.record({ source: "a", target: "b", protocol: "udp" });
     expect(counts).toMatchObject({ delivered: 100, corrupted: 100 });
@@ -155,7 +152,7 @@ describe.skipIf(!support.supported)("a lab of network namespaces", () => {
     };
     const shape = { rateBitsPerSecond: 100e6, burstBytes: 32_768, latencyMs: 50 };
     await lab.shape("b", { ...shape, direction: "received" });
-    // 1448 bytes of each frame of 1514 are payload; starting the sender takes time too.
+    // 1448 of 1514 bytes of each frame are payload; starting the sender takes time too.
     expect(await transfer()).toBeLessThan(97);
     await lab.unshape("b");
     await lab.shape("a", shape);

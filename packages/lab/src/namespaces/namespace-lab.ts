@@ -27,35 +27,29 @@ import type { IndexFilter } from "./wire/messages.ts";
 import { applyPathChange, IDEAL_PATH, type PathChange, type PathSettings } from "./wire/settings.ts";
 
 export interface NamespaceLabOptions {
-  /** Names; their order is that of the addresses. 1 to 128 of them. */
+  /** 1 to 128 names; their order determines the addresses. */
   readonly nodes: readonly string[];
-  /** @default "wire" */
   readonly topology?: Topology;
-  /** Of jitter, loss and the other draws of the wire. @default 1 */
+  /** Seed of the wire's jitter, loss and other draws. @default 1 */
   readonly seed?: number;
   /** Bytes of an IP packet, 1280 to 9000. @default 1500 */
   readonly mtu?: number;
   /**
-   * Of "direct" and "bridge": leave the veths' segmentation and checksum offloads on, as the kernel does. The
+   * For "direct" and "bridge": keep the veths' segmentation and checksum offloads on, like the kernel. The
    * wire needs them off.
    * @default true
    */
   readonly offloads?: boolean;
-  /** Frames that wait in the wire at most; more are dropped and counted. @default 16384 */
+  /** Capacity of the wire's queue; further frames are dropped and counted. @default 16384 */
   readonly queueFrames?: number;
-  /** Packets that the wire's record holds. @default 262144 */
   readonly recordPackets?: number;
   /**
-   * Whether TCP forgets how much it may send at once on connections that were idle for longer than a
-   * retransmission timeout, as the kernel does. Where time is stretched but that timeout's least (200 ms) is
-   * not, connections count as idle that never would.
+   * TCP slow start after idle longer than a retransmission timeout (kernel default). Disable when time is
+   * stretched, because the least timeout (200 ms) isn't.
    * @default true
    */
   readonly slowStartAfterIdle?: boolean;
-  /**
-   * TCP's on all nodes, such as reno, which every kernel has. null: the machine's own, whichever that is.
-   * @default null
-   */
+  /** Congestion control of nodes, such as reno, which every kernel has. @default null: the machine's */
   readonly congestionControl?: string | null;
 }
 
@@ -64,21 +58,15 @@ const MAX_MTU = 9000;
 const DEFAULT_QUEUE_FRAMES = 16_384;
 const DEFAULT_RECORD_PACKETS = 262_144;
 
-/**
- * Who may open datagram sockets of ICMP: container runtimes let everybody, a new namespace nobody. Seen by
- * each namespace's own threads.
- */
+/** Groups allowed to open ICMP datagram sockets; nobody in a new namespace, unlike in containers. */
 const PING_GROUPS = "/proc/sys/net/ipv4/ping_group_range";
 const EVERY_GROUP = "0 2147483647";
 const CONGESTION_CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control";
 const SLOW_START_AFTER_IDLE = "/proc/sys/net/ipv4/tcp_slow_start_after_idle";
 
 /**
- * Nodes that are network namespaces of this machine, joined by cables (veth pairs), a switch or an emulated
- * wire. Real packets of the real kernel: whatever runs on a node sees an ordinary network with an ordinary
- * device.
- *
- * It needs root. It is gone when closed, and when the process that made it ends in any way.
+ * Nodes as network namespaces, joined by veth pairs, a bridge or an emulated wire. Programs see an ordinary
+ * kernel network. Needs root. Removed on close, or when its process ends in any way.
  */
 export class NamespaceLab {
   readonly nodes: readonly string[];
@@ -90,9 +78,6 @@ export class NamespaceLab {
   #wire: WireProcess | null = null;
   #closing: Promise<void> | null = null;
 
-  /**
-   * @throws NamespaceError `invalid_argument`, `unsupported` with the reason, and those of commands that fail
-   */
   static async create(options: NamespaceLabOptions): Promise<NamespaceLab> {
     const plan = resolve(options);
     const support = await namespaceLabSupport();
@@ -115,38 +100,34 @@ export class NamespaceLab {
     this.#prefix = prefix;
     this.#libc = libc;
     this.#paths = nodes.map(() => nodes.map(() => IDEAL_PATH));
-    // Before the first namespace is there: nothing is ever without somebody to remove it.
+    // Before the first namespace exists, so that a remover always exists.
     this.#reaper = new Reaper([prefix]);
   }
 
-  /** Of the emulator's process; null without one. */
   get wirePid(): number | null {
     return this.#wire?.pid ?? null;
   }
 
-  /** Name of the network device of every node. */
   get device(): string {
     return DEVICE;
   }
 
-  /** @param family of IP @default 4 */
   address(node: string, family: 4 | 6 = 4): string {
     const { v4, v6 } = nodeAddresses(this.#index(node));
     return family === 4 ? v4 : v6;
   }
 
-  /** The node's namespace by the name that ip(8) has for it. */
   namespace(node: string): string {
     this.#index(node);
     return this.#prefix + node;
   }
 
-  /** What `enterNamespace` takes, e.g. as data of a worker thread. */
+  /** Argument of `enterNamespace`, for example in a worker's data. */
   namespacePath(node: string): string {
     return `${NAMESPACE_FOLDER}/${this.namespace(node)}`;
   }
 
-  /** Starts a program on a node, as `child_process.spawn` does. It is killed with the lab. */
+  /** Like `child_process.spawn`, on a node. Killed with the lab. */
   spawn(
     node: string,
     command: string,
@@ -158,21 +139,20 @@ export class NamespaceLab {
   }
 
   /**
-   * Runs `run` with the calling thread on the node, and comes back before anything else can run. It must not
-   * be asynchronous; see `runInNamespace`. For what takes longer: `spawn`, or a worker thread that calls
-   * `enterNamespace`.
+   * Runs synchronous `run` with the calling thread on the node; see `runInNamespace`. For longer work use
+   * `spawn`, or a worker thread with `enterNamespace`.
    */
   within<T>(node: string, run: () => T): T {
     this.#checkOpen();
     return runInNamespace(this.#libc, this.namespacePath(node), run);
   }
 
-  /** What the wire is told to do with packets from `source` to `target`: the intent, not the truth. */
+  /** The configured settings of the path, not measured ones. */
   path(source: string, target: string): PathSettings {
     return this.#paths[this.#index(source)]![this.#index(target)]!;
   }
 
-  /** Changes the path of the next packets. Resolves when it is in force; earlier packets keep their times. */
+  /** Resolves when the change applies to new packets; earlier packets keep their times. */
   async setPath(source: string, target: string, change: PathChange): Promise<void> {
     const from = this.#index(source);
     const to = this.#index(target);
@@ -184,23 +164,20 @@ export class NamespaceLab {
     this.#paths[from]![to] = path;
   }
 
-  /** Changes both ways between two nodes alike. */
   async setPaths(a: string, b: string, change: PathChange): Promise<void> {
     await this.setPath(a, b, change);
     await this.setPath(b, a, change);
   }
 
-  /** A point of the record: `since` of a filter means what comes in after it. */
   mark(): Promise<number> {
     return this.#needWire().call("mark", null);
   }
 
-  /** Counts and exact times of the packets that the filter means: the truth. */
+  /** Counts and exact times of matching packets. */
   record(filter: PacketFilter = {}): Promise<WireRecord> {
     return this.#needWire().call("record", this.#byIndex(filter));
   }
 
-  /** Those packets one by one, in the order of entry. */
   async packets(filter: PacketFilter = {}): Promise<readonly WirePacket[]> {
     const { packets } = await this.#needWire().call("packets", this.#byIndex(filter));
     return packets.map((packet) => ({
@@ -211,10 +188,10 @@ export class NamespaceLab {
   }
 
   /**
-   * What `source` asked `target`, with the answers: by ICMP's identifier and sequence, else by flow and first
-   * 40 bytes of payload.
-   * @param filter of the requests; answers are looked for with its ports exchanged
-   * @param key what belongs together, for protocols whose answers don't repeat the request
+   * Requests of `source` to `target` with answers, matched by ICMP identifier and sequence, else by flow and
+   * first 40 bytes of payload.
+   * @param filter of requests; answers match with ports swapped
+   * @param key for protocols whose answers don't repeat the request
    */
   async exchanges(
     filter: PacketFilter & { readonly source: string; readonly target: string },
@@ -231,7 +208,6 @@ export class NamespaceLab {
     return pairExchanges(await this.packets(filter), await this.packets(answers), key);
   }
 
-  /** Counts since the lab's begin of every ordered pair, and of the wire itself. */
   async totals(): Promise<WireTotals> {
     const { paths, wire } = await this.#needWire().call("totals", null);
     const pairs = this.nodes.flatMap((source, i) =>
@@ -240,7 +216,7 @@ export class NamespaceLab {
     return { paths: pairs, wire };
   }
 
-  /** Puts a token bucket filter of the kernel's on a node, in place of a former one of the same direction. */
+  /** Sets the kernel's token bucket filter on a node, replacing one of the same direction. */
   async shape(node: string, shape: Shape): Promise<void> {
     this.#checkOpen();
     checkShape(node, shape);
@@ -257,7 +233,6 @@ export class NamespaceLab {
     await addShape(received, shape);
   }
 
-  /** Takes away what `shape` put there. */
   async unshape(node: string): Promise<void> {
     this.#checkOpen();
     const { sent, received } = this.#shapingPoints(node);
@@ -265,9 +240,7 @@ export class NamespaceLab {
     if (received !== null) await removeShape(received);
   }
 
-  /**
-   * Pulls a node's cable, or plugs it in again: the node sees its device without carrier. Not of "direct".
-   */
+  /** Unplugs or plugs a node's cable (carrier). Not for "direct". */
   async setPlugged(node: string, plugged: boolean): Promise<void> {
     this.#checkOpen();
     if (this.topology === "direct") {
@@ -281,7 +254,7 @@ export class NamespaceLab {
   }
 
   /**
-   * Ends what runs on the nodes and removes everything; the second call waits for the first.
+   * Ends programs on the nodes and removes everything; idempotent.
    * @throws NamespaceError `command_failed`
    */
   close(): Promise<void> {
@@ -312,7 +285,6 @@ export class NamespaceLab {
     });
   }
 
-  /** With the thread on the node. */
   #prepareNode(plan: Required<NamespaceLabOptions>): void {
     const { topology, offloads, slowStartAfterIdle, congestionControl } = plan;
     if (topology === "wire" || !offloads) switchOffloadsOff(this.#libc, DEVICE);
@@ -360,7 +332,6 @@ export class NamespaceLab {
   }
 }
 
-/** @throws NamespaceError `invalid_argument` */
 function resolve(options: NamespaceLabOptions): Required<NamespaceLabOptions> {
   const plan = {
     nodes: [...options.nodes],

@@ -4,10 +4,7 @@ import { NamespaceError } from "./errors.ts";
 const IFREQ_BYTES = 40;
 const IFREQ_NAME_BYTES = 16;
 
-/**
- * Commands of the ioctl SIOCETHTOOL (linux/ethtool.h) that switch one offload each; those that build on
- * others come first.
- */
+/** SIOCETHTOOL commands (linux/ethtool.h) that switch one offload each; dependents first. */
 const SWITCHES = {
   "tcp segmentation": 0x1f,
   "generic segmentation": 0x24,
@@ -17,9 +14,8 @@ const SWITCHES = {
 } as const;
 
 /**
- * Makes the device of the thread's namespace send frames as they would be on a cable: with checksums, none
- * longer than the MTU. Otherwise a veth hands on unfinished ones, because its kernel knows that nobody looks.
- * As `ethtool -K DEVICE tx off ...`.
+ * Disables offloads, so that frames have checksums and fit the MTU as on a cable. A veth otherwise passes
+ * unfinished frames. Like `ethtool -K DEVICE tx off ...`.
  * @throws NamespaceError `system_call_failed`
  */
 export function switchOffloadsOff(libc: Libc, device: string): void {

@@ -7,29 +7,26 @@ import { NamespaceError } from "./errors.ts";
 import { labOf, startTicksOf, type Owner } from "./names.ts";
 
 const SCRIPT = fileURLToPath(new URL("reaper.sh", import.meta.url));
-/** Where ip(8) keeps its names of namespaces. */
 export const NAMESPACE_FOLDER = "/run/netns";
 
 /**
- * Removes a lab's namespaces when it is told to, and by itself when the lab's process ends in any way,
- * SIGKILL included: it is a process of its own that waits for the end of a pipe.
+ * Process that removes a lab's namespaces on request, or when the lab's process ends in any way, even
+ * SIGKILL: it waits for the end of a pipe.
  */
 export class Reaper {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown[]>;
 
-  /** `prefixes`: what the names of the namespaces begin with. */
   constructor(prefixes: readonly string[]) {
-    // Detached: a Ctrl-C for the terminal's group of processes must not reach it.
+    // Detached, so that a terminal's Ctrl-C doesn't reach it.
     this.#child = spawn("sh", [SCRIPT, ...prefixes], {
       detached: true,
       stdio: ["pipe", "ignore", "ignore"],
     });
     this.#exited = once(this.#child, "exit");
-    // Read only by `remove`; until then nobody listens.
     this.#exited.catch(() => undefined);
     this.#child.stdin?.on("error", () => undefined);
-    // It ends because this process ends; it must not keep it.
+    // It ends with this process and must not keep it alive.
     this.#child.unref();
     (this.#child.stdin as Socket | null)?.unref();
   }
@@ -38,7 +35,6 @@ export class Reaper {
     return this.#child.pid;
   }
 
-  /** @throws NamespaceError `command_failed` when something is left */
   async remove(): Promise<void> {
     this.#child.ref();
     this.#child.stdin?.end();
@@ -48,16 +44,12 @@ export class Reaper {
   }
 }
 
-/** This process, as it stands in the names of its labs. */
 export async function ownerOfThisProcess(): Promise<Owner> {
   const startTicks = startTicksOf(await readFile("/proc/self/stat", "utf8"));
   return { pid: process.pid, startTicks: startTicks ?? 0 };
 }
 
-/**
- * Removes what labs of dead processes left, should even their reapers have been killed. Returns their
- * prefixes.
- */
+/** Removes namespaces of dead processes whose reapers were killed too. Returns their prefixes. */
 export async function sweepDeadLabs(): Promise<readonly string[]> {
   const names = await readdir(NAMESPACE_FOLDER).catch(() => []);
   const labs = new Map(

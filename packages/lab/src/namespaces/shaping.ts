@@ -3,19 +3,17 @@ import { DEVICE, portName } from "./addresses.ts";
 import { run } from "./commands.ts";
 import { NamespaceError } from "./errors.ts";
 
-/** A token bucket filter (tbf) of the kernel's. */
 export interface Shape {
-  /** Of whole Ethernet frames. */
+  /** Whole Ethernet frames. */
   readonly rateBitsPerSecond: number;
-  /** What may leave at once after a silence. The kernel rounds it to its clock. */
+  /** Burst after a silence. The kernel rounds it to its clock. */
   readonly burstBytes: number;
-  /** Longest wait in the filter's queue; what would wait longer is dropped. */
+  /** Longest wait in the filter's queue; packets that would wait longer are dropped. */
   readonly latencyMs: number;
-  /** What the node sends, what it gets, or both, each with a filter of its own. @default "sent" */
+  /** Direction as seen from the node; "both" uses two filters. @default "sent" */
   readonly direction?: "sent" | "received" | "both";
 }
 
-/** Where a direction is shaped: always where packets leave a device. */
 export interface ShapingPoint {
   readonly namespace: string;
   readonly device: string;
@@ -27,7 +25,6 @@ const LIMITS = {
   latencyMs: { min: 1, max: 60_000 },
 } as const;
 
-/** @throws NamespaceError `invalid_argument` */
 export function checkShape(node: string, shape: Shape): void {
   for (const [name, { min, max }] of entriesOf(LIMITS)) {
     const value = shape[name];
@@ -47,10 +44,10 @@ export function hubPoint(hub: string, node: number): ShapingPoint {
   return { namespace: hub, device: portName(node) };
 }
 
-/** @throws NamespaceError `command_failed`, e.g. when the kernel has no tbf */
+/** @throws NamespaceError `command_failed`, such as for a kernel without tbf */
 export async function addShape(point: ShapingPoint, shape: Shape): Promise<void> {
-  // Not replaced in place: a large segment that waits in the old bucket would never fit a smaller new one,
-  // and block the device.
+  // Not replaced in place: a large segment in the old bucket would never fit a smaller one, and block the
+  // device.
   await removeShape(point);
   const { namespace, device } = point;
   const rate = `${Math.round(shape.rateBitsPerSecond)}bit`;
@@ -60,7 +57,6 @@ export async function addShape(point: ShapingPoint, shape: Shape): Promise<void>
   await run("tc", ["-n", namespace, "qdisc", "add", "dev", device, "root", ...tbf]);
 }
 
-/** Does nothing where there is no shape. */
 export async function removeShape({ namespace, device }: ShapingPoint): Promise<void> {
   const shown = await run("tc", ["-n", namespace, "qdisc", "show", "dev", device]);
   if (shown.includes("qdisc tbf")) await run("tc", ["-n", namespace, "qdisc", "del", "dev", device, "root"]);

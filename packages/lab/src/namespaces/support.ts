@@ -13,8 +13,8 @@ type NamespaceLabSupport =
 let known: Promise<NamespaceLabSupport> | null = null;
 
 /**
- * Whether a {@link NamespaceLab} can be made here, and why not, so that a suite can skip with a reason. It
- * tries what a lab needs, once per process: some systems give root no namespaces.
+ * Tells whether a {@link NamespaceLab} can be created here, or why not, so that suites can skip with a
+ * reason. Tries it once per process, because some systems deny root namespaces.
  */
 export function namespaceLabSupport(): Promise<NamespaceLabSupport> {
   known ??= findOut();

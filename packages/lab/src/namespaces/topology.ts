@@ -2,16 +2,15 @@ import { DEVICE, nodeAddresses, portName, V4_PREFIX_BITS, V6_PREFIX_BITS } from 
 import { ipBatch, run } from "./commands.ts";
 
 /**
- * How the nodes are joined. "direct": two nodes, one cable. "bridge": a switch of the kernel's. Both add a
- * few µs and have nothing of ours in them. "wire": every packet crosses the emulator.
+ * "direct": two nodes, one cable. "bridge": a kernel bridge. Both add a few µs and no emulation. "wire": all
+ * packets pass the emulator.
  */
 export type Topology = "direct" | "bridge" | "wire";
 
-/** What is to be built: node i has namespace i. */
+/** Node i has namespace i. */
 interface TopologyPlan {
   readonly topology: Topology;
   readonly namespaces: readonly string[];
-  /** Of the bridge or the emulator. */
   readonly hub: string;
   readonly mtu: number;
 }
@@ -19,7 +18,7 @@ interface TopologyPlan {
 const BRIDGE = "br0";
 
 /**
- * Makes the namespaces, cables and addresses. Whatever was made when it throws is the reaper's.
+ * Creates namespaces, cables and addresses. On failure the reaper removes the created part.
  * @throws NamespaceError `command_failed`
  */
 export async function buildTopology(plan: TopologyPlan): Promise<void> {
@@ -29,7 +28,6 @@ export async function buildTopology(plan: TopologyPlan): Promise<void> {
   await Promise.all(namespaces.map((namespace, node) => ipBatch(namespace, nodeLines(plan, node))));
 }
 
-/** Devices of the hub; the cables' other ends are born in the nodes' namespaces. */
 function hubLines({ topology, namespaces, mtu }: TopologyPlan): string[] {
   if (topology === "direct") {
     const [a, b] = namespaces.map((namespace, node) => `${DEVICE} netns ${namespace} ${link(node, mtu)}`);
@@ -43,7 +41,7 @@ function hubLines({ topology, namespaces, mtu }: TopologyPlan): string[] {
     const port = portName(node);
     lines.push(
       `link add name ${port} mtu ${mtu} type veth peer name ${DEVICE} netns ${namespace} ${link(node, mtu)}`,
-      // The hub says nothing itself: no address, so no neighbour discovery or multicast reports.
+      // No address on the hub, so it sends no neighbour discovery or multicast reports.
       `link set ${port} addrgenmode none`,
       ...(topology === "bridge" ? [`link set ${port} master ${BRIDGE}`] : []),
       `link set ${port} up`,
@@ -53,7 +51,7 @@ function hubLines({ topology, namespaces, mtu }: TopologyPlan): string[] {
   return lines;
 }
 
-/** The node knows all others beforehand: no packet of a test waits for ARP or neighbour discovery. */
+/** Static neighbours, so that no packet waits for ARP or neighbour discovery. */
 function nodeLines({ namespaces }: TopologyPlan, node: number): string[] {
   const own = nodeAddresses(node);
   const others = namespaces.flatMap((_, other) => (other === node ? [] : [nodeAddresses(other)]));

@@ -5,19 +5,15 @@ import type { WireCalls } from "./wire/messages.ts";
 
 const ENTRY = fileURLToPath(new URL("wire/main.ts", import.meta.url));
 
-/**
- * The emulator's child process as the lab sees it. Calls reject with NamespaceError `wire_down` or
- * `wire_failed`.
- */
+/** Calls reject with NamespaceError `wire_down` or `wire_failed`. */
 export type WireProcess = CallProcess<WireCalls>;
 
-/** Resolves when it takes calls. @throws NamespaceError `wire_down` */
 export function spawnWire(): Promise<WireProcess> {
   return CallProcess.spawn<WireCalls>({
     entry: ENTRY,
-    // Otherwise a collection waits for helper threads without the packet thread's priority.
+    // Otherwise garbage collection waits for helper threads without the packet thread's priority.
     execArgv: ["--single-threaded-gc"],
-    // Packets carry bytes and 64-bit times, which JSON can't.
+    // Packets contain bytes and 64-bit times, which JSON can't represent.
     serialization: "advanced",
     downError: (reason) => new NamespaceError("wire_down", `the wire of the lab is down (${reason})`),
     failedError: (message) => new NamespaceError("wire_failed", message),

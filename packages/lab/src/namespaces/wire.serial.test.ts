@@ -6,7 +6,7 @@ import { makeLab, pingIcmp, pingUdp } from "./testing/rig.ts";
 
 const support = await namespaceLabSupport();
 
-/** Half the width of the interval that holds a binomial share in 99.99 % of the cases. */
+/** Half width of the 99.99 % interval of a binomial share. */
 function tolerance(ratio: number, count: number): number {
   return 3.9 * Math.sqrt((ratio * (1 - ratio)) / count);
 }
@@ -28,7 +28,7 @@ describe.skipIf(!support.supported)("the emulated wire", () => {
     const back = await lab.record({ source: "b", target: "a", protocol: "udp", sourcePort: 9000 });
     expect(there.counts).toMatchObject({ entered: 100, delivered: 100, lost: 0, reordered: 0 });
     expect([there.unstamped, there.waiting, there.forgotten]).toEqual([0, 0, 0]);
-    // The emulator may be late on a busy machine, never much too early.
+    // A busy machine makes the emulator late, never much too early.
     expect(there.lateness.minMs).toBeGreaterThan(-1);
     expect(there.added.minMs).toBeGreaterThan(29);
     expect(back.added.minMs).toBeGreaterThan(9);
@@ -99,7 +99,7 @@ describe.skipIf(!support.supported)("the emulated wire", () => {
     expect(Math.min(...intended)).toBeGreaterThanOrEqual(12);
     expect(Math.max(...intended)).toBeLessThanOrEqual(28);
     const record = await lab.record({ source: "a", target: "b", protocol: "udp" });
-    // Uniform: the standard deviation is the half width / sqrt(3), the mean step two thirds of it.
+    // Uniform: standard deviation is half width / sqrt(3); the mean step is two thirds of the half width.
     expect(record.added.standardDeviationMs).toBeGreaterThan((8 / Math.sqrt(3)) * 0.9);
     expect(record.counts.reordered).toBeGreaterThan(0);
     await lab.setPath("a", "b", { keepOrder: true });
@@ -152,9 +152,7 @@ describe.skipIf(!support.supported)("the emulated wire", () => {
     const bits = left.slice(1).reduce((sum, { bytes }) => sum + 8 * bytes, 0);
     const bitsPerMs = bits / (dueMs.at(-1)! - dueMs[0]!);
     expect(bitsPerMs).toBeLessThan(1010);
-    // Less only when the sender had to wait for its turn on the machine.
     expect(bitsPerMs).toBeGreaterThan(800);
-    // 20,000 bytes take 160 ms.
     expect(Math.max(...left.map(({ intendedMs }) => intendedMs!))).toBeLessThan(162);
   });
 
@@ -182,7 +180,7 @@ describe.skipIf(!support.supported)("the emulated wire", () => {
       expect(exchanges.map(({ request }) => request.echo!.sequence)).toEqual([...measured.keys()]);
       for (const { request, answer, roundTripMs } of exchanges) {
         expect(answer.echo).toEqual({ ...request.echo, reply: true });
-        // The sender stamps before the record does on the way out, and after it on the way back.
+        // The sender's timestamps enclose the record's.
         expect(measured.get(request.echo!.sequence)).toBeGreaterThanOrEqual(roundTripMs);
       }
     },

@@ -1,44 +1,40 @@
 import { createServer, type Server } from "node:net";
 import { NetworkError } from "./errors.ts";
 
-/** Where a socket connects or listens. */
 export interface SocketAddress {
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * `loopback`: every node and every pair has an address of its own in 127.0.0.0/8. `ports`: everything is on
- * 127.0.0.1 and pairs differ by port; for systems on which only 127.0.0.1 exists. `auto`: the first if the
- * system has it.
+ * `loopback`: an address in 127.0.0.0/8 per node and pair. `ports`: all on 127.0.0.1, one port per pair, for
+ * systems with no other loopback addresses. `auto`: loopback if available.
  */
 export type Addressing = "auto" | "loopback" | "ports";
 
-/** Nodes in one plan; the address octets 251 to 255 are kept for the plan itself. */
+/** Nodes per plan; address octets 251 to 255 are reserved for the plan. */
 export const MAX_NODES = 250;
 
-/** Octet that marks the address under which a node's outgoing traffic appears at others. */
+/** Octet of the source address under which others see a node's traffic. */
 const EGRESS_OCTET = 255;
 const FIRST_SEGMENT = 10;
 const LAST_SEGMENT = 254;
-/** Whoever listens on 127.r.255.255 at this port owns 127.r.0.0/16. */
+/** A listener on 127.r.255.255 at this port owns 127.r.0.0/16. */
 const CLAIM_PORT = 46_113;
 
 /**
- * The addresses of one run, given nodes counted from 0. With whole loopback networks (r is the run's own
- * octet): node i listens on 127.r.0.(i+1); i reaches j at 127.r.(i+1).(j+1); j sees i's traffic come from
- * 127.r.255.(i+1).
+ * Addresses of one run, by node index. With loopback networks (r is the run's octet): node i listens on
+ * 127.r.0.(i+1); i reaches j at 127.r.(i+1).(j+1); j sees i's traffic from 127.r.255.(i+1).
  */
 export interface AddressPlan {
   readonly kind: "loopback" | "ports";
   nodeHost(node: number): string;
-  /** Where the relay listens for what `source` sends to `target`. */
+  /** Relay's listen address for traffic of `source` to `target`. */
   pairHost(source: number, target: number): string;
-  /** From where the relay sends what comes from `source`; null leaves it to the system. */
+  /** Relay's source address for traffic of `source`; null: the system chooses. */
   egressHost(source: number): string | null;
-  /** The pair's port for a target's port; 0 lets the system choose. */
+  /** The pair's port for a target's port; 0: the system chooses. */
   pairPort(port: number): number;
-  /** Gives the addresses back. */
   release(): Promise<void>;
 }
 
@@ -52,7 +48,7 @@ const PORTS_PLAN: AddressPlan = {
 };
 
 /**
- * Claims addresses that no other run on this machine has.
+ * Claims addresses that no other run on this machine uses.
  * @throws NetworkError `no_addresses`
  */
 export async function claimAddresses(addressing: Addressing): Promise<AddressPlan> {

@@ -3,7 +3,6 @@ import { defaultLinks } from "./default-links.ts";
 import { defaultMatrix, loadMatrix, parseMatrix, parseTable } from "./matrix-file.ts";
 import { defaultSites, MAX_DEFAULT_SITES, rowsByName } from "./sites.ts";
 
-/** What the data's README promises of its rows, ms. */
 const CLASSES = { zone: [1, 6], region: [8, 35], beyond: [50, 170] } as const;
 
 test("every pair of default sites has a time of its class, in both directions", () => {

@@ -4,18 +4,18 @@ import { defaultMatrix, type RttMatrix } from "./matrix-file.ts";
 import type { NetworkSite } from "./sites.ts";
 import { SAME_ZONE_MS } from "./zone-matrix.ts";
 
-/** Relative spread of the round trip, and the least, so that short links aren't unnaturally steady. */
+/** Relative jitter; the minimum follows, so that short links aren't unnaturally steady. */
 const JITTER_SHARE = 0.015;
 const MIN_JITTER_MS = 0.1;
-/** 1 Gbit/s: no bottleneck for a sample workflow, and a transfer still takes its time. */
+/** 1 Gbit/s: no bottleneck for a sample workflow, but transfers take time. */
 const BANDWIDTH_BITS_PER_SECOND = 1e9;
 
 /**
- * Links between the sites with the round-trip times of their rows. Where a pair was measured in one direction
- * only, that value serves both. Sites of one row are in one zone.
+ * Links with the round-trip times of the sites' rows. A pair measured in one direction uses that value for
+ * both. Sites of one row share a zone.
  * @param matrix @default the built-in one
- * @param places file and line by row of the matrix, for messages
- * @throws NetworkError `invalid_matrix` when a site has no row or a pair has no time
+ * @param places file and line by row, for messages
+ * @throws NetworkError `invalid_matrix` if a site has no row or a pair has no time
  */
 export function defaultLinks(
   sites: readonly Pick<NetworkSite, "name" | "row">[],

@@ -14,25 +14,20 @@ import { downError, spawnRelay, type RelayProcess } from "./relay-process.ts";
 import type { ExposePlan } from "./relay/messages.ts";
 
 export interface EmulatedNetworkOptions {
-  /** Names; their order is that of the rows of `links`. */
   readonly nodes: readonly string[];
   readonly links: LinkMatrix;
   readonly logger: Logger;
-  /** @default "auto" */
   readonly addressing?: Addressing;
-  /** Of jitter and loss. @default 1 */
+  /** Seed of jitter and loss. @default 1 */
   readonly seed?: number;
 }
 
-/** A port of a node. */
 export interface ExposedPort {
   readonly protocol: Protocol;
   readonly port: number;
 }
 
-/**
- * A port that other nodes reach, with the relay's port for every source; `ports` is empty until it is open.
- */
+/** A reachable port, with the relay's port per source; `ports` is empty until it is open. */
 interface Exposure {
   readonly node: number;
   readonly protocol: Protocol;
@@ -41,18 +36,15 @@ interface Exposure {
   opening: Promise<void>;
 }
 
-/**
- * The truth that the relay emulates: round-trip times in ms by initiator and responder, null for a cut, 0 on
- * the diagonal.
- */
+/** Configured round-trip times in ms by initiator and responder; null for a cut, 0 on the diagonal. */
 export interface NetworkTruth {
   readonly nodes: readonly string[];
   readonly rttMs: readonly (readonly (number | null)[])[];
 }
 
 /**
- * A network between nodes on one machine. Traffic between two nodes goes through a relay, a process of its
- * own, that translates addresses and adds delay, jitter, loss and a bandwidth limit by ordered pair.
+ * A network between nodes on one machine. A relay process translates addresses and adds delay, jitter, loss
+ * and a bandwidth limit per ordered pair.
  */
 export class EmulatedNetwork {
   readonly #table: LinkTable;
@@ -64,7 +56,7 @@ export class EmulatedNetwork {
   #relay: RelayProcess | null = null;
   #stopped = false;
 
-  /** @throws NetworkError for invalid arguments, without free addresses, or when the relay doesn't start */
+  /** @throws NetworkError for invalid arguments, without free addresses, or if the relay doesn't start */
   static async start(options: EmulatedNetworkOptions): Promise<EmulatedNetwork> {
     if (options.nodes.length > MAX_NODES) {
       throw new NetworkError(
@@ -93,24 +85,18 @@ export class EmulatedNetwork {
   get nodes(): readonly string[] {
     return this.#table.nodes;
   }
-  /** How pairs are told apart on this system. */
   get addressing(): "loopback" | "ports" {
     return this.#plan.kind;
   }
-  /** Null while the relay is down. */
   get relayPid(): number | null {
     return this.#relay?.pid ?? null;
   }
 
-  /**
-   * The address on which the processes of a node listen. With addressing by ports it is the same for all
-   * nodes.
-   */
+  /** Listen address of the node's processes; the same for all nodes with addressing by ports. */
   nodeAddress(node: string): string {
     return this.#plan.nodeHost(this.#table.index(node));
   }
 
-  /** Makes a port of a node reachable from all other nodes. Does nothing if it is already. */
   async expose(node: string, { protocol, port }: ExposedPort): Promise<void> {
     const index = this.#table.index(node);
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
@@ -133,10 +119,7 @@ export class EmulatedNetwork {
     }
   }
 
-  /**
-   * Closes what {@link expose} opened; established connections are reset. Does nothing for a port that isn't
-   * exposed.
-   */
+  /** Reverts {@link expose} and resets connections; idempotent. */
   async unexpose(node: string, { protocol, port }: ExposedPort): Promise<void> {
     const index = this.#table.index(node);
     const key = exposureKey(index, protocol, port);
@@ -148,8 +131,7 @@ export class EmulatedNetwork {
   }
 
   /**
-   * Where processes on `source` reach an exposed port of `target`; on the node itself that is its own
-   * address.
+   * Address of an exposed port of `target` as seen from `source`; on the node itself its own.
    * @throws NetworkError `not_exposed`
    */
   resolve(source: string, target: string, { protocol, port }: ExposedPort): SocketAddress {
@@ -166,10 +148,7 @@ export class EmulatedNetwork {
     return { host: this.#plan.pairHost(from, to), port: pairPort };
   }
 
-  /**
-   * Changes the link for exchanges that `a` initiates and, unless `oneWay`, for those that `b` initiates.
-   * Resolves when it is in force.
-   */
+  /** Changes exchanges initiated by `a` and, unless `oneWay`, by `b`. Resolves when applied. */
   async setLink(
     a: string,
     b: string,
@@ -185,14 +164,14 @@ export class EmulatedNetwork {
     return this.#table.link(a, b);
   }
 
-  /** What the relay is told to emulate. Services must not read it. */
+  /** The emulated ground truth. Services must not read it. */
   matrix(): NetworkTruth {
     return { nodes: this.nodes, rttMs: this.#table.rttMs() };
   }
 
   /**
-   * What really happened to the packets that passed, for every ordered pair with traffic.
-   * @param options.lastMs how far back, up to 120 s in whole seconds @default 30000
+   * Outcomes of packets per ordered pair with traffic.
+   * @param options.lastMs up to 120 s in whole seconds @default 30000
    */
   async record(options: { readonly lastMs?: number } = {}): Promise<readonly PairRecord[]> {
     const lastMs = options.lastMs ?? 30_000;
@@ -211,21 +190,18 @@ export class EmulatedNetwork {
     }));
   }
 
-  /** Calls the listener when the relay dies; it is not restarted by itself. Returns how to stop listening. */
+  /** Called when the relay dies; it isn't restarted automatically. Returns an unsubscribe function. */
   onDown(listener: (reason: string) => void): () => void {
     this.#downListeners.add(listener);
     return () => this.#downListeners.delete(listener);
   }
 
-  /**
-   * Starts a relay, ending a running one, with the current links and everything that is exposed. Its record
-   * starts empty.
-   */
+  /** Starts a new relay with the current links and exposed ports. Its record starts empty. */
   async restartRelay(): Promise<void> {
     if (this.#stopped) throw new NetworkError("relay_down", "a stopped network can't be restarted");
     await this.#endRelay();
     const relay: RelayProcess = await spawnRelay(this.#logger, (reason) => {
-      // Null, or another one: it was ended on purpose, or never came up.
+      // A different or null relay was ended on purpose or never started.
       if (this.#relay === null || this.#relay !== relay) return;
       this.#relay = null;
       this.#logger.error("relay down", { reason });
@@ -239,7 +215,6 @@ export class EmulatedNetwork {
     }
   }
 
-  /** Ends the relay and gives the addresses back. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#endRelay();
@@ -252,7 +227,7 @@ export class EmulatedNetwork {
     await relay?.kill();
   }
 
-  /** After a restart the same ports are asked for again, so that what was resolved before stays true. */
+  /** Requests the same ports after a restart, so that resolved addresses stay valid. */
   async #open(exposure: Exposure): Promise<void> {
     const { node, protocol, port } = exposure;
     const sources = this.nodes.map((_, index) => index).filter((index) => index !== node);

@@ -1,6 +1,5 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** What can go wrong in the emulated network; stable, for programs. */
 const NETWORK_ERROR_CODES = [
   "invalid_argument",
   "unknown_node",
@@ -12,7 +11,6 @@ const NETWORK_ERROR_CODES = [
 ] as const;
 export type NetworkErrorCode = (typeof NETWORK_ERROR_CODES)[number];
 
-/** An error of the emulated network. The message names subject, rule and value. */
 export class NetworkError extends CodedError {
   declare readonly code: NetworkErrorCode;
 

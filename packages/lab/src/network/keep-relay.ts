@@ -7,7 +7,6 @@ interface KeeperOptions {
   readonly logger: Logger;
 }
 
-/** Starts a relay again that has ended by itself. Links and exposed ports are as before. */
 export class RelayKeeper {
   readonly #network: Pick<EmulatedNetwork, "onDown" | "restartRelay">;
   readonly #options: KeeperOptions;
@@ -22,7 +21,6 @@ export class RelayKeeper {
     network.onDown(() => void this.#again());
   }
 
-  /** To be called before the network is stopped. */
   stop(): void {
     this.#stop.abort();
   }

@@ -1,23 +1,17 @@
 import { NetworkError } from "./errors.ts";
 import { applyChange, IDEAL_LINK, type LinkChange, type LinkMatrix, type LinkSettings } from "./links.ts";
 
-/** One entry of the table by the positions of its nodes. */
 interface LinkEntry {
   readonly source: number;
   readonly target: number;
   readonly link: LinkSettings;
 }
 
-/** The links of a network by node name. */
 export class LinkTable {
   readonly nodes: readonly string[];
   readonly #index: ReadonlyMap<string, number>;
   readonly #links: LinkSettings[][];
 
-  /**
-   * @throws NetworkError `invalid_argument` for names that repeat, a matrix of another size, and links out of
-   * range
-   */
   constructor(nodes: readonly string[], links: LinkMatrix) {
     this.nodes = [...nodes];
     this.#index = new Map(nodes.map((node, index) => [node, index]));
@@ -40,7 +34,6 @@ export class LinkTable {
     });
   }
 
-  /** @throws NetworkError `unknown_node` */
   index(node: string): number {
     const index = this.#index.get(node);
     if (index !== undefined) return index;
@@ -54,7 +47,7 @@ export class LinkTable {
     return this.#links[this.index(a)]![this.index(b)]!;
   }
 
-  /** Changes one entry, or both of a pair; either all of the change holds or nothing is changed. */
+  /** Changes one entry, or both of a pair; all or nothing. */
   change(a: string, b: string, change: LinkChange, oneWay: boolean): readonly LinkEntry[] {
     const source = this.index(a);
     const target = this.index(b);

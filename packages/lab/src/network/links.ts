@@ -1,37 +1,29 @@
 import { definedOf, isKeyOf } from "@isochrone/primitives";
 import { NetworkError } from "./errors.ts";
 
-/**
- * How the exchanges travel that one node initiates with another: entry (i, j) of the network. Half of the
- * round trip is charged on the way there, half on the way back.
- */
+/** Properties of exchanges that one node initiates. Each direction adds half of the round trip. */
 export interface LinkSettings {
   /** Round-trip time without jitter and queueing. */
   readonly rttMs: number;
-  /**
-   * The round trip varies uniformly by at most this much up or down; each way takes an independent half of
-   * it.
-   */
+  /** Largest deviation of the round trip, uniform; each direction draws half of it independently. */
   readonly jitterMs: number;
   /** Share of exchanges that lose the request or the answer, 0 to 1. */
   readonly lossRatio: number;
-  /** Of each way; null is unlimited. */
+  /** Per direction; null: unlimited. */
   readonly bandwidthBitsPerSecond: number | null;
-  /** Nothing passes: UDP is dropped, TCP stalls without a reset and goes on once healed. */
+  /** Nothing passes: UDP is dropped, TCP stalls without a reset and resumes when healed. */
   readonly cut: boolean;
 }
 
-/** A change of a link; what is left out stays. */
 export type LinkChange = { readonly [K in keyof LinkSettings]?: LinkSettings[K] | undefined };
 
-/** Rows are initiators, columns responders, both in the order of the nodes; the diagonal is not used. */
+/** Rows: initiators. Columns: responders. The diagonal is unused. */
 export type LinkMatrix = readonly (readonly LinkSettings[])[];
 
-/** 1 minute: longer delays are mistakes of unit. */
+/** 1 minute: longer delays are mistaken units. */
 const MAX_DELAY_MS = 60_000;
 const MIN_BANDWIDTH_BITS_PER_SECOND = 1000;
 
-/** A link that changes nothing. */
 export const IDEAL_LINK: LinkSettings = {
   rttMs: 0,
   jitterMs: 0,
@@ -64,10 +56,7 @@ function isBetween(value: unknown, min: number, max: number): boolean {
   return typeof value === "number" && value >= min && value <= max;
 }
 
-/**
- * The link after the change.
- * @throws NetworkError `invalid_argument` naming the link, the setting, its rule and the value
- */
+/** @throws NetworkError `invalid_argument` naming link, setting, rule and value */
 export function applyChange(subject: string, link: LinkSettings, change: LinkChange): LinkSettings {
   for (const [key, value] of Object.entries(change)) {
     if (value === undefined) continue;
@@ -85,10 +74,7 @@ export function applyChange(subject: string, link: LinkSettings, change: LinkCha
   return { ...link, ...definedOf(change) };
 }
 
-/**
- * Loss of one way such that a round trip of two independent ways loses `roundTripLossRatio`:
- * 1 - (1 - q)^2 = p, so q = 1 - sqrt(1 - p).
- */
+/** Loss per independent direction: 1 - (1 - q)^2 = p, so q = 1 - sqrt(1 - p). */
 export function oneWayLossRatio(roundTripLossRatio: number): number {
   return 1 - Math.sqrt(1 - roundTripLossRatio);
 }

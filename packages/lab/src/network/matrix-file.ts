@@ -4,40 +4,34 @@ import { readTextFile } from "@isochrone/runtime";
 import { NetworkError } from "./errors.ts";
 import { splitTable } from "./table-text.ts";
 
-/** Round-trip times in ms by row and column; null where nobody measured. */
+/** Round-trip times in ms by row and column; null if not measured. */
 export type RttMatrix = readonly (readonly (number | null)[])[];
 
 const DEFAULT_MATRIX = fileURLToPath(new URL("../../data/planetlab-16.txt", import.meta.url));
-/** A square matrix above this is no cluster for one machine. */
 const MAX_ROWS = 2000;
 const MAX_RTT_MS = 60_000;
-/** A matrix of MAX_ROWS with 16 characters for each time. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** A matrix, and the names of its rows and columns as they are written; null: the table has none. */
 export interface RttTable {
   readonly names: readonly string[] | null;
-  /** File and line of the names, for messages. */
   readonly namesPlace: string;
   readonly rttMs: RttMatrix;
-  /** File and line by row, for messages. */
   readonly places: readonly string[];
 }
 
-/** The built-in matrix: 16 hosts of PlanetLab, see data/README.md. */
+/** Built-in matrix: 16 hosts of PlanetLab, see data/README.md. */
 export function defaultMatrix(): RttMatrix {
   return loadMatrix(DEFAULT_MATRIX);
 }
 
-/** As {@link loadTable}, without the names. */
 export function loadMatrix(path: string): RttMatrix {
   return loadTable(path).rttMs;
 }
 
 /**
  * Reads n x n round-trip times, separated by white space, commas, semicolons or tabs, or as a Markdown table.
- * A time is in ms or has a unit (`34ms`, `1.2 s`, `250us`). Blank cells, `-`, `n/a` and times of 0 or less
- * mean not measured. Names of columns and rows are optional; rows are put into the columns' order.
+ * Times are in ms or have a unit (`34ms`, `1.2 s`, `250us`). Blank cells, `-`, `n/a` and times of 0 or less
+ * mean not measured. Names of columns and rows are optional; rows are sorted into the columns' order.
  * @throws NetworkError `invalid_matrix` naming file, line and column (both from 1)
  */
 export function loadTable(path: string): RttTable {
@@ -52,19 +46,16 @@ export function loadTable(path: string): RttTable {
   return parseTable(text, path);
 }
 
-/** As {@link loadMatrix}, of a text; `name` is what errors call it. */
 export function parseMatrix(text: string, name: string): RttMatrix {
   return parseTable(text, name).rttMs;
 }
 
 interface Row {
   readonly place: string;
-  /** null: the row has none. */
   readonly name: string | null;
   readonly cells: readonly (number | null)[];
 }
 
-/** As {@link loadTable}, of a text; `file` is what errors call it. */
 export function parseTable(text: string, file: string): RttTable {
   const lines = splitTable(text);
   const header = lines[0] !== undefined && isHeader(lines[0].cells) ? lines.shift() : undefined;
@@ -89,7 +80,7 @@ export function parseTable(text: string, file: string): RttTable {
   return { names, namesPlace, rttMs, places: ordered.map(({ place }) => place) };
 }
 
-/** The first cell of a header may be empty, missing, or say what the names are. */
+/** The first cell of a header may be empty, missing, or a title of the names. */
 function isHeader([first = "", ...others]: readonly string[]): boolean {
   return others.length > 0 ? others.every(isName) : isName(first) && first !== "";
 }
@@ -105,7 +96,7 @@ function checkNames(names: readonly string[], rows: number, place: string): void
     fail(`${place}: a header must have a name for each of the ${rows} rows, got ${names.length}`);
 }
 
-/** A row has the whole name of its column, or its part before the zone. */
+/** A row is named like its column, or like the part before the zone. */
 function inOrder(rows: readonly Row[], columns: readonly string[], namesPlace: string): Row[] {
   const nodeOf = (name: string | null): string => (name ?? "").split("/")[0]!.trim();
   const isOf = (name: string | null, column: string): boolean =>
@@ -128,7 +119,7 @@ function inOrder(rows: readonly Row[], columns: readonly string[], namesPlace: s
   });
 }
 
-/** Rows of tables with names may end early: a triangle is a whole table. */
+/** Rows of tables with names may be shorter: a triangle suffices. */
 function squared({ place, cells }: Row, size: number, mayBeShort: boolean): readonly (number | null)[] {
   if (cells.length === size) return cells;
   if (mayBeShort && cells.length < size)

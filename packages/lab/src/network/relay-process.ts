@@ -6,13 +6,8 @@ import type { RelayCalls, RelayFault } from "./relay/messages.ts";
 
 const ENTRY = fileURLToPath(new URL("relay/main.ts", import.meta.url));
 
-/**
- * The relay's child process as its parent sees it. Calls reject with NetworkError `relay_down` or
- * `relay_failed`.
- */
 export type RelayProcess = CallProcess<RelayCalls>;
 
-/** Resolves when the relay takes calls. `onDown` is called once when the process ends, whatever ended it. */
 export function spawnRelay(logger: Logger, onDown: (reason: string) => void): Promise<RelayProcess> {
   return CallProcess.spawn<RelayCalls>({
     entry: ENTRY,
@@ -26,7 +21,6 @@ export function spawnRelay(logger: Logger, onDown: (reason: string) => void): Pr
   });
 }
 
-/** The error of every call that needs the relay while there is none. */
 export function downError(reason: string): NetworkError {
   return new NetworkError("relay_down", `the relay of the emulated network is down (${reason})`);
 }

@@ -1,17 +1,15 @@
 import { NetworkError } from "./errors.ts";
 
-/** A node of the emulated network and whose round-trip times it takes on. */
 export interface NetworkSite {
   readonly name: string;
   readonly region: string;
   readonly zone: string;
-  /** Row and column of the matrix. */
   readonly row: number;
 }
 
 /**
- * Names for the rows of data/planetlab-16.txt, in its order. Zones and regions are classes of measured
- * distance (1-6 ms in a zone, 8-35 ms in a region, 50-170 ms beyond), the names are ours.
+ * Names for the rows of data/planetlab-16.txt, in order. Zones and regions are distance classes (1-6 ms in a
+ * zone, 8-35 ms in a region, 50-170 ms beyond); the names are ours.
  */
 const SITE_NAMES = [
   "west-a-1",
@@ -32,11 +30,10 @@ const SITE_NAMES = [
   "north-b-2",
 ] as const;
 
-/** How many sites the built-in matrix has. */
 export const MAX_DEFAULT_SITES = SITE_NAMES.length;
 
 /**
- * The first `count` sites of the built-in matrix; the first 8 cover 3 regions and 5 zones.
+ * The first 8 sites cover 3 regions and 5 zones.
  * @param count 1 to 16 @default 8
  */
 export function defaultSites(count = 8): readonly NetworkSite[] {
@@ -50,8 +47,8 @@ export function defaultSites(count = 8): readonly NetworkSite[] {
 }
 
 /**
- * The rows of nodes in a table with names: by the node's name, else its zone's, else its region's.
- * @throws NetworkError `invalid_matrix` naming a node that no row is for
+ * Finds rows in a table with names: by node name, else zone, else region.
+ * @throws NetworkError `invalid_matrix` naming a node without a row
  */
 export function rowsByName<T extends Omit<NetworkSite, "row">>(
   sites: readonly T[],

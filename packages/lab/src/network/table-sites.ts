@@ -1,15 +1,14 @@
-// Nodes of a table of round-trip times, with zones and regions that the table gives or that times imply.
+// Nodes of a round-trip table, with zones and regions from names or derived from times.
 import { NetworkError } from "./errors.ts";
 import type { RttTable } from "./matrix-file.ts";
 import type { NetworkSite } from "./sites.ts";
 
-/** Longest round trip within a zone and within a region, ms. The built-in matrix has the same classes. */
+/** Longest round trip within a zone and within a region, ms; the classes of the built-in matrix. */
 export const ZONE_MS = 7;
 export const REGION_MS = 40;
 
 export interface TableSites {
   readonly sites: readonly NetworkSite[];
-  /** Labels that were derived from round-trip times. */
   readonly derived: readonly ("regions" | "zones")[];
 }
 
@@ -17,10 +16,9 @@ type Label = string | null;
 type FarMs = (a: number, b: number) => number;
 
 /**
- * Returns the first `count` nodes of a table. A name is `node`, `node/zone` or `node/zone/region`. A zone
- * that is named as clouds name them (`us-east-1a`, `europe-west1-b`), or a node named like one, gives its
- * region. Other zones and regions are derived: nodes of one zone are at most ZONE_MS apart, zones of one
- * region at most REGION_MS.
+ * Returns the first `count` nodes of a table. A name is `node`, `node/zone` or `node/zone/region`. A cloud
+ * zone name (`us-east-1a`, `europe-west1-b`), also of a node, gives its region. Other labels are derived:
+ * nodes of a zone are at most ZONE_MS apart, zones of a region at most REGION_MS.
  * @throws NetworkError `invalid_matrix` naming place, rule and value
  */
 export function tableSites({ names, namesPlace, rttMs }: RttTable, count = rttMs.length): TableSites {
@@ -79,7 +77,6 @@ function readName(text: string, place: string): GivenName {
   return { name, zone: zone ?? (cloudRegion === null ? null : name), region: region ?? cloudRegion };
 }
 
-/** Names of Kubernetes objects. */
 function labelOf(text: string): string {
   return text
     .toLowerCase()
@@ -111,7 +108,7 @@ function longerOf(a: number | null, b: number | null): number {
   return Math.max(a ?? b ?? Infinity, b ?? a ?? Infinity);
 }
 
-/** Fills in labels that are missing. What has a label and what has none share no group. */
+/** Derives missing labels. Labelled and unlabelled nodes share no group. */
 function withDerived(
   labels: readonly Label[],
   members: readonly string[],
@@ -149,7 +146,6 @@ function groupsWithin(open: readonly number[], farMs: FarMs, limitMs: number): n
   }
 }
 
-/** Returns the member's name, the beginning that only the members share, or a number. */
 function groupName(
   group: readonly number[],
   members: readonly string[],

@@ -1,18 +1,14 @@
-/** A line of a table with something in it. */
 interface TableLine {
-  /** Counted from 1. */
   readonly line: number;
   readonly cells: readonly string[];
 }
 
 /**
- * Splits a table into cells without quotes and space around them: a Markdown table, or lines separated by
- * semicolons, commas, tabs or white space, whichever the first line has. Blank lines, comments (`#`) and
- * Markdown's ruler are left out.
+ * Splits a table into trimmed, unquoted cells: Markdown, or separated by semicolons, commas, tabs or white
+ * space, as in the first line. Skips blank lines, comments (`#`) and Markdown rulers.
  */
 export function splitTable(text: string): TableLine[] {
   const lines = text
-    // Spreadsheets write a byte order mark.
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
     .map((line, index) => ({ line: index + 1, text: line }))
@@ -27,12 +23,12 @@ export function splitTable(text: string): TableLine[] {
     return lines.map(({ line, text: row }) => ({ line, cells: row.trim().split(/\s+/) }));
   return lines.map(({ line, text: row }) => ({
     line,
-    // Spreadsheets that separate cells by semicolons write decimals with a comma.
+    // Spreadsheets that separate cells by semicolons write decimal commas.
     cells: quotedCells(separator === ";" ? row.replace(/(\d),(\d)/g, "$1.$2") : row, separator),
   }));
 }
 
-/** Cells of CSV: quotes may hold the separator, and quotes that are doubled. */
+/** CSV cells: quotes may contain the separator and doubled quotes. */
 function quotedCells(row: string, separator: string): string[] {
   const cells: string[] = [];
   const cell = new RegExp(` *(?:"((?:[^"]|"")*)"[^${separator}]*|([^${separator}]*))(${separator}|$)`, "y");
@@ -43,7 +39,6 @@ function quotedCells(row: string, separator: string): string[] {
   }
 }
 
-/** Text of a quoted cell; a number in it may have a decimal comma. */
 function unquoted(text: string): string {
   return text
     .replaceAll('""', '"')

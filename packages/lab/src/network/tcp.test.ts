@@ -1,5 +1,4 @@
-// Through the relay's process, whose delays are as late as the machine is busy: what they may not be is
-// shorter. The exact times are in relay/relay.test.ts.
+// Through the relay process, whose delays may be late but never short. Exact times: relay/relay.test.ts.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { Socket } from "node:net";

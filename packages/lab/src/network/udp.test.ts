@@ -22,10 +22,8 @@ test("an exchange takes the round trip of its own direction, and the record says
     const { udp } = await recordOf(network, source, target);
     expect(udp).toMatchObject({ count: 11, forwarded: 22, dropped: 0 });
     const sorted = seenMs.toSorted((x, y) => x - y);
-    // No upper bound: how late a busy machine lets it be is no matter of the relay's, whose times are in
-    // relay/relay.test.ts.
     expect(sorted[0]).toBeGreaterThanOrEqual(rttMs);
-    // What the relay held is part of what the client saw; 1.1 % is the grain of the record.
+    // The relay's time is part of the client's; 1.1 % is the record's resolution.
     expect(udp.p50Ms).toBeGreaterThanOrEqual(rttMs * 0.989);
     expect(udp.p50Ms).toBeLessThanOrEqual(sorted[5]! * 1.011);
   }
@@ -42,7 +40,7 @@ test("packets of a flow keep their order, whatever the jitter", async () => {
     packet.writeUInt32BE(i);
     client.send(packet);
     if (i % 10 === 9) await pause(1);
-    // Many are under way at a time, but no more than a socket's buffer holds: a busy machine reads late.
+    // Many in flight, but fewer than a socket buffer holds: a busy machine reads late.
     await until(() => seen.length >= i - 50);
   }
   await until(() => seen.length === 300);
@@ -58,8 +56,8 @@ test("the round trip loses the share that was set", async () => {
   const sent = 3000;
   for (let batch = 1; batch <= sent / 50; batch++) {
     for (let i = 0; i < 50; i++) client.send("x");
-    // Every request is lost, or answered by a packet that is lost or not. In batches, so that no socket
-    // buffer overflows.
+    // Every request is lost, or answered by a packet that may be lost. In batches, so that no socket buffer
+    // overflows.
     await until(async () => (await recordOf(network, "a", "b")).udp.dropped + answers === batch * 50);
   }
   // 0.2 +- 4.5 standard deviations of 3000 draws.

@@ -28,7 +28,6 @@ function build(bitsPerSecond: number, classes: readonly QueueClass[]) {
   const put = (flow: number, packets: number): void => {
     for (let at = 0; at < packets; at++) queue.put({ bytes: BYTES, flow }, flow);
   };
-  /** Packets of the flow in a second. */
   const rates = async (...flows: readonly number[]): Promise<number[]> => {
     sent.length = 0;
     for (let ms = 0; ms < 1_000; ms++) await clock.advance(1);
@@ -68,7 +67,7 @@ test("a floor is kept against a class that would take the whole link", async () 
   const [floor, greedy] = await rates(1, 2);
   expect(floor! / greedy!).toBeGreaterThan(2.8);
   expect(floor! / greedy!).toBeLessThan(3.2);
-  // The class above them keeps to its own ceil.
+  // The parent class keeps to its own ceil.
   expect(floor! + greedy!).toBeLessThan(1_060);
 });
 

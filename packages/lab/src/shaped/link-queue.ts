@@ -1,25 +1,21 @@
-// One direction of a link: packets wait in classes, as HTB has them, and leave at the link's capacity.
+// One direction of a link: packets wait in HTB-like classes and leave at the link's capacity.
 import type { Clock } from "@isochrone/runtime";
 import type { QueueClass } from "./node-rules.ts";
 
-/** Something that has a size. */
 interface Sized {
-  /** On the wire. */
   readonly bytes: number;
 }
 
-/** What one class has carried since it was made. */
 export interface ClassCounters {
   readonly sentBytes: number;
   /** Nothing is dropped: senders wait. */
   readonly droppedPackets: 0;
-  /** Waiting now. */
   readonly queuedPackets: number;
 }
 
-/** Time that a late timer, or an idle class, gets back at most. Milliseconds. */
+/** Largest credit for a late timer or an idle class, ms. */
 const CREDIT_MS = 150;
-/** A class that has no number: it has what classes leave. */
+/** Default class, which gets remaining capacity. */
 const UNMARKED: QueueClass = {
   minor: 0,
   parent: null,
@@ -28,13 +24,13 @@ const UNMARKED: QueueClass = {
   priority: -1,
 };
 
-/** Packets that wait in one class, and when it may send again. Monotonic milliseconds. */
+/** Packets of one class and its next sending time, monotonic ms. */
 class ClassQueue<Packet extends Sized> {
   spec: QueueClass;
   sentBytes = 0;
   rateFreeMs = 0;
   ceilFreeMs = 0;
-  /** Turn in which it sent last: those that wait longest are next. */
+  /** Turn of its last packet: the longest wait goes first. */
   turn = 0;
   #packets: Packet[] = [];
   #head = 0;
@@ -77,19 +73,18 @@ function spent(freeMs: number, bitsPerSecond: number, bits: number, nowMs: numbe
 interface LinkQueueOptions<Packet> {
   readonly bitsPerSecond: number;
   readonly clock: Clock;
-  /** The packet has left the link. */
   readonly onSent: (packet: Packet) => void;
 }
 
 export class LinkQueue<Packet extends Sized> {
   readonly #options: LinkQueueOptions<Packet>;
   readonly #classes = new Map<number, ClassQueue<Packet>>([[0, new ClassQueue(UNMARKED)]]);
-  /** Classes of links, which have no packets of their own. */
+  /** Classes of links, which have no packets themselves. */
   readonly #parents = new Map<number, ClassQueue<Packet>>();
   #bitsPerSecond: number;
   #wireFreeMs = 0;
   #turn = 0;
-  /** When it looks again by itself. Monotonic milliseconds. */
+  /** Time of the next timer, monotonic ms. */
   #wakeAtMs = Infinity;
   readonly #stop = new AbortController();
   #isSending = false;
@@ -103,7 +98,7 @@ export class LinkQueue<Packet extends Sized> {
     this.#bitsPerSecond = bitsPerSecond;
   }
 
-  /** Packets of a class that is gone go on in the queue of what has no class. */
+  /** Packets of a removed class move to the default class. */
   setClasses(classes: Iterable<QueueClass>): void {
     const specs = new Map([...classes].map((spec) => [spec.minor, spec]));
     const parents = new Set([...specs.values()].map(({ parent }) => parent));
@@ -126,7 +121,6 @@ export class LinkQueue<Packet extends Sized> {
     this.#send();
   }
 
-  /** By minor number. */
   counters(): Map<number, ClassCounters> {
     return new Map(
       [...this.#classes, ...this.#parents].map(([minor, { sentBytes, length }]) => [
@@ -136,7 +130,6 @@ export class LinkQueue<Packet extends Sized> {
     );
   }
 
-  /** @param minor of a class; any other: it has none */
   put(packet: Packet, minor: number): void {
     (this.#classes.get(minor) ?? this.#classes.get(0)!).push(packet);
     this.#send();
@@ -182,7 +175,7 @@ export class LinkQueue<Packet extends Sized> {
     return spec.parent === null ? undefined : this.#parents.get(spec.parent);
   }
 
-  /** First classes below their rate, then those that borrow; by priority, then in turns. */
+  /** Classes below their rate first, then borrowers; by priority, then round-robin. */
   #next(nowMs: number): ClassQueue<Packet> | null {
     let best: ClassQueue<Packet> | null = null;
     for (const queue of this.#classes.values()) {

@@ -1,33 +1,28 @@
-// What a node of a shaped network does with packets, in the terms of a kernel: queues by class, marks, rules
-// and routes. Whoever emulates the node's kernel keeps it.
+// A node's packet handling in kernel terms (queue classes, marks, rules, routes), held by the emulator of the
+// node's kernel.
 
-/** A class below the root queue of a device. */
 export interface QueueClass {
   readonly minor: number;
-  /** Null: the root itself. */
   readonly parent: number | null;
   readonly rateBitsPerSecond: number;
   readonly ceilBitsPerSecond: number;
-  /** Lower ones borrow first. */
+  /** Lower values borrow first. */
   readonly priority: number;
 }
 
 type ByKey<T> = ReadonlyMap<string, T>;
 
 export interface NodeRules {
-  /** Classes by device and minor number; a device that isn't there has one queue for all. */
+  /** Classes by device and minor number; an absent device has one queue. */
   readonly devices: ByKey<ReadonlyMap<number, QueueClass>>;
-  /** Class of a flow's packets, by what they must carry, see `matchKeys`. */
+  /** Class of a flow's packets, by match key (see `matchKeys`). */
   readonly marks: ByKey<{ readonly minor: number }>;
-  /** Class of what else goes to a neighbour, by its address. */
   readonly hops: ByKey<{ readonly minor: number }>;
-  /** Routing table of a flow's packets. */
   readonly rules: ByKey<{ readonly match: PacketMatch; readonly table: number }>;
-  /** Each the default route of its table. */
   readonly routes: ByKey<{ readonly table: number; readonly gateway: string }>;
 }
 
-/** Which packets; a null port is any. */
+/** Packet selector; a null port matches any. */
 interface PacketMatch {
   readonly protocol: string;
   readonly source: string;
@@ -36,7 +31,7 @@ interface PacketMatch {
   readonly targetPort: number | null;
 }
 
-/** The ends of a TCP connection as its packets carry them. */
+/** Addresses and ports of a TCP connection's packets. */
 export interface PacketEnds {
   readonly source: string;
   readonly sourcePort: number;
@@ -44,7 +39,7 @@ export interface PacketEnds {
   readonly targetPort: number;
 }
 
-/** What rules may ask of the packets, those that say most first. */
+/** Possible match keys of the packets, most specific first. */
 export function matchKeys({ source, sourcePort, target, targetPort }: PacketEnds): readonly string[] {
   const key = (from: number | string, to: number | string): string =>
     ["tcp", source, from, target, to].join(" ");
@@ -55,7 +50,6 @@ export function matchKey({ protocol, source, sourcePort, target, targetPort }: P
   return [protocol, source, sourcePort ?? "-", target, targetPort ?? "-"].join(" ");
 }
 
-/** Nothing but one queue for each device. */
 export const NO_RULES: NodeRules = {
   devices: new Map(),
   marks: new Map(),

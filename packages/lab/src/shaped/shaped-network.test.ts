@@ -3,7 +3,6 @@ import { expect, onTestFinished, test } from "vitest";
 import { NO_RULES, type NodeRules } from "./node-rules.ts";
 import { ShapedNetwork } from "./shaped-network.ts";
 
-/** A square: from a to d by b or by c. */
 const LINKS = [
   { a: "a", b: "b", bitsPerSecond: 1e8 },
   { a: "b", b: "d", bitsPerSecond: 1e8 },
@@ -34,7 +33,6 @@ async function received(network: ShapedNetwork): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Bytes that the node has sent to the neighbour in a class. */
 function sentBytes(network: ShapedNetwork, node: string, device: string, minor: number): number {
   return network.counters(node).get(device)!.get(minor)?.sentBytes ?? 0;
 }

@@ -1,5 +1,5 @@
-// Nodes joined by links with capacities, on the loopback of this machine and without any right: connections
-// end in real sockets, and between them their bytes pass the queues of each node on their way.
+// Nodes joined by links of limited capacity, on loopback and without privileges: connections end in real
+// sockets, and their bytes pass the queues of each node on the path.
 import { once } from "node:events";
 import { createServer, connect, type Server, type Socket } from "node:net";
 import type { Clock } from "@isochrone/runtime";
@@ -8,11 +8,10 @@ import { NetworkError } from "../network/errors.ts";
 import { LinkQueue, type ClassCounters } from "./link-queue.ts";
 import { matchKey, matchKeys, NO_RULES, type NodeRules, type PacketEnds } from "./node-rules.ts";
 
-/** A link between two nodes; each direction has the capacity. */
+/** A full-duplex link; each direction has the capacity. */
 export interface ShapedLink {
   readonly a: string;
   readonly b: string;
-  /** Headers included. */
   readonly bitsPerSecond: number;
 }
 
@@ -22,10 +21,10 @@ interface ShapedNetworkOptions {
   readonly clock: Clock;
 }
 
-/** Payload of a packet, and its headers: Ethernet, IPv4 and TCP with timestamps. */
+/** Payload of a packet; headers: Ethernet, IPv4, TCP with timestamps. */
 const SEGMENT_BYTES = 1_448;
 const HEADER_BYTES = 66;
-/** Bytes of a connection that may be under way between the nodes; beyond, its sender waits. */
+/** Bytes of a connection in flight between nodes; beyond it the sender waits. */
 const WINDOW_BYTES = 24 * SEGMENT_BYTES;
 const FIRST_EPHEMERAL_PORT = 32_768;
 const EPHEMERAL_PORTS = 28_000;
@@ -40,16 +39,13 @@ interface Packet {
 interface ShapedNode {
   readonly name: string;
   readonly address: string;
-  /** By neighbour. */
   readonly queues: Map<string, LinkQueue<Packet>>;
-  /** Neighbour on the shortest way, by node. */
+  /** Next hop on the shortest path, by node. */
   readonly nextHops: Map<string, string>;
   rules: NodeRules;
-  /** Counts changes of the rules. */
   version: number;
 }
 
-/** Where a node sends the packets of one connection. */
 interface Decision {
   readonly version: number;
   readonly queue: LinkQueue<Packet>;
@@ -61,7 +57,6 @@ class Connection {
   readonly ends: PacketEnds;
   readonly target: string;
   readonly deliver: (payload: Buffer) => void;
-  /** By node. */
   readonly decisions = new Map<string, Decision>();
 
   constructor(ends: PacketEnds, target: string, deliver: (payload: Buffer) => void) {
@@ -77,7 +72,6 @@ export class ShapedNetwork implements StageNetwork<string> {
   readonly #open = new Set<() => void>();
   #connections = 0;
 
-  /** Throws NetworkError. */
   constructor({ nodes, links, clock }: ShapedNetworkOptions) {
     const made = nodes.map((name, at): ShapedNode => {
       const address = `10.86.${at >> 8}.${(at & 255) + 1}`;
@@ -102,12 +96,11 @@ export class ShapedNetwork implements StageNetwork<string> {
     for (const node of made) findNextHops(node, this.#nodes);
   }
 
-  /** By which the node is known within this network. */
   address(node: string): string {
     return this.#node(node).address;
   }
 
-  /** How the node reaches addresses of its neighbours, as its kernel would say it. */
+  /** Routes to the neighbours' addresses, as the kernel reports them. */
   ways(node: string): Map<string, { device: string; gateway: null; isLocal: false }> {
     const neighbours = [...this.#node(node).queues.keys()];
     return new Map(
@@ -115,7 +108,7 @@ export class ShapedNetwork implements StageNetwork<string> {
     );
   }
 
-  /** What the node does with packets from now on. A device is called by the neighbour that it leads to. */
+  /** Replaces the node's rules. Devices are named after the neighbour. */
   setRules(node: string, rules: NodeRules): void {
     const shaped = this.#node(node);
     shaped.rules = rules;
@@ -123,7 +116,6 @@ export class ShapedNetwork implements StageNetwork<string> {
     for (const [device, queue] of shaped.queues) queue.setClasses(rules.devices.get(device)?.values() ?? []);
   }
 
-  /** Changes the capacity of a link, in both directions. Throws NetworkError. */
   setCapacity({ a, b, bitsPerSecond }: ShapedLink): void {
     for (const [from, to] of [
       [a, b],
@@ -136,12 +128,10 @@ export class ShapedNetwork implements StageNetwork<string> {
     }
   }
 
-  /** What classes have sent, by device and minor number. */
   counters(node: string): Map<string, Map<number, ClassCounters>> {
     return new Map([...this.#node(node).queues].map(([device, queue]) => [device, queue.counters()]));
   }
 
-  /** Throws NetworkError. */
   async open({ from, to, port }: StageFlow<string>): Promise<FlowEnds> {
     const source = this.#node(from);
     const ends: PacketEnds = {
@@ -172,7 +162,7 @@ export class ShapedNetwork implements StageNetwork<string> {
     for (const { queues } of this.#nodes.values()) for (const queue of queues.values()) queue.stop();
   }
 
-  /** What comes out of the first socket goes, by all nodes on the way, into the second. */
+  /** Pipes the first socket's data through all nodes on the path into the second. */
   #join(
     source: ShapedNode,
     { ends, to }: { readonly ends: PacketEnds; readonly to: string },
@@ -219,9 +209,8 @@ export class ShapedNetwork implements StageNetwork<string> {
     return { version, queue, minor, next };
   }
 
-  /** Null: no rule is of these packets. */
   #routed({ rules: { rules, routes } }: ShapedNode, keys: readonly string[]): ShapedNode | null {
-    // Of two rules for the same packets the kernel asks the older one.
+    // The kernel uses the older of two rules for the same packets.
     const tables = new Map(
       [...rules.values()].toReversed().map(({ match, table }) => [matchKey(match), table]),
     );
@@ -247,7 +236,6 @@ function findNextHops(node: ShapedNode, nodes: ReadonlyMap<string, ShapedNode>):
   for (const [target, by] of seen) if (by !== "") node.nextHops.set(target, by);
 }
 
-/** Both ends of a connection on the loopback. */
 async function socketPair(sockets: Socket[]): Promise<[Socket, Socket]> {
   const server: Server = createServer().listen(0, LOOPBACK);
   try {

@@ -1,4 +1,4 @@
-/** Frames that wait between two stages. Whoever waits for one, or for room, is called when it is there. */
+/** Bounded queue of frames between two stages; listeners learn of frames and of room. */
 export class FrameQueue {
   readonly #capacity: number;
   #frames = 0;
@@ -16,7 +16,6 @@ export class FrameQueue {
     return this.#frames < this.#capacity;
   }
 
-  /** Called after each change. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }

@@ -1,27 +1,23 @@
-// Stand-in stages of streams: they compute by waiting, and send frames of real size over TCP.
+// Simulated stages of streams: they wait instead of computing, and send frames of real size over TCP.
 import type { Socket } from "node:net";
 import { FrameQueue } from "./frame-queue.ts";
 
-/** A job of stages. `Node` is how its network calls nodes. */
 export interface StagedJob<Node = number> {
   readonly name: string;
-  /** Node at which frames arise. */
   readonly source: Node;
-  /** Seconds between two frames that arise. @default 0, as many as the stages take */
+  /** Seconds between frames. @default 0: as fast as the stages go */
   readonly sourceSecondsPerFrame?: number;
-  /** In topological order. */
   readonly tasks: readonly { readonly node: Node; readonly secondsPerFrame: number }[];
   readonly dependencies: readonly {
     /** Index of a task; -1: the source. */
     readonly source: number;
     readonly target: number;
     readonly bytesPerFrame: number;
-    /** Of the flow; null when both are on one node. */
+    /** Port of the flow; null if both are on one node. */
     readonly port: number | null;
   }[];
 }
 
-/** Both ends of a TCP connection. */
 export interface FlowEnds {
   /** Writes. */
   readonly client: Socket;
@@ -30,7 +26,6 @@ export interface FlowEnds {
   close(): void;
 }
 
-/** A connection between stages on different nodes. */
 export interface StageFlow<Node> {
   readonly from: Node;
   readonly to: Node;
@@ -38,7 +33,6 @@ export interface StageFlow<Node> {
   readonly port: number;
 }
 
-/** What joins stages on different nodes. */
 export interface StageNetwork<Node> {
   open(flow: StageFlow<Node>): Promise<FlowEnds>;
 }
@@ -49,15 +43,14 @@ interface StagesOptions {
 }
 
 /**
- * Frames that wait for a stage, and for its sender. At a rate of exactly what the job needs each hop lasts a
- * whole period, so a pipeline needs some buffer: with one frame it halves.
+ * Frames buffered per stage and sender. At exactly the needed rate each hop lasts a whole period, so a
+ * pipeline with one frame per hop would halve its rate.
  */
 const QUEUE_FRAMES = 8;
 const CHUNK = Buffer.alloc(16_384);
-/** A timer that is later than this lost its time for good. */
+/** A timer later than this loses the excess. */
 const LATE_SECONDS = 0.15;
 
-/** Runs the jobs together. Returns the frames per second of each after the warm-up. */
 export async function runStages<Node>(
   network: StageNetwork<Node>,
   jobs: readonly StagedJob<Node>[],
@@ -75,14 +68,10 @@ export async function runStages<Node>(
 }
 
 const now = (): number => performance.now() / 1_000;
-/** So many times of frames are kept. */
 const KEPT_FRAMES = 20_000;
 
-/** The stages of one job from its first frame to `stop`. */
 export class RunningStages<Node> {
-  /** Rejects when a connection can't be made. */
   readonly opened: Promise<void>;
-  /** When frames left the last task, seconds. */
   readonly #done: number[] = [];
   readonly #ends: FlowEnds[] = [];
   readonly #stop = new AbortController();
@@ -92,13 +81,12 @@ export class RunningStages<Node> {
     this.opened.catch(() => undefined);
   }
 
-  /** Of the frames since then. By the first and the last one, so that few frames are counted exactly. */
+  /** From the first to the last frame since then, so that few frames count exactly. */
   framesPerSecond(sinceSeconds: number, seconds: number): number {
     const times = this.#done.filter((time) => time > sinceSeconds);
     return times.length > 2 ? (times.length - 1) / (times.at(-1)! - times[0]!) : times.length / seconds;
   }
 
-  /** Of the last seconds. */
   recentFramesPerSecond(seconds: number): number {
     return this.framesPerSecond(now() - seconds, seconds);
   }
@@ -139,7 +127,6 @@ export class RunningStages<Node> {
     if (this.#done.length > KEPT_FRAMES) this.#done.splice(0, KEPT_FRAMES / 2);
   }
 
-  /** Returns the queue into which frames come on the other node. */
   async #openFlow(
     network: StageNetwork<Node>,
     flow: StageFlow<Node>,
@@ -163,7 +150,7 @@ interface Stage {
   readonly signal: AbortSignal;
 }
 
-/** Takes a frame of each input, computes, and gives one to each output, again and again. */
+/** Loops: takes a frame from each input, waits, and puts one into each output. */
 function runStage({ secondsPerFrame, inputs, outputs, onFrame, signal }: Stage): void {
   let isBusy = false;
   let endsAt = 0;
@@ -179,7 +166,7 @@ function runStage({ secondsPerFrame, inputs, outputs, onFrame, signal }: Stage):
     isBusy = true;
     for (const queue of inputs) queue.take();
     if (secondsPerFrame === 0) return finish();
-    // From when it should have ended: on a busy machine timers are late, and that is no work.
+    // From the planned end: late timers on a busy machine aren't work.
     endsAt = Math.max(endsAt + secondsPerFrame, now() + secondsPerFrame - LATE_SECONDS);
     setTimeout(finish, Math.max(0, (endsAt - now()) * 1_000));
   };

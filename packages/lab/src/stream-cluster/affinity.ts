@@ -3,7 +3,6 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 
 type Fields<K extends string> = Record<K, unknown>;
 
-/** The node that a required node affinity binds the pod to, as a DaemonSet's; null: none. */
 export function boundNode({ spec }: KubernetesObject): string | null {
   const { affinity } = looseFields<Fields<"affinity">>(spec);
   const { nodeAffinity } = looseFields<Fields<"nodeAffinity">>(affinity);

@@ -1,5 +1,5 @@
-// A cluster whose pods are stages of stream jobs: nodes, a scheduler and kubelets over a store, and frames
-// that pass a shaped network.
+// A cluster whose pods are stages of stream jobs: nodes, scheduler and kubelets over a store, and frames
+// through a shaped network.
 import {
   createInformer,
   gatesOf,
@@ -20,7 +20,6 @@ import type { ShapedNetwork } from "../shaped/shaped-network.ts";
 import { RunningStages, type StagedJob } from "../stages/stages.ts";
 import { boundNode } from "./affinity.ts";
 
-/** Labels of pods of stream jobs: as the controller sets them. */
 const JOB_LABEL = "isochrone.dev/stream-job";
 const TASK_LABEL = "isochrone.dev/stream-task";
 
@@ -32,9 +31,7 @@ interface StreamClusterOptions {
   readonly store: ClusterStore;
   readonly sites: readonly StreamSite[];
   readonly network: ShapedNetwork;
-  /**
-   * The stages of a StreamJob whose tasks run on these nodes, by task; null while a task has no node.
-   */
+  /** Stages of a StreamJob with its tasks on these nodes; null while a task has no node. */
   readonly stagesOf: (job: KubernetesObject, hosts: ReadonlyMap<string, string>) => StagedJob<string> | null;
   readonly clock: Clock;
   readonly random: Random;
@@ -42,7 +39,6 @@ interface StreamClusterOptions {
 }
 
 interface Runner {
-  /** Where its tasks are. */
   readonly key: string;
   readonly stages: RunningStages<string>;
 }
@@ -52,10 +48,8 @@ export class StreamCluster {
   readonly #pods: Informer;
   readonly #jobs: Informer;
   readonly #reconciler: Reconciler;
-  /** By namespace/name of the job. */
   readonly #runners = new Map<string, Runner>();
 
-  /** Resolves when the nodes are registered. */
   static async start(options: StreamClusterOptions): Promise<StreamCluster> {
     const { store, sites, network, clock } = options;
     for (const site of sites) {
@@ -85,10 +79,7 @@ export class StreamCluster {
     this.#jobs.onChange(() => this.#reconciler.trigger());
   }
 
-  /**
-   * Frames per second that left the last stage of each job over the last seconds, by namespace/name; jobs
-   * that don't run are absent.
-   */
+  /** Recent frames/s of each running job's last stage, by namespace/name. */
   framesPerSecond(seconds: number): ReadonlyMap<string, number> {
     return new Map(
       [...this.#runners].map(([key, { stages }]) => [key, stages.recentFramesPerSecond(seconds)]),
@@ -118,7 +109,7 @@ export class StreamCluster {
     for (const [key, job] of jobs) this.#run(key, job, hosts.get(key) ?? new Map());
   }
 
-  /** One step of what scheduler and kubelet do for the pod. Returns the node that it runs on. */
+  /** One step of scheduler and kubelet for the pod. Returns the node that it runs on. */
   async #runPod(pod: KubernetesObject): Promise<string | null> {
     const { store, clock, network } = this.#options;
     const { namespace = "default", name } = pod.metadata;
@@ -140,7 +131,6 @@ export class StreamCluster {
     return null;
   }
 
-  /** To the node that its affinity names, as kube-scheduler would. */
   async #bind(pod: KubernetesObject): Promise<void> {
     const node = boundNode(pod);
     if (node === null || gatesOf(pod).length > 0) return;

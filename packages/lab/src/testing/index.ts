@@ -1,4 +1,3 @@
-// What tests of other packages use.
 export { StandIn } from "../cluster/controllers/stand-in.ts";
 export { nodeObject } from "../cluster/kubelet/node-object.ts";
 export { podStatus } from "../cluster/kubelet/pod-status.ts";

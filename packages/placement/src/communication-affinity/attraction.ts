@@ -1,5 +1,4 @@
-// What draws a pod to the nodes of the pods that it talks to: lines 4 to 10 of Algorithm 1.
-// Source: Marchese 2022, section 3.4.
+// Attraction of a pod to the nodes of its peers: Algorithm 1, lines 4 to 10 (Marchese 2022, section 3.4).
 import { routingScopes, type Channel, type ClusterGraph, type WorkflowGraph } from "@isochrone/topology";
 import { bytesPerSecondOf } from "../scoring/channel-traffic.ts";
 import type { RequestValue } from "../scoring/channel-traffic.ts";
@@ -12,17 +11,17 @@ import { BASE_TYPE, REQUEST_TYPE } from "./channel-types.ts";
 import type { ChannelTypes } from "./channel-types.ts";
 
 /**
- * `paper`: each placed neighbour counts with the whole priority and the whole traffic between both workloads,
- * whatever their replicas. `shared`: with its share of them.
+ * `paper`: each placed peer counts with the channel's whole priority and traffic. `shared`: with its share.
  */
 type Counting = "paper" | "shared";
 
-/** Sums over the placed neighbours on one node: priorities, and bytes per second. */
+/**
+ * Sums over the placed peers on one node: priorities and bytes per second of exchanges that the pod starts
+ * (`calling`) and that they start (`called`).
+ */
 export interface Attraction {
   readonly place: Place;
-  /** Of exchanges that the pod starts. */
   readonly calling: Pull;
-  /** Of exchanges that the neighbours start. */
   readonly called: Pull;
 }
 
@@ -31,7 +30,6 @@ export interface Pull {
   traffic: number;
 }
 
-/** A channel whose callers talk to the nearest replica: who attracts the pod depends on where it is. */
 export interface NearestAttraction {
   readonly calling: boolean;
   readonly pull: Readonly<Pull>;
@@ -42,20 +40,18 @@ export interface NearestAttraction {
 export interface Attractions {
   readonly even: readonly Attraction[];
   readonly nearest: readonly NearestAttraction[];
-  /** Declared types of its channels that nobody knows. */
+  /** Relationship types that no profile defines. */
   readonly unknownTypes: readonly string[];
-  /** Its channels whose declared priority is beyond the largest of the types, and counts as that. */
+  /** Channels whose declared priority is capped at the largest type's. */
   readonly beyondLargest: readonly string[];
 }
 
-/** How channels are valued. */
 export interface ChannelValues {
   readonly counting: Counting;
   readonly types: ChannelTypes;
   readonly requestValue: RequestValue;
 }
 
-/** Adds up, per node, what draws the pod there. */
 export function attractionsOf(
   pod: PodToPlace,
   cluster: ClusterGraph,
@@ -78,7 +74,7 @@ export function attractionsOf(
       traffic: bytesPerSecondOf(channel, values.requestValue) ?? 0,
     };
   };
-  // One replica exchanges its even share of what its workload does; the paper knows no replicas.
+  // A replica carries an even share of its workload's traffic; the paper has no replicas.
   const ownShare = shared ? 1 / ownReplicas(pod, workflow, assumed) : 1;
   for (const { channel, calling, node, replicas } of peersOf(pod, workflow, assumed)) {
     if (shared ? channel.routing === "nearest" : isSecondLook(channel, calling)) continue;
@@ -86,7 +82,7 @@ export function attractionsOf(
     const { priority, traffic } = valueOf(channel);
     let attraction = byNode.get(node);
     if (attraction === undefined) byNode.set(node, (attraction = emptyAttraction(node, cluster)));
-    // The paper's latency is that from the scored node, whoever starts the exchange.
+    // The paper always uses the latency from the scored node.
     const pull = attraction[calling || !shared ? "calling" : "called"];
     pull.priority += priority * share;
     pull.traffic += traffic * share * ownShare;
@@ -99,7 +95,7 @@ export function attractionsOf(
       const { priority, traffic } = valueOf(channel);
       return {
         calling,
-        // What callers send goes to the replicas that they choose, not to all alike.
+        // Callers choose their replica, so their traffic isn't divided by the pod's replica count.
         pull: { priority, traffic: calling ? traffic * ownShare : traffic },
         exchange,
         proximity: new Proximity(cluster, routingScopes(channel)!),
@@ -110,7 +106,7 @@ export function attractionsOf(
   };
 }
 
-/** What the channel says itself, up to the largest of the types, else what its type says. */
+/** The channel's own priority, capped at the largest type's, else its type's priority. */
 function channelPriority(channel: Channel, { types, counting }: ChannelValues): number {
   if (channel.priority !== null) return Math.min(channel.priority, types.largestPriority);
   const type = channel.relationshipType ?? null;
@@ -118,7 +114,7 @@ function channelPriority(channel: Channel, { types, counting }: ChannelValues): 
   return types.priorityOf(type ?? (answered ? REQUEST_TYPE : BASE_TYPE)) ?? types.priorityOf(BASE_TYPE)!;
 }
 
-/** A workload's channel to itself is met from both its ends; the paper counts a pair of pods once. */
+/** A workload's channel to itself is met from both ends; the paper counts a pair of pods once. */
 function isSecondLook({ source, target }: Channel, calling: boolean): boolean {
   return source === target && !calling;
 }

@@ -1,22 +1,19 @@
-// The relationship types of Marchese 2022, figure 1, and what users make of them.
-// See section 3.3.
+// Relationship types of Marchese 2022 (figure 1, section 3.3), extended by users' declarations.
 import { PlacementError } from "../scoring/errors.ts";
 
-/** A relationship type: what kind of communication a channel is. */
 export interface ChannelType {
   readonly name: string;
-  /** The type that it is derived from; null for the base type alone. */
+  /** Parent type. Null: this is the base type. */
   readonly derivedFrom: string | null;
-  /** How critical its channels are, 0 or more; null: as the type that it is derived from. */
+  /** Criticality of its channels, at least 0. Null: inherited. */
   readonly priority: number | null;
 }
 
-/** The base type of all channels. */
 export const BASE_TYPE = "PriorityRoute";
-/** What a channel is of which only is known that its requests are answered. */
+/** Type of a channel known only to have answered requests. */
 export const REQUEST_TYPE = "SynchronousRoute";
 
-/** Figure 1 of Marchese 2022: the more synchronous and heavyweight a protocol, the higher its priority. */
+/** Figure 1 of Marchese 2022: synchronous and heavyweight protocols have higher priority. */
 export const CHANNEL_TYPES: readonly ChannelType[] = [
   { name: BASE_TYPE, derivedFrom: null, priority: 0 },
   { name: REQUEST_TYPE, derivedFrom: BASE_TYPE, priority: 25 },
@@ -27,21 +24,16 @@ export const CHANNEL_TYPES: readonly ChannelType[] = [
   { name: "HTTPServerPushRoute", derivedFrom: "AsynchronousRoute", priority: 10 },
 ];
 
-/**
- * The largest priority of Marchese 2022: what a declared one counts as at most where no profile says
- * otherwise.
- */
 export const LARGEST_PRIORITY: number = Math.max(...CHANNEL_TYPES.map(({ priority }) => priority ?? 0));
 
-/** Types by name, with the priorities that they declare or inherit. */
 export class ChannelTypes {
   readonly #types = new Map<string, ChannelType>();
-  /** The largest priority of all types: what a channel declares beyond it counts as it. */
+  /** Cap for priorities that channels declare. */
   readonly largestPriority: number;
 
   /**
-   * The types of Marchese 2022 and `declared` ones, which may have their names: then they take their place,
-   * and an undeclared half (parent or priority) stays. Throws PlacementError `invalid_setting`.
+   * Overrides types of Marchese 2022; omitted fields keep their value. Throws PlacementError
+   * `invalid_setting`.
    */
   constructor(declared: readonly DeclaredType[] = []) {
     for (const type of CHANNEL_TYPES) this.#types.set(type.name, type);
@@ -59,18 +51,15 @@ export class ChannelTypes {
   }
 
   /**
-   * From a list such as `HTTPRoute=80, MQTTRoute<AsynchronousRoute=2, GraphQLRoute<HTTPRoute`. Throws
-   * PlacementError `invalid_setting`.
+   * Parses `HTTPRoute=80, MQTTRoute<AsynchronousRoute=2, GraphQLRoute<HTTPRoute`. Throws PlacementError
+   * `invalid_setting`.
    */
   static parse(text: string): ChannelTypes {
     const entries = text.split(",").map((entry) => entry.trim());
     return new ChannelTypes(entries.filter((entry) => entry !== "").map(readEntry));
   }
 
-  /**
-   * null for a type that nobody declared. A name may have a namespace in front, as in TOSCA:
-   * `kubernetes:HTTPRoute`.
-   */
+  /** Returns null for an unknown type. Accepts a TOSCA namespace prefix: `kubernetes:HTTPRoute`. */
   priorityOf(name: string): number | null {
     let type = this.#types.get(name) ?? this.#types.get(name.slice(name.lastIndexOf(":") + 1));
     while (type !== undefined) {
@@ -95,7 +84,6 @@ export class ChannelTypes {
   }
 }
 
-/** What is said of a type; the rest is inherited. */
 interface DeclaredType {
   readonly name: string;
   readonly derivedFrom?: string | null;

@@ -1,5 +1,4 @@
-// How near candidates are to what draws a pod: lines 11 to 16 of Algorithm 1.
-// Source: Marchese 2022, section 3.4.
+// Weighs attraction by closeness: Algorithm 1, lines 11 to 16 (Marchese 2022, section 3.4).
 import type { ClusterGraph } from "@isochrone/topology";
 import { bounded } from "../scoring/columns.ts";
 import type { ColumnPool } from "../scoring/columns.ts";
@@ -8,11 +7,10 @@ import type { Place } from "../scoring/routing.ts";
 import type { Attraction, Attractions, NearestAttraction, Pull } from "./attraction.ts";
 
 interface ClosenessRule {
-  /** On the neighbour's own node, 1/ms. */
+  /** Closeness of a peer on the same node, 1/ms. */
   readonly gamma: number;
-  /** What an unknown latency counts as. */
   readonly unknownMs: number;
-  /** True: nothing is nearer than the node itself. The paper's 1 / latency has no bound. */
+  /** Limits closeness to `gamma`. The paper's 1 / latency is unbounded. */
   readonly capped: boolean;
 }
 
@@ -21,11 +19,10 @@ interface ClosenessSums {
   readonly priority: Float64Array;
   /** Bytes per second per ms. */
   readonly traffic: Float64Array;
-  /** Unknown latencies that were met. */
   readonly unknown: number;
 }
 
-/** By row: what draws the pod to each node, weighed by how near that is. Takes two columns of the pool. */
+/** Uses two columns of the pool. */
 export function closenessSums(
   names: readonly string[],
   ids: Int32Array,
@@ -57,7 +54,7 @@ function addEven(
   const rows = { names, ids, place };
   const outward = isIdle(calling) ? 0 : addPull(sums, rows, calling, { first: to, second: from }, rule);
   const inward = isIdle(called) ? 0 : addPull(sums, rows, called, { first: from, second: to }, rule);
-  // The same pairs of nodes, seen from both ends.
+  // Both directions cover the same node pairs.
   sums.unknown += Math.max(outward, inward);
 }
 
@@ -67,16 +64,12 @@ interface Rows {
   readonly place: Place;
 }
 
-/**
- * Latencies by node id, and those that stand in where they aren't known; null for a node that the graph
- * doesn't hold.
- */
 interface Latencies {
   readonly first: Float64Array | null;
   readonly second: Float64Array | null;
 }
 
-/** Returns how many latencies weren't known. */
+/** Returns the number of unknown latencies. */
 function addPull(
   sums: Sums,
   rows: Rows,
@@ -135,10 +128,10 @@ function addNearest(
   }
 }
 
-/** Shorter latencies, 0 among them, count as this long: it is the resolution of our annotations. */
+/** Lower bound of latencies: the resolution of our annotations. */
 const SHORTEST_MS = 0.001;
 
-/** 1/ms. What can't be reached is infinitely far. */
+/** Closeness of a node in 1/ms; 0 if it is unreachable. */
 function closeness(ms: number, otherWay: number, { gamma, unknownMs, capped }: ClosenessRule): number {
   const latency = Number.isNaN(ms) ? (Number.isNaN(otherWay) ? unknownMs : otherWay) : ms;
   const near = 1 / Math.max(latency, SHORTEST_MS);

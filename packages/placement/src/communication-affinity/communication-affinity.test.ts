@@ -18,7 +18,6 @@ const typed = (relationshipType: string, fields: Partial<Channel> = {}): Partial
   relationshipType,
   ...fields,
 });
-/** p -> q on n2 by HTTP, r on n3 -> p by AMQP; n1-n2 10 ms, n1-n3 40 ms, n2-n3 25 ms. */
 const CHANNELS = [channel("p", "q", 1_000, typed("HTTPRoute")), channel("r", "p", 500, typed("AMQPRoute"))];
 
 describe("Algorithm 1, worked by hand", () => {
@@ -69,7 +68,6 @@ describe("Algorithm 1, worked by hand", () => {
     const table = normalized.score(
       problem([node("n1", 1, 1), node("n2", 1, 1)], links(["n1", "n2", 10]), workloads, [CHANNELS[0]!]),
     );
-    // Half of the priority; a quarter of the traffic.
     expect(rounded(table.parts["priority"]!)).toEqual([5, 500]);
     expect(rounded(table.parts["traffic"]!)).toEqual([25, 2_500]);
   });
@@ -83,9 +81,8 @@ describe("Algorithm 1, worked by hand", () => {
     const priority = (one: Channel, all = workloads): number[] =>
       rounded(normalized.score(problem(zones, between, all, [one])).parts["priority"]!);
     expect(priority(near)).toEqual([60, 0.6, 60]);
-    // Without siblings each caller, half of all, comes wherever the pod is.
     expect(priority(called)).toEqual([30 + 3 / 40, 3 / 10 + 3 / 25, 30 + 3 / 40]);
-    // A sibling on n3 keeps its caller, and shares that of n1 with a candidate that is no nearer to it.
+    // A sibling on n3 keeps its caller. It shares the caller on n1 with a candidate that is no nearer.
     const sibling = [workload("p", use, { "p-2": "n3" }), workloads[1]!];
     expect(priority(called, sibling)).toEqual([30, 3 / 10, 15 + 3 / 40 / 2]);
   });

@@ -1,5 +1,4 @@
-// Algorithm 1 of Marchese 2022: score = sum over cluster nodes of pScore, times gamma on the scored node
-// itself, else divided by the latency. See section 3.4.
+// Algorithm 1 of Marchese 2022, section 3.4.
 import {
   DEFAULT_BYTES_PER_REQUEST,
   noTrafficReason,
@@ -20,38 +19,26 @@ import type { Attractions, ChannelValues } from "./attraction.ts";
 import { ChannelTypes } from "./channel-types.ts";
 import { closenessSums } from "./closeness.ts";
 
-/** The parameters of Algorithm 1. */
 export interface CommunicationAffinityParameters {
-  /** Weight of the priority of the channels; alpha + beta > 0. */
+  /** Weight of channel priorities; alpha + beta > 0. */
   readonly alpha: number;
-  /** Weight of their traffic. */
   readonly beta: number;
-  /**
-   * Weight of neighbours on the scored node itself, 1/ms: they count as if they were 1 / gamma milliseconds
-   * away.
-   */
+  /** Weight of peers on the scored node, 1/ms: they count as 1 / gamma milliseconds away. */
   readonly gamma: number;
 }
 
-/**
- * The paper doesn't fix them. 10: a neighbour on the same node counts as one behind 0.1 ms, less than most
- * wires take.
- */
+/** The paper leaves the values open. gamma 10 equals 0.1 ms, below most links. */
 export const DEFAULT_AFFINITY: CommunicationAffinityParameters = { alpha: 0.5, beta: 0.5, gamma: 10 };
 
 export const COMMUNICATION_AFFINITY = "communication-affinity";
 
 export interface CommunicationAffinityOptions {
   readonly parameters?: CommunicationAffinityParameters;
-  /** @default those of the paper */
   readonly channelTypes?: ChannelTypes;
-  /** @default DEFAULT_BYTES_PER_REQUEST */
   readonly bytesPerRequest?: number;
-  /** @default DEFAULT_MIN_SPREAD */
   readonly minSpread?: number;
 }
 
-/** Priority, traffic, their sum, and the score. */
 const COLUMNS = 4;
 
 export class CommunicationAffinity implements Strategy {
@@ -61,7 +48,6 @@ export class CommunicationAffinity implements Strategy {
   readonly #values: ChannelValues;
   readonly #minSpread: number;
 
-  /** Throws PlacementError `invalid_setting`. */
   constructor(mode: CombinationMode, options: CommunicationAffinityOptions = {}) {
     const { parameters = DEFAULT_AFFINITY, channelTypes = new ChannelTypes() } = options;
     const { bytesPerRequest = DEFAULT_BYTES_PER_REQUEST, minSpread = DEFAULT_MIN_SPREAD } = options;
@@ -134,7 +120,7 @@ function checkParameters(
       throw invalid(`${name} must be a finite number of at least 0, got ${value}`);
   }
   if (alpha + beta === 0) throw invalid(`alpha + beta must be above 0, got 0 + 0`);
-  // It bounds how near a neighbour can be: at 0 all nodes would be equally far.
+  // gamma caps closeness: at 0, all nodes would be equally far.
   if (mode === "normalized" && gamma === 0) throw invalid("gamma must be above 0 in mode normalized, got 0");
 }
 
@@ -173,7 +159,6 @@ function costRemarks(unknown: number, unknownMs: number): string[] {
   ];
 }
 
-/** A type that nobody declared may be all that a channel says of its priority. */
 function noPriorityReason({ unknownTypes }: Attractions): string {
   return ["no channel to a placed pod has a priority", ...typeRemarks(unknownTypes)].join("; ");
 }
@@ -185,7 +170,7 @@ function typeRemarks(unknownTypes: readonly string[]): string[] {
   ];
 }
 
-/** Named at most: a decision keeps these words. */
+/** Maximum number of channels in a remark, because decisions store remarks. */
 const MAX_NAMED = 5;
 
 function priorityRemarks(channels: readonly string[], largest: number): string[] {

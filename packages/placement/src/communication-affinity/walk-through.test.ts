@@ -1,5 +1,4 @@
-// Section 5 of Marchese 2022, step by step. Where the text supposes how equal scores fall, the test does too;
-// all other steps must follow.
+// Section 5 of Marchese 2022. Where the text assumes a tie-break, so does the test.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { allCandidates } from "../scoring/score-table.ts";
@@ -34,10 +33,10 @@ const ROUTES: readonly (readonly [source: string, target: string, type: string])
   ["message-notifier", "rabbitmq", "AMQPRoute"],
   ["message-reader", "mongodb", "SynchronousRoute"],
 ];
-/** Bytes per second by target of api-gateway, once the application has run. */
+/** Bytes per second from api-gateway to each target, once the application has run. */
 type Traffic = Readonly<Record<string, number>>;
 
-/** In the order of the queue: [pod, nodes with room, nodes with the highest score, where it goes]. */
+/** In queue order: [pod, nodes with room, nodes with the highest score, chosen node]. */
 const STEPS: readonly (readonly [string, readonly string[], readonly string[], string])[] = [
   ["rabbitmq", NODES, NODES, "node3"],
   ["mongodb", ["node0", "node1", "node2"], ["node0", "node1", "node2"], "node2"],
@@ -80,7 +79,6 @@ function best(
   return scores.filter(({ score }) => score === most).map(({ name }) => name);
 }
 
-/** Nodes of 4 GB with room for the pod. */
 function roomy(pod: string, placed: ReadonlyMap<string, string>): string[] {
   const need = (name: string): number => MEMORY[name] ?? 1.5 * GB;
   return NODES.filter((each) => {

@@ -8,9 +8,7 @@ import type {
 
 interface PodOnNode {
   readonly pod: MovablePod;
-  /** namespace/name of its workflow. */
   readonly workflow: string;
-  /** Where it runs. */
   readonly node: string;
 }
 
@@ -30,18 +28,15 @@ type BudgetRules = Pick<
 >;
 
 export const HOUR_MS = 3_600_000;
-/** One workflow gets at most this share of the evictions per hour. */
+/** Maximum share of the hourly evictions for one workflow. */
 const WORKFLOW_SHARE = 1 / 2;
-/** One workload gets at most this share of them. */
 const WORKLOAD_SHARE = 1 / 10;
 
-/** Evictions that are still allowed: per run, per hour, and by PodDisruptionBudgets. */
 export class Budgets {
   readonly #rules: BudgetRules;
   readonly #disruptions: readonly DisruptionBudget[];
   readonly #spent = new Map<string, number>();
 
-  /** @param recent evictions of the last hour */
   constructor(
     rules: BudgetRules,
     disruptions: readonly DisruptionBudget[] = [],
@@ -52,7 +47,7 @@ export class Budgets {
     for (const one of recent) for (const { key } of this.#hourly(one)) this.#add(key);
   }
 
-  /** Returns the budget that these pods together would exceed; null if there is none. */
+  /** Returns null if no budget is exceeded. */
   refusalOf(pods: readonly PodOnNode[]): Refusal | null {
     const wanted = new Map<string, number>();
     for (const one of pods) {
@@ -68,8 +63,8 @@ export class Budgets {
   }
 
   /**
-   * Returns the PodDisruptionBudget that lets none of these pods go now: moving the pods one after the other
-   * would stop half done. Null if there is none.
+   * Returns a PodDisruptionBudget that allows none of these pods now: moving them in sequence would stop half
+   * done. Null: none.
    */
   blockerOf(pods: readonly MovablePod[]): Refusal | null {
     for (const pod of pods) {
@@ -90,7 +85,7 @@ export class Budgets {
     this.#spent.set(key, (this.#spent.get(key) ?? 0) + 1);
   }
 
-  /** The eviction API refuses every pod that more than one PodDisruptionBudget covers. */
+  /** The eviction API refuses a pod that several PodDisruptionBudgets cover. */
   #ambiguity(pod: MovablePod): Refusal | null {
     const names = this.#disruptions.filter((budget) => budget.covers(pod)).map(({ name }) => name);
     return names.length < 2

@@ -1,30 +1,23 @@
-// Larger moves: those that only together gain, and those that have to wait for each other. When a zone goes
-// far away, no pod that is there gains by leaving those that it talks to: they gain only when all have left.
-// And where nodes are full, a pod finds room only when another one has gone. So the workflow is planned anew,
-// and what of the plan doesn't pay its way is left out.
+// Campaigns: moves that gain only together, or wait for each other, as when a workflow leaves a distant zone
+// or nodes are full. Each comes from a new plan of the workflow.
 import type { Campaign, Streak } from "./memory.ts";
 import type { Replanning } from "./replanning.ts";
 import type { PodMove, Proposal } from "./proposal.ts";
 import type { WorkflowMoves } from "./workflow-moves.ts";
 
-/** Pods that one larger move moves at most. */
 const MAX_MOVES = 60;
-/** Zones that it is tried to leave. */
 const MAX_ZONES = 3;
-/** After so many runs in a row in which nothing of it could be done, it is over. */
+/** A campaign ends after this many consecutive runs without a possible move. */
 const MAX_IDLE_RUNS = 5;
-/** Each move must add at least this share of what the moves gain on average. */
+/** Each move must add at least this share of the mean gain per move. */
 const LEAST_SHARE = 0.2;
 
-/** Moves that are made in several runs: more than a group may have, or such that wait for each other. */
 export function isLarge(workflow: WorkflowMoves, moves: readonly PodMove[], maxGroup: number): boolean {
   return moves.length > maxGroup || (moves.length > 1 && !workflow.areAtOnce(moves));
 }
 
-/** Ejection chains begin with one of so many pods. */
 const ROTATED_PODS = 8;
 
-/** The larger move that gains most; null when none is worth it. */
 export function* proposeCampaign(
   workflow: WorkflowMoves,
   replanning: Replanning,
@@ -51,10 +44,10 @@ export function* proposeCampaign(
   return best;
 }
 
-/** What is left when no move of it adds too little; null when that can't be done. */
+/** Drops moves that add too little. Returns null if the rest is infeasible. */
 function pruned(workflow: WorkflowMoves, moves: readonly PodMove[]): Proposal | null {
   let best = workflow.judgeTogether(moves);
-  // A move that paid beside another one may pay no more when that is left out.
+  // Dropping a move can make another one worthless.
   for (let before: Proposal | null = null; best !== null && best !== before;) {
     before = best;
     for (const move of before.moves) {
@@ -62,7 +55,6 @@ function pruned(workflow: WorkflowMoves, moves: readonly PodMove[]): Proposal | 
       if (without !== null && !addsEnough(workflow, best, without)) best = without;
     }
   }
-  // Others may have waited for one that was left out.
   return best !== null && workflow.inTurn(best.moves).length === best.moves.length ? best : null;
 }
 
@@ -75,15 +67,11 @@ export function begunCampaign(moves: Streak["moves"]): Campaign {
   return { moves, idleRuns: 0 };
 }
 
-/**
- * At once when all its pods are gone: it is done.
- * @param uids of all pods that are there; undefined: nobody knows
- */
+/** Done if all its pods are gone. @param uids of all existing pods; undefined: unknown */
 export function isDone({ moves }: Campaign, uids: ReadonlySet<string> | undefined): boolean {
   return uids !== undefined && !moves.some(({ uid }) => uids.has(uid));
 }
 
-/** What is left of it for the pods that may be moved now; null when that gains nothing, or isn't possible. */
 export function restOf(
   workflow: WorkflowMoves,
   { moves }: Campaign,
@@ -98,10 +86,8 @@ export function restOf(
 }
 
 /**
- * As the next run is to know it; null when it is over, since nothing of it could be done in some runs: the
- * network has changed, or others have taken the room, and while it is remembered nothing else of the workflow
- * is moved. Not at once: what is left may pay only with pods that are under way, or whose graph hasn't
- * settled.
+ * Returns null after some idle runs, because a campaign blocks all other moves of the workflow. Some idle
+ * runs are normal: pods may be moving, or the graph may lag.
  */
 export function afterRun({ moves, idleRuns }: Campaign, isIdle: boolean): Campaign | null {
   if (!isIdle) return { moves, idleRuns: 0 };

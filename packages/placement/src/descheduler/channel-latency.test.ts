@@ -12,7 +12,7 @@ test("the mean over a pod's traffic of what its channels' round trips cost", () 
   });
   const web = { namespace: "shop", name: "web-0", workload: "web" };
   const at = (node: string) => channelLatency(web, node, { cluster, workflow }, 0);
-  // Three quarters of it to n1, a quarter to n4; one of two replicas has half.
+  // Three quarters to n1, a quarter to n4; one of two replicas has half.
   expect(at("n3")).toEqual({ ms: (3 * 20 + 1 * 1) / 4, bytesPerSecond: 200 });
   expect(at("n1")?.ms).toBe((3 * 0 + 1 * 20) / 4);
   expect(at("nowhere")).toBeNull();

@@ -2,25 +2,19 @@ import { neighboursOf } from "../scoring/neighbours.ts";
 import { createStrategy } from "../profile.ts";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 
-/** What a pod's channels are like from a node. */
 export interface ChannelLatency {
-  /** Mean over its traffic of what a round trip to the other end costs, milliseconds. */
+  /** Mean round trip weighted by traffic, milliseconds. */
   readonly ms: number;
-  /** Its share of its workload's traffic, bytes per second; more than 0. */
   readonly bytesPerSecond: number;
 }
 
 interface MeasuredPod {
   readonly namespace: string;
   readonly name: string;
-  /** As the workflow graph calls it. */
   readonly workload: string;
 }
 
-/**
- * What the graphs say of the channels of this pod from `node`, with all others where the graph shows them;
- * null while they say nothing: the pod's workload has no placed peer or no traffic, or no cost is known.
- */
+/** Returns null without placed peers, traffic or known costs. */
 export function channelLatency(
   pod: MeasuredPod,
   node: string,

@@ -1,5 +1,4 @@
-// Kubernetes objects as the API server gives them, read without trust: what is of a wrong type counts as
-// absent.
+// Lenient readers of Kubernetes objects: a value of the wrong type counts as absent.
 import type { Named } from "../feasibility/objects/fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -38,12 +37,11 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** null for what is no whole number. */
 export function countOf(value: unknown): number | null {
   return typeof value === "number" && Number.isInteger(value) ? value : null;
 }
 
-/** Since when it exists, milliseconds; null where the object doesn't say. */
+/** Age in milliseconds. Null: unknown. */
 export function ageMsOf({ metadata }: ClusterObject, nowMs: number): number | null {
   const createdMs = Date.parse(metadata.creationTimestamp ?? "");
   return Number.isNaN(createdMs) ? null : nowMs - createdMs;

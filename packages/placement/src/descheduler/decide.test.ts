@@ -4,7 +4,6 @@ import { decide, HEALTHY, moved, rowOf } from "./testing/decisions.ts";
 import { shop, TWO_ZONES } from "./testing/shop.ts";
 import type { ShopOptions } from "./testing/shop.ts";
 
-/** web talks to db, which stays where it is: in zone za. */
 const FAR: ShopOptions = {
   pods: { web: ["n3", "n4"], db: ["n1", "n2"] },
   channels: [["web", "db", 1000]],
@@ -24,7 +23,7 @@ describe("the descheduler", () => {
     });
     const other = decision.rows.find(({ decision }) => decision !== "move")!;
     expect(other).toMatchObject({ decision: "max_per_workload" });
-    // In the next run the other one would be the last of zone zb.
+    // In the next run, the other one would be the last in zone zb.
     const next = decide(shop({ ...FAR, pods: { web: ["n1", "n4"], db: ["n1", "n2"] } }));
     expect(next.moves).toEqual([]);
     expect(rowOf(next, "web-1")).toMatchObject({ to: null, decision: "no_gain" });
@@ -44,7 +43,6 @@ describe("the descheduler", () => {
     const second = decide(far, rules, { memory: first.memory });
     expect(second.moves).toEqual([]);
     expect(decide(far, rules, { memory: second.memory }).moves).toHaveLength(1);
-    // A run in between in which it didn't pay begins anew.
     const near = shop({ ...FAR, costMs: () => 1 });
     const between = decide(near, rules, { memory: second.memory });
     expect(decide(far, rules, { memory: between.memory }).moves).toEqual([]);
@@ -69,7 +67,7 @@ describe("the descheduler", () => {
       cpus: 8,
       cpusOf: { n1: 2, n2: 1 },
     };
-    // One place is left in za, on n1.
+    // za has room for one pod, on n1.
     const decision = decide(shop(options));
     expect(moved(decision)).toEqual([expect.stringMatching(/^a-\d n[34]>n1$/)]);
     expect(rowOf(decision, "b-0")).toMatchObject({ decision: "infeasible" });
@@ -103,15 +101,14 @@ describe("the descheduler", () => {
     };
     expect(decide(shop(two)).moves).toHaveLength(2);
     const decision = decide(shop(two), rules);
-    // From another node the second one may go.
     expect(decision.moves).toHaveLength(reason === "max_per_node" ? decision.moves.length : 1);
     expect(new Set(decision.moves.map(({ from }) => from)).size).toBe(decision.moves.length);
     expect(decision.rows.map((row) => row.decision)).toContain(reason);
   });
 
   test("moves two together that only together gain", () => {
-    // Alone a-0 would gain 20 x 350 at db and lose 20 x 500 - 250 at b; both together gain 2 x 7,000 and lose
-    // 2 x (5,000 - 250).
+    // Alone, a-0 would gain 20 x 350 and lose 20 x 500 - 250. Together they gain 2 x 7,000 and lose 2 x
+    // (5,000 - 250).
     const options: ShopOptions = {
       pods: { a: ["n3", "n4"], b: ["n3", "n4"], db: ["n1", "n1"] },
       channels: [
@@ -128,8 +125,7 @@ describe("the descheduler", () => {
       worth: { gain: expect.closeTo(4_500), pods: 2 },
       together: [expect.any(String)],
     });
-    // The group's figures are the group's: each of the two pays 350 x 20 to db, and 250 x 1 to the other
-    // workload's pod on n4.
+    // Each pod pays 350 x 20 to db, and 250 x 1 to the other workload's pod on n4.
     for (const name of ["a-0", "b-0"])
       expect(rowOf(together, name)).toMatchObject({
         gain: expect.closeTo(4_500),
@@ -137,7 +133,6 @@ describe("the descheduler", () => {
         groupSize: 2,
       });
     expect(decide(shop(options), { ...rules, maxGroup: 1 }).moves).toEqual([]);
-    // And not when the budget is left for only one of them.
     const half = decide(shop(options), { ...rules, maxEvictions: 1 });
     expect(half.moves).toEqual([]);
     expect(half.rows.map((row) => row.decision)).toEqual(["max_evictions", "max_evictions"]);
@@ -173,7 +168,7 @@ describe("the descheduler", () => {
     expect(alone.moves).toEqual([]);
     expect(rowOf(alone, "web-0")).toMatchObject({ decision: "disruption_budget" });
     expect(decide(shop(FAR), {}, { disruptionBudgets: [allowing(1)] }).moves).toHaveLength(1);
-    // The eviction API refuses a pod that two of them cover, however much both allow.
+    // The eviction API refuses a pod that two budgets cover.
     const twice = decide(shop(FAR), {}, { disruptionBudgets: [allowing(5), allowing(5)] });
     expect(twice.moves).toEqual([]);
     expect(rowOf(twice, "web-0")!.detail).toContain("2 PodDisruptionBudgets cover it");
@@ -182,7 +177,7 @@ describe("the descheduler", () => {
   describe("evicts no more per hour than its budget", () => {
     const evicted = (count: number, owner: string, workflow: string) =>
       Array.from({ length: count }, () => ({ owner, workflow }));
-    // Of 20 per hour a workflow gets 10 and a workload 2.
+    // A workflow gets 10 of 20 per hour, a workload 2.
     test.each<[string, ReturnType<typeof evicted>, string | null]>([
       ["nothing was evicted", [], null],
       ["the cluster has one left", evicted(19, "x/y", "x/flow"), null],
@@ -201,7 +196,7 @@ describe("the descheduler", () => {
   });
 
   describe("moves nobody for less than a tenth of a millisecond per request", () => {
-    // Half of web's traffic goes to each db: in the other zone it takes `gapMs` longer.
+    // Half of web's traffic goes to each db; to the other zone it takes `gapMs` longer.
     const near = (gapMs: number, rate: number): ShopOptions => ({
       ...FAR,
       channels: [["web", "db", rate]],
@@ -209,14 +204,13 @@ describe("the descheduler", () => {
     });
     test.each([1, 1_000, 1e9])("at %d bytes per second", (rate) => {
       const rules = { minGainRatio: 0, pressureShare: 0 };
-      // From n3 to n1, beside one of both: gap + 0.05 ms.
       expect(decide(shop(near(0.04, rate)), rules).moves).toEqual([]);
       expect(decide(shop(near(0.06, rate)), rules).moves).toHaveLength(1);
     });
   });
 
   test("moves nobody to a mirror image of where the pods are", () => {
-    // Two zones alike, full but for one of them, and links that differ by what measurements differ by.
+    // Two equal zones with one free place, and links that differ only by measurement noise.
     const nodes = { n1: "za", n2: "za", n3: "za", n4: "zb", n5: "zb", n6: "zb" };
     const zoneOf = (node: string): string => (node < "n4" ? "za" : "zb");
     for (let seed = 0; seed < 20; seed++) {
@@ -241,15 +235,15 @@ describe("the descheduler", () => {
   });
 
   describe("asks of a move, beside what its pods' channels cost, that it gains", () => {
-    /** Beside web's channel there is one of 100 times the traffic, between pods that stay far apart. */
+    /** Another channel has 100 times the traffic of web's, between fixed distant pods. */
     const heavy: ShopOptions = {
       ...FAR,
       pods: { ...FAR.pods, x: ["n1"], y: ["n3"] },
       channels: [...FAR.channels, ["x", "y", 100_000]],
       fixed: ["db", "x", "y"],
     };
-    // Both channels cost 1,000 x 20 + 100,000 x 20 = 2,020,000; the move gains 500 x (20 - 0.5) = 9,750, 0.48
-    // % of it.
+    // Channels cost 1,000 x 20 + 100,000 x 20 = 2,020,000; the move gains 500 x (20 - 0.5) = 9,750, 0.48 % of
+    // it.
     test.each([
       [0, "move"],
       [0.0048, "move"],
@@ -259,8 +253,7 @@ describe("the descheduler", () => {
       expect(rowOf(decision, "web-0")).toMatchObject({ decision: what });
     });
 
-    // 250 bytes/s with each of n1 and n2, from where it is (errors e) and from n1, one of them itself (e,
-    // with n2): e x 250 x sqrt(3).
+    // 250 bytes/s with each of n1 and n2, each cost with error e: e x 250 x sqrt(3).
     test.each([
       [9_750 / (250 * Math.sqrt(3)) - 0.1, 1],
       [9_750 / (250 * Math.sqrt(3)) + 0.1, 0],
@@ -337,7 +330,6 @@ describe("the descheduler", () => {
   });
 
   describe("of a node that is really overloaded", () => {
-    /** web-0 is where it is cheapest, beside db on n1, which is 95 % busy: 80 % would be 6,400. */
     const BUSY: ShopOptions = {
       pods: { web: ["n1", "n3"], db: ["n1"] },
       channels: [["web", "db", 1000]],
@@ -349,8 +341,8 @@ describe("the descheduler", () => {
     test("moves as much as it takes to where it costs the network least", () => {
       const decision = decide(shop(BUSY));
       expect(moved(decision)).toEqual(["web-0 n1>n2"]);
-      // 1,200 millicores of 4,000 too much: ten times that share of what the traffic would cost at the
-      // median; half of it goes a millisecond now.
+      // 1,200 of 4,000 millicores in excess, times ten, of the traffic's cost at the median latency; minus
+      // half of the traffic at 1 ms.
       expect(decision.moves[0]!.worth).toMatchObject({
         gain: expect.closeTo((10 * 1000 * 20 * 1_200) / 4_000 - 500, -1),
       });

@@ -1,6 +1,5 @@
-// The descheduler's decision: which pods are worth moving, and where to. Pure; the time, the graphs and the
-// memory of the run before come in as arguments. A run in which nothing may be moved still says what it would
-// move, and counts for the rounds.
+// Pure: time, graphs and memory are arguments. A run that must not move anything still reports proposals and
+// counts as a round.
 import { Budgets } from "./budgets.ts";
 import type { DescheduleDecision, DescheduleInput, Halt, Move, StayReason } from "./deschedule-input.ts";
 import { afterRun, begunCampaign, isDone, isLarge, proposeCampaign, restOf } from "./campaign.ts";
@@ -19,22 +18,18 @@ export function decideMoves(input: DescheduleInput): DescheduleDecision {
   }
 }
 
-/**
- * The same, so that whoever has other work can do it in between. The longest step is the search for one plan.
- */
+/** As `decideMoves`, in steps, so that the caller can do other work. */
 export function decideInSteps(input: DescheduleInput): Generator<undefined, DescheduleDecision> {
   return new Run(input).decide();
 }
 
-/** Pods of these may be restarting anyway: a share of very few pods says nothing. */
+/** One unready pod may be restarting, and a ratio of few pods means nothing. */
 const FEW_UNREADY = 1;
 
-/** Whether nothing is to be moved among them. */
 export function tooManyUnready(unready: number, all: number, maxRatio: number): boolean {
   return unready > FEW_UNREADY && unready > all * maxRatio;
 }
 
-/** Why nothing is to be moved, by the state of the cluster; null when it is well. */
 function haltOf({ health, rules, closed }: DescheduleInput): Halt | null {
   if (closed !== undefined && closed !== null) return closed;
   const { pods, unreadyPods, nodes, unreadyNodes } = health;
@@ -48,28 +43,21 @@ function haltOf({ health, rules, closed }: DescheduleInput): Halt | null {
   return null;
 }
 
-/** Groups begin with one of so many pods of a workflow. */
 const GROUPED_PODS = 64;
 
-/**
- * A move waits for a larger one that gains more, for so many times its rounds at most: what is found in each
- * run anew may never come about.
- */
+/** Number of rounds that a move waits for a larger one, which may never happen. */
 const PATIENCE = 2;
 
-/** A gain of so many times its error is no accident of a busy moment: in five emulated hours 1.9 was seen. */
+/** A gain of this many times its error is not noise: five emulated hours reached 1.9. */
 const CLEAR_ERRORS = 3;
 
-/** The unit of a plan's seed: runs are farther apart. */
 const SEED_MS = 1_000;
 
-/** A proposal of a workflow, and in how many runs in a row it paid, this one included. */
 interface Candidate {
   readonly in: WorkflowMoves;
   readonly proposal: Proposal;
-  /** The larger move that it is a part of; null: it is none. */
+  /** The campaign that contains it. Null: none. */
   readonly whole: Proposal | null;
-  /** As things were before this run moved anything. */
   readonly isLarge: boolean;
   readonly key: string;
   readonly runs: number;
@@ -102,12 +90,11 @@ class Run {
     }
     const memory = { streaks: streaksOf(candidates), campaigns: this.#campaigns };
     for (const one of workflows) this.#continue(one, halt);
-    // The most gain for one eviction first.
     candidates.sort((a, b) => perMove(b) - perMove(a) || (a.key < b.key ? -1 : 1));
     const awaited = this.#largest(candidates);
     for (const candidate of candidates) {
       const larger = awaited.get(candidate.in) ?? null;
-      // First of all moves of its workflow, as soon as it has paid often enough.
+      // The larger move precedes all other moves of its workflow once it has paid often enough.
       if (larger !== null) this.#consider(larger, halt, larger);
       this.#consider(candidate, halt, larger);
     }
@@ -136,7 +123,6 @@ class Run {
     return found;
   }
 
-  /** Groups are looked for where single pods don't pay, beginning with those that cost most. */
   *#groups(workflow: WorkflowMoves, single: ReadonlySet<number>): Generator<undefined, Proposal[]> {
     if (this.#input.rules.maxGroup < 2) return [];
     const first = [...workflow.workflow.pods.keys()]
@@ -162,7 +148,6 @@ class Run {
     return proposal !== null && workflow.pays(proposal) ? [proposal] : [];
   }
 
-  /** Goes on with a larger move that has begun, as long as finishing it gains. */
   #continue(workflow: WorkflowMoves, halt: Halt | null): void {
     const { memory, uids, rules } = this.#input;
     const { key } = workflow.workflow;
@@ -170,18 +155,13 @@ class Run {
     if (campaign === undefined || isDone(campaign, uids)) return;
     const rest = restOf(workflow, campaign, this.#resolver(workflow));
     const outcomes = rest === null ? [] : this.#advance(workflow, rest, { halt, runs: rules.rounds });
-    // Who waits for a run's own limits, or for the cluster to be well, will have their turn; others' budgets
-    // may stay as they are for ever.
+    // Waiting for this run's limits or for a healthy cluster is temporary; budgets of others can block for
+    // ever.
     const isIdle = outcomes.every((outcome) => outcome === "infeasible" || outcome === "disruption_budget");
     const next = afterRun(campaign, isIdle);
     if (next !== null) this.#campaigns.set(key, next);
   }
 
-  /**
-   * As many moves of a larger one as the budgets let through: first those that others wait for, then the
-   * best.
-   * @returns what became of each
-   */
   #advance(
     workflow: WorkflowMoves,
     whole: Proposal,
@@ -211,7 +191,7 @@ class Run {
     return outcomes;
   }
 
-  /** What paid in the last run is asked again: a slightly better move must not make it begin anew. */
+  /** Judges last run's proposals again, because a slightly better move must not reset the rounds. */
   #remembered(workflow: WorkflowMoves): Proposal[] {
     const { key } = workflow.workflow;
     const resolve = this.#resolver(workflow);
@@ -230,7 +210,6 @@ class Run {
     return isLarge(workflow, moves, this.#input.rules.maxGroup);
   }
 
-  /** Pod and node of a remembered move as they are called now; null when either has gone. */
   #resolver(workflow: WorkflowMoves): (move: Streak["moves"][number]) => PodMove | null {
     const { problem, pods } = workflow.workflow;
     const podOf = new Map(pods.map(({ uid }, pod) => [uid, pod]));
@@ -255,7 +234,6 @@ class Run {
     };
   }
 
-  /** By workflow, the larger move that gains most. */
   #largest(candidates: readonly Candidate[]): Map<WorkflowMoves, Candidate> {
     const largest = new Map<WorkflowMoves, Candidate>();
     for (const candidate of candidates) {
@@ -266,15 +244,12 @@ class Run {
     return largest;
   }
 
-  /**
-   * @returns what became of it; null: another one of its pods was before it, or it is a larger one and has
-   * begun
-   */
+  /** @returns null if an earlier proposal took one of its pods, or it became a campaign */
   #consider(candidate: Candidate, halt: Halt | null, larger: Candidate | null): Outcome | null {
     const { in: workflow, runs, proposal } = candidate;
     const { rules } = this.#input;
     const { key } = workflow.workflow;
-    // What a larger move has half done looks worth undoing.
+    // A half-done campaign makes its own moves look worth undoing.
     if (this.#campaigns.has(key) || proposal.moves.some(({ pod }) => this.#rows.isMoved(workflow, pod)))
       return null;
     const isClear = workflow.pays(proposal, CLEAR_ERRORS);
@@ -284,7 +259,6 @@ class Run {
       return this.#stay(candidate, "rounds", `it paid in ${runs} of ${needed} runs in a row`);
     if (halt !== null) return this.#stay(candidate, "halted", halt.detail);
     if (!candidate.isLarge) {
-      // Its workloads would rest afterwards, and be missing when the larger one is made.
       if (larger !== null && larger.proposal.gain > proposal.gain && runs < PATIENCE * rules.rounds)
         return this.#stay(
           candidate,
@@ -300,10 +274,7 @@ class Run {
     return null;
   }
 
-  /**
-   * Makes the moves if budgets, earlier moves and the cluster allow.
-   * @param detail of a part of a larger move, which need not gain by itself
-   */
+  /** @param detail set for a part of a campaign, which need not gain by itself */
   #accepted(candidate: Candidate, detail: string): Outcome {
     const { in: workflow } = candidate;
     const pods = candidate.proposal.moves.map(({ pod }) => ({
@@ -314,7 +285,7 @@ class Run {
     const isPart = candidate.whole !== null;
     const spent = this.#budgets.refusalOf(pods);
     if (spent !== null) return this.#stay(candidate, spent.reason, spent.detail);
-    // Moves that were decided before may have made it better, worse or impossible.
+    // Earlier moves of this run can change its gain or feasibility.
     const proposal = isPart ? candidate.proposal : workflow.judge(candidate.proposal.moves);
     if (proposal === null)
       return this.#stay(candidate, "infeasible", "an earlier move of this run is in its way");
@@ -391,7 +362,7 @@ function streaksOf(candidates: readonly Candidate[]): DescheduleMemory["streaks"
   );
 }
 
-/** Runs of which the first and the last share no sample. */
+/** Number of runs after which the first and the last share no sample. */
 function runsOver(windowSeconds: number, intervalMs: number): number {
   return intervalMs > 1000 * windowSeconds ? 1 : 1 + Math.ceil((1000 * windowSeconds) / intervalMs);
 }

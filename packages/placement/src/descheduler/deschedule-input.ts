@@ -4,51 +4,46 @@ import type { PlanSettings } from "../planner/objective/plan-settings.ts";
 import type { DescheduleMemory } from "./memory.ts";
 import type { PaperMove } from "./paper-moves.ts";
 
-/** When moving a pod is worth it, and how much may be moved. */
 export interface MoveRules
   extends Omit<PlanSettings, "moveCost">, Pick<SpreadLimits, "minNodes" | "minZones"> {
-  /** What a move must gain at least, as a share of what the pod's channels cost now. */
+  /** Minimum gain as a share of the current cost of the pod's channels. */
   readonly minGainRatio: number;
-  /** The same as a share of what all channels of the pod's workflow cost now. */
+  /** Minimum gain as a share of the current cost of all channels of the workflow. */
   readonly minWorkflowGainRatio: number;
-  /** And at least so much, bytes per second x milliseconds. */
+  /** Minimum gain, bytes per second x milliseconds. */
   readonly minGain: number;
-  /** In so many runs in a row the same move must have paid. */
+  /** Number of consecutive runs in which the same move must pay. */
   readonly rounds: number;
-  /** Between two runs. */
   readonly intervalMs: number;
   readonly maxEvictions: number;
   readonly maxEvictionsPerNode: number;
   readonly maxEvictionsPerNamespace: number;
-  /** In the whole cluster; a workflow and a workload get shares of it. */
+  /** For the whole cluster; workflows and workloads get shares of it. */
   readonly maxEvictionsPerHour: number;
-  /** Pods that are moved together because only together they gain; 1 = none. */
+  /** Maximum pods moved together because they gain only together; 1: no groups. */
   readonly maxGroup: number;
-  /** No pod is moved while more than this share of pods, or of nodes, isn't ready. */
+  /** Above this share of unready pods, or nodes, no pod is moved. */
   readonly maxUnreadyRatio: number;
 }
 
-/** A pod that no exclusion keeps where it is. */
 export interface MovablePod {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
-  /** Of its workload, unique in the cluster: one pod of it is moved per run at most. */
+  /** Its workload, unique in the cluster. A run moves at most one of its pods. */
   readonly owner: string;
-  /** Nodes of all replicas of its workload that aren't being deleted, itself among them. */
+  /** Nodes of all replicas that aren't terminating, including its own. */
   readonly replicaNodes: readonly string[];
 }
 
 export interface WorkflowToImprove {
   /** namespace/name */
   readonly key: string;
-  /** All its pods are on nodes. */
   readonly problem: PlanProblem;
-  /** By pod of the problem. */
   readonly pods: readonly MovablePod[];
 }
 
-/** How many pods may be evicted now of those that it covers. The API server holds to it in any case. */
+/** A PodDisruptionBudget. The API server enforces it in any case. */
 export interface DisruptionBudget {
   /** namespace/name */
   readonly name: string;
@@ -56,26 +51,22 @@ export interface DisruptionBudget {
   covers(pod: MovablePod): boolean;
 }
 
-/** A pod that the descheduler has evicted. */
 export interface RecentEviction {
-  /** The workload, as in `MovablePod`. */
   readonly owner: string;
   /** namespace/name */
   readonly workflow: string;
 }
 
-/** What is asked of the whole cluster: problems know their own workflow's pods only. */
 export interface ClusterCheck {
-  /** Why the pod's replacement couldn't run there after the moves so far; null when it could. */
+  /**
+   * Returns why the replacement couldn't run there after the moves so far, across all workflows. Null: it
+   * could.
+   */
   verdict(pod: MovablePod, node: string): string | null;
-  /** The run moves the pod there: later questions count it there. */
   moved(pod: MovablePod, node: string): void;
 }
 
-/**
- * What is asked before anything is moved. No one namespace may stop the moves of all others by its own pods:
- * callers see to it.
- */
+/** Callers must ensure that one namespace's pods can't stop all others' moves. */
 export interface ClusterHealth {
   readonly pods: number;
   readonly unreadyPods: number;
@@ -89,28 +80,21 @@ export interface DescheduleInput {
   readonly workflows: readonly WorkflowToImprove[];
   readonly health: ClusterHealth;
   readonly memory: DescheduleMemory;
-  /**
-   * Of all pods that are there, whether or not they may be moved: those of a larger move that aren't have
-   * been moved.
-   */
   readonly uids?: ReadonlySet<string>;
   readonly cluster?: ClusterCheck;
-  /** @default none */
   readonly disruptionBudgets?: readonly DisruptionBudget[];
-  /** Evictions of the last hour. @default none */
+  /** Evictions within the last hour. */
   readonly recent?: readonly RecentEviction[];
-  /** Why nothing may be moved now, whatever it would gain; null: it may. */
+  /** Why no move is allowed now. Null: moves are allowed. */
   readonly closed?: Halt | null;
 }
 
-/** Why a run moves nothing at all. */
 const HALT_REASONS = ["maintenance", "unready", "regret", "failed_moves", "planner", "stale"] as const;
 export interface Halt {
   readonly reason: (typeof HALT_REASONS)[number];
   readonly detail: string;
 }
 
-/** Why a pod that may be moved isn't, in this run. */
 export const STAY_REASONS = [
   "no_gain",
   "margin",
@@ -132,43 +116,34 @@ export interface Move {
   readonly pod: MovablePod;
   readonly from: string;
   readonly to: string;
-  /** Names of the pods that are moved with it, all or none. */
+  /** Names of the pods moved with it, all or none. */
   readonly together: readonly string[];
-  /** Whether it is a part of a larger move, which takes several runs. */
   readonly isPart: boolean;
   readonly worth: MoveWorth;
 }
 
-/**
- * Why a pod is moved. `cost`: by the planner's cost. `score`: by the scheduler's function, as the paper has
- * it.
- */
+/** `cost`: by the planner's cost. `score`: by the scheduler's score, as in the paper. */
 type MoveWorth =
   | {
       readonly kind: "cost";
-      /** Of all pods of its group, or of its larger move, together; bytes per second x milliseconds. */
+      /** Gain of all pods of the group or campaign, bytes per second x milliseconds. */
       readonly gain: number;
-      /** What their channels cost before. */
       readonly cost: number;
-      /** How many they are. */
       readonly pods: number;
     }
   | { readonly kind: "score"; readonly strategy: string; readonly mode: string; readonly move: PaperMove };
 
-/** A line of what a run would do. */
 export interface DescheduleRow {
   readonly workflow: string;
   readonly namespace: string;
   readonly pod: string;
   readonly from: string;
-  /** The best node that it may go to; null when there is none better. */
+  /** The best permitted node. Null: none is better. */
   readonly to: string | null;
-  /** What its channels cost, bytes per second x milliseconds; null where scores decide. */
+  /** Cost of its channels, bytes per second x milliseconds. Null: decided by score. */
   readonly cost: number | null;
   readonly gain: number | null;
-  /** Pods that only together gain that; cost and gain are those of all of them. 1: it alone. */
   readonly groupSize: number;
-  /** In how many runs in a row it paid. */
   readonly rounds: number;
   readonly decision: "move" | StayReason;
   readonly detail: string;
@@ -176,10 +151,8 @@ export interface DescheduleRow {
 
 export interface DescheduleDecision {
   readonly halt: Halt | null;
-  /** In order; those of a group follow each other, and are carried out all or none. */
+  /** Moves in the order of execution. Moves of a group are adjacent, and executed all or none. */
   readonly moves: readonly Move[];
-  /** One per movable pod. */
   readonly rows: readonly DescheduleRow[];
-  /** For the next run. */
   readonly memory: DescheduleMemory;
 }

@@ -21,7 +21,6 @@ interface Parts {
   context?: Partial<PodInContext>;
 }
 
-/** A pod of a Deployment of three that may be moved, but for what a test says. */
 function contextOf({
   pod = {},
   owner = "ReplicaSet",

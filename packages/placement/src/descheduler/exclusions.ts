@@ -1,12 +1,10 @@
-// Which pods are never moved, whatever it would gain. Pure: objects and the time come in as arguments.
-// What cluster-autoscaler, Karpenter and the Kubernetes descheduler leave alone is left alone here too.
+// Pods that are never moved, as in cluster-autoscaler, Karpenter and the Kubernetes descheduler. Pure.
 import { gangOf } from "../feasibility/gangs.ts";
 import { ageMsOf, countOf, fieldsOf, isTrue, listOf, textOf } from "./cluster-object.ts";
 import type { Named } from "../feasibility/objects/fields.ts";
 import type { ClusterObject } from "./cluster-object.ts";
 import { canSurge } from "./surge.ts";
 
-/** Why a pod is left where it is before anybody asks what a move would gain. */
 export const EXCLUSION_REASONS = [
   "terminating",
   "static_pod",
@@ -35,42 +33,34 @@ export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
 interface Exclusion {
   readonly reason: ExclusionReason;
-  /** What it is, in words for people. */
   readonly detail: string;
 }
 
 export interface ExclusionRules {
-  /** Pods and workloads younger than this stay, milliseconds. */
+  /** Minimum age of a pod and of its workload, milliseconds. */
   readonly minPodAgeMs: number;
-  /** Pods with emptyDir or hostPath volumes may be moved: what is in those is lost. */
   readonly allowLocalStorage: boolean;
   readonly allowStatefulSets: boolean;
-  /** Also the only replica of a workload that is evicted first: nobody serves in its place while it moves. */
+  /** Also allows the only replica of a workload that can't surge: it is down while it moves. */
   readonly allowSingleReplicas: boolean;
 }
 
-/** A pod with what has to be known of its surroundings. */
 export interface PodInContext {
   readonly pod: ClusterObject;
-  /** What will replace it: a ReplicaSet or a StatefulSet; null when it isn't known. */
+  /** Controller of the pod. Null: unknown. */
   readonly controller: ClusterObject | null;
-  /** The Deployment above the ReplicaSet, else the controller itself; null when it isn't known. */
+  /** The Deployment, else the controller itself. Null: unknown. */
   readonly workload: ClusterObject | null;
-  /** Whether a pod of this template would be held by our gate, and so be sent to its target. */
+  /** Whether our scheduling gate would hold a new pod of this template, so that it gets its target. */
   readonly replacementIsGated: boolean;
-  /** By namespace/name and by name; undefined when there is none, or none is known. */
+  /** Looks up by namespace/name. Undefined: missing or unknown. */
   readonly claim: (key: string) => ClusterObject | undefined;
   readonly volume: (name: string) => ClusterObject | undefined;
-  /** A move of its workload that isn't done yet. */
   readonly moveInFlight: boolean;
-  /** When a pod of its workload was moved last, and how long none may be. */
   readonly lastMove: { readonly atMs: number; readonly coolDownMs: number } | null;
 }
 
-/**
- * The first rule that forbids moving the pod; null when none does. Rules that never change for a pod come
- * first.
- */
+/** Returns the first rule that forbids the move, permanent rules first. */
 export function exclusionOf(context: PodInContext, rules: ExclusionRules, nowMs: number): Exclusion | null {
   return (
     ofKind(context, rules) ??
@@ -86,7 +76,7 @@ export function exclusionOf(context: PodInContext, rules: ExclusionRules, nowMs:
   );
 }
 
-/** Kubernetes gives its own two classes 2,000,000,000 and more; users' end at 1,000,000,000. */
+/** Kubernetes' own two classes start at 2,000,000,000; users' end at 1,000,000,000. */
 const SYSTEM_PRIORITY = 2_000_000_000;
 
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
@@ -113,7 +103,6 @@ function ofKind({ pod }: PodInContext, rules: ExclusionRules): Exclusion | null 
   }
 }
 
-/** Its replacement alone may not be schedulable, and the others may not work without it. */
 function ofGang(pod: ClusterObject): Exclusion | null {
   const gang = gangOf(pod);
   return gang === null ? null : excluded("gang", gang);
@@ -130,10 +119,7 @@ function ofPriority(pod: ClusterObject): Exclusion | null {
 }
 
 const UPSTREAM = "descheduler.alpha.kubernetes.io/";
-/**
- * Annotations by which people, or the component that evicts in their place, keep a pod where it is. Null: the
- * annotation counts whatever its value, as the Kubernetes descheduler reads its own.
- */
+/** Annotations that keep a pod. A null value matches any value, as in the Kubernetes descheduler. */
 const KEEPING: readonly (readonly [name: string, value: string | null, reason: ExclusionReason])[] = [
   ["cluster-autoscaler.kubernetes.io/safe-to-evict", "false", "not_safe_to_evict"],
   ["karpenter.sh/do-not-disrupt", "true", "do_not_disrupt"],
@@ -142,12 +128,11 @@ const KEEPING: readonly (readonly [name: string, value: string | null, reason: E
   [`${UPSTREAM}request-evict-only`, null, "prefer_no_eviction"],
   [`${UPSTREAM}eviction-in-progress`, null, "prefer_no_eviction"],
 ];
-/** Its owner lets the descheduler evict the pod in spite of its priority and its local volumes. */
+/** Allows eviction despite priority and local volumes. */
 const EVICT_ANNOTATION = `${UPSTREAM}evict`;
 
 type AnnotationsOf = Readonly<Record<string, string>>;
 
-/** The annotation that keeps a pod where it is, as `name=value`; null when none does. */
 export function keepingAnnotation(
   annotations: AnnotationsOf,
 ): { readonly reason: ExclusionReason; readonly annotation: string } | null {
@@ -168,7 +153,7 @@ function ofAnnotations({ metadata }: ClusterObject): Exclusion | null {
   return keeping && excluded(keeping.reason, `it is annotated ${keeping.annotation}`);
 }
 
-/** Names of volumes without data that matter, separated by commas. */
+/** Comma-separated names of volumes without valuable data. */
 const SAFE_VOLUMES_ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
 /** Istio's injector lists its own volumes here, as JSON. */
 const SIDECAR_ANNOTATION = "sidecar.istio.io/status";
@@ -210,7 +195,7 @@ function sidecarVolumes(text: string | undefined): string[] {
   }
 }
 
-/** What ties the volume to a place; null when nothing does. */
+/** Returns what ties the volume to a place, or null if nothing does. */
 function ofClaim({ pod, claim, volume }: PodInContext, source: Named<VolumeField>): string | null {
   const { namespace = "default", name } = pod.metadata;
   const named = textOf(fieldsOf<"claimName">(source.persistentVolumeClaim).claimName);
@@ -231,7 +216,7 @@ function ofReplicas(context: PodInContext, { allowSingleReplicas }: ExclusionRul
   const { pod, workload, controller } = context;
   if (workload === null || controller === null)
     return excluded("unknown_controller", "its controller isn't known yet");
-  // As the API server does.
+  // The API server's default.
   const wanted = countOf(fieldsOf<"replicas">(workload.spec).replicas) ?? 1;
   if (wanted < 2 && !allowSingleReplicas && !canSurge({ pod, workload }))
     return excluded("single_replica", "nothing would serve while it moves");
@@ -252,7 +237,6 @@ type StatusField =
   | "updatedReplicas"
   | "updateRevision";
 
-/** What is being rolled out; null when nothing is. */
 function rolloutOf(workload: ClusterObject, controller: ClusterObject, wanted: number): string | null {
   const { metadata } = workload;
   const status = fieldsOf<StatusField>(workload.status);
@@ -267,7 +251,6 @@ function rolloutOf(workload: ClusterObject, controller: ClusterObject, wanted: n
   return workload === controller ? null : generationOf(status, controller, wanted);
 }
 
-/** What a Deployment changes from one ReplicaSet to the next. */
 function generationOf(status: Named<StatusField>, controller: ClusterObject, wanted: number): string | null {
   const updated = countOf(status.updatedReplicas);
   if (updated !== null && updated !== wanted)
@@ -294,14 +277,14 @@ function ofAge(
   return null;
 }
 
-/** Clocks of replicas differ by less. */
+/** Upper bound of clock skew between replicas. */
 const MAX_AHEAD_MS = 60_000;
 
 function ofMoves({ moveInFlight, lastMove }: PodInContext, nowMs: number): Exclusion | null {
   if (moveInFlight) return excluded("in_flight", "a pod of its workload is being moved");
   if (lastMove === null) return null;
   const leftMs = lastMove.atMs + lastMove.coolDownMs - nowMs;
-  // A move that is yet to come is a clock's fault, and no reason to wait for it.
+  // A move in the far future is a clock error; don't wait for it.
   return leftMs > 0 && leftMs <= lastMove.coolDownMs + MAX_AHEAD_MS
     ? excluded("cool_down", `a pod of its workload was moved; no other is for ${Math.ceil(leftMs / 1000)} s`)
     : null;

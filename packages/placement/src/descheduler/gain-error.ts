@@ -3,8 +3,8 @@ import type { PlanState } from "../planner/search/plan-state.ts";
 import type { PodMove } from "./proposal.ts";
 
 /**
- * How far the gain of these moves may be from the truth, because links and rates are measured with an error.
- * Bytes per second x milliseconds; infinite where one of the links is provisional or its cost unknown.
+ * Returns the error of the gain, bytes per second x milliseconds. Infinity: a link is provisional or of
+ * unknown cost.
  */
 export function gainErrorOf(state: PlanState, moves: readonly PodMove[]): number {
   const after = state.assignment.slice();

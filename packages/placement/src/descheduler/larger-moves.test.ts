@@ -6,8 +6,8 @@ import { shop } from "./testing/shop.ts";
 import type { Shop, ShopOptions } from "./testing/shop.ts";
 
 describe("a larger move", () => {
-  // Six tiers talk to each other in za and zb; zb goes far away. A pod that leaves zb alone is far from all
-  // that stay there.
+  // Six tiers in za and zb talk to each other; zb moves far away. A pod that leaves zb alone is far from the
+  // rest.
   const tiers = ["t0", "t1", "t2", "t3", "t4", "t5"];
   const options: ShopOptions = {
     nodes: { n1: "za", n2: "za", n3: "zb", n4: "zb", n5: "zc", n6: "zc" },
@@ -62,7 +62,6 @@ describe("a larger move", () => {
     });
   });
 
-  /** The shop with these pods moved. */
   const after = ({ moves }: DescheduleDecision): Shop => {
     const pods = Object.fromEntries(
       tiers.map((name) => {
@@ -91,7 +90,6 @@ describe("a larger move", () => {
         groupSize: 6,
         detail: "the PodDisruptionBudget shop/^t5 allows 0 disruptions now",
       });
-      // It has gone on paying meanwhile.
       expect(decide(shop(options), { ...rules, rounds: 2 }, { memory: decision.memory }).moves).toHaveLength(
         6,
       );
@@ -117,14 +115,13 @@ describe("a larger move", () => {
   });
 
   test("shows what all of it gains, not a pod's share", () => {
-    // Of each of the 15 channels of 1,000 bytes/s a quarter goes between the pods in za and zb, 60 ms apart,
-    // one way and one the other.
+    // Each of the 15 channels has a quarter of 1,000 bytes/s in each direction between za and zb, 60 ms
+    // apart.
     const cost = 15 * 250 * (60 + 60);
     for (const { pod, isPart, worth } of first.moves) {
       expect(isPart).toBe(true);
       expect(worth).toMatchObject({ cost: expect.closeTo(cost), pods: 6 });
       const { gain } = worth as Extract<typeof worth, { kind: "cost" }>;
-      // 5 ms in place of 60, whichever of the nodes of zc they share.
       expect(gain).toBeCloseTo(15 * 250 * 2 * 55);
       expect(rowOf(first, pod.name)).toMatchObject({ gain, cost: expect.closeTo(cost), groupSize: 6 });
     }
@@ -141,13 +138,12 @@ describe("a larger move", () => {
   test("is given up when finishing it gains nothing any more", () => {
     const near = { ...options, costMs: () => 5 };
     let last: DescheduleDecision = first;
-    // Not at once: pods may be under way.
     for (let run = 0; run < 5; run++) {
       expect(last.memory.campaigns.size).toBe(1);
       last = decide(shop(near), { ...rules, rounds: 5 }, { memory: last.memory });
       expect(last.moves).toEqual([]);
     }
-    // While it is remembered nothing else of the workflow is moved.
+    // The remembered campaign blocks all other moves of the workflow.
     expect(last.memory.campaigns.size).toBe(0);
   });
 
@@ -180,7 +176,7 @@ describe("a larger move", () => {
     let step = steps.next();
     for (; step.done !== true; step = steps.next()) count++;
     expect(step.value).toEqual(decideMoves(input));
-    // A plan for each zone to be left, one as a whole, and each pod.
+    // One plan per zone to leave, one for the whole, and one per pod.
     expect(count).toBeGreaterThan(tiers.length * 2 + 4);
   });
 
@@ -196,8 +192,7 @@ describe("a larger move", () => {
 
 describe("where nodes are full", () => {
   const rules = { pressureShare: 0, minNodes: 1, minZones: 1 };
-  // Two pods fit on a node. p would be beside `two` on n2, q beside `three` on n3; r has the place that q
-  // needs, and would lose a little on n4.
+  // Two pods fit on a node. p belongs on n2, q on n3. r occupies q's place and would lose little on n4.
   const chain = (where: Readonly<Record<string, string>>): Shop =>
     shop({
       cpus: 2,

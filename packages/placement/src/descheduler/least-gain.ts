@@ -1,11 +1,10 @@
-// What a move must gain: enough for its pods' requests, and enough for their workflow.
 import { bytesPerSecondOf, type RequestValue } from "../scoring/channel-traffic.ts";
 import type { PlanProblem } from "../planner/objective/plan-problem.ts";
 import { workflowLatency } from "../scoring/workflow-latency.ts";
 import type { MoveRules } from "./deschedule-input.ts";
 import type { PodMove } from "./proposal.ts";
 
-/** Milliseconds per request that a move must gain, mean over the traffic of the moved pods' channels. */
+/** Minimum gain in milliseconds per request, mean over the moved pods' traffic. */
 const LEAST_GAIN_MS = 0.1;
 
 type LeastGainRules = Pick<
@@ -15,9 +14,8 @@ type LeastGainRules = Pick<
 
 export class LeastGain {
   readonly #rules: LeastGainRules;
-  /** Of a whole proposal, bytes per second x milliseconds. */
   readonly #ofWorkflow: number;
-  /** By pod, the traffic of its channels, bytes per second. */
+  /** Bytes per second of each pod's channels. */
   readonly #rateOf: readonly number[];
 
   constructor(problem: Pick<PlanProblem, "cluster" | "workflow" | "pods">, rules: LeastGainRules) {
@@ -30,9 +28,8 @@ export class LeastGain {
   }
 
   /**
-   * Returns the least gain of these moves together, bytes per second x milliseconds.
-   *
-   * @param cost what the channels of their pods cost now
+   * Returns the minimum gain, bytes per second x milliseconds.
+   * @param cost current cost of the pods' channels
    */
   of(cost: number, moves: readonly Pick<PodMove, "pod">[]): number {
     const { minGain, minGainRatio } = this.#rules;
@@ -46,13 +43,12 @@ export class LeastGain {
     );
   }
 
-  /** What one move must add to the others of a proposal. */
   get added(): number {
     return Math.max(this.#rules.minGain, Number.MIN_VALUE);
   }
 }
 
-/** By workload, the traffic of one replica's channels; a channel within the workload counts at both ends. */
+/** Bytes per second by workload. A channel within the workload counts at both ends. */
 function ratesOfReplicas(
   { workflow }: Pick<PlanProblem, "workflow">,
   bytesPerRequest: number,

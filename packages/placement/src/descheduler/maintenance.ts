@@ -1,14 +1,9 @@
-// When pods may be moved: weekly windows in UTC, such as `Mon-Fri 22:00-04:00`.
 import { PlacementError } from "../scoring/errors.ts";
 
-/**
- * A span of each of some weekdays. One that ends before it begins ends on the next day; one as long as a day
- * has equal ends.
- */
+/** A window whose end is before its start ends on the next day. Equal ends mean a whole day. */
 export interface MaintenanceWindow {
-  /** By weekday, 0 = Sunday: whether it begins on that day. */
+  /** Days on which it begins; 0: Sunday. */
   readonly days: readonly boolean[];
-  /** Minutes after midnight UTC. */
   readonly fromMinute: number;
   readonly toMinute: number;
 }
@@ -18,8 +13,8 @@ const DAY_MINUTES = 24 * 60;
 const PATTERN = /^(?:([a-z]{3})(?:-([a-z]{3}))? )?(\d\d):(\d\d)-(\d\d):(\d\d)$/;
 
 /**
- * `HH:MM-HH:MM`, `Day HH:MM-HH:MM` or `Day-Day HH:MM-HH:MM`, days by their first three letters, hours in UTC;
- * 24:00 is a day's end. Throws PlacementError `invalid_setting`, which names the text and the rule.
+ * Parses `HH:MM-HH:MM` with optional `Day` or `Day-Day` in front, in UTC; 24:00 is the end of a day. Throws
+ * PlacementError `invalid_setting`.
  */
 export function parseMaintenanceWindow(text: string): MaintenanceWindow {
   const match = PATTERN.exec(text.trim().toLowerCase());
@@ -34,7 +29,7 @@ export function parseMaintenanceWindow(text: string): MaintenanceWindow {
   return { days: daysOf(text, first, last), fromMinute, toMinute };
 }
 
-/** Whether some window is open; always, when there are none. */
+/** Whether a window is open; true if there are none. */
 export function isOpen(windows: readonly MaintenanceWindow[], nowMs: number): boolean {
   if (windows.length === 0) return true;
   const now = new Date(nowMs);

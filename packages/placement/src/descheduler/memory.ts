@@ -1,22 +1,16 @@
-/** What a run leaves for the next one. Plain data, never changed. */
+/** State that a run leaves for the next one. Immutable. */
 export interface DescheduleMemory {
-  /** By key, moves that paid in the last run. */
   readonly streaks: ReadonlyMap<string, Streak>;
-  /** Larger moves that have begun, by workflow. */
   readonly campaigns: ReadonlyMap<string, Campaign>;
 }
 
-/** Moves of many pods that are made in several runs, since only all of them together gain. */
+/** Moves that gain only together and take several runs. */
 export interface Campaign {
   readonly moves: Streak["moves"];
-  /**
-   * For so many runs nothing of it could be done: its pods are under way or at their targets, or the rest
-   * doesn't pay.
-   */
+  /** Consecutive runs without a possible move. */
   readonly idleRuns: number;
 }
 
-/** Moves of one or more pods, and in how many runs in a row they paid. */
 export interface Streak {
   readonly workflow: string;
   readonly moves: readonly { readonly uid: string; readonly node: string }[];

@@ -3,7 +3,7 @@ import type { MoveRules } from "./deschedule-input.ts";
 import { decide, moved } from "./testing/decisions.ts";
 import { shop, TWO_ZONES, type ShopOptions } from "./testing/shop.ts";
 
-/** Most of web is in zb, db in za on a full node: bytes between zones cost money. */
+/** Most of web is in zb, db is on a full node in za. Traffic between zones costs money. */
 const PAID: ShopOptions = {
   pods: { web: ["n2", "n3", "n4"], db: ["n1"] },
   cpusOf: { n1: 1 },
@@ -26,7 +26,6 @@ function decided(costMs: (a: string, b: string) => number, rules: Partial<MoveRu
 }
 
 const flat = (): number => 10;
-/** The other zone is nearer. */
 const across = (a: string, b: string): number => (TWO_ZONES[a] === TWO_ZONES[b] ? 4 : 1);
 
 test("a pod moves to save money where latency gives no reason to", () => {

@@ -1,15 +1,12 @@
-// What the moves of a workflow are judged by.
 import { boundedModel, costModel, type CostModel } from "../planner/objective/objective.ts";
 import type { PlanProblem } from "../planner/objective/plan-problem.ts";
 import { planSettings } from "../planner/objective/plan-settings.ts";
 import { plan } from "../planner/search/plan.ts";
 import type { MoveRules } from "./deschedule-input.ts";
 
-/** Work of a plan, in pairs of a pod and a node that are weighed up: some 20 ms. */
+/** Pod-node pairs evaluated per plan: about 20 ms. */
 export const PLAN_EFFORT = 60_000;
-/**
- * Pods x nodes of a workflow above which it isn't planned anew: that would keep the process from answering.
- */
+/** Maximum pods x nodes of a workflow for new plans: larger ones would block the process. */
 const MAX_PLANNED = 200_000;
 
 export function isPlannable({ pods, nodes }: PlanProblem): boolean {
@@ -17,8 +14,8 @@ export function isPlannable({ pods, nodes }: PlanProblem): boolean {
 }
 
 /**
- * Where money has a share, moves keep to the planner's bound on latency; in workflows that can't be planned
- * anew they lose none of today's.
+ * With a money share, moves keep the planner's latency bound. Workflows too large to plan must not get slower
+ * at all.
  */
 export function moveCosts(problem: PlanProblem, rules: MoveRules): CostModel {
   const settings = planSettings(rules);

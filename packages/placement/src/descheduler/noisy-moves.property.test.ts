@@ -1,4 +1,4 @@
-// Moves and plans on graphs that are measured with noise, judged by the truth without it.
+// Moves and plans on noisy measurements, judged by the noise-free truth.
 import { seeded, type Draw } from "@isochrone/primitives";
 import type { Link } from "@isochrone/topology";
 import { costInterval, fewestSamples, PairErrors } from "@isochrone/topology/link-errors";
@@ -19,7 +19,6 @@ const NAMES = Object.keys(NODES);
 const WINDOW_SECONDS = 30;
 const BYTES_PER_REQUEST = 2_000;
 
-/** A workflow and its network as they are. */
 interface Truth {
   readonly pods: Readonly<Record<string, readonly string[]>>;
   readonly channels: readonly (readonly [string, string, number])[];
@@ -28,7 +27,7 @@ interface Truth {
 
 const pairOf = (a: string, b: string): string => [a, b].sort().join(" ");
 
-/** @param areAlike nodes of a zone, and zones, are as far from each other everywhere */
+/** @param areAlike all distances within zones are equal, and all between zones */
 function truthOf(draw: Draw, areAlike: boolean): Truth {
   const rtts = new Map<string, number>();
   const between = new Map<string, number>();
@@ -53,7 +52,6 @@ function normal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
-/** Round trips of one link, ms: skewed noise, outliers, and a delay of all of them. */
 function samplesOf(rttMs: number, count: number, biasMs: number, draw: Draw): number[] {
   return Array.from({ length: count }, () => {
     const queueMs = (0.3 + 0.03 * rttMs) * Math.exp(0.7 * normal(draw));
@@ -61,7 +59,6 @@ function samplesOf(rttMs: number, count: number, biasMs: number, draw: Draw): nu
   });
 }
 
-/** What the queues of `samplesOf` add to the median: the truth of a link includes it. */
 const queuedMs = (rttMs: number): number => rttMs + 0.3 + 0.03 * rttMs;
 
 function roundTripsOf(samples: readonly number[]) {
@@ -76,7 +73,7 @@ function roundTripsOf(samples: readonly number[]) {
   };
 }
 
-/** As the aggregator measures it: both directions by two methods. */
+/** Measures as the aggregator does: both directions by two methods. */
 function measured(truth: Truth, draw: Draw): Map<string, Link> {
   const errors = new PairErrors(WINDOW_SECONDS, NAMES.length ** 2);
   const links = new Map<string, Link>();
@@ -104,7 +101,6 @@ function measured(truth: Truth, draw: Draw): Map<string, Link> {
   return links;
 }
 
-/** A count of requests in a window. */
 function counted(bytesPerSecond: number, draw: Draw): number {
   const requests = (bytesPerSecond / BYTES_PER_REQUEST) * WINDOW_SECONDS;
   return bytesPerSecond * Math.max(0.1, 1 + normal(draw) / Math.sqrt(requests));
@@ -127,7 +123,7 @@ function trueShop({ pods, channels, rttMs }: Truth): Shop {
 
 const SETTINGS = planSettings({ ...RULES, moveCost: 0 });
 
-/** Node by pod where each decided move was made; null: none was. */
+/** Node by pod after the decided moves. Null: no move. */
 function movedBy(seen: Shop): Int32Array | null {
   const { workflow } = seen;
   const { moves } = decide(seen, { minNodes: 1, minZones: 1 });
@@ -137,7 +133,7 @@ function movedBy(seen: Shop): Int32Array | null {
   return after;
 }
 
-/** Node by pod of the plan that is shown; null: all pods stay. */
+/** Node by pod of the displayed plan. Null: all pods stay. */
 function plannedBy({ workflow: { problem } }: Shop, seed: number): Int32Array | null {
   const limits = { seed, now: () => 0, deadlineMs: 1, effort: 20_000 };
   const found = plan(problem, { ...SETTINGS, ...limits });
@@ -146,7 +142,7 @@ function plannedBy({ workflow: { problem } }: Shop, seed: number): Int32Array | 
   return steps.length === 0 ? null : target;
 }
 
-/** What the assignment saves in truth, as a share of what today's costs. */
+/** True saving of an assignment as a share of the current cost. */
 function trueGain(truth: Shop, after: Int32Array): number {
   const { problem } = truth.workflow;
   const { total } = createObjective(problem, SETTINGS);
@@ -170,7 +166,6 @@ test("of the moves and plans that pass, at most one in a hundred loses by the tr
   expect(lost.length).toBeLessThanOrEqual(gains.length / 100);
 });
 
-/** All pods on one node each of one zone, as well as they can be: every zone and node would serve as well. */
 function settledIn(zone: string, truth: Truth): Truth {
   const pods = Object.keys(truth.pods).map((name, at) => [name, [`${zone}-${1 + (at % 3)}`]]);
   return { ...truth, pods: Object.fromEntries(pods) };
@@ -181,7 +176,6 @@ test("mirror images and permutations of equal nodes never move", () => {
   for (let seed = 1; seed <= DRAWS; seed++) {
     const draw = seeded(seed);
     const truth = truthOf(draw, true);
-    // The best placement by the truth, then measured again and again.
     const best = bestOf(settledIn(ZONES[seed % 3]!, truth), seed);
     const seen = seenBy(best, draw);
     for (const after of [movedBy(seen), plannedBy(seen, seed)])

@@ -1,34 +1,24 @@
-// The custom descheduler of Marchese 2023, section 3.4: "If there is at least one node with a higher score
-// than that of the node where the Pod is currently executed, the descheduler evicts the Pod." The score is
-// that of the scheduler's own function.
+// The custom descheduler of Marchese 2023, section 3.4: it evicts a pod if another node has a higher score in
+// the scheduler's own function than the pod's node.
 import type { PlacementProblem } from "../scoring/problem.ts";
 import type { ScoreTable } from "../scoring/score-table.ts";
 import type { Strategy } from "../scoring/strategy.ts";
 
-/** A node as the scheduler's function sees it. */
 interface NodeScore {
   readonly node: string;
-  /** 0 to 100, as for a pod that waits. */
   readonly score: number;
-  /** In the strategy's own unit. */
   readonly raw: number;
 }
 
 export interface PaperMove {
   readonly from: NodeScore;
-  /**
-   * What has the highest score now. Where the pod goes is left to the scheduler, which asks the same
-   * function.
-   */
+  /** The highest-scoring node. The scheduler chooses the actual target, with the same function. */
   readonly to: NodeScore;
 }
 
 /**
- * Whether the paper's descheduler evicts the pod, which runs on `node`; null: it stays. A node that can't be
- * scored is neither left nor sought.
- *
- * @param problem its candidates: all nodes that would admit the pod, its own among them
- * @param strategy the scheduler's
+ * Returns null if the pod stays on `node`. Ignores nodes that can't be scored.
+ * @param problem with all nodes that would admit the pod as candidates
  */
 export function paperMove(problem: PlacementProblem, node: string, strategy: Strategy): PaperMove | null {
   const table = strategy.score(problem);

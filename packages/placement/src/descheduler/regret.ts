@@ -1,54 +1,43 @@
-// Whether moves did what they were made for. After each move the channels of the replacement are measured
-// again. A move that didn't end on its target counts as full regret at once. If too little of the expected
-// gain came, or if two proposals in a row failed, no more pods are moved for a while, twice as long each time
-// in a row.
+// Judges moves by measuring the replacement's channels. Too little gain, or two failed proposals in a row,
+// pause the descheduler, each time twice as long.
 
-/** A move whose channels were measured again. */
 export interface MeasuredMove {
   readonly atMs: number;
-  /**
-   * Mean over the traffic of what a round trip cost, milliseconds: when it was decided, as it was expected to
-   * be, and as it has become.
-   */
+  /** Mean round trip weighted by traffic, milliseconds: at the decision, as expected, and afterwards. */
   readonly beforeMs: number;
   readonly expectedMs: number;
   readonly afterMs: number;
-  /** Traffic when it was decided. */
   readonly bytesPerSecond: number;
 }
 
-/** A move that didn't end on its target: nothing of its gain came. */
+/** A move whose pod didn't reach its target. It counts as a move without gain. */
 export interface FailedMove {
   readonly atMs: number;
-  /** namespace/name of its workflow. */
   readonly workflow: string;
-  /** What became of the pod, in words. */
   readonly failure: string;
 }
 
 export type JudgedMove = MeasuredMove | FailedMove;
 
 interface RegretRules {
-  /** More than this share of the expected gain missing, and it stops. */
+  /** Pauses if more than this share of the expected gain is missing. */
   readonly maxRegret: number;
-  /** Moves that must have been judged before it may stop. */
+  /** Minimum judged moves before a pause. */
   readonly minJudged: number;
-  /** Only the newest count. */
   readonly maxJudged: number;
-  /** How long it stops the first time, milliseconds. */
+  /** Length of the first pause, milliseconds. */
   readonly pauseMs: number;
 }
 
-/** Plain data, never changed. */
+/** State of the regret rule. Immutable. */
 export interface RegretState {
   readonly judged: readonly JudgedMove[];
-  /** Proposals that failed since the last one that succeeded. */
+  /** Failed proposals since the last success. */
   readonly failedProposals: number;
-  /** Wall clock milliseconds; 0 = not stopped. */
+  /** End of the pause, wall clock milliseconds; 0: not paused. */
   readonly stoppedUntilMs: number;
-  /** Why it stopped last, in words. */
   readonly stoppedBy: Stop | null;
-  /** Stops in a row without a good move in between. */
+  /** Pauses since the last effective move. */
   readonly stops: number;
 }
 
@@ -65,10 +54,9 @@ export const NO_REGRET: RegretState = {
   stops: 0,
 };
 
-/** Less of the expected gain than this, and a move was in vain: its workload rests twice as long. */
+/** Below this share of the expected gain a move was ineffective, and its workload rests twice as long. */
 const EFFECTIVE_SHARE = 0.5;
 const MAX_DOUBLINGS = 6;
-/** So many failed proposals in a row stop the descheduler. */
 const MAX_FAILED_PROPOSALS = 2;
 
 export function isEffective(move: JudgedMove): boolean {
@@ -78,9 +66,8 @@ export function isEffective(move: JudgedMove): boolean {
 }
 
 /**
- * Returns the share of the expected gain that didn't come: 1 - sum(before - after) / sum(before - expected),
- * weighted by traffic. 0: all came; 1: nothing came; more: it got worse. 0 without any move. A failed move
- * counts as one of mean expected gain of which nothing came.
+ * Share of the expected gain that didn't come: 1 - sum(before - after) / sum(before - expected), weighted by
+ * traffic. 0: all came; 1: none; above 1: it got worse. A failed move counts as a mean move without gain.
  */
 export function regretOf(moves: readonly JudgedMove[]): number {
   let expected = 0;
@@ -98,7 +85,7 @@ export function regretOf(moves: readonly JudgedMove[]): number {
   return Math.max(0, 1 - came / (expected + (failed * expected) / measured));
 }
 
-/** Adds a judgement, and stops if it is one too many. After a stop all counts begin anew. */
+/** Adds a judged move, and pauses if regret is high. A pause resets all counts. */
 export function judged(state: RegretState, move: JudgedMove, rules: RegretRules, nowMs: number): RegretState {
   const moves = [...state.judged, move].slice(-rules.maxJudged);
   const next = { ...state, judged: moves, stops: isEffective(move) ? 0 : state.stops };
@@ -111,12 +98,7 @@ export function judged(state: RegretState, move: JudgedMove, rules: RegretRules,
   return stopped(state, { reason: "regret", detail }, rules, nowMs);
 }
 
-/**
- * Adds a proposal that has ended: a single move, a group, or a larger move. Stops if it is one failure too
- * many in a row.
- *
- * @param failure its first failed move; null: all its pods are on their targets
- */
+/** @param failure first failed move of the finished proposal; null: success */
 export function proposalEnded(
   state: RegretState,
   failure: FailedMove | null,
@@ -142,17 +124,17 @@ function stopped(
     failedProposals: 0,
     stoppedUntilMs: Math.max(state.stoppedUntilMs, untilMs),
     stoppedBy,
-    // One cause can stop it twice at once.
+    // One cause can trigger both kinds of pause.
     stops: state.stoppedUntilMs > nowMs ? state.stops : state.stops + 1,
   };
 }
 
-/** No stop is longer. */
+/** Upper bound of pauses. */
 export function longestPauseMs(pauseMs: number): number {
   return pauseMs * 2 ** MAX_DOUBLINGS;
 }
 
-/** How long the next move of a workload must wait after one that was judged. */
+/** Returns the wait before the workload's next move, milliseconds. */
 export function nextCoolDown(
   move: JudgedMove,
   lastMs: number,

@@ -1,4 +1,3 @@
-// A workflow planned anew: the moves that would bring its pods to where they would be, were they placed now.
 import { plan } from "../planner/search/plan.ts";
 import type { PlanProblem } from "../planner/objective/plan-problem.ts";
 import { isPlannable, PLAN_EFFORT } from "./move-costs.ts";
@@ -11,14 +10,13 @@ export class Replanning {
   readonly #rules: MoveRules;
   readonly #seed: number;
 
-  /** @param seed of plans: another one each run, since one search alone often ends where it isn't best */
+  /** @param seed varies per run, because one search often ends in a local optimum */
   constructor(moves: WorkflowMoves, rules: MoveRules, seed: number) {
     this.#moves = moves;
     this.#rules = rules;
     this.#seed = seed;
   }
 
-  /** Zones that pods of the workflow are in, those whose pods cost most first. */
   zones(): (string | null)[] {
     const { problem, pods } = this.#moves.workflow;
     const costs = new Map<string | null, number>();
@@ -29,10 +27,7 @@ export class Replanning {
     return [...costs].sort(([, a], [, b]) => b - a).map(([zone]) => zone);
   }
 
-  /**
-   * But for one replica of each workload, one that is in that zone, else that which costs most, all stay. The
-   * moves that this would take.
-   */
+  /** Moves one replica per workload, preferably one in that zone. */
   leaving(zone: string | null): PodMove[] {
     const { problem } = this.#moves.workflow;
     if (!isPlannable(problem)) return [];
@@ -51,7 +46,7 @@ export class Replanning {
       .filter(({ pod, node }) => node !== this.#moves.nodeOf(pod));
   }
 
-  /** As a whole. Replicas are alike: one that is where the plan has another one stays. */
+  /** Replicas are interchangeable, so one already in a planned place stays. */
   whole(): PodMove[] {
     const { problem, pods } = this.#moves.workflow;
     const assignment = isPlannable(problem) ? this.#plan(problem) : null;

@@ -2,7 +2,7 @@ import type { DescheduleRow, StayReason } from "./deschedule-input.ts";
 import type { Proposal } from "./proposal.ts";
 import type { WorkflowMoves } from "./workflow-moves.ts";
 
-/** What a run says of each pod that it might move: one line, about the pod's best move. */
+/** One row per movable pod, about its best move. */
 export class Rows {
   readonly #rows = new Map<string, DescheduleRow>();
 
@@ -14,7 +14,7 @@ export class Rows {
     return this.#rows.get(workflow.workflow.pods[pod]!.uid)?.decision === "move";
   }
 
-  /** A pod's line as long as no move of it was considered. */
+  /** Row of a pod until a move of it is considered. */
   show(workflow: WorkflowMoves, pod: number, single: Proposal | null): void {
     const { key, pods, problem } = workflow.workflow;
     const { uid, namespace, name } = pods[pod]!;
@@ -35,7 +35,7 @@ export class Rows {
     });
   }
 
-  /** @param whole what the moves gain together; `moves` may be a part of it */
+  /** @param whole all moves that gain together; `moves` may be a part */
   move(
     workflow: WorkflowMoves,
     moves: Proposal["moves"],
@@ -46,7 +46,7 @@ export class Rows {
     this.#say(workflow, moves, whole, { rounds: runs, decision: "move", detail });
   }
 
-  /** Only what was considered first is said. @param whole as above */
+  /** Records why a pod stays. Only the first reason counts. */
   stay(
     workflow: WorkflowMoves,
     moves: Proposal["moves"],

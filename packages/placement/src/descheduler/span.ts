@@ -6,9 +6,8 @@ interface NodeInZone {
 }
 
 /**
- * Whether moving a replica leaves its workload on as many nodes and zones as are asked for, as far as it has
- * so many replicas; one that was on fewer before must not lose any.
- * @param replicaNodes nodes of all replicas, the moved one's among them
+ * Whether a move keeps enough nodes and zones. A workload below the minimum must not lose any node or zone.
+ * @param replicaNodes includes the moved replica's node
  */
 export function keepsSpan(
   replicaNodes: readonly string[],
@@ -27,7 +26,6 @@ export function keepsSpan(
   );
 }
 
-/** null is nowhere. */
 function spanOf(places: readonly (string | null)[]): number {
   return new Set(places.filter((place) => place !== null)).size;
 }

@@ -1,22 +1,20 @@
-// Which pods can be replaced before they are evicted. Pure: objects come in as arguments.
 import { countOf, fieldsOf, listOf, textOf } from "./cluster-object.ts";
 import type { ClusterObject } from "./cluster-object.ts";
 
 interface SurgeCandidate {
   readonly pod: ClusterObject;
-  /** The Deployment above the pod's ReplicaSet; anything else, or null, can't surge. */
+  /** The Deployment above the ReplicaSet. Other kinds and null can't surge. */
   readonly workload: ClusterObject | null;
 }
 
-/** The API server's default for a Deployment that names no maxSurge. */
 const DEFAULT_MAX_SURGE = "25%";
-/** Its ReplicaSet lets the pod go when this label does. */
+/** A ReplicaSet releases a pod that loses this label. */
 const TEMPLATE_HASH = "pod-template-hash";
 const HOSTNAME = "kubernetes.io/hostname";
 
 /**
- * Whether a replacement may run beside the pod for a while: the Deployment's own rolling update would start
- * one first, and nothing ties the two to the same node, volume or topology domain.
+ * Whether the replacement can start before the pod ends. This requires a surging rolling update, and no node,
+ * volume or topology domain shared by pod and replacement.
  */
 export function canSurge({ pod, workload }: SurgeCandidate): boolean {
   const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
@@ -25,7 +23,7 @@ export function canSurge({ pod, workload }: SurgeCandidate): boolean {
   return surgesByStrategy(workload) && !hasClaim(pod) && !limitsItsDomain(pod);
 }
 
-/** A percentage is rounded up, so any positive one allows at least one pod more. */
+/** Percentages are rounded up, so any positive one allows an extra pod. */
 function surgesByStrategy({ spec }: ClusterObject): boolean {
   const { type, rollingUpdate } = fieldsOf<"type" | "rollingUpdate">(fieldsOf<"strategy">(spec).strategy);
   if (textOf(type) !== "" && type !== "RollingUpdate") return false;
@@ -41,8 +39,8 @@ function hasClaim({ spec }: ClusterObject): boolean {
 }
 
 /**
- * Whether one pod more can break a rule of the template: it counts the old pod as long as it runs. A rule per
- * node doesn't matter, since the replacement goes to another one.
+ * Whether an extra pod can violate the template's rules while the old one runs. Per-node rules don't matter:
+ * the replacement goes to another node.
  */
 function limitsItsDomain({ spec }: ClusterObject): boolean {
   const { affinity, topologySpreadConstraints } = fieldsOf<"affinity" | "topologySpreadConstraints">(spec);

@@ -1,5 +1,4 @@
-// What moving pods of one workflow would gain, by the planner's own cost. Moves that were decided are
-// simulated: later questions see the pods where they will be, and nodes without what they will use.
+// Gains of moves of one workflow. Simulates decided moves for later calls.
 import { PlanState } from "../planner/search/plan-state.ts";
 import type { MoveRules, WorkflowToImprove } from "./deschedule-input.ts";
 import { gainErrorOf } from "./gain-error.ts";
@@ -8,35 +7,32 @@ import { moveCosts } from "./move-costs.ts";
 import { gainOf, type PodMove, type Proposal } from "./proposal.ts";
 import { keepsSpan } from "./span.ts";
 
-/** Targets kept per pod: those behind them would hardly be the best one in the next run. */
+/** Targets kept per pod: lower ones hardly become the best in the next run. */
 const TARGETS_PER_POD = 8;
-/** On clusters above this, groups are looked for on a sample of the nodes. */
+/** Larger clusters use a sample of the nodes for groups. */
 const MAX_GROUP_NODES = 48;
-/** Nodes of its zone where a pod may follow another one, which itself is the first. */
 const FOLLOWED_NODES = 8;
-/** Pods in one ejection chain. */
 const MOST_ROTATED = 6;
 
 interface Step extends PodMove {
   readonly gain: number;
 }
 
-/** What comes behind these moves; null: nothing. @param left the node that the last of them has left */
+/** Returns the next move. Null: none. @param left the node that the last move vacated */
 type NextOf = (moves: readonly PodMove[], left: number) => Step | null;
 
 export class WorkflowMoves {
   readonly workflow: WorkflowToImprove;
   /**
-   * Why nothing can be said about gains; null when it can. Declared priorities stand in for traffic when pods
-   * are placed, never to move them.
+   * Why gains are unknown. Null: they are known. Declared priorities replace traffic for placing pods, never
+   * for moving them.
    */
   readonly blind: string | null;
   readonly #rules: MoveRules;
   readonly #leastGain: LeastGain;
   readonly #state: PlanState;
-  /** Nodes that pods of this run leave: what they hold there is theirs until they are gone. */
+  /** Nodes that pods leave in this run. Their resources stay occupied until the pods are gone. */
   readonly #vacated = new Set<number>();
-  /** By node that is full, the most that a pod for which there is no room would gain there. */
   readonly #gainIfFree = new Map<number, number>();
   readonly #nearby = new Map<number, readonly number[]>();
   readonly #all: readonly number[];
@@ -58,7 +54,6 @@ export class WorkflowMoves {
       if (current >= 0) this.#state.place(pod, current);
   }
 
-  /** What the pod's channels cost where it is. */
   costOf(pod: number): number {
     const node = this.#state.unplace(pod);
     const cost = this.#state.networkAt(pod, node, -1);
@@ -66,28 +61,26 @@ export class WorkflowMoves {
     return cost;
   }
 
-  /** The best node that admits the pod, whatever it gains; null when no other does. */
+  /** Best other node for the pod. Null: no other node admits it. */
   best(pod: number): Proposal | null {
     return this.#targets(pod, -Infinity, 1, this.#all)[0] ?? null;
   }
 
-  /** Moves of one pod that pay, the best targets first. */
   singles(pod: number): Proposal[] {
     const least = this.#leastGain.of(this.costOf(pod), [{ pod }]);
     return this.#targets(pod, least, TARGETS_PER_POD, this.#all).filter((proposal) => this.pays(proposal));
   }
 
-  /** Whether it gains enough, and more than so many times what links are measured with could make up. */
+  /** Whether the gain suffices and exceeds the given multiple of its measurement error. */
   pays({ gain, cost, moves }: Proposal, errors = 1): boolean {
     return gain >= this.#leastGain.of(cost, moves) && gain > errors * gainErrorOf(this.#state, moves);
   }
 
-  /** What a move must add to a larger one. */
   get leastAdded(): number {
     return this.#leastGain.added;
   }
 
-  /** What these moves would gain as things are; null when they can't be made, or not all. */
+  /** Gain of these moves together. Null: some are infeasible. */
   judge(moves: readonly PodMove[]): Proposal | null {
     const cost = moves.reduce((sum, { pod }) => sum + this.costOf(pod), 0);
     const undo: PodMove[] = [];
@@ -104,8 +97,8 @@ export class WorkflowMoves {
   }
 
   /**
-   * The best moves of several pods that begin with this one: each next pod talks to one before it and is of
-   * another workload. They pay together, and no part of them pays as much per move.
+   * Best group that starts with this pod. Each next pod is a peer from another workload; no part has as much
+   * gain per move.
    */
   group(first: number): Proposal | null {
     const most = this.#rules.maxGroup;
@@ -115,7 +108,7 @@ export class WorkflowMoves {
     });
   }
 
-  /** Pods whose place others would gain by, as far as it was asked for; the most valuable place first. */
+  /** Pods whose places others would gain by, most valuable place first. */
   inTheWay(): number[] {
     const worthOf = (pod: number): number => this.#gainIfFree.get(this.nodeOf(pod)) ?? 0;
     const pods = [...this.workflow.pods.keys()].filter((pod) => worthOf(pod) > 0);
@@ -123,20 +116,19 @@ export class WorkflowMoves {
   }
 
   /**
-   * The best moves that begin with this one, in turn: each next pod takes the place that the one before it
-   * has left, whatever it loses by that, an ejection chain (F. Glover, Ejection chains, reference structures
-   * and alternating path methods, 1996). Where nodes are full, nothing else pays.
+   * Best ejection chain from this pod, for full nodes: each next pod takes the vacated place (F. Glover,
+   * Ejection chains, reference structures and alternating path methods, 1996).
    */
   rotation(first: number): Proposal | null {
     return this.#bestChain(first, MOST_ROTATED, (moves, left) => this.#successorOf(moves, left));
   }
 
-  /** Whether each of them, were it made now and alone, would leave its workload on enough nodes and zones. */
+  /** Whether this move alone keeps enough nodes and zones. */
   keepsSpan({ pod, node }: PodMove): boolean {
     return this.#keeps(pod, this.nodeOf(pod), node);
   }
 
-  /** As `judge`, but of moves that need not be made in this order, nor in one run. */
+  /** As `judge`, for moves in any order and over several runs. */
   judgeTogether(moves: readonly PodMove[]): Proposal | null {
     const state = this.#state;
     const from = moves.map(({ pod }) => state.assignment[pod]!);
@@ -170,7 +162,7 @@ export class WorkflowMoves {
     return isAllowed ? { moves, gain: gainOf({ network, pressure, relief }), cost } : null;
   }
 
-  /** The moves that can be made one after the other, each once the pods before it have gone, in order. */
+  /** Orders moves so that each can start once the pods before it are gone; drops the rest. */
   inTurn(moves: readonly PodMove[]): PodMove[] {
     const state = this.#state;
     const left = new Set(moves);
@@ -179,7 +171,7 @@ export class WorkflowMoves {
     for (;;) {
       const fitting = [...left].filter((move) => this.#fits(move));
       const blocked = new Set([...left].filter((move) => !fitting.includes(move)).map(({ node }) => node));
-      // Who holds what another one waits for goes first: who comes later may take the room that there is.
+      // Release needed places first: a later pod can take the remaining room.
       const next = fitting.find(({ pod }) => blocked.has(this.nodeOf(pod))) ?? fitting[0];
       if (next === undefined) break;
       left.delete(next);
@@ -191,18 +183,17 @@ export class WorkflowMoves {
     return done;
   }
 
-  /** True when none of them waits for another one to leave. */
+  /** True if no move waits for another pod to leave. */
   areAtOnce(moves: readonly PodMove[]): boolean {
     return moves.every((move) => this.#fits(move));
   }
 
-  /** The moves are made: simulates them. */
   commit(moves: readonly PodMove[]): void {
     for (const { pod } of moves) this.#vacated.add(this.nodeOf(pod));
     this.settle(moves);
   }
 
-  /** The moves are over: what the pods held where they were is free again. */
+  /** Ends the moves: the resources on the old nodes are free again. */
   settle(moves: readonly PodMove[]): void {
     for (const { pod, node } of moves) this.#state.move(pod, node);
   }
@@ -245,7 +236,6 @@ export class WorkflowMoves {
     return best;
   }
 
-  /** The pod that gains most by following those that were moved: to where the last one is, or near it. */
   #followerOf(moves: readonly PodMove[]): Step | null {
     const { pods } = this.workflow;
     const owners = new Set(moves.map(({ pod }) => pods[pod]!.owner));
@@ -260,7 +250,6 @@ export class WorkflowMoves {
     return best;
   }
 
-  /** The pod that gains most, or loses least, in the place that was left. */
   #successorOf(moves: readonly PodMove[], left: number): Step | null {
     const { pods } = this.workflow;
     const owners = new Set(moves.map(({ pod }) => pods[pod]!.owner));
@@ -300,13 +289,12 @@ export class WorkflowMoves {
     return found.map(({ node, gain }) => ({ moves: [{ pod, node }], gain, cost }));
   }
 
-  /** The pod has no node at the moment. */
+  /** The pod must be unplaced. */
   #wish(pod: number, node: number, gain: number): void {
     const isFull = this.#state.shortage(pod, node) >= 0;
     if (isFull && gain > (this.#gainIfFree.get(node) ?? 0)) this.#gainIfFree.set(node, gain);
   }
 
-  /** null when the pod can't go there. */
   #stepGain(pod: number, node: number): number | null {
     const state = this.#state;
     if (node === state.assignment[pod] || this.#vacated.has(node)) return null;
@@ -326,7 +314,6 @@ export class WorkflowMoves {
     return fits;
   }
 
-  /** The pod has no node at the moment. */
   #admits(pod: number, from: number, node: number): boolean {
     return this.#state.admits(pod, node, this.#isStrict(pod, from)) && this.#keeps(pod, from, node);
   }
@@ -337,7 +324,7 @@ export class WorkflowMoves {
     return keepsSpan(replicaNodes, nodes[from]!, nodes[node]!, this.#zoneOf, this.#rules);
   }
 
-  /** Rules that are broken already can't be held to in whole. */
+  /** A rule that is already broken can't be enforced in full. */
   readonly #broken = new Map<number, boolean>();
   #isStrict(pod: number, from: number): boolean {
     let strict = this.#broken.get(pod);
@@ -355,14 +342,12 @@ export class WorkflowMoves {
     return this.#zones.get(name) ?? null;
   };
 
-  /** Planned pods that the pod talks to. */
   #peersOf(pod: number): number[] {
     const { groups, groupOf } = this.#state.traffic;
     const links = groups[groupOf[pod]!]?.links ?? [];
     return links.flatMap((link) => groups[link.group]!.pods).filter((peer) => peer !== pod);
   }
 
-  /** The node, and others of its zone. */
   #near(node: number): readonly number[] {
     let near = this.#nearby.get(node);
     if (near === undefined) {
@@ -375,10 +360,6 @@ export class WorkflowMoves {
     return near;
   }
 
-  /**
-   * Where groups are tried: everywhere; on large clusters where the workflow is, and the best of each zone
-   * for the pod.
-   */
   #groupNodes(pod: number): readonly number[] {
     const state = this.#state;
     const all = this.#all;

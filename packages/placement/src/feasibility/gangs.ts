@@ -1,5 +1,4 @@
-// Pods that are scheduled as a group or not at all. A group is never torn apart: whoever schedules it places
-// its members, and none of them is held back, planned or moved alone.
+// Pods that must be scheduled as a group. We never hold, plan or move a single member.
 import { record, text, type ApiObject } from "./objects/json.ts";
 import type { Metadata } from "./objects/fields.ts";
 
@@ -7,7 +6,7 @@ const IN_SPEC: Readonly<Record<string, string>> = {
   workloadRef: "it belongs to a Workload (gang scheduling)",
   schedulingGroup: "it belongs to a scheduling group (gang scheduling)",
 };
-/** Labels or annotations: of scheduler-plugins since 0.24 and before, of Volcano, and of Kueue. */
+/** Labels or annotations of scheduler-plugins (0.24 and before), Volcano and Kueue. */
 export const GANG_KEYS: readonly string[] = [
   "scheduling.x-k8s.io/pod-group",
   "pod-group.scheduling.sigs.k8s.io",
@@ -15,7 +14,6 @@ export const GANG_KEYS: readonly string[] = [
   "kueue.x-k8s.io/pod-group-name",
 ];
 
-/** Which group the pod is a member of, in words; null: none. */
 export function gangOf({ metadata, spec }: ApiObject): string | null {
   const fields = record(spec);
   for (const [field, reason] of Object.entries(IN_SPEC))

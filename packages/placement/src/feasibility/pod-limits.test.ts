@@ -17,7 +17,6 @@ const requiredNodes = (nodeSelectorTerms: readonly unknown[]): Fields => ({
   affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
 });
 
-/** Lists of a pod as its author can make them: what the bound names, and a spec with so many entries. */
 const LISTS: readonly (readonly [string, keyof typeof MOST_ENTRIES, (count: number) => Fields])[] = [
   [
     "hard constraints",
@@ -86,7 +85,6 @@ const LISTS: readonly (readonly [string, keyof typeof MOST_ENTRIES, (count: numb
   ],
 ];
 
-/** Rules within the bounds of each list that are too many together. */
 const LARGE: readonly (readonly [string, Fields])[] = [
   ["expressions of a node term", requiredNodes([{ matchExpressions: many(4_000, expression) }])],
   [
@@ -186,7 +184,6 @@ test("topology spread constraints take bounded memory, however many of however m
   const spread = (kind: number, count: number): ApiObject =>
     aPod(`p${kind}-${count}`, {
       spec: {
-        // Selectors of their own: no two constraints share a count.
         topologySpreadConstraints: many(count, (at) =>
           spreadOver(HOST, 1, { app: `a${kind}`, [`k${at}`]: "v" }),
         ),
@@ -197,11 +194,11 @@ test("topology spread constraints take bounded memory, however many of however m
     expect(model.verdict(spread(kind, 16), "n0")).toBeNull();
     grown = Math.max(grown, process.memoryUsage().arrayBuffers - before);
   }
-  // The most that the API server takes in 1.5 MB.
+  // The most that fits into the API server's 1.5 MB.
   for (let kind = 0; kind < 20; kind++) {
     expect(model.verdict(spread(kind, 5_000), "n0")?.plugin).toBe("Unsupported");
     grown = Math.max(grown, process.memoryUsage().arrayBuffers - before);
   }
-  // 30 million words of four bytes, and as much that isn't collected yet.
+  // 30 million four-byte words, and as much uncollected garbage.
   expect(grown).toBeLessThan(2 * 4 * 30e6);
 });

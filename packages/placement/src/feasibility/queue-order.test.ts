@@ -14,7 +14,6 @@ import {
   type Fields,
 } from "./testing/objects.ts";
 
-/** 0 and 1 in z1, 2 in z2. */
 const NODES = [aNode("a", "z1"), aNode("b", "z1"), aNode("c", "z2")];
 const WEB = { app: "web" };
 const spread = { topologySpreadConstraints: [spreadOver(ZONE, 1, WEB)] };
@@ -31,7 +30,7 @@ describe("kube-scheduler takes one pod after the other", () => {
   test("replicas change places where the rule would not hold half way", () => {
     const pods = ["1", "2", "3", "4"].map((name) => web(name, spread));
     const { assignment, steps } = order(aModel(NODES), pods, 0, 1, 2, 2);
-    // Neither zone takes its second pod before the other has one.
+    // No zone gets its second pod before the other has one.
     expect(assignment.toSorted()).toEqual(Int32Array.of(0, 1, 2, 2));
     expect(assignment[0] === 2).not.toBe(assignment[1] === 2);
     expect(steps.map(({ pod, rejection }) => [pod, rejection])).toEqual(
@@ -42,7 +41,7 @@ describe("kube-scheduler takes one pod after the other", () => {
   test("a node that is nominated to later pods must wait for those before", () => {
     const pods = ["1", "2", "3", "4"].map((name) => web(name, spread));
     const { steps } = order(aModel(NODES), pods, 0, 2, 0, 2);
-    // When the first comes to a, the third is nominated to it: 2 in z1, 0 in z2. Then z1 has 1, and c 1
+    // The third is nominated to a when the first comes there: 2 in z1, 0 in z2. Then z1 has 1, and c 1
     // nominated: 1 + 1 - 1.
     expect(steps.map(({ before }) => before)).toEqual([true, false, false, false]);
   });
@@ -60,8 +59,7 @@ describe("kube-scheduler takes one pod after the other", () => {
     ];
     const result = order(aModel(NODES), pods, 0, 0, 2);
     expect([...result.assignment]).toEqual([0, 0, 2]);
-    // The second one would be the second in z1 while z2 is empty, and then the third finds z1 and z2 as they
-    // should be.
+    // The second pod would be the second in z1 while z2 is empty.
     expect(rejected(result)).toEqual([undefined, "PodTopologySpread", undefined]);
   });
 
@@ -83,7 +81,6 @@ describe("kube-scheduler takes one pod after the other", () => {
   });
 
   test("a search looks ahead", () => {
-    // Both fit b, only the small one fits a.
     const nodes = [
       aNode("a", "z1", { allocatable: { cpu: "1" } }),
       aNode("b", "z2", { allocatable: { cpu: "2" } }),

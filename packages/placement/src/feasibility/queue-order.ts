@@ -4,46 +4,36 @@ import type { SchedulingModel } from "./scheduling-model.ts";
 import type { Rejection } from "./objects/verdict.ts";
 
 interface QueueInput {
-  /** It is the same afterwards. */
   readonly model: SchedulingModel;
-  /** Raw objects, in order of their creation. */
   readonly pods: readonly ApiObject[];
-  /** By pod: the node's index in the model, which is the one in the plan's problem; -1 for a pod without. */
+  /** Node index by pod, in the model and in the plan's problem; -1: no node. */
   readonly assignment: ArrayLike<number>;
 }
 
 interface QueueOrder {
-  /** By pod, as given; pods of one kind may have changed places. */
+  /** Node index by pod. Pods of one kind may have exchanged nodes. */
   readonly assignment: Int32Array;
-  /** In the order in which kube-scheduler takes the pods that have a node. */
   readonly steps: readonly QueueStep[];
 }
 
 export interface QueueStep {
-  /** Index of the pod. */
   readonly pod: number;
-  /** Index of its node. */
   readonly node: number;
-  /**
-   * Why it would not be admitted when its turn comes; such a pod counts as placed nowhere for those after it.
-   * null: it will be.
-   */
+  /** Why the pod would be rejected at its turn; it then counts as unplaced. Null: admitted. */
   readonly rejection: Rejection | null;
   /**
-   * It would not be admitted while pods after it are nominated already: kube-scheduler takes those on the
-   * same node for placed. It is to be nominated and bound before they are nominated.
+   * Whether the pod must be bound before later pods are nominated: kube-scheduler counts nominated pods as
+   * placed.
    */
   readonly before: boolean;
 }
 
-/** Tries of a verdict that a search may cost, for each pod. */
+/** Limit of verdicts per pod in a search. */
 const TRIES_PER_POD = 50;
 
 /**
- * kube-scheduler takes pods one after the other: higher priority first, then older ones. A rule that holds
- * for the whole plan may not hold half way: of two replicas for two zones where one replica is in the first
- * already, the older one must go to the second. So pods of one kind are given the nodes of the plan in an
- * order in which each is admitted, as far as there is one.
+ * kube-scheduler takes pods by priority, then age, so a valid plan can be invalid half way. Exchanges nodes
+ * among pods of one kind so that each is admitted, if possible.
  */
 export function inQueueOrder({ model, pods, assignment }: QueueInput): QueueOrder {
   const putBack = model.without(pods.map(keyOf));
@@ -62,9 +52,7 @@ class Queue {
   readonly #pods: readonly ApiObject[];
   readonly #planned: ArrayLike<number>;
   readonly #templates: readonly JudgedTemplate[];
-  /** Indices of the pods that have a node, as kube-scheduler takes them. */
   readonly #order: readonly number[];
-  /** Nodes that pods of the kind still are to have. */
   readonly #left = new Map<JudgedTemplate, number[]>();
   #tries: number;
 
@@ -79,14 +67,14 @@ class Queue {
     this.#tries = TRIES_PER_POD * this.#order.length;
   }
 
-  /** An assignment of which each step is admitted; null when none was found. */
+  /** Finds an assignment with every step admitted. Null: none found. */
   search(): Int32Array | null {
     this.#reset();
     const assignment = Int32Array.from(this.#planned);
     return this.#searchFrom(0, assignment) ? assignment : null;
   }
 
-  /** As far as it goes: a pod that isn't admitted anywhere keeps one of the nodes of its kind. */
+  /** Best effort: a pod admitted nowhere keeps a node of its kind. */
   greedy(): Int32Array {
     this.#reset();
     const assignment = Int32Array.from(this.#planned);
@@ -139,10 +127,7 @@ class Queue {
     return false;
   }
 
-  /**
-   * Nodes left for the pod that admit it, those that keep the spread even first, then the one that is its
-   * own.
-   */
+  /** Remaining nodes that admit the pod: those that keep the spread even first, then its own. */
   #admitting(pod: number): number[] {
     const template = this.#templates[pod]!;
     const nodes = [...new Set(this.#left.get(template))];

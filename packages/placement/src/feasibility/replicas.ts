@@ -1,8 +1,7 @@
 import type { SchedulingPod } from "./objects/scheduling-pod.ts";
 
-/** Which nodes each controller's pods are on. Those that are being deleted don't count. */
+/** Nodes of each controller's pods, without terminating ones. */
 export class Replicas {
-  /** By controller, then node: how many. */
   readonly #byController = new Map<string, Map<number, number>>();
 
   change({ controller, terminating }: SchedulingPod, node: number, pods: 1 | -1): void {
@@ -15,7 +14,6 @@ export class Replicas {
     if (byNode.size === 0) this.#byController.delete(controller);
   }
 
-  /** Indices of the nodes of a controller's pods, each as often as it has some. */
   nodesOf(controller: string): number[] {
     return [...(this.#byController.get(controller) ?? [])].flatMap(([node, count]) =>
       Array.from({ length: count }, () => node),

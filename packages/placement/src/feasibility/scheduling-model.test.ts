@@ -89,6 +89,15 @@ describe("nodes that are no target", () => {
   ])("%j", (fields, reason) => {
     expect(aModel([aNode("n", null, fields)]).node("n")!.noTarget).toBe(reason);
   });
+
+  test.each([
+    [{}, true],
+    [{ spec: { unschedulable: true } }, true],
+    [{ conditions: [] }, false],
+    [{ spec: { unschedulable: true }, conditions: [{ type: "Ready", status: "Unknown" }] }, false],
+  ])("%j: whether it is ready is told apart", (fields, isReady) => {
+    expect(aModel([aNode("n", null, fields)]).node("n")!.isReady).toBe(isReady);
+  });
 });
 
 test("a model that has seen more than a thousand kinds of pods says the same", () => {
@@ -145,7 +154,7 @@ describe("pods that come and go", () => {
           return { metadata: { ...pod.metadata, name: `q${index}`, uid: `q${index}` }, spec };
         });
         const model = aModel(NODES);
-        // Asked before anybody is there, so that all counts are kept up, none is made later.
+        // Asked before any pod exists, so that counts are updated rather than built.
         for (const pod of asking) rejections(model, pod);
         for (const pod of pods) model.observe(pod);
         const left = new Set(pods);

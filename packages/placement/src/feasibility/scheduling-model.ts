@@ -14,31 +14,23 @@ import { unsupportedUses } from "./unsupported.ts";
 import type { Rejection } from "./objects/verdict.ts";
 import { Storage, type BoundVolumes, type StorageObjects } from "./filters/volumes.ts";
 
-/** Raw objects, as the API server answers them. They must not change while the model is used. */
+/** Raw objects. They must not change while the model is used. */
 export interface ClusterObjects extends StorageObjects {
   readonly nodes: Iterable<ApiObject>;
-  /**
-   * All pods: those on nodes count, those that wait with a `status.nominatedNodeName` hold their places,
-   * others don't matter.
-   */
+  /** Placed pods, and pending ones with `status.nominatedNodeName`; others are ignored. */
   readonly pods: Iterable<ApiObject>;
-  /** For the namespaceSelectors of pod affinity. */
   readonly namespaces?: Iterable<ApiObject>;
 }
 
-/** Kinds of pods that are remembered. */
 const MAX_TEMPLATES = 1_000;
-/** Words of four bytes that all kinds of pods hold together. */
+/** Memory of all cached kinds, in four-byte words. */
 const MAX_WORDS = 30_000_000;
-/** Namespaces with labels that are remembered, beside two for each pod. */
 const MAX_LABEL_SETS = 10_000;
 
 /**
- * What kube-scheduler 1.35 with its default plugins would let onto which node. Nodes, volumes and namespaces
- * stay as they are, pods come and go by {@link place} and {@link remove}.
+ * Predicts admission by kube-scheduler 1.35 with default plugins. Nodes, volumes and namespaces are fixed.
  */
 export class SchedulingModel {
-  /** A node's index is its position. */
   readonly nodes: readonly NodeState[];
   readonly storage: Storage;
   readonly topologies: Topologies;
@@ -49,12 +41,10 @@ export class SchedulingModel {
   readonly #byName: ReadonlyMap<string, NodeState>;
   #labelSets = new LabelSets();
   readonly #namespaces: ReadonlyMap<string, Labels>;
-  /** Of every pod that is on a node or nominated. */
   readonly #nodeOf = new Map<string, NodeState>();
   readonly #claimUsers = new Map<string, number>();
   readonly #templates = new Map<string, JudgedTemplate>();
   readonly #staticVerdicts = new Map<string, StaticVerdicts>();
-  /** Those of them that want to know of pods that come and go. */
   #counting: JudgedTemplate[] = [];
   #words = 0;
   #judged = new WeakMap<ApiObject, { pod: SchedulingPod; template: JudgedTemplate }>();
@@ -74,10 +64,7 @@ export class SchedulingModel {
     for (const pod of pods) this.observe(pod);
   }
 
-  /**
-   * A model of these nodes, volumes and namespaces with the pods of this one, as far as their nodes are still
-   * there. Pods that were read once aren't read again, unless namespaces have changed.
-   */
+  /** Returns a model of new nodes, volumes and namespaces with this one's pods. */
   on(objects: Omit<ClusterObjects, "pods">): SchedulingModel {
     const model = new SchedulingModel({ ...objects, pods: [] });
     if (!haveSameLabels(model.#namespaces, this.#namespaces)) return model;
@@ -95,21 +82,18 @@ export class SchedulingModel {
     return this.#byName.get(name);
   }
 
-  /** The node that the pod is on, or nominated to. @param key namespace/name */
   nodeOf(key: string): NodeState | undefined {
     return this.#nodeOf.get(key);
   }
 
-  /** The pod as it is placed or nominated. @param key namespace/name */
   held(key: string): SchedulingPod | undefined {
     const node = this.#nodeOf.get(key);
     return node?.pods.get(key) ?? node?.nominated.get(key);
   }
 
   /**
-   * null: kube-scheduler would admit it. A pod that is in the model already counts as another one: remove it
-   * before.
-   * @param node its name
+   * Returns why the node rejects the pod, or null if it admits it. A pod already in the model counts twice:
+   * remove it first.
    */
   verdict(pod: ApiObject, node: string): Rejection | null {
     const state = this.#byName.get(node);
@@ -118,36 +102,25 @@ export class SchedulingModel {
     return judged.template.verdict(judged.pod, state);
   }
 
-  /** Reasons why the pod can't be judged, and so not be planned; none for one that can. */
   unsupported(pod: ApiObject): readonly string[] {
     return this.#judge(pod).template.unsupported;
   }
 
-  /**
-   * Puts a pod onto a node, admitted or not. One that was elsewhere has moved; a nomination is redeemed.
-   * Throws RangeError for a node that isn't known.
-   */
+  /** Places a pod without checks; moves it if it was elsewhere. Throws RangeError for an unknown node. */
   place(pod: ApiObject, node: string): void {
     const state = this.#byName.get(node);
     if (state === undefined) throw new RangeError(`node ${node} is not known`);
     this.#add(schedulingPod(pod, true, this.#context()), state);
   }
 
-  /**
-   * Promises a pod that waits a place on the node, as a `status.nominatedNodeName` does. Throws RangeError
-   * for a node that isn't known.
-   */
+  /** Reserves a place as `status.nominatedNodeName` does. Throws RangeError for an unknown node. */
   nominate(pod: ApiObject, node: string): void {
     const state = this.#byName.get(node);
     if (state === undefined) throw new RangeError(`node ${node} is not known`);
     this.#promise(schedulingPod(pod, false, this.#context()), state);
   }
 
-  /**
-   * Takes a pod, or its nomination, from its node.
-   * @param podKey namespace/name
-   * @returns whether it was there
-   */
+  /** Removes a pod or its nomination. @param podKey namespace/name @returns whether it existed */
   remove(podKey: string): boolean {
     const node = this.#nodeOf.get(podKey);
     if (node === undefined) return false;
@@ -161,11 +134,7 @@ export class SchedulingModel {
     return true;
   }
 
-  /**
-   * Takes a pod for what its object says it is now: on a node until it has finished, even while it is being
-   * deleted; promised a place while it waits; or neither. A pod whose object is gone is to be {@link
-   * remove}d.
-   */
+  /** Applies a pod object's state: placed, nominated or neither. For a deleted object call {@link remove}. */
   observe(pod: ApiObject): void {
     const { phase, nominatedNodeName } = record(pod.status);
     const nodeName = text(record<PodSpec>(pod.spec).nodeName);
@@ -176,7 +145,7 @@ export class SchedulingModel {
     else this.#add(schedulingPod(pod, true, this.#context()), node);
   }
 
-  /** Takes pods out for a while. @param keys namespace/name @returns puts them back where they were */
+  /** Removes pods temporarily. @param keys namespace/name @returns a function that restores them */
   without(keys: Iterable<string>): () => void {
     const taken: { readonly pod: SchedulingPod; readonly node: NodeState; readonly placed: boolean }[] = [];
     for (const key of keys) {
@@ -194,24 +163,21 @@ export class SchedulingModel {
     };
   }
 
-  /** What kind of pod it is. Pods of one template may take each other's nodes. */
+  /** Pods of one template may exchange nodes. */
   template(pod: ApiObject): JudgedTemplate {
     return this.#judge(pod).template;
   }
 
-  /** The pod as the filters see it. */
   schedulingPod(pod: ApiObject): SchedulingPod {
     return this.#judge(pod).pod;
   }
 
-  /** How many placed pods use the claim. @param key namespace/name */
   claimUsers(key: string): number {
     return this.#claimUsers.get(key) ?? 0;
   }
 
-  /** What filters say that look at nothing but the node. @param volumes the pod's */
   staticVerdicts(pod: SchedulingPod, volumes: BoundVolumes): StaticVerdicts {
-    // Volumes of a pod that can't be judged aren't known.
+    // Volumes of an unsupported pod are unknown.
     if (volumes.volumes.length !== pod.claims.length) return new StaticVerdicts(pod, volumes, this.nodes);
     const key = staticKey(pod);
     let verdicts = this.#staticVerdicts.get(key);
@@ -235,7 +201,6 @@ export class SchedulingModel {
     this.#nodeOf.set(pod.key, node);
   }
 
-  /** Tells everybody who counts. */
   #spread(pod: SchedulingPod, node: NodeState, pods: 1 | -1): void {
     for (const claim of pod.claims) {
       const key = `${pod.set.namespace}/${claim}`;
@@ -267,7 +232,7 @@ export class SchedulingModel {
     return judged;
   }
 
-  /** A model that lives long sees many kinds of pods go, and would remember them all. */
+  /** A long-lived model would otherwise keep every kind of pod that ever existed. */
   #tidy(): void {
     const isSmall = this.#templates.size < MAX_TEMPLATES && this.#words < MAX_WORDS;
     if (isSmall && this.#labelSets.size < MAX_LABEL_SETS + 2 * this.#nodeOf.size) return;
@@ -283,7 +248,6 @@ export class SchedulingModel {
   #context(): { labelSets: LabelSets; namespaceLabels: (namespace: string) => Labels } {
     return {
       labelSets: this.#labelSets,
-      // Every namespace carries its name, known or not.
       namespaceLabels: (name) => this.#namespaces.get(name) ?? { "kubernetes.io/metadata.name": name },
     };
   }

@@ -4,7 +4,7 @@ import { record, records, text, type ApiObject } from "./objects/json.ts";
 import type { SchedulingPod } from "./objects/scheduling-pod.ts";
 import type { Storage } from "./filters/volumes.ts";
 
-/** What the pod uses that the model doesn't have, in words that follow "not planned: ". */
+/** Features that the pod uses and the model lacks, worded to follow "not planned: ". */
 export function unsupportedUses(pod: ApiObject, read: SchedulingPod, storage: Storage): string[] {
   const { resourceClaims } = record<{ readonly resourceClaims: unknown }>(pod.spec);
   const gang = gangOf(pod);
@@ -17,7 +17,7 @@ export function unsupportedUses(pod: ApiObject, read: SchedulingPod, storage: St
   ];
 }
 
-/** Alpha in 1.35: whether they match depends on a feature gate of the cluster. */
+/** Alpha in 1.35: matching depends on a feature gate of the cluster. */
 function comparingTolerations(tolerations: readonly Toleration[]): string[] {
   const compares = tolerations.some(({ operator }) => ["Lt", "Gt"].includes(text(operator)));
   return compares ? ["its tolerations compare numbers (operators Lt and Gt)"] : [];

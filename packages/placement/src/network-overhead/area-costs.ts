@@ -1,21 +1,18 @@
-// Costs between areas as the plugin's code looks them up: zones within a region, regions otherwise, always
-// from the candidate's area.
 import type { ClusterGraph, DeclaredAreaCosts } from "@isochrone/topology";
 import { NodeAreas } from "./areas.ts";
 
-/** Rows by origin, as a NetworkTopology's weights have them. */
 type AreaRows = Pick<DeclaredAreaCosts, "zones" | "regions">;
 
-/** Costs from one area to another; undefined = there is no such entry. */
+/** Cost from one area to another. Undefined: there is no entry. */
 interface AreaLookup {
   zone(from: number, to: number): number | undefined;
   region(from: number, to: number): number | undefined;
 }
 
-/** Columns kept: 8 bytes per area each. */
+/** Maximum number of cached columns, 8 bytes per area each. */
 const MAX_COLUMNS = 1_024;
 
-/** Looks costs up in columns, which depend on nodes and topology alone and are kept from pod to pod. */
+/** Caches costs by destination. */
 export class AreaCostTable {
   readonly areas: NodeAreas;
   readonly #lookup: AreaLookup;
@@ -27,8 +24,8 @@ export class AreaCostTable {
   }
 
   /**
-   * By area: the cost from it to area `to`; NaN where there is no entry, and for `to` itself. Shared between
-   * callers: read only.
+   * Returns the cost from each area to area `to`; NaN for a missing entry and for `to` itself. Shared: don't
+   * modify.
    */
   to(to: number): Float64Array {
     let column = this.#columns.get(to);
@@ -53,8 +50,8 @@ export class AreaCostTable {
 }
 
 /**
- * As the plugin's `populateCostMap`: one map holds the rows of the candidate's region and zone, so that a
- * zone called like its region finds entries of both, the zone's first. Nodes without a label have no row.
+ * As the plugin's `populateCostMap`: if a zone and its region share a name, their rows mix and the zone's
+ * win.
  */
 function declaredLookup(areas: NodeAreas, { zones, regions }: AreaRows): AreaLookup {
   const find = (from: number, origin: string, destination: string): number | undefined => {
@@ -69,14 +66,11 @@ function declaredLookup(areas: NodeAreas, { zones, regions }: AreaRows): AreaLoo
   };
 }
 
-/** Costs that a NetworkTopology holds: whole, at least 1, and below the 100 of an entry that is missing. */
+/** Range of costs in a NetworkTopology: at least 1, and below 100, which a missing entry costs. */
 const MIN_COST = 1;
 const MAX_COST = 99;
 
-/**
- * Of measured links, in the numbers that the aggregator writes into NetworkTopology: whole milliseconds,
- * rounded up, 1 to 99.
- */
+/** Converts measured latencies as the aggregator does for NetworkTopology: whole milliseconds, rounded up. */
 function measuredLookup(areas: NodeAreas, graph: ClusterGraph): AreaLookup {
   const whole = (ms: number | null): number | undefined =>
     ms === null ? undefined : Math.min(MAX_COST, Math.max(MIN_COST, Math.ceil(ms)));
@@ -93,10 +87,7 @@ function measuredLookup(areas: NodeAreas, graph: ClusterGraph): AreaLookup {
 
 const tables = new WeakMap<ClusterGraph, AreaCostTable>();
 
-/**
- * The table of a graph: what is declared between its areas, else what was measured. Kept as long as the graph
- * lives.
- */
+/** Returns the cached table of a graph: declared costs if there are any, else measured ones. */
 export function areaCostsOf(graph: ClusterGraph): AreaCostTable {
   let table = tables.get(graph);
   if (table === undefined) {

@@ -1,22 +1,18 @@
-// What NetworkOverhead tells nodes apart by: the pair of region and zone. A cluster has hundreds of nodes and
-// tens of such pairs. Source: KEP-260 and its code.
+// NetworkOverhead distinguishes nodes by region and zone only.
 
-/** Labels of a node; null and "" = it has none. */
 interface LabelledNode {
   readonly region: string | null;
   readonly zone: string | null;
 }
 
-/** Nodes grouped by region and zone. Depends on the nodes alone, so that it is made once per graph. */
+/** Groups nodes by region and zone; "" stands for a missing label. Built once per graph. */
 export class NodeAreas {
-  /** By node: its area. */
   readonly areaOf: Int32Array;
-  /** By area; "" = without that label. */
   readonly region: readonly string[];
   readonly zone: readonly string[];
-  /** By area: a node of it; -1 without any. */
+  /** A sample node of each area; -1 if it has none. */
   readonly sample: readonly number[];
-  /** The area of nodes with neither label; there is one even when no node is of it. */
+  /** Area of nodes without labels. It exists even if no node belongs to it. */
   readonly unlabelled: number;
 
   constructor(nodes: readonly LabelledNode[]) {

@@ -1,5 +1,4 @@
-// The NetworkOverhead plugin of KEP-260: nodes are judged by what it costs to reach the placed pods of the
-// pod's dependencies. Source: KEP-260's code, pkg/networkaware/networkoverhead.
+// The NetworkOverhead plugin of KEP-260 (pkg/networkaware/networkoverhead).
 import { DEFAULT_BYTES_PER_REQUEST } from "../scoring/channel-traffic.ts";
 import type { RequestValue } from "../scoring/channel-traffic.ts";
 import { ColumnPool, minMax, normalised } from "../scoring/columns.ts";
@@ -21,21 +20,14 @@ import type { UpstreamTally } from "./upstream.ts";
 
 export const NETWORK_OVERHEAD = "network-overhead";
 
-/**
- * `upstream`: filter, score and normalise as the Go code, faults included. `strict`: without them
- * (docs/network-overhead.md).
- */
+/** `upstream`: as the Go code, bugs included. `strict`: without them (docs/network-overhead.md). */
 export const NETWORK_OVERHEAD_MODES = ["strict", "upstream"] as const;
 export type NetworkOverheadMode = (typeof NETWORK_OVERHEAD_MODES)[number];
 
-/** Cost, network part, score; one more is the network part's own. */
 const COLUMNS = 4;
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/**
- * Chooses the class of a mode; `bytesPerRequest` (strict only) is what a request counts as whose bytes nobody
- * counts.
- */
+/** `bytesPerRequest` (strict only) values requests without byte counts. */
 export function createNetworkOverhead(
   mode: NetworkOverheadMode = "strict",
   bytesPerRequest: number = DEFAULT_BYTES_PER_REQUEST,
@@ -43,15 +35,12 @@ export function createNetworkOverhead(
   return mode === "upstream" ? new UpstreamNetworkOverhead() : new StrictNetworkOverhead(bytesPerRequest);
 }
 
-/** The plugin as it is, exact to the number and the word. */
+/** Reproduces the plugin's numbers and messages exactly. */
 export class UpstreamNetworkOverhead implements Strategy {
   readonly name = NETWORK_OVERHEAD;
   readonly mode = "upstream";
 
-  /**
-   * The plugin's Filter: candidates for which more placed pods of dependencies are beyond their limits than
-   * within.
-   */
+  /** Rejects candidates that violate more limits of placed dependencies than they satisfy. */
   filter(problem: PlacementProblem): ReadonlyMap<string, string> {
     const input = upstreamInput(problem);
     if ("equal" in input) return NONE;
@@ -71,10 +60,7 @@ export class UpstreamNetworkOverhead implements Strategy {
     return new RejectedNodes({ names, ids, graph, flags, reason });
   }
 
-  /**
-   * Score and NormalizeScore over all candidates, infeasible ones included: kube-scheduler asks about those
-   * that passed.
-   */
+  /** Scores infeasible candidates, too: kube-scheduler asks only about nodes that passed. */
   score(problem: PlacementProblem, pool: ColumnPool = new ColumnPool()): ScoreTable {
     const { candidates: names, infeasible = NONE } = problem;
     const ids = problem.cluster.graph?.idsOf(names) ?? new Int32Array(names.length).fill(-1);
@@ -90,17 +76,13 @@ export class UpstreamNetworkOverhead implements Strategy {
   }
 }
 
-/**
- * The plugin's idea on measured figures: node to node, both directions, replicas by their share of the
- * traffic.
- */
+/** Uses measured data: node to node, both directions, replicas weighted by their share of the traffic. */
 export class StrictNetworkOverhead implements Strategy {
   readonly name = NETWORK_OVERHEAD;
   readonly mode = "strict";
   readonly #channels: WeightedChannels;
   readonly #vectors: NetworkVectors;
 
-  /** Throws PlacementError `invalid_setting`. */
   constructor(bytesPerRequest: number = DEFAULT_BYTES_PER_REQUEST) {
     const value = requestValue(bytesPerRequest);
     this.#channels = new WeightedChannels(value);
@@ -132,7 +114,7 @@ function placeAt({ placeOf, stranger }: UpstreamTally, id: number): number {
   return id < 0 ? stranger : placeOf[id]!;
 }
 
-/** Fills the raw scores; the part is their negative, because of parts more is better. */
+/** Fills the raw scores. The part holds their negatives, because a larger part is better. */
 function accumulated(pool: ColumnPool, raw: Float64Array, ids: Int32Array, sums: UpstreamTally): PartColumn {
   const column = pool.take();
   const { placeOf, stranger, cost } = sums;

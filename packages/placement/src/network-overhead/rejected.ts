@@ -1,26 +1,21 @@
 import type { ClusterGraph } from "@isochrone/topology";
 
-/** Which candidates were rejected: a flag per row, and words for those that somebody asks about. */
 interface RejectedRows {
   readonly names: readonly string[];
-  /** By row: the id in `graph`; -1 for names that it doesn't hold. */
+  /** Node id by row; -1: the graph lacks the node. */
   readonly ids: Int32Array;
   readonly graph: ClusterGraph;
-  /** By row: 1 = rejected. */
+  /** By row; 1: rejected. */
   readonly flags: Uint8Array;
   readonly reason: (row: number) => string;
 }
 
-/**
- * Reasons by node, worded when they are read: a filter may reject thousands of nodes, and building a sentence
- * and a map entry for each would cost more than the votes.
- */
+/** Words reasons on access: eager sentences for thousands of nodes would cost more than the votes. */
 export class RejectedNodes implements ReadonlyMap<string, string> {
   readonly size: number;
   readonly #rows: RejectedRows;
-  /** By node id: the row + 1 of a rejected candidate. */
+  /** Row + 1 of each rejected node id. */
   readonly #rowOf: Int32Array;
-  /** The same by name, for candidates that the graph doesn't hold. */
   readonly #strangers = new Map<string, number>();
 
   constructor(rows: RejectedRows) {

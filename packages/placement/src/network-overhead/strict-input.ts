@@ -1,5 +1,3 @@
-// Strict mode is the network part of the other strategies, over all channels of a workload: what nobody has
-// seen traffic on yet counts too.
 import { WorkflowGraph } from "@isochrone/topology";
 import { median } from "@isochrone/primitives";
 import type { Channel } from "@isochrone/topology";
@@ -7,22 +5,16 @@ import { bytesPerSecondOf } from "../scoring/channel-traffic.ts";
 import type { RequestValue } from "../scoring/channel-traffic.ts";
 import type { PlacementProblem } from "../scoring/problem.ts";
 
-/** Bytes per second of each channel where no traffic is known at all: all dependencies weigh the same. */
+/** Bytes per second of each channel if no traffic is known: all dependencies weigh the same. */
 const EQUAL_WEIGHT = 1;
 
-/** A workflow graph in which every channel has traffic. */
 interface Weighted {
   readonly graph: WorkflowGraph;
-  /**
-   * What a channel of unknown traffic counts as, bytes per second; null when the traffic of none is known.
-   */
+  /** Bytes per second of channels without data. Null: no channel has data. */
   readonly assumedBytesPerSecond: number | null;
 }
 
-/**
- * Gives channels of unknown traffic that of the median known one of their workflow. Kept as long as the
- * graphs live.
- */
+/** Assumes the median known traffic of the workflow for channels without data. Caches per graph. */
 export class WeightedChannels {
   readonly #kept = new WeakMap<WorkflowGraph, Weighted>();
   readonly #requestValue: RequestValue;
@@ -31,7 +23,6 @@ export class WeightedChannels {
     this.#requestValue = requestValue;
   }
 
-  /** The problem with such a graph, and what is to be said of it. */
   of(problem: PlacementProblem): { readonly problem: PlacementProblem; readonly remark: string | null } {
     const { workflow, pod } = problem;
     if (workflow.graph === null || pod.workload === null) return { problem, remark: null };

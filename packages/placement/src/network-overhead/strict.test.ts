@@ -1,5 +1,4 @@
-// Strict mode: one test per fault of the plugin that it repairs (the table of docs/network-overhead.md),
-// beside upstream on the same problem, worked by hand.
+// One test per upstream bug that strict mode fixes (table in docs/network-overhead.md).
 import { ClusterGraph } from "@isochrone/topology";
 import type { Channel, ClusterNode, DeclaredAreaCosts, Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
@@ -19,7 +18,7 @@ const at = (name: string, region: string, zone: string): ClusterNode =>
 const raw = (of: PlacementProblem): number[] => [...strict.score(of).raw];
 const score = (of: PlacementProblem): number[] => [...strict.score(of).score];
 
-/** p needs q, which runs on a. Two nodes in two zones of one region, one in another. */
+/** p needs q on a. Two nodes are in two zones of one region, the third is in another region. */
 function simple(
   between: Link[],
   fields: Partial<PlacementProblem> = {},
@@ -36,7 +35,7 @@ function simple(
 
 describe("faults of the plugin", () => {
   test("unknown costs: neither 0 nor 100, but the median of what is known, and said", () => {
-    // b is 4 ms away; nobody knows c, not even its zone; the median of 4 and 4 is 4.
+    // b is 4 ms away; the zone of c is unknown; the median of 4 and 4 is 4.
     const of = simple(links(["a", "b", 4]));
     expect(raw(of)).toEqual([0, 4, 4]);
     expect(strict.score(of).explanation.sentences.join(" ")).toContain(
@@ -97,9 +96,9 @@ describe("faults of the plugin", () => {
       [workload("p", USE, {}), workload("q", USE, { "q-0": "a" }), workload("r", USE, replicas)],
       [channel("p", "q", 900, { maxNetworkCost: 99 }), channel("p", "r", 100, { maxNetworkCost: 99 })],
     );
-    // a: r alone, 10 x 100; b: both; c: q alone, 10 x 900.
+    // a: r only, 10 x 100; b: both; c: q only, 10 x 900.
     expect(raw(of)).toEqual([1_000, 10_000, 9_000]);
-    // The plugin: each replica is one addend, so that the ten pull the pod to c.
+    // The plugin adds one cost per replica, so the ten replicas pull the pod to c.
     expect([...upstream.score(of).raw]).toEqual([100, 110, 10]);
   });
 
@@ -139,8 +138,6 @@ describe("faults of the plugin", () => {
     expect(rejected.get("c")).toMatch(
       /^minBandwidth of channel p -> q is 100000000 bit\/s, the bandwidth free from c is 50000000 bit\/s/,
     );
-    // The plugin has no eye for it; what it rejects, it rejects for the cost of a pair that it doesn't find
-    // or that is beyond the limit.
     expect(upstream.filter(of).size).toBe(0);
   });
 

@@ -1,4 +1,3 @@
-// From the graphs to what the plugin reads: AppGroup, NetworkTopology and placed pods.
 import type { Channel, ClusterGraph } from "@isochrone/topology";
 import { peersOf } from "../scoring/neighbours.ts";
 import type { PlacementProblem } from "../scoring/problem.ts";
@@ -6,22 +5,17 @@ import { areaCostsOf } from "./area-costs.ts";
 import type { AreaCostTable } from "./area-costs.ts";
 import type { UpstreamPair } from "./upstream.ts";
 
-/** What the plugin's PreFilter comes to. */
+/** Outcome of the plugin's PreFilter: scores, equal scores for all nodes, or failure on every node. */
 type UpstreamInput =
   | {
       readonly graph: ClusterGraph;
       readonly table: AreaCostTable;
       readonly pairs: readonly UpstreamPair[];
     }
-  /** The plugin scores all nodes equally. */
   | { readonly equal: string }
-  /** The pod's attempt fails, whatever the node. */
   | { readonly failed: string };
 
-/**
- * Dependencies are the channels that the pod's workload starts and somebody declared; their placed pods are
- * what the graph and the ledger show.
- */
+/** Dependencies are the declared channels that the pod's workload starts. */
 export function upstreamInput(problem: PlacementProblem): UpstreamInput {
   const { pod, cluster, workflow, assumed = [] } = problem;
   if (pod.workload === null) return { equal: "the pod belongs to no AppGroup" };
@@ -29,7 +23,7 @@ export function upstreamInput(problem: PlacementProblem): UpstreamInput {
   if (cluster.graph === null) return { equal: cluster.reason };
   if (!workflow.graph.channelsFrom(pod.workload).some(isDependency))
     return { equal: "its workload declares no dependency" };
-  // The plugin panics without a NetworkTopology; its KEP says that all nodes are equal then.
+  // Without a NetworkTopology the plugin panics. KEP-260 says that all nodes are equal then.
   if (cluster.graph.declaredAreas === null && cluster.graph.medianKnownCost() === null)
     return { equal: "no network cost is known" };
   const pairs: UpstreamPair[] = [];
@@ -43,7 +37,6 @@ export function upstreamInput(problem: PlacementProblem): UpstreamInput {
   return { graph: cluster.graph, table: areaCostsOf(cluster.graph), pairs };
 }
 
-/** What was observed only is no dependency of an AppGroup. */
 function isDependency({ origin, maxNetworkCost, minBandwidthBitsPerSecond }: Channel): boolean {
   return origin === "declared" || maxNetworkCost !== null || minBandwidthBitsPerSecond !== null;
 }

@@ -1,5 +1,3 @@
-// The work per area against the plugin's own loops, written down as they stand there: every node, every
-// placed pod, every dependency.
 import { ClusterGraph } from "@isochrone/topology";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -7,7 +5,7 @@ import { channel, node, problem, workload } from "../testing/problems.ts";
 import { UpstreamNetworkOverhead } from "./network-overhead.ts";
 
 const USE = { cpu: null, memory: null };
-/** Few names, so that zones of two regions, and a zone and its region, are often called the same. */
+/** Few names, so zones and regions often share one. */
 const AREAS = ["", "x", "y", "z"];
 const MAX_COST = 100;
 
@@ -29,7 +27,6 @@ interface Dependency {
   readonly maxNetworkCost: number;
 }
 
-/** checkMaxNetworkCostRequirements and getAccumulatedCost in one loop. */
 function asWritten(
   candidate: Labelled,
   nodes: readonly Labelled[],

@@ -1,5 +1,4 @@
-// Upstream mode against the plugin's own test table (networkoverhead_test.go, 903da7df), KEP-260's example
-// A1, and each test of its code in the order in which it makes them.
+// Upstream mode against the plugin's test table (networkoverhead_test.go, 903da7df) and KEP-260's example A1.
 import { ClusterGraph } from "@isochrone/topology";
 import type { ClusterNode, DeclaredAreaCosts, Workload } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
@@ -19,7 +18,6 @@ function declared(zones: Rows, regions: Rows): DeclaredAreaCosts {
   return { zones: rows(zones), regions: rows(regions), sameZone: 1 };
 }
 
-/** Nodes as `name: [region, zone]`, "" = no label. */
 function nodes(labels: Readonly<Record<string, readonly [string, string]>>): ClusterNode[] {
   return Object.entries(labels).map(([name, [region, zone]]) =>
     node(name, null, null, { region: region || null, zone: zone || null }),
@@ -40,7 +38,7 @@ function graph(of: ClusterNode[], costs: DeclaredAreaCosts | null): PlacementPro
 const dependency = (source: string, target: string, maxNetworkCost: number | null = null) =>
   channel(source, target, null, { origin: "declared", maxNetworkCost });
 
-/** The plugin's "basic" topology and AppGroup: p1 needs p2, p2 needs p3; the limits are 0 unless said. */
+/** The plugin's "basic" topology and AppGroup: p1 needs p2, p2 needs p3. Limits default to 0. */
 function basic(
   pod: string,
   placed: Readonly<Record<string, string>>,
@@ -115,12 +113,12 @@ test("a limit that is left out is 0 to the plugin, and 10,000 none: P2 on N5, 20
   const rejectedBy = (limit: number | null): string[] => [
     ...strategy.filter(basic("p1", { p2: "n-5" }, limit)).keys(),
   ];
-  // n-5 itself and n-6 of its zone are satisfied without a look at the limit; all others cost more than 0.
+  // n-5 itself and n-6 in its zone satisfy any limit; all other nodes cost more than 0.
   expect(rejectedBy(null)).toEqual(["n-1", "n-2", "n-3", "n-4", "n-7", "n-8"]);
   expect(rejectedBy(10_000)).toEqual([]);
 });
 
-// d is placed on one node, its limit is 8; za -> zb 7, zb -> za 9, r1 -> r2 30, r2 -> r1 missing.
+// d runs on one node, its limit is 8. Costs: za -> zb 7, zb -> za 9, r1 -> r2 30, r2 -> r1 missing.
 describe("each test of the code", () => {
   const of = nodes({
     a1: ["r1", "za"],
@@ -216,7 +214,7 @@ describe("each test of the code", () => {
       [dependency("p", "d", 10)],
       { cluster: graph(named, declared({ x: { y: 3 } }, { x: { y: 40 } })) },
     );
-    // To x2 the zone's entry x -> y; to x3 the region's is asked, and the map holds the zone's.
+    // To x2: the zone's entry x -> y. To x3: the plugin looks up the region's, but the map holds the zone's.
     expect(strategy.score(same).raw[0]).toBe(6);
   });
 });

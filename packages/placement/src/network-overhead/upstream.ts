@@ -1,34 +1,27 @@
-// The plugin's own arithmetic, votes and costs in its order of tests. It works them out per node, placed pod
-// and dependency; here once per area, because nodes of one area differ only where a placed pod stands on the
-// node itself. Source: KEP-260's code, pkg/networkaware/networkoverhead/networkoverhead.go.
+// The plugin's votes and costs (networkoverhead.go), computed per area: nodes of an area differ only if they
+// host a placed pod.
 import type { AreaCostTable } from "./area-costs.ts";
 
-/** What an entry costs that is missing, and a pod on a node with neither label (its MaxCost). */
+/** The plugin's MaxCost: of a missing entry, and of a pod on an unlabelled node. */
 const MAX_COST = 100;
-/** Between two nodes of one zone (its SameZone); on one node it is 0. */
+/** The plugin's SameZone: between two nodes of one zone. On one node the cost is 0. */
 const SAME_ZONE = 1;
 
-/** A placed pod of a dependency; one that two dependencies name is two of them. */
+/** A placed pod of a dependency. A pod that two dependencies name counts twice. */
 export interface UpstreamPair {
-  /** Id of the node that it stands on. */
   readonly node: number;
-  /** The dependency's maxNetworkCost; unset is 0. */
   readonly maxNetworkCost: number;
 }
 
-/** Figures by place: areas first, then each node that holds a pod of a dependency. */
+/** Figures by place: first the areas, then each node that hosts a dependency's pod. */
 export interface UpstreamTally {
-  /** By node id. */
   readonly placeOf: Int32Array;
-  /** Of nodes that the table doesn't know: they have no labels. */
   readonly stranger: number;
-  /** By place. */
   readonly cost: Float64Array;
   readonly satisfied: Int32Array;
   readonly violated: Int32Array;
 }
 
-/** Votes and accumulated costs of all nodes for one pod. */
 export function tally(table: AreaCostTable, pairs: readonly UpstreamPair[]): UpstreamTally {
   const { areas } = table;
   const hosts = groupBy(pairs, ({ node }) => node);
@@ -50,7 +43,7 @@ export function tally(table: AreaCostTable, pairs: readonly UpstreamPair[]): Ups
   return sums;
 }
 
-/** `times` pods in one area, of dependencies with one limit. */
+/** Adds `times` pods in one area that have the same limit. */
 function addGroup(
   sums: UpstreamTally,
   table: AreaCostTable,
@@ -61,7 +54,7 @@ function addGroup(
   const { cost, satisfied, violated } = sums;
   const { count, unlabelled } = table.areas;
   if (area === unlabelled) {
-    // This test comes before that of equal labels: no labels are not equal ones.
+    // Checked before equal labels: two unlabelled areas are not equal.
     for (let from = 0; from < count; from++) {
       cost[from]! += MAX_COST * times;
       violated[from]! += times;
@@ -72,7 +65,6 @@ function addGroup(
   for (let from = 0; from < count; from++) {
     const found = from === area ? SAME_ZONE : column[from]!;
     if (Number.isNaN(found)) {
-      // Missing costs most and votes for nothing.
       cost[from]! += MAX_COST * times;
       continue;
     }
@@ -82,7 +74,7 @@ function addGroup(
   }
 }
 
-/** The node that holds `own` of the pods: for it they are satisfied and free. */
+/** On the node that hosts `own` of the pods, these are satisfied at no cost. */
 function addHost(
   { placeOf, cost, satisfied, violated }: UpstreamTally,
   area: number,
@@ -97,14 +89,11 @@ function addHost(
   violated[place] = violated[area]! - (area === unlabelled ? own : 0);
 }
 
-/** The words of the plugin's Filter. */
 export function rejection(node: string, satisfied: number, violated: number): string {
   return `Node ${node} does not meet several network requirements from Workload dependencies: Satisfied: ${satisfied} Violated: ${violated}`;
 }
 
-/**
- * The plugin's NormalizeScore over these costs, whole numbers of 0 to 100; all 0 when nothing costs anything.
- */
+/** The plugin's NormalizeScore: integers from 0 to 100; all 0 if all costs are 0. */
 export function normalise(cost: Float64Array, score: Float64Array): void {
   let least = Infinity;
   let most = -Infinity;

@@ -1,9 +1,6 @@
-// The `spec` of an AppGroup (appgroup.diktyo.x-k8s.io/v1alpha1, and the older form of 004 without selectors)
-// as ordering needs it.
 import { isList, looseFields } from "@isochrone/primitives";
 import type { OrderFault, FaultPath } from "./order-fault.ts";
 
-/** How an AppGroup names a workload; the same fields stand in status.topologyOrder. */
 export interface WorkloadInfo {
   readonly kind: string;
   readonly name: string;
@@ -13,7 +10,6 @@ export interface WorkloadInfo {
   readonly namespace?: string;
 }
 
-/** A workload of the group with its dependencies in the order of the spec. */
 export interface GroupWorkload {
   readonly path: FaultPath;
   readonly workload: WorkloadInfo;
@@ -26,12 +22,11 @@ export interface GroupDependency {
 }
 
 export interface AppGroupSpec {
-  /** As written, known or not. */
   readonly algorithm: string;
   readonly workloads: readonly GroupWorkload[];
 }
 
-/** Reads a spec of any shape; what is no workload is left out and reported. */
+/** Reads a spec of any shape. Leaves out and reports entries that are not workloads. */
 export function readAppGroupSpec(spec: unknown): { spec: AppGroupSpec; faults: OrderFault[] } {
   const faults: OrderFault[] = [];
   const { topologySortingAlgorithm, workloads } = looseFields(spec);
@@ -65,7 +60,7 @@ function readWorkload(entry: unknown, path: FaultPath, faults: OrderFault[]): Gr
   ];
 }
 
-/** 004's own examples have names only: there the name is the selector. */
+/** The examples of KEP-260 have names only: there, the name is the selector. */
 function readInfo(value: unknown, path: FaultPath, faults: OrderFault[]): WorkloadInfo | null {
   const { kind, name, selector = name, apiVersion, namespace } = looseFields(value);
   if (typeof selector !== "string" || selector === "") {

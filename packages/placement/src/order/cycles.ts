@@ -2,8 +2,8 @@ import type { DependencyGraph } from "./dependency-graph.ts";
 import { compareText } from "./text-order.ts";
 
 /**
- * Up to `limit` cycles without a node in common, each a short one through its nodes: [a, b, c] when a depends
- * on b, b on c and c on a. The smallest name comes first.
+ * Returns up to `limit` node-disjoint cycles, smallest name first: [a, b, c] if a depends on b, b on c and c
+ * on a.
  */
 export function findCycles(graph: DependencyGraph, limit: number): string[][] {
   const cycles: string[][] = [];
@@ -19,7 +19,7 @@ export function findCycles(graph: DependencyGraph, limit: number): string[][] {
   return cycles;
 }
 
-/** Takes away what has no dependency left, again and again: what stays leads to a cycle. */
+/** Repeatedly removes nodes without dependencies. Each remaining node leads to a cycle. */
 function dropFree(graph: DependencyGraph, left: Set<string>): void {
   const dependents = new Map<string, string[]>();
   const counts = new Map<string, number>();
@@ -43,7 +43,7 @@ function dropFree(graph: DependencyGraph, left: Set<string>): void {
   }
 }
 
-/** Every node that is left has a dependency that is left: following them comes back somewhere. */
+/** Every remaining node has a remaining dependency, so following them must revisit a node. */
 function someNodeOnCycle(graph: DependencyGraph, left: ReadonlySet<string>, start: string): string {
   const seen = new Set<string>();
   let node = start;
@@ -54,7 +54,6 @@ function someNodeOnCycle(graph: DependencyGraph, left: ReadonlySet<string>, star
   return node;
 }
 
-/** Breadth first from `node` back to itself. */
 function shortestThrough(node: string, graph: DependencyGraph, left: ReadonlySet<string>): string[] {
   const cameFrom = new Map<string, string>();
   const queue = [node];

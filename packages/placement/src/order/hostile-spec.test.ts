@@ -1,11 +1,10 @@
-// Specs that nobody means: as large as an object may be, in circles, or of text without end. Each has an
-// order and a few short faults, in time.
+// Hostile specs: maximum size, cycles, endless text. Each must yield an order and a few short faults in time.
 import { describe, expect, test } from "vitest";
 import { faultText } from "./order-fault.ts";
 import { workloadOrder } from "./workload-order.ts";
 
 const COUNT = 10_000;
-/** An annotation and an Event must hold what is said of a fault. */
+/** Fault texts must fit an annotation and an Event. */
 const LONGEST_FAULT = 1_000;
 
 const workload = (selector: string, name = `${selector}-deployment`): object => ({

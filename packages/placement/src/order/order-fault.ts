@@ -1,4 +1,4 @@
-/** What can be wrong with an AppGroup's spec, as the reasons of its Events are called. */
+/** Kinds of faults, which are also the reasons of the Events. */
 const ORDER_FAULT_CODES = [
   "MalformedSpec",
   "UnknownAlgorithm",
@@ -10,10 +10,9 @@ const ORDER_FAULT_CODES = [
 
 type OrderFaultCode = (typeof ORDER_FAULT_CODES)[number];
 
-/** From the AppGroup to the value. */
+/** Path from the AppGroup to the faulty value. */
 export type FaultPath = readonly (string | number)[];
 
-/** A fault of an AppGroup's spec, and what it breaks. */
 export interface OrderFault {
   readonly code: OrderFaultCode;
   readonly path: FaultPath;
@@ -23,7 +22,6 @@ export interface OrderFault {
 
 const MAX_SHOWN = 200;
 
-/** Path, rule and value in one line: `spec.workloads[1].workload.selector must be unique, got "p2"`. */
 export function faultText({ path, rule, value }: OrderFault): string {
   return `${pathText(path)} ${rule}, got ${shown(value)}`;
 }
@@ -34,7 +32,7 @@ function pathText(path: FaultPath): string {
     .join("");
 }
 
-/** A value of any size for a sentence. */
+/** Formats a value for a message, cut to a bounded length. */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   const text = JSON.stringify(value) ?? typeof value;

@@ -7,7 +7,7 @@ import { SORT_ALGORITHMS, sortTopologically } from "./sort-algorithms.ts";
 import type { SortAlgorithm } from "./sort-algorithms.ts";
 import { compareText } from "./text-order.ts";
 
-/** `{P1: "P2 P3"}`: P1 depends on P2 and P3; nodes without dependencies may be left out. */
+/** `{P1: "P2 P3"}`: P1 depends on P2 and P3. Nodes without dependencies need no entry. */
 function graphOf(edges: Readonly<Record<string, string>>): DependencyGraph {
   const lists = Object.entries(edges).map(([node, list]) => [node, list.split(" ").filter(Boolean)] as const);
   return new Map([
@@ -16,13 +16,9 @@ function graphOf(edges: Readonly<Record<string, string>>): DependencyGraph {
   ]);
 }
 
-/** The A1 example of 004. */
 const A1 = graphOf({ P1: "P2", P2: "P3" });
 
-/**
- * Online Boutique as in 004's test of the AppGroup controller (its dependencies are in appgroup_test.go; the
- * text has a figure).
- */
+/** Online Boutique, from appgroup_test.go of the AppGroup controller. */
 const ONLINE_BOUTIQUE = graphOf({
   P1: "P2 P3 P4 P6 P8 P9 P10",
   P2: "P11",
@@ -59,8 +55,8 @@ const TABLES: readonly [string, DependencyGraph, Readonly<Record<SortAlgorithm, 
   ],
   [
     "two roots that share a dependency, and a node alone, by hand",
-    // Kahn: the stack is [c, b, a]; a gives x (d waits for b); b gives d. Tarjan visits c, b (d), a (x) and
-    // turns the list round.
+    // Kahn: the stack is [c, b, a]; a releases x (d waits for b); b releases d. Tarjan visits c, b (d), a (x)
+    // and reverses the list.
     graphOf({ b: "d", a: "x d", c: "" }),
     {
       KahnSort: "a, x, b, d, c",
@@ -100,7 +96,6 @@ describe("the six sort algorithms", () => {
   });
 });
 
-/** Dependencies that stand before the node that has them. */
 function violations(graph: DependencyGraph, order: readonly string[]): string[] {
   const at = new Map(order.map((node, index) => [node, index]));
   return [...graph].flatMap(([node, list]) =>
@@ -110,9 +105,7 @@ function violations(graph: DependencyGraph, order: readonly string[]): string[] 
   );
 }
 
-/**
- * Graphs without a cycle: node i depends on later ones only, under shuffled names. Repeated edges included.
- */
+/** Random acyclic graphs: node i depends on later nodes only. Edges may repeat. */
 const dag = fc
   .record({
     size: fc.integer({ min: 1, max: 30 }),
@@ -198,7 +191,7 @@ describe("for every graph", () => {
   });
 });
 
-/** KahnSort of util/appgroup.go step by step, with its map walked from the largest name to the smallest. */
+/** KahnSort of util/appgroup.go, iterating its map from the largest to the smallest name. */
 function goKahn(tree: DependencyGraph): string[] {
   const elements = [...tree.keys()].sort(compareText).reverse();
   const inDegree = new Map(elements.map((element) => [element, 0]));
@@ -217,10 +210,7 @@ function goKahn(tree: DependencyGraph): string[] {
   return sorted;
 }
 
-/**
- * TarjanSort of util/appgroup.go step by step, with its map walked from the roots, the largest name first, to
- * the rest.
- */
+/** TarjanSort of util/appgroup.go, iterating its map roots first, each group from the largest name. */
 function goTarjan(tree: DependencyGraph): string[] {
   const listed = new Set([...tree.values()].flat());
   const names = [...tree.keys()].sort(compareText).reverse();

@@ -1,11 +1,8 @@
-// The topological sorts of KEP-260 (004), in the order in which diktyo-io/appgroup-controller
-// util/appgroup.go works. There the nodes are walked in the random order of a Go map; here the tie-break is:
-// of several nodes that nobody depends on, the one with the smaller name comes first. All else (dependencies
-// in listed order, the last listed one first) is as there.
+// Sorts of KEP-260, as util/appgroup.go of diktyo-io/appgroup-controller. Roots are taken in order of their
+// names, where Go iterates a map at random.
 import { incomingOf, rootsOf } from "./dependency-graph.ts";
 import type { DependencyGraph } from "./dependency-graph.ts";
 
-/** Names as AppGroups have them in `spec.topologySortingAlgorithm`. */
 export const SORT_ALGORITHMS = [
   "KahnSort",
   "TarjanSort",
@@ -17,18 +14,17 @@ export const SORT_ALGORITHMS = [
 
 export type SortAlgorithm = (typeof SORT_ALGORITHMS)[number];
 
-/** What is used in place of a name that is none: upstream's choice. */
+/** Replaces an unknown name, as upstream does. */
 export const DEFAULT_SORT_ALGORITHM: SortAlgorithm = "KahnSort";
 
 export function isSortAlgorithm(text: unknown): text is SortAlgorithm {
   return SORT_ALGORITHMS.some((name) => name === text);
 }
 
-/** All nodes in the algorithm's order, or null when the graph has a cycle. */
 export function sortTopologically(graph: DependencyGraph, algorithm: SortAlgorithm): string[] | null {
   const { sort, arrange } = STEPS[algorithm];
   const sorted = sort(graph);
-  // Neither sort gets hold of all nodes when there is a cycle.
+  // Both sorts miss nodes if there is a cycle.
   return sorted.length < graph.size ? null : arrange(sorted);
 }
 
@@ -49,9 +45,7 @@ const STEPS: Readonly<Record<SortAlgorithm, Steps>> = {
   AlternateTarjan: { sort: tarjan, arrange: alternate },
 };
 
-/**
- * Takes the node that came last of those that nobody is left to depend on. Nodes behind a cycle are left out.
- */
+/** Takes the newest node without unsorted dependents. Omits nodes behind a cycle. */
 function kahn(graph: DependencyGraph): string[] {
   const incoming = incomingOf(graph);
   const free = rootsOf(graph).reverse();
@@ -67,10 +61,7 @@ function kahn(graph: DependencyGraph): string[] {
   return sorted;
 }
 
-/**
- * Depth first; a node comes before all that was finished earlier. Nothing when a cycle is met; one that no
- * root leads to is left out.
- */
+/** Depth first. Returns an empty list if it meets a cycle; omits nodes that no root reaches. */
 function tarjan(graph: DependencyGraph): string[] {
   const finished: string[] = [];
   const state = new Map<string, "open" | "done">();
@@ -80,7 +71,7 @@ function tarjan(graph: DependencyGraph): string[] {
   return finished.reverse();
 }
 
-/** False: there is a cycle. Without recursion: a chain may be longer than the call stack is deep. */
+/** Returns false if there is a cycle. Iterative, because a chain can exceed the call stack. */
 function visit(
   root: string,
   graph: DependencyGraph,
@@ -104,7 +95,6 @@ function visit(
   return true;
 }
 
-/** First, last, second, last but one, ... */
 function alternate(sorted: readonly string[]): string[] {
   return sorted.map((_, at) => sorted[at % 2 === 0 ? at / 2 : sorted.length - (at + 1) / 2]!);
 }

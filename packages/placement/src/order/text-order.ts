@@ -1,12 +1,9 @@
-/**
- * By Unicode code points, which is also the order of Go's strings: topologyOrder is searched by halves there.
- * (JavaScript's own comparison differs where surrogates meet U+E000 and above.)
- */
+/** Compares by Unicode code point as Go does, because kube-scheduler searches topologyOrder in that order. */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
     if (a.charCodeAt(at) === b.charCodeAt(at)) continue;
-    // Halves of a surrogate pair that differ in the second one only.
+    // The strings differ in the second half of a surrogate pair.
     const start = isSecondHalf(a, at) && isSecondHalf(b, at) ? at - 1 : at;
     return a.codePointAt(start)! - b.codePointAt(start)!;
   }

@@ -31,7 +31,6 @@ function spec(workloads: readonly (Info & { on?: readonly Info[] })[], algorithm
   };
 }
 
-/** The A1 example of 004, with names that differ from the selectors as in the manifests of appgroup-api. */
 const A1 = [
   { selector: "P1", on: [{ selector: "P2" }] },
   { selector: "P2", on: [{ selector: "P3" }] },

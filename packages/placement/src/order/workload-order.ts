@@ -13,32 +13,27 @@ import {
 import type { SortAlgorithm } from "./sort-algorithms.ts";
 import { compareText } from "./text-order.ts";
 
-/** An entry of status.topologyOrder. */
 export interface OrderedWorkload {
   readonly workload: WorkloadInfo;
-  /** From 1; a lower one is scheduled earlier. */
+  /** 1-based; a lower index is scheduled earlier. */
   readonly index: number;
 }
 
 export interface WorkloadOrder {
-  /** By selector, as kube-scheduler's TopologicalSort plugin searches it. */
+  /** Sorted by selector, because kube-scheduler's TopologicalSort plugin uses binary search. */
   readonly order: readonly OrderedWorkload[];
   readonly algorithm: SortAlgorithm;
-  /** True: the workloads can't be sorted for a cycle, and stand in the order of the spec. */
+  /** True if a cycle prevents sorting; the workloads then keep the order of the spec. */
   readonly isSpecOrder: boolean;
   readonly faults: readonly OrderFault[];
 }
 
-/** More cycles than this are not named. */
 const MAX_CYCLES = 5;
 
 /**
- * The order in which an AppGroup's workloads are to be scheduled; `algorithm` in place of the spec's own.
- *
- * A workload is known by its selector: pods carry that. A dependency that names no selector of the group, but
- * a workload's name, is that workload; one that names neither is left out. A second workload of a selector
- * adds its dependencies to the first. As upstream, an unknown algorithm means KahnSort and a cycle the order
- * of the spec; unlike there, workloads without any dependency have an index too.
+ * Computes the scheduling order of an AppGroup's workloads. Selectors identify workloads; duplicates are
+ * merged. As upstream, an unknown algorithm means KahnSort and a cycle means the order of the spec. Unlike
+ * upstream, workloads without dependencies get an index.
  */
 export function workloadOrder(spec: unknown, algorithm?: SortAlgorithm): WorkloadOrder {
   const { spec: group, faults } = readAppGroupSpec(spec);
@@ -100,10 +95,8 @@ function graphOf({ workloads }: AppGroupSpec, faults: OrderFault[]): DependencyG
   return graph;
 }
 
-/** Workloads of more than one selector have this name. */
 const SEVERAL = Symbol("several");
 
-/** The selector of the workload that a dependency means. */
 function resolve(
   { path, workload: { name, selector } }: GroupDependency,
   graph: DependencyGraph,

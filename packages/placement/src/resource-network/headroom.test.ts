@@ -7,7 +7,6 @@ import { channel, links, node, problem, workload } from "../testing/problems.ts"
 const normalized = new ResourceNetwork("normalized");
 type Amounts = readonly [cpuMillicores: number, memoryBytes: number];
 
-/** p, of the given use, talks to nobody; `sent` is what is on its way to the nodes. */
 function alone(
   use: Amounts,
   nodes: readonly Amounts[],
@@ -36,9 +35,8 @@ function partsOf(
 }
 
 describe("where the network takes no side, nodes are held against their fair share", () => {
-  // CPU: 300 + 100 on their way and 100 of this pod, of 4,000: 1/8; memory (MB) 400 + 100 of 8,000: 1/16. One
-  // such pod for each node would be 2/5 as much of both: fair shares 1.4/8 and 1.4/16. CPU 1000 / (1000 + 400
-  // x 8/1.4), 3000 / (3000 + 200 x 8/1.4); memory with 500 and 100.
+  // CPU: 300 + 100 assumed and 100 of this pod, of 4,000: 1/8; memory 500 + 100 of 8,000 MB: 1/16. One such
+  // pod per node adds 2/5 to both: fair shares 1.4/8 and 1.4/16.
   test("worked by hand", () => {
     const nodes = [
       [1_000, 4e9],
@@ -60,7 +58,7 @@ describe("where the network takes no side, nodes are held against their fair sha
     expect(only).toBeCloseTo(50, 0);
   });
 
-  // Of memory a thousandth is on its way of what it is of CPU: it counts as if it were a tenth.
+  // The memory share is a thousandth of the CPU share; it counts as a tenth.
   test("a resource of which next to nothing is on its way doesn't outvote the other", () => {
     const nodes = [
       [4_000, 4e9],
@@ -100,7 +98,7 @@ describe("where the network takes no side, nodes are held against their fair sha
       ],
       [channel("p", "q", 100)],
     );
-    // 100 of 4,000 and two more: a fair share of 3/40.
+    // 100 of 4,000 plus two such pods: a fair share of 3/40.
     expect(partsOf(talking, strategy).cpu).toEqual([42.857143, 69.230769]);
     expect(partsOf(talking).cpu).toEqual([90.909091, 96.774194]);
   });
@@ -129,7 +127,7 @@ const drawn = fc.record({
 test("units don't matter: each resource may be counted in other ones", () => {
   fc.assert(
     fc.property(drawn, fc.integer({ min: 0, max: 30 }), ({ use, nodes, sent }, doublings) => {
-      // Powers of two change no digit.
+      // Scaling by powers of two is exact.
       const inOther = ([cpu, memory]: Amounts): Amounts => [cpu, memory * 2 ** doublings];
       const known = sent.slice(0, nodes.length);
       const before = normalized.score(alone(use, nodes, known));

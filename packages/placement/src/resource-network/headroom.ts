@@ -1,6 +1,4 @@
-// What the resource part of `normalized` goes by: CPU and memory each on a scale of its own, and of the two
-// the scarcer one. Algorithm 1's percentages can't be compared between them: a pod that uses much memory and
-// little CPU would be placed by its CPU.
+// Scores the scarcer of CPU and memory. The paper's percentages would place a memory-heavy pod by its CPU.
 import type { ClusterGraph } from "@isochrone/topology";
 import { bounded } from "../scoring/columns.ts";
 import type { ColumnPool } from "../scoring/columns.ts";
@@ -8,29 +6,18 @@ import type { AmountsByNode, PlacementProblem } from "../scoring/problem.ts";
 import { assumedLoad, availableLater, availableNow, useOf } from "./resource-use.ts";
 import type { Amount } from "./resource-use.ts";
 
-/**
- * How a node's room is measured: against what this pod takes, or against a fair share of all that is on its
- * way.
- */
 export type HeadroomReference = "pod" | "burst";
 
-/**
- * By resource, what the pods on their way and this one take of what nodes have free, on average; 1 is all of
- * it.
- */
+/** Use of the assumed pods and this one, as a mean fraction of what nodes have free. */
 type FairShares = Readonly<Record<Amount, number>>;
 
 /**
- * A resource of which the burst takes less than this share of what it takes of the other one counts that much
- * less: evening out a thousandth of the memory must not make CPU uneven.
+ * Below this ratio to the other resource's share, a resource loses weight: a thousandth of the memory must
+ * not unbalance CPU.
  */
 const LEAST_SHARE = 0.1;
 
-/**
- * Percent, by row, NaN where it isn't known what the node has: free / (free + the pod's use), after the
- * decisions of a moment ago. What is measured varies by some percent; here that is some percent of the pod's
- * share of the node.
- */
+/** Percent per row: free / (free + the pod's use), after recent decisions. NaN: unknown. */
 export function roomColumn(
   problem: PlacementProblem,
   graph: ClusterGraph,
@@ -49,9 +36,8 @@ export function roomColumn(
 }
 
 /**
- * Percent, by row, NaN where it isn't known what the node has: fair / (fair + sent), where `sent` is what
- * goes there with this pod and `fair` the node's part of what goes to all, in proportion to what nodes have
- * free. 50 is its fair share.
+ * Percent per row: fair / (fair + sent). `sent` is the use assigned to the node, `fair` its part of all use
+ * in proportion to free amounts. 50: exactly fair. NaN: unknown.
  */
 export function fairColumn(
   problem: PlacementProblem,
@@ -61,7 +47,7 @@ export function fairColumn(
   { amount, used, weight }: Measured,
   shares: FairShares,
 ): Float64Array {
-  // The pool has one copy at a time, and the load is the next one.
+  // The pool lends one copy at a time; the load needs the next.
   const available =
     problem.released === undefined
       ? graph.available(amount)
@@ -77,18 +63,13 @@ export function fairColumn(
   return column;
 }
 
-/** What is measured, and by how much: the pod's use, and 0 to 1. */
 interface Measured {
   readonly amount: Amount;
   readonly used: number;
   readonly weight: number;
 }
 
-/**
- * What is on its way with this pod, and as much again of both for what such a pod takes of a node, so that
- * nodes that get one differ little while few pods are on their way. Resources are compared by what is on its
- * way alone: by what the pod takes of each, it would weigh those down that it needs most.
- */
+/** Includes one such pod per node, so that nodes differ little in a small burst. */
 export function fairShares(problem: PlacementProblem, graph: ClusterGraph): FairShares {
   const assumed = totalAssumed(problem, graph);
   const cpu = sentOf(problem, graph, "cpuMillicores", assumed);
@@ -100,7 +81,6 @@ export function fairShares(problem: PlacementProblem, graph: ClusterGraph): Fair
   return { cpuMillicores: shareOf(cpuMean), memoryBytes: shareOf(memoryMean) };
 }
 
-/** On nodes that the graph holds. */
 function totalAssumed({ assumedUse = NONE }: PlacementProblem, graph: ClusterGraph): Record<Amount, number> {
   const total = { cpuMillicores: 0, memoryBytes: 0 };
   for (const [node, { cpuMillicores, memoryBytes }] of assumedUse) {
@@ -113,11 +93,11 @@ function totalAssumed({ assumedUse = NONE }: PlacementProblem, graph: ClusterGra
 
 const NONE: AmountsByNode = new Map();
 
-/** Shares of what nodes have free; 0 when the resource takes no side. */
+/** Fractions of the free amounts; 0 if the resource has no influence. */
 interface Sent {
-  /** What is on its way and this pod, of all that all nodes have. */
+  /** Assumed use plus this pod, as a fraction of all nodes' total. */
   readonly mean: number;
-  /** This pod, of what a node has on average. */
+  /** This pod's use as a fraction of a mean node. */
   readonly perPod: number;
 }
 
@@ -138,14 +118,12 @@ function sentOf(
 
 interface Total {
   readonly sum: number;
-  /** With a known amount. */
   readonly nodes: number;
 }
 
-/** By a graph's own column, which stays the same for as long as the graph. */
 const totals = new WeakMap<Float64Array, Total>();
 
-/** By id, so that the order of the candidates doesn't change the last digits. */
+/** Sum of the known amounts. Added by id, so candidate order doesn't change rounding. */
 function totalOf(available: Float64Array): Total {
   const known = totals.get(available);
   if (known !== undefined) return known;
@@ -160,10 +138,7 @@ function totalOf(available: Float64Array): Total {
   return total;
 }
 
-/**
- * Percent that stays of what is free when so much is added to the node's load; a node that has nothing free
- * keeps nothing.
- */
+/** Percent of the free amount left after `added`; 0 for a full node. */
 function share(free: number, added: number): number {
   if (Number.isNaN(free)) return free;
   if (added === 0) return 100;

@@ -87,7 +87,6 @@ test("the order of the candidates changes neither scores nor the best node", () 
 const cost = fc.double({ min: 0.01, max: 1_000, noNaN: true });
 const rate = fc.double({ min: 1, max: 1e9, noNaN: true });
 
-/** p talks to q on node c; a and b are the candidates. */
 function pair(toA: number, toB: number, bytesPerSecond: number): PlacementProblem {
   return problem(
     ["a", "b", "c"].map((each) => node(each, 1_000, 1e9)),
@@ -125,7 +124,7 @@ test("more traffic never favours the farther node", () => {
         raw.score(pair(Math.max(toA, toB), Math.min(toA, toB), bytesPerSecond)).raw;
       const [lessA, lessB] = scores(bytes);
       const [moreA, moreB] = scores(bytes * factor);
-      // The last bits of large scores, whose difference may be tiny, are rounding.
+      // The difference of large scores can be rounding error.
       const rounding = 1e-12 * Math.max(1, ...[lessA, lessB, moreA, moreB].map((score) => Math.abs(score!)));
       expect(moreA! - moreB!).toBeLessThanOrEqual(lessA! - lessB! + rounding);
     }),
@@ -161,7 +160,7 @@ test("a request valued at b bytes is worth b measured bytes", () => {
   );
 });
 
-/** Not so small that digits are lost in products. */
+/** Large enough that products keep their digits. */
 const ordinary = (value: number | null): number | null => (value === null ? null : Math.max(value, 1e-6));
 
 test("where no bytes are measured the network part grows with bytesPerRequest, and the scores don't depend on it", () => {
@@ -177,7 +176,7 @@ test("where no bytes are measured the network part grows with bytesPerRequest, a
       const factor = 2 ** doublings;
       const before = rowsOf(requestsOnly, bytes);
       const after = rowsOf(requestsOnly, bytes * factor);
-      // Powers of two change no digit.
+      // Scaling by powers of two is exact.
       const network = (rows: Candidate[], times: number): (number | null)[] =>
         rows.map(({ parts }) => (typeof parts["network"] === "number" ? parts["network"] * times : null));
       expect(network(after, 1)).toEqual(network(before, factor));

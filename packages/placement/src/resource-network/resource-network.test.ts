@@ -14,7 +14,6 @@ const rounded = (column: Float64Array): number[] => [...column].map((value) => N
 const part = (table: ScoreTable, name: string): number[] => rounded(table.parts[name]!);
 const use = { cpu: 500, memory: 2e8 };
 
-/** p alone with q-1 on `q`, 100 B/s between them. */
 function twoPods(
   nodes: ReturnType<typeof node>[],
   between: ReturnType<typeof link>[],
@@ -38,7 +37,7 @@ describe("Algorithm 1, worked by hand", () => {
     expect(part(raw.score(handWorked()), "network")).toEqual([-30_000, -12_500, -25_000]);
   });
 
-  // Line 6: nc of the scored node n1 and q's node n2 is 10, of n2 and n1 30; p on n2 beside q costs nothing.
+  // Line 6: the cost from scored node n1 to q's node n2 is 10, back it is 30; on n2 itself it is 0.
   test.each([
     ["p starts the exchange", channel("p", "q", 100)],
     ["q starts the exchange", channel("q", "p", 100)],
@@ -154,7 +153,7 @@ describe("replicas", () => {
   });
 
   test("talk to each other, but never to the pod itself", () => {
-    // p-1 runs on n3 and is placed again: only p-2 on n2 counts, both directions of 400 / (2 x 2).
+    // p-1 on n3 is the pod being placed: only p-2 on n2 counts, both directions of 400 / (2 x 2).
     const workloads = [workload("p", use, { "p-1": "n3", "p-2": "n2" })];
     const table = raw.score(problem(nodes, between, workloads, [channel("p", "p", 400)]));
     expect(part(table, "network")).toEqual([-2_000, 0, -5_000]);
@@ -363,9 +362,8 @@ describe("graphs that can't be used", () => {
       requests: { cpuMillicores: 500, memoryBytes: 2e8 },
     };
     const table = normalized.score(handWorked({ pod, workflow: { graph: null, reason: "it is stale" } }));
-    // Nothing is on its way, so CPU 500 of 3,500 and memory 200 of 1,800 MB are: 1/7 and 1/9; with three more
-    // such pods, fair shares of 4/7 and 4/9. CPU 2000/2875, 1000/1875, 500/1375 (500 / (4/7) = 875); memory
-    // 1000/1450, 600/1050, 200/650. The smaller in 0..1: 1, x, 0.
+    // CPU 500 of 3,500 is 1/7, memory 200 of 1,800 MB is 1/9. With three more such pods, the fair shares are
+    // 4/7 and 4/9. CPU 2000/2875, 1000/1875, 500/1375; memory 1000/1450, 600/1050, 200/650.
     const [first, second, third] = [1_000 / 1_450, 1_000 / 1_875, 200 / 650];
     const middle = (second - third) / (first - third);
     expect(rounded(table.score)).toEqual([75, Number((25 + 50 * middle).toFixed(6)), 25]);

@@ -1,5 +1,4 @@
-// Algorithm 1 of Marchese 2023: score = gamma x rascore + delta x nascore.
-// See section 3.3.
+// Algorithm 1 of Marchese 2023 (section 3.3): score = gamma x rascore + delta x nascore.
 import { DEFAULT_BYTES_PER_REQUEST, requestValue } from "../scoring/channel-traffic.ts";
 import { ColumnPool, truncated } from "../scoring/columns.ts";
 import { candidateIds, checkMinSpread, combineParts, DEFAULT_MIN_SPREAD } from "../scoring/combine.ts";
@@ -14,34 +13,29 @@ import type { ScoreTable } from "../scoring/score-table.ts";
 import { COMBINATION_MODES } from "../scoring/strategy.ts";
 import type { Strategy } from "../scoring/strategy.ts";
 
-/** The weights of Algorithm 1, each from 0 to 1. */
 export interface ResourceNetworkWeights {
-  /** CPU within the resource part; alpha + beta = 1. */
+  /** Weight of CPU in the resource part; alpha + beta = 1. */
   readonly alpha: number;
-  /** Memory within the resource part. */
   readonly beta: number;
-  /** The resource part; gamma + delta = 1. */
+  /** Weight of the resource part; gamma + delta = 1. */
   readonly gamma: number;
-  /** The network part. */
   readonly delta: number;
 }
 
-/** The paper doesn't fix them; equal weights take no side. */
+/** The paper leaves the values open; equal weights are neutral. */
 export const DEFAULT_WEIGHTS: ResourceNetworkWeights = { alpha: 0.5, beta: 0.5, gamma: 0.5, delta: 0.5 };
 
 export const RESOURCE_NETWORK = "resource-network";
 
 /**
- * `raw`: the sum as printed. `scaled`: the same two parts, each min-max normalised over the candidates before
- * they are weighed, as the authors' published plugins do: with equal weights both "equally contribute" [1,
- * section 4]. `normalized`: ours.
+ * `raw`: the printed sum. `scaled`: both parts min-max normalised over the candidates first, as the authors'
+ * plugins do. `normalized`: our own scale.
  */
 export const RESOURCE_NETWORK_MODES = [...COMBINATION_MODES, "scaled"] as const;
 export type ResourceNetworkMode = (typeof RESOURCE_NETWORK_MODES)[number];
 
-/** Sums of two weights may miss 1 by this much: 0.1 + 0.9 in binary. */
+/** Tolerance for the sum of two weights: 0.1 + 0.9 in binary. */
 const SUM_TOLERANCE = 1e-9;
-/** CPU, memory, resource, network, their sum, and the score. */
 const COLUMNS = 6;
 
 export class ResourceNetwork implements Strategy {
@@ -52,9 +46,8 @@ export class ResourceNetwork implements Strategy {
   readonly #minSpread: number;
 
   /**
-   * `bytesPerRequest`: what a request of a channel counts as whose bytes nobody counts; 0 leaves such
-   * channels unknown, as the paper's modes do in any case: its sum is one of measured traffic. `minSpread`:
-   * of `normalized`, see {@link DEFAULT_MIN_SPREAD}. Throws PlacementError `invalid_setting`.
+   * `bytesPerRequest`: 0 leaves channels without byte counts unknown, as the paper's modes do. `minSpread`
+   * applies to `normalized`, see {@link DEFAULT_MIN_SPREAD}. Throws PlacementError `invalid_setting`.
    */
   constructor(
     mode: ResourceNetworkMode,
@@ -67,15 +60,13 @@ export class ResourceNetwork implements Strategy {
     this.mode = mode;
     this.#minSpread = minSpread;
     this.weights = weights;
-    // Algorithm 1, line 6: the cost is nc of the scored node n and the peer's node, whoever starts the
-    // exchange.
+    // Algorithm 1, line 6: the cost from the scored node to the peer's node, whoever starts the exchange.
     this.#vectors = new NetworkVectors(
       requestValue(this.#isPapers ? "raw" : "normalized", bytesPerRequest),
       this.#isPapers ? "scored" : "initiator",
     );
   }
 
-  /** Whether the parts are those of the paper. */
   get #isPapers(): boolean {
     return this.mode !== "normalized";
   }
@@ -98,14 +89,14 @@ export class ResourceNetwork implements Strategy {
       details: { cpu: resource.cpuPercent, memory: resource.memoryPercent },
     });
     if (this.mode !== "scaled") return { ...table, mode: this.mode };
-    // Its own unit is that of the scaled sum; what isn't known stays so.
+    // In `scaled`, raw values use the unit of the score. Unknown values stay NaN.
     const raw = table.raw.map((sum, row) => (Number.isNaN(sum) ? sum : table.score[row]!));
     return { ...table, mode: this.mode, raw };
   }
 
   /**
-   * Beside a network that takes a side, a node's room for this pod counts: a hundredth of a node more or less
-   * must not outvote it. Where it takes none, pods are evened out however small they are.
+   * If the network part has influence, compare room for this pod only: a hundredth of a node must not outvote
+   * it.
    */
   #resource(problem: PlacementProblem, ids: Int32Array, pool: ColumnPool, network: PartColumn): ResourcePart {
     if (this.#isPapers) return resourcePart(problem, ids, this.weights, pool);

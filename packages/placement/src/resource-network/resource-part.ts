@@ -1,5 +1,3 @@
-// What a node would have left: in `raw` the ResourceAware plugin of Algorithm 1 (Marchese 2023), line 1, in
-// `normalized` the headroom.
 import { median } from "@isochrone/primitives";
 import type { ClusterGraph } from "@isochrone/topology";
 import { addWeighted, bounded, fillWithMedian } from "../scoring/columns.ts";
@@ -11,24 +9,24 @@ import type { PlacementProblem } from "../scoring/problem.ts";
 import { availableLater, measuredUse, useOf } from "./resource-use.ts";
 import type { Amount } from "./resource-use.ts";
 
-/** The part, and the percentages that it is made of; null where a resource took no side. */
+/** The part and its percentages. Null: the resource had no influence. */
 export interface ResourcePart {
   readonly part: PartColumn;
   readonly cpuPercent: Float64Array | null;
   readonly memoryPercent: Float64Array | null;
 }
 
-/** Of CPU and memory within the part; they add up to 1. */
 interface ResourceWeights {
   readonly alpha: number;
   readonly beta: number;
 }
 
-/** By row, from what the pod uses; NaN where it isn't known what the node has. */
+/** Values by row; NaN: unknown. */
 type Measure = (graph: ClusterGraph, amount: Amount, used: number) => Float64Array;
 
 /**
- * Percent: alpha x (available - used) / used x 100 of CPU, plus the same with beta of memory. More is better.
+ * Percent: alpha x (available - used) / used x 100 of CPU, plus beta times the same of memory (Marchese
+ * 2023).
  */
 export function resourcePart(
   problem: PlacementProblem,
@@ -54,8 +52,7 @@ export function resourcePart(
 }
 
 /**
- * Percent: the smaller of CPU's and memory's headroom (`roomColumn`, or `fairColumn` against the whole
- * burst); the one with the smaller weight counts as if the pods used that much less of it. More is better.
+ * Percent: the smaller headroom of CPU and memory. A lower weight scales down the pods' use of that resource.
  */
 export function headroomPart(
   problem: PlacementProblem,
@@ -85,7 +82,6 @@ function smaller(column: Float64Array, cpu: Float64Array | null, memory: Float64
   return column;
 }
 
-/** Both resources, and the part that is made of what is known of them: at least one column. */
 function partOf(
   problem: PlacementProblem,
   measure: Measure,
@@ -116,7 +112,6 @@ function combined(
   return { column: combine(cpu.column, memory.column), remarks: joined(saying(cpu), saying(memory)) };
 }
 
-/** What is to be said of a resource, without its column. */
 function saying(part: PartColumn): Remarks {
   return part.column === null ? constant(part.reason) : part.remarks;
 }

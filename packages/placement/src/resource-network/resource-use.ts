@@ -1,22 +1,16 @@
-// What a pod uses of CPU and memory, and what the pods that were sent out a moment ago will use on each node.
 import type { ClusterGraph } from "@isochrone/topology";
 import type { ColumnPool } from "../scoring/columns.ts";
 import type { PlacementProblem } from "../scoring/problem.ts";
 
 export type Amount = "cpuMillicores" | "memoryBytes";
 
-/** A resource of which it is known how much the pod takes. */
 interface Use {
-  /** Above 0 and finite. */
+  /** Positive and finite. */
   readonly amount: number;
-  /** True when the pod's request stands in for its use. */
   readonly requested: boolean;
 }
 
-/**
- * A pod that uses nothing (or isn't measured) gives no measure of what a node has: its request stands in, or
- * it is null.
- */
+/** Returns the measured use. If it is unknown or 0, returns the pod's request, or null. */
 export function useOf(problem: PlacementProblem, amount: Amount): Use | null {
   const used = measuredUse(problem, amount);
   const requested = problem.pod.requests?.[amount] ?? null;
@@ -24,13 +18,12 @@ export function useOf(problem: PlacementProblem, amount: Amount): Use | null {
   return isAmount(requested) ? { amount: requested, requested: true } : null;
 }
 
-/** Of the pod's workload; null while it isn't known. */
 export function measuredUse({ pod, workflow }: PlacementProblem, amount: Amount): number | null {
   const workload = pod.workload === null ? undefined : workflow.graph?.workload(pod.workload);
   return workload?.[amount] ?? null;
 }
 
-/** By node id, what is available when the decisions of a moment ago are carried out. */
+/** Available amount per node id, once recent decisions are carried out. */
 export function availableLater(
   problem: PlacementProblem,
   graph: ClusterGraph,
@@ -48,7 +41,7 @@ export function availableLater(
   return left;
 }
 
-/** By node id, what is available with what is released; the graph's own column when nothing is. */
+/** Returns the graph's own column if nothing is released. */
 export function availableNow(
   { released }: PlacementProblem,
   graph: ClusterGraph,
@@ -65,7 +58,7 @@ export function availableNow(
   return more;
 }
 
-/** By node id, what the decisions of a moment ago will use; null for nothing. */
+/** Use per node id of recent decisions; null: none. */
 export function assumedLoad(
   { assumedUse }: PlacementProblem,
   graph: ClusterGraph,

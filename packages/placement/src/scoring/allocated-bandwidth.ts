@@ -3,9 +3,8 @@ import { placedReplicas } from "./neighbours.ts";
 import type { AssumedPod, PodToPlace } from "./problem.ts";
 
 /**
- * What the placed dependencies of a workflow claim of the network between two nodes: each pair of placed
- * replicas the `minBandwidth` of its channel, as NetworkTopology's bandwidthAllocated counts it. The pod that
- * is to be placed claims nothing yet.
+ * Bandwidth reserved by placed dependencies, per node pair: `minBandwidth` for each pair of placed replicas,
+ * as NetworkTopology's bandwidthAllocated counts it. Excludes the pod to be placed.
  */
 export class AllocatedBandwidth {
   readonly #claims = new Map<string, number>();
@@ -23,7 +22,7 @@ export class AllocatedBandwidth {
     }
   }
 
-  /** Bits per second. */
+  /** Reserved bits per second between two nodes. */
   between(from: string, to: string): number {
     return this.#claims.get(key(from, to)) ?? 0;
   }

@@ -11,7 +11,6 @@ import { channel, handWorked, links, node, problem, workload } from "../testing/
 const requested = (source: string, target: string, requestsPerSecond: number): Channel =>
   channel(source, target, null, { requestsPerSecond });
 
-/** The hand-worked example: q runs on n2, r on n3; n1-n2 10 ms, n1-n3 40 ms, n2-n3 25 ms. */
 const withChannels = (...channels: Channel[]): PlacementProblem => handWorked({}, channels);
 
 const valuedAt = (bytesPerRequest: number): ResourceNetwork =>
@@ -24,7 +23,6 @@ const words = (table: ScoreTable): string => table.explanation.sentences.join(" 
 
 describe("the traffic of a channel, worked by hand", () => {
   test.each([
-    // 10 x 100 = 1,000 and 5 x 100 = 500 B/s: the figures of the example with measured bytes.
     ["requests only", [requested("p", "q", 10), requested("r", "p", 5)], 100, [-30_000, -12_500, -25_000]],
     // n1: 10 x 1,000 + 40 x 10,000; n2: 25 x 10,000; n3: 25 x 1,000.
     [
@@ -33,12 +31,10 @@ describe("the traffic of a channel, worked by hand", () => {
       2_000,
       [-410_000, -250_000, -25_000],
     ],
-    // n1: 10 x 20,000; n3: 25 x 20,000. r -> p is not known.
+    // n1: 10 x 20,000; n3: 25 x 20,000. r -> p is unknown.
     ["requests, neither", [requested("p", "q", 10), channel("r", "p", null)], 2_000, [-200_000, 0, -500_000]],
     ["bytes, neither", [channel("p", "q", 1_000), channel("r", "p", null)], 2_000, [-10_000, 0, -25_000]],
-    // Where both are known the bytes count.
     ["both", [channel("p", "q", 1_000, { requestsPerSecond: 9 })], 2_000, [-10_000, 0, -25_000]],
-    // No request is no traffic, which is known.
     ["no request, bytes", [requested("p", "q", 0), channel("r", "p", 500)], 2_000, [-20_000, -12_500, 0]],
   ])("%s", (_, channels, bytesPerRequest, expected) => {
     expect(network(valuedAt(bytesPerRequest).score(withChannels(...channels)))).toEqual(expected);

@@ -1,5 +1,5 @@
-// What a channel's traffic counts as. Service meshes count bytes; traces and flow logs count requests at
-// most. Default sizes are of Seemakhupt 2023, section 2.5.
+// Values a channel's traffic in bytes. Service meshes count bytes; traces and flow logs count requests at
+// most.
 import type { Channel } from "@isochrone/topology";
 import { bounded } from "./columns.ts";
 import { PlacementError } from "./errors.ts";
@@ -7,19 +7,18 @@ import { shortNumber } from "./explanation.ts";
 import type { CombinationMode } from "./strategy.ts";
 
 /**
- * Bytes of a request and its response together. Half of the methods in Seemakhupt 2023 have median requests
- * under 1,530 B and median responses under 315 B, 1,845 B together, to which come the headers that a mesh's
- * figures contain. An order of magnitude: sizes are heavy-tailed.
+ * Bytes of a request and its response. Seemakhupt 2023, section 2.5: medians of 1,530 B and 315 B, plus
+ * headers. An order of magnitude only: sizes are heavy-tailed.
  */
 export const DEFAULT_BYTES_PER_REQUEST = 2_000;
 
-/** What a request of a channel counts as whose bytes nobody counts, bytes; or why it counts for nothing. */
+/** Bytes per request of channels without byte counts, or the reason why such requests don't count. */
 export type RequestValue =
   | { readonly bytesPerRequest: number }
   | { readonly bytesPerRequest: null; readonly reason: string };
 
 /**
- * In mode `raw` requests count for nothing: the papers' sums are of measured traffic. Throws PlacementError
+ * In mode `raw` requests don't count: the papers' sums use measured traffic. Throws PlacementError
  * `invalid_setting`.
  */
 export function requestValue(mode: CombinationMode, bytesPerRequest: number): RequestValue {
@@ -34,37 +33,30 @@ export function requestValue(mode: CombinationMode, bytesPerRequest: number): Re
   return { bytesPerRequest };
 }
 
-/** How the traffic of a workload's channels is known. */
 export interface TrafficSources {
-  /** Channels whose bytes are known. */
   readonly byBytes: number;
-  /** Those that are valued by their requests; null without any. */
+  /** Channels valued by their requests. Null: none. */
   readonly byRequests: RequestValuation | null;
-  /** Those that count for nothing: not known. */
   readonly notKnown: number;
-  /** How many of these would have a request rate, and why it isn't used; null without any. */
+  /** How many of these have a request rate, and why it is not used. Null: none. */
   readonly unused: { readonly channels: number; readonly reason: string } | null;
 }
 
-/** Channels that are valued by their requests. */
 export interface RequestValuation {
   readonly channels: number;
   readonly bytesPerRequest: number;
-  /** The busiest of them with their rates, for explanations. */
   readonly named: readonly string[];
 }
 
-/** Named in an explanation at most: a decision keeps these words. */
 const MAX_NAMED = 5;
 
-/** Bytes per second, both directions together; null = not known. */
+/** Bytes per second of both directions. Null: unknown. */
 export function bytesPerSecondOf(channel: Channel, { bytesPerRequest }: RequestValue): number | null {
   if (channel.bytesPerSecond !== null) return channel.bytesPerSecond;
   if (channel.requestsPerSecond === null || bytesPerRequest === null) return null;
   return bounded(channel.requestsPerSecond * bytesPerRequest);
 }
 
-/** Counts channels by what their traffic is known from. */
 export function trafficSources(channels: readonly Channel[], value: RequestValue): TrafficSources {
   const silent = channels.filter((channel) => channel.bytesPerSecond === null);
   const requested = silent.filter(isRequested);
@@ -92,7 +84,6 @@ function valuation(channels: readonly RequestedChannel[], bytesPerRequest: numbe
   return { channels: channels.length, bytesPerRequest, named };
 }
 
-/** What is to be said of channels whose bytes are not known. */
 export function trafficRemarks({ byRequests, notKnown, unused }: TrafficSources): string[] {
   const said: string[] = [];
   if (byRequests !== null) {
@@ -110,7 +101,7 @@ export function trafficRemarks({ byRequests, notKnown, unused }: TrafficSources)
   return said;
 }
 
-/** Why there is no traffic to go by; null when some is known. */
+/** Returns why no traffic is known, or null if some is. */
 export function noTrafficReason({ byBytes, byRequests, notKnown, unused }: TrafficSources): string | null {
   if (byBytes > 0 || byRequests !== null) return null;
   if (notKnown === 0) return "its workload has no channel";

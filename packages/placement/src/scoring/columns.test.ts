@@ -13,7 +13,6 @@ describe("a column that is normalised with a smallest spread", () => {
   });
 
   test("stays around the middle where they differ by less: 1 % apart isn't 0 and 1", () => {
-    // A spread of 10 of which 1 is used.
     expect(shares([99, 100], 0.1)).toEqual([0.45, 0.55]);
     expect(shares([-100, -99], 0.1)).toEqual([0.45, 0.55]);
   });

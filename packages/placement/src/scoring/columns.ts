@@ -1,18 +1,14 @@
-// Column arithmetic. A column holds one finite number per candidate.
-
 /**
- * Room for the columns of one scoring, cut from one allocation and used again for the next one: each typed
- * array of its own is a system allocation and work for the collector.
+ * Cuts the columns of one scoring from one reused allocation: a typed array per column would burden the
+ * garbage collector.
  */
 export class ColumnPool {
   #rows = 0;
   #block = new Float64Array(0);
   #taken = 0;
-  /** Columns that were taken from the block before, to be taken again. */
   #views: Float64Array[] = [];
   #copy = new Float64Array(0);
 
-  /** Takes all columns back. */
   reset(rows: number, columns: number): void {
     this.#taken = 0;
     if (rows !== this.#rows) this.#views = [];
@@ -23,7 +19,6 @@ export class ColumnPool {
     }
   }
 
-  /** A column of zeros. */
   take(): Float64Array {
     const index = this.#taken++;
     const from = index * this.#rows;
@@ -31,7 +26,7 @@ export class ColumnPool {
     return (this.#views[index] ??= this.#block.subarray(from, from + this.#rows)).fill(0);
   }
 
-  /** A copy that is good until the next one. */
+  /** Returns a copy that is valid until the next call. */
   copyOf(values: Float64Array): Float64Array {
     if (this.#copy.length !== values.length) this.#copy = new Float64Array(values.length);
     this.#copy.set(values);
@@ -39,29 +34,23 @@ export class ColumnPool {
   }
 }
 
-/**
- * Larger magnitudes are cut off here, so that no sum or difference of two columns overflows into Infinity,
- * and no quotient into NaN.
- */
+/** Bound on magnitudes, so that sums don't overflow to Infinity and quotients not to NaN. */
 const LARGEST = 1e300;
 
-/** The value within what sums and differences can bear; NaN becomes 0. */
 export function bounded(value: number): number {
   if (value > LARGEST) return LARGEST;
   if (value < -LARGEST) return -LARGEST;
   return Number.isNaN(value) ? 0 : value;
 }
 
-/** What min-max normalisation subtracts and divides by. */
 export interface MinMax {
   readonly least: number;
   readonly range: number;
 }
 
 /**
- * Over the rows where `counts` says 1. null when those rows don't differ: the column can't tell them apart. A
- * range that is smaller than `minSpread` of the largest magnitude counts as that wide, with its middle at
- * 0.5: rows that are nearly equal come out nearly equal.
+ * Range of the rows where `counts` is 1. Null: these rows don't differ. A range below `minSpread` of the
+ * largest magnitude is widened around its middle.
  */
 export function minMax(
   column: Float64Array,
@@ -83,15 +72,12 @@ export function minMax(
   return { least: (least + most) / 2 - narrowest / 2, range: narrowest };
 }
 
-/** 0..1; rows that didn't count are clamped into that range. */
 export function normalised(value: number, { least, range }: MinMax): number {
   const share = (value - least) / range;
   return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/**
- * Replaces NaN by the median of the other rows. Returns how many were replaced; null when every row is NaN.
- */
+/** Returns the number of NaN values replaced by the median; null if all rows are NaN. */
 export function fillWithMedian(
   column: Float64Array,
   median: (values: Iterable<number>) => number | null,
@@ -105,16 +91,12 @@ export function fillWithMedian(
   return missing.length;
 }
 
-/** Adds a column times a weight; null adds nothing. */
 export function addWeighted(sum: Float64Array, column: Float64Array | null, weight: number): void {
   if (column === null) return;
   for (let row = 0; row < sum.length; row++) sum[row]! += weight * column[row]!;
 }
 
-/**
- * Cuts fractions off, as kube-scheduler's plugins hand in whole numbers; values that differ by rounding alone
- * become equal. Changes the column.
- */
+/** Truncates in place: kube-scheduler's plugins return integers, and rounding differences vanish. */
 export function truncated(column: Float64Array | null): void {
   if (column === null) return;
   for (let row = 0; row < column.length; row++) column[row] = Math.trunc(column[row]!);

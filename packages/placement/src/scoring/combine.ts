@@ -1,5 +1,3 @@
-// A score that is a weighted sum of parts, as the papers write it (`raw`) or with each part brought to 0..1
-// first (`normalized`).
 import { addWeighted, bounded, minMax, normalised } from "./columns.ts";
 import type { ColumnPool } from "./columns.ts";
 import { PlacementError } from "./errors.ts";
@@ -11,9 +9,8 @@ import type { CombinationMode } from "./strategy.ts";
 import type { PartSource, WeighedPart } from "./weighed-part.ts";
 
 /**
- * A part whose best and worst node differ by less than this share of its largest value isn't stretched to the
- * whole of 0..1: what nodes have free, and round-trip times, vary by some percent from one window to the
- * next.
+ * Smallest spread, relative to the largest value, that is stretched to 0..1. Free resources and round-trip
+ * times vary by some percent between windows.
  */
 export const DEFAULT_MIN_SPREAD = 0.1;
 
@@ -22,16 +19,15 @@ interface Combination {
   readonly mode: CombinationMode;
   readonly minSpread: number;
   readonly parts: readonly PartSource[];
-  /** Columns to be shown beside the parts. */
   readonly details?: Readonly<Record<string, Float64Array | null>>;
 }
 
-/** Ids of the candidates in the cluster graph; -1 for all without one. */
+/** Node ids of the candidates; -1: the graph lacks the node. */
 export function candidateIds({ cluster, candidates }: PlacementProblem): Int32Array {
   return cluster.graph?.idsOf(candidates) ?? new Int32Array(candidates.length).fill(-1);
 }
 
-/** Takes two columns of the pool. */
+/** Combines parts to scores. Uses two columns of the pool. */
 export function combineParts(
   problem: PlacementProblem,
   ids: Int32Array,
@@ -62,17 +58,14 @@ export function combineParts(
   return { ...table, explanation: explain(problem, table, parts, mode) };
 }
 
-/** Throws PlacementError `invalid_setting`. */
 export function checkMinSpread(minSpread: number): void {
   if (!(minSpread >= 0 && minSpread <= 1))
     throw new PlacementError("invalid_setting", `minSpread must be from 0 to 1, got ${minSpread}`);
 }
 
 const NONE: ReadonlyMap<string, string> = new Map();
-/** 0..1 of a part that doesn't tell the candidates apart. */
 const NEUTRAL_PART = NEUTRAL_SCORE / 100;
 
-/** The paper's own sum; a neutral part adds nothing. */
 function addUp(pool: ColumnPool, parts: readonly PartSource[]): Float64Array {
   const sum = pool.take();
   for (const { source, weight, rawWeight = weight } of parts) addWeighted(sum, source.column, rawWeight);
@@ -80,10 +73,7 @@ function addUp(pool: ColumnPool, parts: readonly PartSource[]): Float64Array {
   return sum;
 }
 
-/**
- * Percent and bytes x ms can't be added, nor priorities and bytes/s: each part is brought to 0..1 over the
- * candidates first, then weighed.
- */
+/** Scales each part to 0..1 over the candidates, because units differ. */
 function blend(pool: ColumnPool, parts: readonly WeighedPart[]): Float64Array {
   const score = pool.take();
   let neutral = 0;
@@ -97,7 +87,6 @@ function blend(pool: ColumnPool, parts: readonly WeighedPart[]): Float64Array {
     for (let row = 0; row < score.length; row++) score[row]! += points * normalised(column[row]!, scale);
   }
   const points = 100 * NEUTRAL_PART * neutral;
-  // Rounding may lead a hair's breadth beyond the scale.
   for (let row = 0; row < score.length; row++) score[row] = Math.min(100, score[row]! + points);
   return score;
 }
@@ -110,16 +99,12 @@ function spread(sum: Float64Array, feasible: Uint8Array | null, pool: ColumnPool
   return score;
 }
 
-/** 1 per row that may be chosen; null when all may. */
 function feasibleRows(names: readonly string[], infeasible: ReadonlyMap<string, string>): Uint8Array | null {
   if (infeasible.size === 0) return null;
   return Uint8Array.from(names, (name) => (infeasible.has(name) ? 0 : 1));
 }
 
-/**
- * A sum that was filled in, for want of inputs or of the node in the graph, is not shown as one. Changes the
- * column.
- */
+/** Hides sums of missing inputs. Changes the column. */
 function masked(sum: Float64Array, scored: boolean, ids: Int32Array): Float64Array {
   if (!scored) return sum.fill(Number.NaN);
   for (let row = 0; row < ids.length; row++) if (ids[row]! < 0) sum[row] = Number.NaN;

@@ -1,4 +1,3 @@
-// Several strategies as one: a weighted mean of their scores.
 import { ColumnPool } from "./columns.ts";
 import { candidateIds } from "./combine.ts";
 import type { WeighedPart } from "./weighed-part.ts";
@@ -8,14 +7,11 @@ import type { PlacementProblem } from "./problem.ts";
 import type { ScoreTable } from "./score-table.ts";
 import type { Strategy } from "./strategy.ts";
 
-/** A strategy and its share of the sum. */
 interface WeighedStrategy {
   readonly strategy: Strategy;
-  /** All of a combination add up to 1. */
   readonly weight: number;
 }
 
-/** Scores are on one scale of 0 to 100 and can be added, whatever the strategies' own units. */
 const SCALE = { least: 0, range: 100 };
 
 export class CombinedStrategy implements Strategy {
@@ -27,11 +23,14 @@ export class CombinedStrategy implements Strategy {
   constructor(name: string, strategies: readonly WeighedStrategy[]) {
     this.name = name;
     this.strategies = strategies;
-    // Each strategy resets its pool; the columns of all are needed at once.
+    // Each strategy resets its pool, but the columns of all are needed at once.
     this.#pools = strategies.map(() => new ColumnPool());
   }
 
-  /** A node is out when one strategy's own rules say so, or, where one has none, the common limits. */
+  /**
+   * Rejects a node if one strategy's own rules reject it, or the common limits do for a strategy without
+   * rules.
+   */
   filter(problem: PlacementProblem): ReadonlyMap<string, string> {
     const rejected = new Map<string, string>();
     const own = this.strategies.map(({ strategy }) => strategy.filter?.(problem) ?? null);
@@ -87,7 +86,7 @@ function add(rejected: Map<string, string>, more: ReadonlyMap<string, string>): 
   for (const [name, reason] of more) if (!rejected.has(name)) rejected.set(name, reason);
 }
 
-/** In columns of the caller's pool: those of the strategies are used again by the next scoring. */
+/** Copies columns to the caller's pool, because the strategies reuse theirs. */
 function partsOf(tables: readonly ScoreTable[], pool: ColumnPool): Record<string, Float64Array | null> {
   const parts: Record<string, Float64Array | null> = {};
   for (const { strategy, parts: own } of tables) {

@@ -1,4 +1,3 @@
-// From columns to words: which part put the best node first, what was neutral, and how old the inputs were.
 import { normalised } from "./columns.ts";
 import type { WeighedPart } from "./weighed-part.ts";
 import { shortNumber } from "./explanation.ts";
@@ -9,10 +8,7 @@ import { bestRows } from "./score-table.ts";
 import type { ScoreTable } from "./score-table.ts";
 import type { CombinationMode } from "./strategy.ts";
 
-/**
- * Explains a table of a strategy that is a weighted sum of parts. What it returns holds neither columns nor
- * graphs. `within`: what is neutral within its parts.
- */
+/** The result retains neither columns nor graphs. @param within neutral components of the parts */
 export function explain(
   problem: PlacementProblem,
   table: Omit<ScoreTable, "explanation">,
@@ -41,12 +37,10 @@ export function explain(
   });
 }
 
-/** What the sentences are made of. */
 interface Findings {
   readonly nodes: number;
   readonly best: Entry | null;
   readonly second: Entry | null;
-  /** All with the best score, where that are several. */
   readonly tied: Tie | null;
   readonly decided: Decided | null;
   readonly neutral: readonly NeutralPart[];
@@ -62,17 +56,11 @@ interface Entry {
   readonly score: number;
 }
 
-/** Nodes of the same, highest score. */
 interface Tie {
   readonly nodes: number;
-  /** Some of them, by name. */
   readonly named: readonly string[];
 }
 
-/**
- * The part that put the best node before the second. Its figures are in the table: as raw sums they say
- * nothing to people.
- */
 interface Decided {
   readonly part: string | null;
   readonly weight: number;
@@ -97,7 +85,7 @@ class PartsExplanation implements Explanation {
     return this.#findings.remarks.flatMap((said) => said());
   }
 
-  /** Put into words when somebody asks: most decisions are never looked at. */
+  /** Sentences are worded on access: most decisions are never read. */
   get sentences(): readonly string[] {
     const { decided, neutral, inputs, noCluster, noWorkflow, assumed } = this.#findings;
     const sentences = [
@@ -117,7 +105,6 @@ function entryAt(table: Omit<ScoreTable, "explanation">, row: number): Entry | n
   return row < 0 ? null : { name: table.names[row]!, score: table.score[row]! };
 }
 
-/** Named in a sentence at most. */
 const MAX_NAMED = 5;
 
 function tiedWith(table: Omit<ScoreTable, "explanation">, best: number, second: number): Tie | null {
@@ -173,7 +160,7 @@ function inputSentence(
 ): string {
   if (reason !== null) return `No ${name} was used: ${reason}.`;
   const age = ageSeconds === null ? "of unknown age" : `${shortNumber(ageSeconds)} s old`;
-  // Versions begin with 1; what is put together from objects has none.
+  // Graph versions start at 1; 0 marks a graph built from objects.
   const origin = version === 0 ? "read from the cluster's objects" : `version ${version}`;
   return `The ${name} was ${origin}, ${age}.`;
 }

@@ -62,7 +62,7 @@ describe("a declared minBandwidth", () => {
       workload("q", use, { "q-1": "c", "q-2": "c" }),
     ];
     const needs = channel("p", "q", null, { minBandwidthBitsPerSecond: 10 });
-    // p-2 on a claims 2 x 10 to c; the new pod needs 2 x 10.
+    // p-2 on a reserves 2 x 10 to c; the new pod needs 2 x 10.
     const free = (capacity: number, available: number | null = null): boolean => {
       const each = problem(nodes, [wire("a", "c", { capacity, available })], workloads, [needs]);
       return !bandwidthViolations(each).has("a");

@@ -1,17 +1,12 @@
-// What no score can make up for.
 import { bandwidthViolations, networkLimitViolations } from "./network-limits.ts";
 import type { PlacementProblem } from "./problem.ts";
 import type { Strategy } from "./strategy.ts";
 
 interface LimitOptions {
-  /** Reject nodes where by measured use, not by requests, the pod doesn't fit. @default false */
+  /** Reject nodes where the pod doesn't fit by measured use. @default false */
   readonly usageHeadroom?: boolean;
 }
 
-/**
- * Candidates that may not be chosen, with the words to tell the user: by the strategy's own rules, or where
- * it has none by the common ones.
- */
 export function rejectedNodes(
   strategy: Strategy,
   problem: PlacementProblem,
@@ -21,15 +16,14 @@ export function rejectedNodes(
   return usageHeadroom ? new Map([...headroomViolations(problem), ...rejected]) : rejected;
 }
 
-/** Candidates that break what a channel declares, with the first of the limits that they break. */
+/** Reports one broken limit per candidate. */
 export function nodesBeyondLimits(problem: PlacementProblem): Map<string, string> {
   return new Map([...bandwidthViolations(problem), ...networkLimitViolations(problem)]);
 }
 
 /**
- * Candidates whose measured available CPU or memory, less what pods use that were sent there a moment ago, is
- * below what the pod uses (or requests, while its use isn't known). kube-scheduler compares requests, which
- * may be far from what is used. Unknown rejects nothing.
+ * Rejects nodes whose measured free CPU or memory, minus assumed use, is below the pod's use (or requests).
+ * kube-scheduler compares requests only. Unknown figures reject nothing.
  */
 export function headroomViolations(problem: PlacementProblem): Map<string, string> {
   const violations = new Map<string, string>();
@@ -43,7 +37,6 @@ export function headroomViolations(problem: PlacementProblem): Map<string, strin
     for (const [row, name] of problem.candidates.entries()) {
       const assumed = problem.assumedUse?.get(name)?.[resource.amount] ?? 0;
       const left = ids[row]! < 0 ? Number.NaN : available[ids[row]!]! - assumed;
-      // Not known is NaN, which is below nothing.
       if (left < need.amount && !violations.has(name))
         violations.set(name, words(name, left, need, resource));
     }
@@ -56,7 +49,7 @@ interface Need {
   readonly verb: "uses" | "requests";
 }
 
-/** null: nobody knows, or nothing. */
+/** The pod's need of a resource. Null: unknown or 0. */
 function needOf({ pod, workflow }: PlacementProblem, resource: Resource["amount"]): Need | null {
   const used = pod.workload === null ? null : (workflow.graph?.workload(pod.workload)?.[resource] ?? null);
   const amount = used ?? pod.requests?.[resource] ?? 0;

@@ -1,34 +1,27 @@
-// What channels cost whose callers talk to the replica that is nearest to them, from every node of a cluster
-// graph.
 import { routingScopes, type ClusterGraph } from "@isochrone/topology";
 import type { NearestExchange } from "./neighbours.ts";
 import { NearestShares, Proximity } from "./routing.ts";
 import type { Place } from "./routing.ts";
 
-/** Milliseconds x bytes per second, by node id: 0 or more, finite. */
+/** Costs by node id, milliseconds x bytes per second: finite. */
 interface NearestCosts {
-  /**
-   * What all replicas of the workload would pay for their calls from that node; one of them pays its even
-   * share.
-   */
+  /** Cost of all replicas' calls; one replica pays its even share. */
   readonly calls: Float64Array;
-  /** What all callers pay when one more replica is on that node: what it gains is what they pay less. */
+  /** Cost of all callers with one more replica on that node. */
   readonly called: Float64Array;
-  /** The same of a candidate that the cluster graph doesn't know. */
+  /** Value for candidates that the graph lacks. */
   readonly strangerCalls: number;
   readonly strangerCalled: number;
-  /** By node id: how many peers' costs weren't known, and how many peers couldn't be reached. */
+  /** Number of peers with unknown cost, by node id. */
   readonly unknown: Uint16Array;
   readonly unreachable: Uint16Array;
 }
 
-/** What costs that nobody knows count as, milliseconds. */
 export interface StandIns {
   readonly unknownMs: number;
   readonly unreachableMs: number;
 }
 
-/** Adds up all exchanges. */
 export function nearestCosts(
   graph: ClusterGraph,
   exchanges: readonly NearestExchange[],
@@ -53,7 +46,6 @@ export function nearestCosts(
 
 type Sum = { -readonly [K in keyof NearestCosts]: NearestCosts[K] };
 
-/** A caller there shares its traffic out evenly among the nearest of the placed replicas. */
 function addCalls(sum: Sum, graph: ClusterGraph, exchange: NearestExchange, costs: Costs): void {
   const shares = new NearestShares(exchange, new Proximity(graph, routingScopes(exchange.channel)!));
   const { bytesPerSecond } = exchange;
@@ -66,10 +58,7 @@ function addCalls(sum: Sum, graph: ClusterGraph, exchange: NearestExchange, cost
   sum.strangerCalls += costs.unknownMs * bytesPerSecond;
 }
 
-/**
- * Each caller shares its traffic out among the nearest of the placed replicas and the one to come. A caller
- * to whom that one is nearer than all others comes over wholly, one that has a nearer one stays away.
- */
+/** The new replica takes over a caller wholly if it is nearer than all others. */
 function addCalled(sum: Sum, graph: ClusterGraph, exchange: NearestExchange, costs: Costs): void {
   const proximity = new Proximity(graph, routingScopes(exchange.channel)!);
   const { peers, siblings, bytesPerSecond, replicas } = exchange;
@@ -90,7 +79,6 @@ function addCalled(sum: Sum, graph: ClusterGraph, exchange: NearestExchange, cos
   }
 }
 
-/** Costs with what stands in for those that nobody knows; counts the gaps. */
 class Costs {
   readonly unknownMs: number;
   readonly #unreachableMs: number;
@@ -108,10 +96,7 @@ class Costs {
     this.#gaps = gaps;
   }
 
-  /**
-   * Between candidate `id` and a peer, in the direction in which the exchange is started, or the other where
-   * that isn't known.
-   */
+  /** Cost in the direction of the exchange, else in the other direction. */
   of(id: number, peer: Place, calling: boolean): number {
     if (peer.id < 0) return this.unknownMs;
     const to = this.#graph.costsTo(peer.id)[id]!;

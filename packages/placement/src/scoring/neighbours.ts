@@ -4,55 +4,45 @@ import type { RequestValue, TrafficSources } from "./channel-traffic.ts";
 import type { AssumedPod, PodToPlace } from "./problem.ts";
 import type { NearestEnds, Place } from "./routing.ts";
 
-/**
- * What a workload exchanges with the pods on the nodes, all its replicas together; one replica has its even
- * share of it.
- */
+/** Traffic of a workload with the pods on each node, both directions, summed over its replicas. */
 export interface Neighbours {
-  /** Ids in the cluster graph of nodes that hold pods which it talks to; ascending. */
   readonly node: Int32Array;
   /**
-   * Bytes per second, both directions, of exchanges with the pods on that node whose cost is that from the
-   * pod's node to theirs: those that the workload starts, or all of them (see {@link CostEnd}).
+   * Bytes per second priced from the pod's node to the peers': exchanges that the workload starts, or all
+   * (see {@link CostEnd}).
    */
   readonly callingBytesPerSecond: Float64Array;
-  /** The same of exchanges whose cost is that from their node to the pod's. */
+  /** Bytes per second priced from the peers' node to the pod's. */
   readonly calledBytesPerSecond: Float64Array;
-  /** Both sums for nodes that the cluster graph doesn't know, by name. */
+  /** Sum of both on nodes that the graph lacks, by name. */
   readonly elsewhere: ReadonlyMap<string, number>;
-  /** Channels whose traffic goes to the nearest replica: they are in none of the sums above. */
   readonly nearest: readonly NearestExchange[];
-  /** What the traffic of its channels is known from. */
   readonly traffic: TrafficSources;
 }
 
 /**
- * From which end a round trip is priced: from the one that starts the exchange, or from the node that is
- * scored, whoever starts it. They differ where costs are asymmetric.
+ * End from which a round trip is priced: the initiator's, or the scored node's. They differ for asymmetric
+ * costs.
  */
 export type CostEnd = "initiator" | "scored";
 
-/** What a workload exchanges over one channel whose callers talk to the replica that is nearest to them. */
 export interface NearestExchange extends NearestEnds {
   readonly channel: Channel;
-  /** Of all replicas together, both directions. */
+  /** Sum over all replicas and both directions. */
   readonly bytesPerSecond: number;
 }
 
-/** A placed replica that the pod talks to over `channel`. */
 interface Peer {
   readonly channel: Channel;
-  /** True when the pod starts the exchange, false when this peer does. */
   readonly calling: boolean;
   readonly node: string;
-  /** How many replicas of the peer's workload share the channel's traffic. */
+  /** Replicas of the peer's workload that share the channel's traffic. */
   readonly replicas: number;
 }
 
 /**
- * Adds up, per node, what the pod's workload exchanges with the pods there. A channel's rate is shared
- * equally by all pairs of replicas (requests are spread over replicas), unless its traffic goes to the
- * nearest; the pod itself is left out.
+ * Divides a channel's rate equally among all pairs of replicas, unless it goes to the nearest. Excludes the
+ * pod itself.
  */
 export function neighboursOf(
   pod: PodToPlace,
@@ -90,7 +80,6 @@ export function neighboursOf(
   };
 }
 
-/** What the traffic of all channels of a workload is known from. */
 export function trafficOfWorkload(
   workflow: WorkflowGraph,
   workload: string | null,
@@ -99,10 +88,6 @@ export function trafficOfWorkload(
   return trafficSources(workload === null ? [] : channelsOf(workflow, workload), requestValue);
 }
 
-/**
- * The pod's channels whose traffic goes to the nearest replica, each once per direction in which its workload
- * is an end of it.
- */
 export function nearestExchanges(
   pod: PodToPlace,
   cluster: ClusterGraph,
@@ -137,10 +122,7 @@ export function nearestExchanges(
   ];
 }
 
-/**
- * True when callers of the workload look for its nearest replica: where its other replicas are then matters
- * to each of them.
- */
+/** If true, placing a replica affects the other replicas' callers. */
 export function isSoughtNearest(workflow: WorkflowGraph, workload: string): boolean {
   return workflow.channelsTo(workload).some(isNearest);
 }
@@ -149,7 +131,6 @@ function isNearest(channel: Channel): boolean {
   return routingScopes(channel) !== null;
 }
 
-/** Every placed replica at the other end of a channel of the pod's workload, once per channel. */
 export function* peersOf(
   pod: PodToPlace,
   workflow: WorkflowGraph,
@@ -173,10 +154,7 @@ export function* peersOf(
   }
 }
 
-/**
- * How many replicas share what the pod's workload exchanges. The pod may not be listed yet, or only after it
- * was bound.
- */
+/** Number of the pod's replicas. Counts the pod even if it is not listed yet. */
 export function ownReplicas(
   pod: PodToPlace,
   workflow: WorkflowGraph,
@@ -194,7 +172,6 @@ export function ownReplicas(
   return listed ? count : count + 1;
 }
 
-/** The replicas of a workload that are on a node. */
 export function placedReplicas(
   workload: string,
   workflow: WorkflowGraph,
@@ -205,10 +182,7 @@ export function placedReplicas(
   );
 }
 
-/**
- * Node by pod name. What the graph shows is newer than what was assumed, unless it shows the pod without a
- * node.
- */
+/** Node by pod name. The graph overrides assumed pods, unless it shows a pod without a node. */
 function replicasOf(
   workload: string,
   workflow: WorkflowGraph,

@@ -1,4 +1,3 @@
-// Limits that a channel declares: how far, and how narrow, the network between its ends may be.
 import { routingScopes, NO_NETWORK_LIMIT } from "@isochrone/topology";
 import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { AllocatedBandwidth } from "./allocated-bandwidth.ts";
@@ -8,9 +7,8 @@ import { NearestShares, Proximity } from "./routing.ts";
 import type { Place, Shares } from "./routing.ts";
 
 /**
- * Candidates that break a declared `maxNetworkCost`, with the words to tell the user. A channel is broken
- * when more of the placed replicas that the pod would talk to are beyond the limit than within it (a single
- * far replica doesn't veto); unreachable is beyond, unknown has no vote.
+ * Rejects candidates from which more placed peers are beyond `maxNetworkCost` than within: one far replica
+ * has no veto. Unreachable counts as beyond; unknown has no vote.
  */
 export function networkLimitViolations(problem: PlacementProblem): Map<string, string> {
   return violations(problem, {
@@ -21,48 +19,40 @@ export function networkLimitViolations(problem: PlacementProblem): Map<string, s
 }
 
 /**
- * Candidates between which and its peers a declared `minBandwidth` isn't free, by the same majority. Free is
- * the measured headroom or the capacity less what placed dependencies of the workflow claim, the smaller
- * where both are known; where neither is, there is no vote.
+ * Rejects candidates with too little free bandwidth, by the same majority. Free: the smaller of measured
+ * headroom and capacity minus reservations. Unknown has no vote.
  */
 export function bandwidthViolations(problem: PlacementProblem): Map<string, string> {
   return violations(problem, {
-    // Less is worse: figures and limit are turned round.
+    // Negated, because less is worse.
     limitOf: ({ minBandwidthBitsPerSecond: need }) => (need === null || need === 0 ? null : -need),
     rulerOf: bandwidthRuler,
     words: bandwidthViolation,
   });
 }
 
-/** ms; null: it may be as far as it likes. */
+/** Maximum network cost of a channel, ms. Null: unlimited. */
 export function reachLimit({ maxNetworkCost }: Channel): number | null {
   return maxNetworkCost === null || maxNetworkCost >= NO_NETWORK_LIMIT ? null : maxNetworkCost;
 }
 
 interface Rule {
-  /** The largest figure that is within; null: the channel has no limit of this kind. */
   readonly limitOf: (channel: Channel) => number | null;
   readonly rulerOf: (graph: ClusterGraph, problem: PlacementProblem, workflow: WorkflowGraph) => Ruler;
   readonly words: (dialogue: Dialogue, votes: Votes, candidate: string) => string;
 }
 
-/**
- * Measures the network between a peer's node and candidates, by their id in the graph; NaN: not known, no
- * vote.
- */
+/** Measures from a peer's node to candidate ids. NaN: unknown, no vote. */
 type Ruler = (calling: boolean, peer: Place, replicas: number) => (id: number) => number;
 
-/** A channel of the pod's workload from one of its ends. */
 interface Dialogue {
   readonly channel: Channel;
   readonly calling: boolean;
   readonly limit: number;
-  /** Nodes of the placed replicas that a pod on the candidate would talk to. */
   readonly peersAt: (candidate: Place) => readonly PeerNode[];
 }
 
 interface PeerNode extends Place {
-  /** How many of those replicas are on it. */
   readonly replicas: number;
   readonly figureAt: (id: number) => number;
 }
@@ -70,7 +60,6 @@ interface PeerNode extends Place {
 interface Votes {
   within: number;
   beyond: number;
-  /** The largest figure. */
   worst: number;
 }
 
@@ -148,7 +137,7 @@ function peerNodes(places: readonly Place[], calling: boolean, ruler: Ruler): Pe
   });
 }
 
-/** On the candidate itself nothing is far or narrow. Changes `votes`. */
+/** The candidate's own node is always within limits. */
 function count({ limit, peersAt }: Dialogue, candidate: Place, votes: Votes): void {
   votes.within = 0;
   votes.beyond = 0;
@@ -193,7 +182,6 @@ function bandwidthViolation(
   );
 }
 
-/** Milliseconds in the direction in which the exchange is started, or, when that isn't known, the other. */
 function reachRuler(graph: ClusterGraph): Ruler {
   return (calling, peer) => {
     const to = graph.costsTo(peer.id);
@@ -203,10 +191,7 @@ function reachRuler(graph: ClusterGraph): Ruler {
   };
 }
 
-/**
- * Minus the bits per second that are free, from the channel's source to its target, for each of the pod's
- * replicas there.
- */
+/** Negated free bits per second from source to target, per replica of the pod. */
 function bandwidthRuler(
   graph: ClusterGraph,
   { pod, assumed = [] }: PlacementProblem,

@@ -1,5 +1,4 @@
-// The NetworkAware plugin of Algorithm 1, lines 2 to 10: minus the sum of cost x traffic over the placed pods
-// that the pod talks to. Source: Marchese 2023, section 3.3.
+// NetworkAware plugin of Algorithm 1, lines 2 to 10 (Marchese 2023, section 3.3).
 import { trafficRemarks } from "./channel-traffic.ts";
 import type { RequestValuation } from "./channel-traffic.ts";
 import { bounded } from "./columns.ts";
@@ -8,23 +7,19 @@ import { ownReplicas } from "./neighbours.ts";
 import type { NetworkVector, NetworkVectors } from "./network-vector.ts";
 import type { PlacementProblem } from "./problem.ts";
 
-/**
- * One part of a score: a column, or why there is none; and what should be said of it, put into words when
- * somebody asks.
- */
+/** A column, or the reason for its absence, with remarks for the explanation. */
 export type PartColumn =
   | {
       readonly column: Float64Array;
       readonly remarks: Remarks;
-      /** Channels whose traffic is an estimate in it; absent = none. */
       readonly byRequests?: RequestValuation | null;
     }
   | { readonly column: null; readonly reason: string };
 
-/** Outlives its scoring: MUST hold a few numbers and names at most, no column and no graph. */
+/** Outlives its scoring: MUST retain only a few numbers and names, no column and no graph. */
 export type Remarks = () => readonly string[];
 
-/** Milliseconds x bytes per second, negative or 0: more is better. */
+/** The part in milliseconds x bytes per second, at most 0: more is better. */
 export function networkPart(
   problem: PlacementProblem,
   ids: Int32Array,
@@ -69,10 +64,7 @@ function payForCallers(
   }
 }
 
-/**
- * A pod on a node that the graph doesn't know is unknown to all candidates but that very node, where it is
- * free.
- */
+/** A peer on a node that the graph lacks is free on that very node, and unknown elsewhere. */
 function freeNamesakes(
   column: Float64Array,
   { stranger, free }: NetworkVector,

@@ -1,5 +1,4 @@
-// What a workload's traffic costs from every node of a cluster graph, worked out once per state of the graphs
-// and of the peers' decisions, so that scoring a pod over thousands of candidates is a look-up per candidate.
+// Caches the cost of a workload's traffic from every node, so that scoring a candidate is a look-up.
 import { routingScopes, type Channel, type ClusterGraph, type WorkflowGraph } from "@isochrone/topology";
 import { noTrafficReason } from "./channel-traffic.ts";
 import type { RequestValue, TrafficSources } from "./channel-traffic.ts";
@@ -10,37 +9,30 @@ import type { CostEnd, Neighbours } from "./neighbours.ts";
 import type { AssumedPod, PodToPlace } from "./problem.ts";
 import { starvingCosts } from "./starving-part.ts";
 
-/** Milliseconds x bytes per second of all replicas of a workload together. */
+/** Milliseconds x bytes per second, all replicas together. */
 export interface NetworkVector {
-  /** By node id: 0 or more, finite. */
   readonly byId: Float64Array;
-  /** Of a candidate that the cluster graph doesn't know. */
+  /** Value for candidates that the graph lacks. */
   readonly stranger: number;
-  /**
-   * What is paid in all by callers that look for the nearest replica, if the pod is there: no replica's
-   * share; null without any.
-   */
+  /** Total cost of nearest-routed callers if the pod is there, not divided by replicas. Null: none. */
   readonly called: { readonly byId: Float64Array; readonly stranger: number } | null;
-  /** CPU that zones ask of the workload's replicas above what these may use, millicores. */
+  /** CPU demanded of the replicas beyond their usable CPU, millicores. */
   readonly lackMillicores: number;
-  /** Deducted for the candidate of that name, which the graph doesn't know but which holds peers. */
+  /** Deduction for candidates that host peers but are missing in the graph. */
   readonly free: ReadonlyMap<string, number>;
-  /** By node id, how many peer nodes' costs are unknown or unreachable; null when all are known. */
+  /** Number of peer nodes by node id. Null: all costs are known. */
   readonly gaps: { readonly unknown: Uint16Array; readonly unreachable: Uint16Array } | null;
   readonly peerNodes: number;
   readonly traffic: TrafficSources;
-  /** What an unknown cost counts as. */
   readonly unknownMs: number;
   readonly unreachableMs: number;
 }
 
-/** A vector, or why the network takes no side. */
 type NetworkFigures = { readonly vector: NetworkVector } | { readonly vector: null; readonly reason: string };
 
-/** Vectors kept per pair of graphs: 40 kB each at 5,000 nodes. */
+/** Vectors cached per pair of graphs: 40 kB each at 5,000 nodes. */
 const MAX_VECTORS = 128;
 
-/** Keeps vectors as long as their graphs live. */
 export class NetworkVectors {
   readonly #kept = new WeakMap<ClusterGraph, WeakMap<WorkflowGraph, Map<string, NetworkFigures>>>();
   readonly #requestValue: RequestValue;
@@ -63,7 +55,7 @@ export class NetworkVectors {
     if (figures === undefined) {
       const value = this.#requestValue;
       const neighbours = neighboursOf(pod, cluster, workflow, assumed, value, this.#costEnd);
-      // The paper's sum knows nothing of zones.
+      // The paper's sum ignores zones.
       const starving =
         this.#costEnd === "scored" ? null : starvingCosts(pod, cluster, workflow, neighbours.nearest, value);
       figures = withStarving(figuresOf(cluster, neighbours), starving);
@@ -83,9 +75,8 @@ export class NetworkVectors {
 }
 
 /**
- * All that a vector depends on besides the graphs: the workload, and the decisions on its peers. How many
- * replicas the workload itself has is no part of it, or each pod of a burst would need a new vector; it is,
- * with the pod's name, when the workload talks to itself, or when callers look for its nearest replica.
+ * Excludes the workload's own replica count, or each pod of a burst would need a new vector. Includes it if
+ * the workload calls itself or has nearest-routed callers.
  */
 function stateKey(
   pod: PodToPlace & { readonly workload: string },
@@ -122,7 +113,6 @@ function figuresOf(graph: ClusterGraph, neighbours: Neighbours): NetworkFigures 
   return { vector: withNearest(vector, graph, neighbours.nearest, { unknownMs, unreachableMs }) };
 }
 
-/** Changes the vector's columns. */
 function withNearest(
   vector: NetworkVector,
   graph: ClusterGraph,
@@ -166,8 +156,8 @@ function quietReason(neighbours: Neighbours): string | null {
 }
 
 /**
- * An unknown cost counts as the median known one. An unreachable one as the worst: as an average link it
- * would draw pods to a dead end.
+ * An unknown cost counts as the median, an unreachable one as the worst: an average would draw pods to a dead
+ * end.
  */
 function vectorOf(
   graph: ClusterGraph,
@@ -222,7 +212,7 @@ function vectorOf(
   };
 }
 
-/** Not 0 x infinity: what carries nothing costs nothing. */
+/** Product that avoids 0 x Infinity. */
 function weighted(bytesPerSecond: number, ms: number): number {
   return bytesPerSecond === 0 ? 0 : bytesPerSecond * ms;
 }

@@ -5,7 +5,6 @@ import { channel, handWorked, links, node, problem, workload } from "../testing/
 const NAMES = ["n1", "n2", "n3"];
 
 test("each peer with its round trip from each candidate, and the mean over the pod's requests", () => {
-  // p sends q on n2 30 requests/s and answers r on n3 10 requests/s.
   const asked = handWorked({}, [
     channel("p", "q", 1, { requestsPerSecond: 30 }),
     channel("r", "p", 1, { requestsPerSecond: 10 }),
@@ -149,7 +148,7 @@ test("costs have the errors of the links that they are read from; of provisional
   );
   const { peers } = peerCosts(asked, NAMES)!;
   expect(peers.map(({ errorMs }) => [...errorMs])).toEqual([
-    // p calls q on n2: n1 to n2, itself, n3 to n2. r on n3 calls p: n3 to n1, n3 to n2, itself.
+    // p calls q on n2; r on n3 calls p.
     [1, 0, 5],
     [8, 5, 0],
   ]);

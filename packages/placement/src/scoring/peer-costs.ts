@@ -1,58 +1,44 @@
-// Whom a pod talks to, and how far away they are from each candidate: the facts behind a network score, for
-// people.
 import { routingScopes, type Channel, type ClusterGraph, type WorkflowGraph } from "@isochrone/topology";
 import { DEFAULT_BYTES_PER_REQUEST } from "./channel-traffic.ts";
 import { nearestExchanges, ownReplicas, peersOf } from "./neighbours.ts";
 import type { AssumedPod, PlacementProblem, PodToPlace } from "./problem.ts";
 import { NearestShares, Proximity } from "./routing.ts";
 
-/** Pods of one workload on one node, as peers over one channel. */
 export interface PeerCost {
   readonly workload: string;
-  /** True when the pod calls them, false when they call it. */
   readonly calling: boolean;
   readonly node: string;
   readonly pods: number;
-  /** Of the pod and them together; null = not known. */
+  /** Request rate of the peer's channels. Null: unknown. */
   readonly requestsPerSecond: number | null;
-  /** The same, both directions. */
+  /** Traffic in both directions. Null: unknown. */
   readonly bytesPerSecond: number | null;
-  /** Round trip by row, milliseconds: NaN = not known, Infinity = unreachable. */
+  /** Round trip by row, milliseconds. NaN: unknown, Infinity: unreachable. */
   readonly ms: Float64Array;
-  /** How far `ms` may be from the truth, by row, of the first {@link LEAST_ROWS}; infinite: not known. */
+  /** Error of `ms` for the first {@link LEAST_ROWS} rows. Infinity: unknown. */
   readonly errorMs: Float64Array;
 }
 
 export interface PeerCosts {
-  /** Rows. */
   readonly names: readonly string[];
-  /**
-   * Mean network time of a request that the pod sends or answers, by row, milliseconds: NaN = not known,
-   * Infinity = unreachable.
-   */
+  /** Mean network time of a request by row, milliseconds. NaN: unknown, Infinity: unreachable. */
   readonly networkMs: Float64Array;
-  /** The most requests first, at most {@link MAX_PEERS}. */
+  /** Sorted by requests, at most {@link MAX_PEERS}. */
   readonly peers: readonly PeerCost[];
 }
 
-/** Shown at most: a decision keeps a column for each. */
+/** Limits the columns that a decision stores. */
 const MAX_PEERS = 16;
 
-/**
- * Of more peers the mean counts the heaviest: a look-up for each of them and each node takes time while
- * kube-scheduler waits.
- */
+/** The mean covers the heaviest peers only, because kube-scheduler waits for the look-ups. */
 const MAX_COUNTED = 32;
-/** Rows that are worked out however many peers there are. */
+/** Rows computed regardless of `maxLookups`. */
 const LEAST_ROWS = 16;
 
 /**
- * Peers of the pod as the problem's graphs and assumed pods have them; null without graphs, or without a peer
- * on a node.
- *
- * @param candidates the most important first
- * @param maxLookups fewer rows are worked out where all would take more look-ups of costs, but never less
- * than 16
+ * Returns null without graphs or placed peers.
+ * @param candidates most important first
+ * @param maxLookups bounds the computed rows, but never below 16
  */
 export function peerCosts(
   problem: PlacementProblem,
@@ -98,7 +84,6 @@ export function peerCosts(
   return { names, networkMs: mean.values(), peers: withErrors };
 }
 
-/** Other pods of the pod's workload that count as placed on the node. */
 export function replicasOn({ pod, workflow, assumed = [] }: PlacementProblem, node: string): number {
   if (pod.workload === null || workflow.graph === null) return 0;
   const shown = workflow.graph.replicas(pod.workload);
@@ -114,9 +99,7 @@ interface Group {
   readonly channel: Channel;
   readonly calling: boolean;
   readonly node: string;
-  /** Those on this node. */
   pods: number;
-  /** Of the peer's workload, on any node or none. */
   readonly replicas: number;
 }
 
@@ -140,8 +123,8 @@ function heaviest(groups: Group[]): readonly Group[] {
 }
 
 /**
- * As scoring prices an exchange: by the round trip of whoever starts it, and the other way round where that
- * one isn't known.
+ * Round trips to a peer by row, priced as in scoring: round trip of the initiator, else the opposite
+ * direction.
  */
 function columnOf(
   graph: ClusterGraph,
@@ -161,7 +144,6 @@ function columnOf(
   return column;
 }
 
-/** Errors of the costs that `columnOf` reads. */
 function errorsOf(
   graph: ClusterGraph,
   ids: Int32Array,
@@ -192,7 +174,6 @@ function nearestSharesOf(
   return found;
 }
 
-/** Share of the channel's traffic that goes between the candidate and the peers on that node. */
 function shareOf(
   shares: NearestShares,
   candidate: { readonly name: string; readonly id: number },
@@ -212,7 +193,6 @@ class WeightedMean {
     this.#weight = new Float64Array(rows);
   }
 
-  /** What isn't known is left out. */
   add(values: Float64Array, weightAt: (row: number) => number): void {
     for (let row = 0; row < values.length; row++) {
       const value = values[row]!;
@@ -229,7 +209,6 @@ class WeightedMean {
   }
 }
 
-/** Where only bytes are counted, as many requests as usual ones would make. */
 function requestsOf({ requestsPerSecond, bytesPerSecond }: Channel): number {
   return requestsPerSecond ?? (bytesPerSecond ?? 0) / DEFAULT_BYTES_PER_REQUEST;
 }

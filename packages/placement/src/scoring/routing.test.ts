@@ -1,5 +1,4 @@
-// Tables worked by hand. a1 and a2 are in zone A, b1 in zone B, c1 in zone C: 1 ms within A, 10 ms between A
-// and B, 30 ms to c1.
+// a1 and a2 are in zone A, b1 in zone B, c1 in zone C: 1 ms within A, 10 ms between A and B, 30 ms to c1.
 import { routingScopes, type Channel, type RoutingScope } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import type { PlacementProblem } from "./problem.ts";
@@ -42,13 +41,11 @@ describe("a caller whose traffic goes to the nearest replica", () => {
     const q = { "q-1": "a1", "q-2": "b1" };
     // c1 shares no region with either: (30 + 30) / 2 x 900.
     expect(network({ q }, channel("p", "q", 900, nearest()))).toEqual([0, -900, 0, -27_000]);
-    // Evenly, it would pay for both.
     expect(network({ q }, channel("p", "q", 900))).toEqual([-4_500, -4_950, -4_500, -27_000]);
   });
 
   test("with PreferSameZone doesn't prefer its own node", () => {
     const q = { "q-1": "a1", "q-2": "a2", "q-3": "b1" };
-    // a1 and a2: (0 + 1) / 2 x 900.
     expect(network({ q }, channel("p", "q", 900, nearest(["zone"])))).toEqual([-450, -450, 0, -27_000]);
   });
 
@@ -64,14 +61,13 @@ describe("a caller whose traffic goes to the nearest replica", () => {
 });
 
 describe("callers that look for the nearest replica", () => {
-  // Two callers of 150 B/s each, on a1 and b1; a sibling of the pod is on b1 and keeps the caller there.
+  // Two callers of 150 B/s each, on a1 and b1. A sibling of the pod on b1 keeps the caller there.
   const pods = { p: { "p-2": "b1" }, q: { "q-1": "a1", "q-2": "b1" } };
 
   test("gain what the new replica saves them: one who has a nearer one stays away, one as near shares", () => {
-    // a1: 0; a2: 150 x 1; b1: as far as the sibling, 150 x 10; c1 is in another region: the caller on a1
+    // a1: 0; a2: 150 x 1; b1: as far as the sibling, 150 x 10; c1 is in another region, so the caller on a1
     // stays with b1.
     expect(network(pods, channel("q", "p", 300, nearest()))).toEqual([0, -150, -1_500, -1_500]);
-    // Where regions don't count, c1 is as far as the sibling: 150 x (10 + 30) / 2.
     const zones = channel("q", "p", 300, nearest(["node", "zone"]));
     expect(network(pods, zones)).toEqual([0, -150, -1_500, -3_000]);
   });

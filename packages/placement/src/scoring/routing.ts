@@ -1,15 +1,12 @@
-// To which replicas of a channel's target a caller's traffic goes: to all alike, or to those that are nearest
-// to it.
 import type { ClusterGraph, RoutingScope } from "@isochrone/topology";
 
-/** A node that holds a replica. */
 export interface Place {
   readonly name: string;
-  /** In the cluster graph; -1 for a node that it doesn't hold. */
+  /** Id in the cluster graph; -1 if it lacks the node. */
   readonly id: number;
 }
 
-/** Tells how near two places are as far as routing cares: nodes of one level are all the same to it. */
+/** Routing distance between places: nodes of one level are equivalent. */
 export class Proximity {
   readonly #scopes: readonly RoutingScope[];
   readonly #areas: Areas;
@@ -19,18 +16,17 @@ export class Proximity {
     this.#areas = areasOf(graph);
   }
 
-  /** The level of places that share no scope. */
   get beyond(): number {
     return this.#scopes.length;
   }
 
-  /** Position of the narrowest scope that holds both. */
+  /** Index of the narrowest common scope. */
   level(a: Place, b: Place): number {
     for (let at = 0; at < this.#scopes.length; at++) if (this.#share(this.#scopes[at]!, a, b)) return at;
     return this.beyond;
   }
 
-  /** The places whose level from there is the lowest: each gets an even share of what is sent from there. */
+  /** Each place of the lowest level gets an even share of the traffic. */
   nearest<P extends Place>(from: Place, places: readonly P[]): readonly P[] {
     let best = Infinity;
     let found: P[] = [];
@@ -44,7 +40,7 @@ export class Proximity {
     return found;
   }
 
-  /** Equal for places that are as near as each other to all places on other nodes. */
+  /** Equal for places that are equidistant from all places on other nodes. */
   areaOf({ id }: Place): number {
     return id < 0 ? -1 : this.#areas.both[id]!;
   }
@@ -57,7 +53,7 @@ export class Proximity {
   }
 }
 
-/** By node id: a number for its zone, its region, and both together; -1 where the node has none. */
+/** Numbers of zone, region and their pair, by node id; -1: none. */
 interface Areas {
   readonly zone: Int32Array;
   readonly region: Int32Array;
@@ -89,27 +85,18 @@ function numbered(names: readonly (string | null)[]): Int32Array {
   });
 }
 
-/**
- * The two ends of a channel whose callers talk to the nearest replica, seen from a pod that is to be placed.
- */
+/** Both ends of a nearest-routed channel, seen from the pod to be placed. */
 export interface NearestEnds {
-  /** True when the pod starts the exchange. */
   readonly calling: boolean;
-  /** Placed replicas at the other end. */
   readonly peers: readonly Place[];
-  /** Replicas at the other end, placed or not. */
+  /** Number of replicas at the other end, placed or not. */
   readonly replicas: number;
-  /** The other placed replicas of the pod's own workload. */
   readonly siblings: readonly Place[];
 }
 
-/**
- * With which peers a pod would talk, and with which share of what its workload (or, called, theirs)
- * exchanges.
- */
+/** Peers of a pod, and the fraction of the initiating workload's traffic. */
 export type Shares = readonly (readonly [peer: Place, share: number])[];
 
-/** Tells the shares of a pod by its node. Nodes of one area without a replica are all the same to it. */
 export class NearestShares {
   readonly #ends: NearestEnds;
   readonly #proximity: Proximity;

@@ -11,7 +11,6 @@ const rows = fc.array(
 test("the ranking is that of a full sort: by score, then feasibility, then name", () => {
   fc.assert(
     fc.property(rows, (drawn) => {
-      // Infeasible rows have score 0, and names are in no order.
       const names = drawn.map((_, row) => `n${(row * 7919) % 1_000}-${row}`);
       const score = Float64Array.from(drawn, (row) => (row.infeasible ? 0 : row.score));
       const infeasible = new Map(

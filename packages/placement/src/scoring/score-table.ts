@@ -1,39 +1,30 @@
 import type { Candidate } from "@isochrone/topology";
 import type { Explanation } from "./explanation.ts";
 
-/** The score of a node of which nothing can be told apart from the others. */
 export const NEUTRAL_SCORE = 50;
 
-/**
- * How many rows are put in order: a decision keeps that many, and of a large cluster the rest is of no
- * interest to anybody.
- */
+/** Rows that a decision ranks; users don't read more. */
 export const RANKED_ROWS = 50;
 
-/**
- * Scores of all candidates in columns: row i is the problem's candidate i. Columns, because an extender
- * scores 5,000 nodes per pod.
- */
+/** Scores in columns: row i is candidate i. Columns, because an extender scores 5,000 nodes per pod. */
 export interface ScoreTable {
   readonly strategy: string;
   readonly mode: string;
   readonly names: readonly string[];
-  /** Ids in the cluster graph; -1 for names that it doesn't hold. */
+  /** Node ids; -1: the graph lacks the node. */
   readonly ids: Int32Array;
-  /** In the strategy's own unit; NaN for nodes that can't be scored. */
+  /** Values in the strategy's own unit. NaN: can't be scored. */
   readonly raw: Float64Array;
-  /** 0 to 100, more is better; 0 for infeasible nodes, unless the strategy scores them too. Never NaN. */
-  readonly score: Float64Array;
   /**
-   * By part name, in the part's own unit; null for a part that took no side. Rows of id -1 hold what was
-   * filled in.
+   * Score from 0 to 100, more is better, never NaN. 0 for infeasible nodes, unless the strategy scores them.
    */
+  readonly score: Float64Array;
+  /** Columns by part. Null: the part had no influence. Rows of id -1 hold substitutes. */
   readonly parts: Readonly<Record<string, Float64Array | null>>;
   readonly infeasible: ReadonlyMap<string, string>;
   readonly explanation: Explanation;
 }
 
-/** All rows as the decisions API and `isochrone score` show them, in the order of the candidates. */
 export function allCandidates({ names, ids, raw, score, parts, infeasible }: ScoreTable): Candidate[] {
   const columns = Object.entries(parts);
   return names.map((name, row) => {
@@ -52,26 +43,21 @@ export function allCandidates({ names, ids, raw, score, parts, infeasible }: Sco
   });
 }
 
-/** The best rows, best first and at most RANKED_ROWS, as a table of their own. */
+/** The best rows in order, at most RANKED_ROWS. */
 export function rankedTable(table: ScoreTable): ScoreTable {
   return pickRows(table, rank(table));
 }
 
-/**
- * A small table of its own that holds at least the rows that `rankedTable` shows, in no order: what is kept
- * of a decision. Putting rows in order is left to who reads it.
- */
+/** Returns a small unsorted table that contains the rows of `rankedTable`. */
 export function keptRows(table: ScoreTable): ScoreTable {
   return pickRows(table, selectBest(table));
 }
 
-/** Rows that `keptRows` keeps at most: more than are shown, so that close scores need no sorting. */
+/** More than RANKED_ROWS, so that close scores need no sorting. */
 const KEPT_ROWS = 64;
-/** Scores of 0 to 100 are counted in this many classes. */
 const CLASSES = 512;
 const CLASSES_PER_POINT = (CLASSES - 1) / 100;
 
-/** Used again for each selection. */
 const counts = new Uint32Array(CLASSES);
 
 function selectBest(table: Rankable): number[] {
@@ -82,7 +68,7 @@ function selectBest(table: Rankable): number[] {
   let lowest = CLASSES;
   let kept = 0;
   while (kept < RANKED_ROWS) kept += counts[--lowest]!;
-  // Many equal scores: which of them stay depends on their names.
+  // Too many equal scores: names decide.
   if (kept > KEPT_ROWS) return rank(table);
   const rows: number[] = [];
   for (let row = 0; row < score.length; row++)
@@ -94,10 +80,7 @@ function pickRows(table: ScoreTable, rows: readonly number[]): ScoreTable {
   return new PickedRows(table, rows);
 }
 
-/**
- * Rows of a table, in one block of numbers: each column of its own would be an allocation. The columns are
- * cut out when somebody reads them, which of most decisions nobody does.
- */
+/** Cuts out columns on access, because most decisions are never read. */
 class PickedRows implements ScoreTable {
   readonly strategy: string;
   readonly mode: string;
@@ -105,9 +88,8 @@ class PickedRows implements ScoreTable {
   readonly ids: Int32Array;
   readonly infeasible: ReadonlyMap<string, string>;
   readonly explanation: Explanation;
-  /** Names of the parts, and whether they took a side. */
   readonly #parts: readonly (readonly [string, boolean])[];
-  /** Columns one after the other: raw, score, and the parts that took a side. */
+  /** Columns in sequence: raw, score, and the parts with influence. */
   readonly #block: Float64Array;
 
   constructor(table: ScoreTable, rows: readonly number[]) {
@@ -163,15 +145,11 @@ function reasonsOf(names: readonly string[], reasons: ReadonlyMap<string, string
   return found;
 }
 
-/**
- * The feasible row with the highest score; of equal ones that with the smallest name, so that it doesn't
- * depend on order. -1 without any.
- */
+/** Row with the highest score. Breaks ties by name; -1 if no row is feasible. */
 export function bestRow(table: Rankable): number {
   return bestRows(table)[0];
 }
 
-/** The best feasible row and the one after it; -1 where there is none. */
 export function bestRows(table: Rankable): readonly [number, number] {
   const { score, names, infeasible } = table;
   let best = -1;
@@ -187,10 +165,7 @@ export function bestRows(table: Rankable): readonly [number, number] {
   return [best, second];
 }
 
-/**
- * The best rows in falling order, feasible ones first, at most RANKED_ROWS. One pass: most rows lose against
- * the last place by their score alone.
- */
+/** Ranks rows, best first, at most RANKED_ROWS. One pass: the score alone excludes most rows. */
 export function rank(ranked: Rankable): number[] {
   const { names, infeasible } = ranked;
   const score = judgedScores(ranked);
@@ -216,10 +191,7 @@ export function rank(ranked: Rankable): number[] {
 
 type Rankable = Pick<ScoreTable, "names" | "score" | "infeasible">;
 
-/**
- * A strategy may score infeasible rows as the others (`network-overhead` as upstream does): among them they
- * count as 0.
- */
+/** Infeasible rows count as 0, even if the strategy scores them. */
 function judgedScores({ score, names, infeasible }: Rankable): Float64Array {
   if (infeasible.size === 0) return score;
   return score.map((own, row) => (own !== 0 && infeasible.has(names[row]!) ? 0 : own));
@@ -227,7 +199,6 @@ function judgedScores({ score, names, infeasible }: Rankable): Float64Array {
 
 function isBefore(table: Rankable, row: number, other: number): boolean {
   const difference = table.score[row]! - table.score[other]!;
-  // Infeasible rows count as 0, so feasibility matters only among equal ones.
   if (difference !== 0) return difference > 0;
   if (table.infeasible.size > 0) {
     const rejected =

@@ -8,7 +8,7 @@ const nodes = ["a1", "b1", "c1"].map((name) => node(name, 2_000, 1e9, { zone: na
 const between = links(["a1", "b1", 2], ["a1", "c1", 2], ["b1", "c1", 2]);
 const NEAREST: Partial<Channel> = { routing: "nearest", routingScopes: ["zone"] };
 
-/** Three callers in zone a, one in b; replicas of p in both, which use 400 millicores each. */
+/** Three callers in zone a, one in b. Replicas of p in both zones use 400 millicores each. */
 function scored(mode: "normalized" | "raw", pod: Partial<PodToPlace>, fields = NEAREST) {
   const use = { cpu: 1, memory: 1 };
   return new ResourceNetwork(mode).score(
@@ -29,7 +29,7 @@ const network = (...given: Parameters<typeof scored>): number[] => [...scored(..
 const requests = { cpuMillicores: 500, memoryBytes: null };
 
 test("a node of the zone that starves costs nothing, others what is asked too much there", () => {
-  // Of 800 millicores zone a asks 600, and its replica may use 400. All too much: 10 x 4,000 B/s x 2 ms.
+  // Zone a demands 600 of 800 millicores, and its replica may use 400. Excess: 10 x 4,000 B/s x 2 ms.
   const lack = (10 * 4_000 * 2 * 200) / 800;
   expect(network("normalized", { requests })).toEqual([0, -lack, -lack]);
   const { sentences } = scored("normalized", { requests }).explanation;

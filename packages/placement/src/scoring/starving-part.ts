@@ -1,5 +1,3 @@
-// What zones lack whose callers ask a workload's replicas for more than these may use, from every node where
-// one more could be.
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { DEFAULT_PLAN_SETTINGS, OVERLOAD_SHARE } from "../planner/objective/plan-settings.ts";
 import { AreaLoads, areasOf, carriedMillicores, zoneScopes, type Occupation } from "../zones/area-loads.ts";
@@ -7,19 +5,20 @@ import { bytesPerSecondOf, type RequestValue } from "./channel-traffic.ts";
 import type { NearestExchange } from "./neighbours.ts";
 import type { PodToPlace } from "./problem.ts";
 
-/** As the planner's: overloaded replicas cost what overloaded nodes do. */
+/**
+ * Costs of starving zones, priced as in the planner: an overloaded replica costs as much as an overloaded
+ * node.
+ */
 interface StarvingCosts {
-  /** Milliseconds x bytes per second, with one more replica on that node; by node id. */
   readonly byId: Float64Array;
-  /** On a candidate that the cluster graph doesn't know. */
+  /** Value for candidates that the graph lacks. */
   readonly stranger: number;
-  /** CPU that is asked above what may be used, without that replica, millicores. */
+  /** Excess demand without that replica, millicores. */
   readonly lackMillicores: number;
 }
 
 /**
- * Null where not all callers prefer replicas of their zone, or the use, the CPU that the pod can get, or the
- * traffic isn't known.
+ * Returns null unless all callers prefer their zone and use, available CPU and traffic are known.
  * @param exchanges of the pod's workload
  */
 export function starvingCosts(
@@ -60,7 +59,7 @@ export function starvingCosts(
   };
 }
 
-/** @param perByte CPU of the workload that its callers cause, millicores per byte per second */
+/** @param perByte CPU that callers cause, millicores per byte per second */
 function occupationOf(graph: ClusterGraph, called: readonly NearestExchange[], perByte: number): Occupation {
   const { areas, at } = areasOf(graph);
   const caused = new Float64Array(areas.length);

@@ -6,7 +6,6 @@ import { workflowLatency, workflowTraffic } from "./workflow-latency.ts";
 const SNAPSHOT = { version: 1, observedAt: "2026-01-01T00:00:00.000Z" };
 const ZONES = { n1: "za", n2: "za", n3: "zb" } as const;
 
-/** 2 ms within za, 30 ms between the zones. */
 const cluster = new ClusterGraph({
   ...SNAPSHOT,
   windowSeconds: 30,

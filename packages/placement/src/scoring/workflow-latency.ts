@@ -1,26 +1,18 @@
-// What a workflow's placement means for its traffic, as one figure that people can follow over time.
 import { routingScopes, type Channel, type ClusterGraph, type WorkflowGraph } from "@isochrone/topology";
 import { bytesPerSecondOf, type RequestValue } from "./channel-traffic.ts";
 import { Proximity, type Place } from "./routing.ts";
 
-/** What the graphs say of all channels of a workflow together. */
 interface WorkflowLatency {
-  /**
-   * Of channels whose both ends are placed and whose cost is known; requests are valued at bytesPerRequest.
-   */
   readonly bytesPerSecond: number;
-  /** Mean round trip over that traffic, milliseconds; null without any. */
+  /** Mean round trip weighted by traffic, milliseconds. Null: no traffic. */
   readonly ms: number | null;
-  /** Traffic that the mean leaves out: an end isn't placed, or a cost isn't known. */
+  /** Traffic with an unplaced end or unknown cost. */
   readonly unknownBytesPerSecond: number;
 }
 
 /**
- * Mean round trip that a workflow's traffic takes where its pods are now: sum of rate x cost over sum of
- * rates, each channel's rate divided among its replica pairs as the channel is routed. It is the planner's
- * network cost by the byte.
- *
- * @param bytesPerRequest what a request counts as where nobody counts bytes; 0: nothing
+ * Mean round trip in ms: sum of rate x cost over sum of rates. Equals the planner's network cost per byte.
+ * @param bytesPerRequest 0: requests don't count
  */
 export function workflowLatency(
   cluster: ClusterGraph,
@@ -52,10 +44,7 @@ export function workflowLatency(
   };
 }
 
-/**
- * Traffic of all channels of a workflow, bytes/s, whether their costs are known or not: costs little.
- * @param bytesPerRequest as above
- */
+/** Traffic of a workflow, bytes/s. Cheap: needs no costs. */
 export function workflowTraffic(workflow: WorkflowGraph, bytesPerRequest: number): number {
   const value = valueOf(bytesPerRequest);
   return workflow.channels.reduce((sum, channel) => sum + (bytesPerSecondOf(channel, value) ?? 0), 0);
@@ -67,7 +56,6 @@ function valueOf(bytesPerRequest: number): RequestValue {
     : { bytesPerRequest: null, reason: "bytesPerRequest is 0" };
 }
 
-/** Share of the channel's traffic whose cost is known, and its mean cost. */
 function channelMean(
   cluster: ClusterGraph,
   channel: Channel,
@@ -89,11 +77,10 @@ function channelMean(
       sum += part * ms;
     }
   }
-  // Parts of a whole add up to a little more than it now and then.
+  // Rounding can exceed 1.
   return { known: Math.min(1, share), ms: share > 0 ? sum / share : 0 };
 }
 
-/** One for each replica that has a node. */
 function placesIn(cluster: ClusterGraph, workflow: WorkflowGraph, workload: string): Place[] {
   const nodes = [...workflow.replicas(workload).values()].filter((node) => node !== null);
   return nodes.map((name) => ({ name, id: cluster.idOf(name) }));

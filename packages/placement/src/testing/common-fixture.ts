@@ -1,5 +1,4 @@
-// The common fixture by which implementations of NetworkOverhead are compared: everyone can rebuild it
-// exactly.
+// A reproducible fixture for comparing implementations of NetworkOverhead.
 import { seeded } from "@isochrone/primitives";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterNode, DeclaredAreaCosts, Workload } from "@isochrone/topology";
@@ -14,14 +13,13 @@ const PLACED = 50;
 const SEED = 42;
 const AT = "2026-01-01T00:00:00.000Z";
 
-/** What every implementation must find over all N nodes. */
 export const CHECKSUMS = [
   { nodes: 1_000, pass: 600, rawSum: 2_245_150, min: 1_992, max: 2_585, scoreSum: 57_839 },
   { nodes: 5_000, pass: 3_000, rawSum: 11_225_950, min: 1_992, max: 2_585, scoreSum: 289_159 },
   { nodes: 10_000, pass: 6_000, rawSum: 22_451_950, min: 1_992, max: 2_585, scoreSum: 578_309 },
 ] as const;
 
-/** Pod `wt-0` of workload `wt`, which depends on w0 to w9; 50 pods of these are placed at random. */
+/** Pod `wt-0` of workload `wt` depends on w0 to w9, whose 50 pods are placed at random. */
 export function commonFixture(nodeCount: number): PlacementProblem {
   const nodes = Array.from({ length: nodeCount }, (_, index) => fixtureNode(index));
   const cluster = new ClusterGraph(
@@ -36,10 +34,7 @@ export function commonFixture(nodeCount: number): PlacementProblem {
   };
 }
 
-/**
- * Its workloads, their placed pods and what the tested one depends on: new at each call, for measurements
- * with nothing kept.
- */
+/** Returns a new graph on each call, for measurements without caches. */
 export function fixtureWorkflow(nodeCount: number): WorkflowGraph {
   const draw = seeded(SEED);
   const pods = Array.from({ length: DEPENDENCIES }, (): { name: string; node: string }[] => []);

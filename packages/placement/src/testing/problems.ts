@@ -1,4 +1,3 @@
-// Builders of problems for tests: everything that a test doesn't name is plausible and plain.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, ClusterNode, Link, Workload } from "@isochrone/topology";
 import type { PlacementProblem } from "../scoring/problem.ts";
@@ -51,12 +50,10 @@ export function link(
   };
 }
 
-/** Both directions of each `[a, b, costMs]`. */
 export function links(...pairs: readonly (readonly [string, string, number])[]): Link[] {
   return pairs.flatMap(([a, b, costMs]) => [link(a, b, costMs), link(b, a, costMs)]);
 }
 
-/** `[name, use, pods by name with their nodes]`. */
 export function workload(
   name: string,
   use: { cpu: number | null; memory: number | null },
@@ -95,7 +92,7 @@ export function channel(
 
 const AT = "2026-01-01T00:00:00.000Z";
 
-/** Pod p-1 of workload p; candidates are all nodes unless `fields` say otherwise. */
+/** Pod p-1 of workload p; all nodes are candidates unless `fields` override them. */
 export function problem(
   nodes: ClusterNode[],
   between: Link[],
@@ -122,9 +119,8 @@ export function problem(
 }
 
 /**
- * The example that the tests work by hand. p uses 500 m and 200 MB; q runs on n2, r on n3; p sends q 1,000
- * B/s, r sends p 500 B/s. Costs: n1-n2 10 ms, n1-n3 40 ms, n2-n3 25 ms. Other channels may take the place of
- * these two.
+ * p uses 500 m and 200 MB; q runs on n2, r on n3; p sends q 1,000 B/s, r sends p 500 B/s. Costs: n1-n2 10 ms,
+ * n1-n3 40 ms, n2-n3 25 ms.
  */
 export function handWorked(
   fields: Partial<PlacementProblem> = {},

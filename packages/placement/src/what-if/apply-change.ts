@@ -1,4 +1,3 @@
-// Another world: nodes gone, workloads of another size, links slower.
 import type { WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
 import { SchedulingModel } from "../feasibility/scheduling-model.ts";
 import { controllerOf } from "../feasibility/objects/owners.ts";
@@ -10,13 +9,13 @@ import { slowed } from "./slowed.ts";
 
 interface ChangedWorld {
   readonly world: World;
-  /** Pods that the change puts onto a node, as namespace/name. */
+  /** Keys: namespace/name. */
   readonly relocated: ReadonlySet<string>;
-  /** Pods that must be placed, as namespace/name: their node has gone, or they are new. */
+  /** New pods and pods of removed nodes; keys are namespace/name. */
   readonly homeless: ReadonlySet<string>;
 }
 
-/** Throws ChangeError for nodes, zones and workloads that aren't there, and numbers that make no sense. */
+/** Throws ChangeError for unknown nodes, zones and workloads, and invalid numbers. */
 export function applyChange(before: World, change: Change): ChangedWorld {
   const { drain = [], loseZones = [], scale = [], move = [], slow = [] } = change;
   const cluster = slow.length === 0 ? before.cluster : slowed(before.cluster, slow);
@@ -84,7 +83,7 @@ function withoutNodes(world: World, gone: ReadonlySet<string>, homeless: Set<str
   };
 }
 
-/** It has finished, or nothing makes another one elsewhere. */
+/** The pod has finished, or no controller recreates it. */
 function endsWithNode(pod: ApiObject): boolean {
   const { phase } = record(pod.status);
   if (phase === "Succeeded" || phase === "Failed" || isTerminating(pod)) return true;

@@ -1,16 +1,12 @@
-// Where kube-scheduler's default profile puts pods that wait. Of equal nodes it takes the first by name, so
-// that the same question has the same answer.
+// Simulates kube-scheduler's default profile. Breaks ties by name, so results are reproducible.
 import { naturally } from "@isochrone/primitives";
 import { keyOf, type ApiObject } from "../feasibility/objects/json.ts";
 import { DefaultScores, type SelectingObjects } from "../feasibility/scores/default-scores.ts";
 import { reasonsOf, unschedulableMessage } from "../feasibility/scores/search.ts";
 import type { SchedulingModel } from "../feasibility/scheduling-model.ts";
 
-/** A pod that no node takes. */
 export interface Unplaced {
-  /** namespace/name */
   readonly pod: string;
-  /** In kube-scheduler's words. */
   readonly reason: string;
 }
 
@@ -29,7 +25,7 @@ export class DefaultPlacing {
     this.#nodes = model.nodes.map(({ name }) => name).sort(naturally);
   }
 
-  /** Puts them into the model, those of higher priority first. @returns those that no node takes */
+  /** Places pods by descending priority. @returns pods that fit no node */
   place(pods: readonly ApiObject[]): UnplacedObject[] {
     const priority = (pod: ApiObject): number => this.#model.schedulingPod(pod).priority;
     return [...pods]

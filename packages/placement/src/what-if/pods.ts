@@ -1,6 +1,5 @@
 import { record, type ApiObject } from "../feasibility/objects/json.ts";
 
-/** The pod that comes in the place of one that ran. */
 export function waitingAgain(pod: ApiObject): ApiObject {
   const { nodeName: _, ...spec } = record(pod.spec);
   return { ...pod, spec, status: { phase: "Pending" } };

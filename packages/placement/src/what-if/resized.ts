@@ -1,4 +1,3 @@
-// A workload of another size.
 import { naturally } from "@isochrone/primitives";
 import type { PodPlacement, Workload } from "@isochrone/topology";
 import { keyOf, record, text, type ApiObject } from "../feasibility/objects/json.ts";
@@ -6,10 +5,9 @@ import { controllerOf } from "../feasibility/objects/owners.ts";
 import { waitingAgain } from "./pods.ts";
 import { ChangeError, type Scaling, type World } from "./change.ts";
 
-/** More than any cluster runs of one workload. */
 const MAX_REPLICAS = 10_000;
 
-/** @param homeless to which the new pods are added */
+/** @param homeless receives the new pods */
 export function resized(world: World, scaling: Scaling, homeless: Set<string>): World {
   const { workload: key, replicas } = scaling;
   if (!(Number.isInteger(replicas) && replicas >= 0 && replicas <= MAX_REPLICAS))
@@ -27,7 +25,7 @@ export function resized(world: World, scaling: Scaling, homeless: Set<string>): 
 }
 
 function isWorkload({ namespace, name }: Workload, key: string): boolean {
-  // Far ends of channels are called namespace/name.
+  // Far ends of channels are named namespace/name.
   return name === key || `${namespace}/${name}` === key;
 }
 
@@ -46,7 +44,7 @@ function podOf({ objects }: World, namespace: string, name: string): ApiObject {
   return found;
 }
 
-/** As a ReplicaSet shrinks: pods without a node first, then those of crowded nodes. */
+/** Removes pods as a ReplicaSet does: pending ones first, then those on crowded nodes. */
 function leastWanted(pods: readonly PodPlacement[], count: number): ReadonlySet<string> {
   const left = [...pods].sort((a, b) => naturally(a.name, b.name));
   const chosen = new Set<string>();
@@ -117,7 +115,6 @@ function copyOf(template: ApiObject, name: string): ApiObject {
   return waitingAgain({ ...template, metadata: { ...template.metadata, name, ...uidOf(text(uid), name) } });
 }
 
-/** Pods are told apart by it where it is known. */
 function uidOf(uid: string, name: string): object {
   return uid === "" ? {} : { uid: `${uid}-${name}` };
 }

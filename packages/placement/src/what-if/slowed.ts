@@ -1,4 +1,3 @@
-// Links that take longer.
 import { ClusterGraph, type ClusterGraphSnapshot, type Link } from "@isochrone/topology";
 import { ChangeError, type Slowdown } from "./change.ts";
 
@@ -26,7 +25,6 @@ function slowedOnce(cluster: ClusterGraphSnapshot, slowdown: Slowdown): ClusterG
   return { ...cluster, links: [...links, ...unmeasured(cluster, isMeant, longer)] };
 }
 
-/** A node, or all of a zone. */
 function nodesOf({ nodes }: ClusterGraphSnapshot, name: string): Nodes {
   const inZone = nodes.filter(({ zone }) => zone === name).map((node) => node.name);
   const isNode = nodes.some((node) => node.name === name);
@@ -47,7 +45,7 @@ function slowLink(link: Link, longer: Lengthened): Link {
   };
 }
 
-/** Pairs whose cost is estimated or declared by areas get a link of their own. */
+/** Pairs with estimated or declared cost get their own link. */
 function unmeasured(
   cluster: ClusterGraphSnapshot,
   isMeant: (source: string, target: string) => boolean,

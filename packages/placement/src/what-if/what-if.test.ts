@@ -14,7 +14,6 @@ import { whatIf, type WhatIf, type WhatIfInput } from "./what-if.ts";
 const AT = "2026-01-01T00:00:00.000Z";
 const ZONES = { e1: "east", e2: "east", w1: "west", w2: "west" } as const;
 const NODES = Object.keys(ZONES) as (keyof typeof ZONES)[];
-/** Deployments of the workflow, pods by name with their nodes. */
 type Placed = Readonly<Record<string, Readonly<Record<string, string>>>>;
 const SHOP: Placed = { web: { "web-1": "e1", "web-2": "w1" }, db: { "db-1": "e2" } };
 
@@ -34,7 +33,6 @@ const table = (perGB: number): PriceTable =>
     readPrices({ replace: true, prices: [row("r", perGB), { ...row("r", 0), scope: "same-zone" }] }),
   );
 
-/** Within a zone 1 ms, between zones 20 ms. */
 function worldOf(placed: Placed, pods: readonly ApiObject[] = [], cpu = "500m"): World {
   const nodes = NODES.map((name) => node(name, null, null, { zone: ZONES[name], region: "r" }));
   const links = NODES.flatMap((a) =>
@@ -64,7 +62,6 @@ function worldOf(placed: Placed, pods: readonly ApiObject[] = [], cpu = "500m"):
 const asked = (world: World, change: Change, more: Partial<WhatIfInput> = {}): WhatIf =>
   whatIf({ world, change, prices: table(1), seed: 1, budgetMs: 100, now: () => performance.now(), ...more });
 
-/** By pod. */
 const nodesAfter = ({ moves }: WhatIf): Record<string, readonly (string | null)[]> =>
   Object.fromEntries(moves.map(({ pod, from, unplanned, planned }) => [pod, [from, unplanned, planned]]));
 
@@ -72,7 +69,7 @@ describe("what if", () => {
   test("today is worked out by hand: half of the traffic crosses zones", () => {
     const { today } = asked(worldOf(SHOP), {});
     expect(today).toMatchObject({ network: 50_000 * 1 + 50_000 * 20, meanRttMs: 10.5, podsWithoutNode: 0 });
-    // 50,000 bytes/s of a month of 730 hours, 1 EUR/GB.
+    // 50,000 bytes/s over 730 hours, 1 EUR/GB.
     expect(today.perMonth).toBeCloseTo((50_000 * 730 * 3600) / 1e9);
     expect(today.currency).toBe("EUR");
   });
@@ -186,7 +183,7 @@ const placements = record({
 
 const named = (name: string, nodes: readonly string[]): Record<string, string> =>
   Object.fromEntries(nodes.map((each, index) => [`${name}-${index}`, each]));
-/** The search ends by its number of steps, not by the time: it gives the same each time. */
+/** A frozen clock: the number of steps ends the search, so results repeat. */
 const TIMELESS = { now: () => 0 };
 
 describe("generated clusters", () => {

@@ -1,4 +1,4 @@
-// What a change would make of placement, latency and bill. Nothing is changed.
+// Predicts placement, latency and bill after a change. Read-only.
 import { naturally } from "@isochrone/primitives";
 import { billOf, pairPrices, type PriceTable } from "@isochrone/prices";
 import { ClusterGraph, WorkflowGraph, type WorkflowGraphSnapshot } from "@isochrone/topology";
@@ -17,58 +17,49 @@ export interface WhatIfInput extends Pick<
 > {
   readonly world: World;
   readonly change: Change;
-  /** By which today is billed. */
   readonly prices: PriceTable;
-  /** By which the rest is. @default the same */
+  /** @default `prices` */
   readonly newPrices?: PriceTable;
 }
 
-/** Of one placement. */
 export interface Outcome {
-  /** Bytes/s x ms of all workflows. */
+  /** Network cost of all workflows, bytes/s x ms. */
   readonly network: number;
-  /** Mean round trip of their traffic, milliseconds; null without any. */
+  /** Mean round trip, milliseconds. Null: no traffic. */
   readonly meanRttMs: number | null;
-  /** Traffic that both leave out, bytes/s: an end has no node, or a cost isn't known. */
+  /** Traffic in bytes/s with an unplaced end or an unknown cost. */
   readonly unknownBytesPerSecond: number;
-  /** Money for a month; null: nothing has a price. */
+  /** Monthly cost. Null: nothing has a price. */
   readonly perMonth: number | null;
-  /** Traffic that it leaves out, bytes/s. */
   readonly unpricedBytesPerSecond: number;
   readonly currency: string;
-  /** Pods of the workflows that are on no node. */
   readonly podsWithoutNode: number;
 }
 
 interface WhatIfMove {
-  /** namespace/name */
   readonly pod: string;
-  /** Where it is today; null: it is new, or waits. */
+  /** Current node. Null: new or pending. */
   readonly from: string | null;
-  /** Where kube-scheduler's default profile puts it; null: nowhere. */
+  /** Node that the default scheduler chooses. Null: none fits. */
   readonly unplanned: string | null;
   readonly planned: string | null;
-  /** It can't stay: its node has gone, or it is new. */
   readonly must: boolean;
 }
 
 export interface WhatIf {
   readonly today: Outcome;
-  /** Only the pods that must be placed are, as kube-scheduler's default profile does. */
+  /** Only pods that must be placed move, by kube-scheduler's default profile. */
   readonly unplanned: Outcome;
-  /** From there on, the workflows are planned, and the moves are made that can be. */
+  /** As `unplanned`, followed by the planner's feasible moves. */
   readonly planned: Outcome;
-  /** What these moves save, bytes/s x ms, and how far that may be off. */
+  /** Saving of the planned moves, bytes/s x ms. */
   readonly gain: number;
   readonly gainError: number;
-  /** Of pods that are elsewhere than today in either. */
   readonly moves: readonly WhatIfMove[];
-  /** Pods that must be placed and can't be, after the plan too. */
   readonly withoutNode: readonly Unplaced[];
   readonly notes: readonly string[];
 }
 
-/** Throws ChangeError. */
 export function whatIf(input: WhatIfInput): WhatIf {
   const { world: before, change, prices, newPrices = prices, cost = {} } = input;
   const { world, homeless, relocated } = applyChange(before, change);
@@ -84,7 +75,6 @@ export function whatIf(input: WhatIfInput): WhatIf {
     {
       ...input,
       prices: newPrices,
-      // Pods that must be placed anyway are evicted by nobody.
       obstacleOf: (pod) => {
         if (relocated.has(keyOf(pod))) return "the change puts it where it is";
         return homeless.has(keyOf(pod)) ? null : obstacleOf(pod);
@@ -114,7 +104,6 @@ export function whatIf(input: WhatIfInput): WhatIf {
   };
 }
 
-/** The workflows with these pods where they are now. */
 function placed(
   workflows: readonly WorkflowGraphSnapshot[],
   keys: ReadonlySet<string>,
@@ -132,7 +121,6 @@ function placed(
   }));
 }
 
-/** Plans one workflow after the other, and makes the moves that can be made. */
 function makeMoves(
   input: WhatIfInput,
   { objects, cluster: snapshot, workflows }: World,

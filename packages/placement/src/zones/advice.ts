@@ -1,5 +1,3 @@
-// Whether a Service may prefer endpoints of the caller's zone: whether each zone's endpoints carry what its
-// callers ask.
 import type { Endpoint } from "./capacity.ts";
 import type { WorkloadDemand, ZoneDemand } from "./demand.ts";
 import { responseTimeMs, type Server } from "./response-time.ts";
@@ -7,20 +5,18 @@ import { endpointsFor, type Distribution } from "./routing.ts";
 
 export interface ZoneServiceInput {
   readonly demand: WorkloadDemand;
-  /** Ready ones. */
   readonly endpoints: readonly Endpoint[];
-  /** Mean measured use of one endpoint; null: nobody knows. */
   readonly cpuMillicores: number | null;
-  /** Share of an endpoint's CPU that may be used. */
+  /** Usable fraction of an endpoint's CPU. */
   readonly maxCpuUse: number;
-  /** Median round trip between two zones; null: nobody knows. */
+  /** Median round trip between two zones. Null: unknown. */
   readonly roundTripMs: (from: string, to: string) => number | null;
 }
 
 /**
- * `safe`: each zone carries what its callers ask, and none waits longer. `starves`: a zone's endpoints would
- * be busier than they may be. `slower`: they carry it, but the slowest zone's p95 would grow. `unknown`: a
- * figure is missing that it depends on. `without-effect`: kube-proxy would go on as before.
+ * `safe`: each zone serves its own callers, and none waits longer. `starves`: a zone's endpoints would exceed
+ * their usable CPU. `slower`: they suffice, but the slowest zone's p95 would grow. `unknown`: a required
+ * figure is missing. `without-effect`: kube-proxy would not change routing.
  */
 type ZoneVerdict = "safe" | "starves" | "slower" | "unknown" | "without-effect";
 
@@ -28,36 +24,36 @@ interface ZoneLoad {
   readonly zone: string;
   readonly endpoints: number;
   readonly bytesPerSecond: number;
-  /** null: nobody counts them. */
+  /** Requests of the zone's callers. Null: not counted. */
   readonly requestsPerSecond: number | null;
-  /** CPU that its callers' requests use, wherever they are answered; null: nobody knows. */
+  /** CPU that the zone's callers use on any endpoint. Null: unknown. */
   readonly causedMillicores: number | null;
-  /** What its endpoints carry together when each gets as much as any other; null: nobody knows. */
+  /** Capacity of its endpoints with even load. Null: unknown. */
   readonly capacityMillicores: number | null;
-  /** CPU use over capacity of its busiest endpoint, requests to all; null: unknown, or it has none. */
+  /**
+   * CPU use over capacity of its busiest endpoint when requests go to all endpoints. Null: unknown, or no
+   * endpoint.
+   */
   readonly loadNow: number | null;
-  /** The same, requests to the own zone. */
   readonly loadThen: number | null;
-  /** How long 95 % of its callers' requests take at most, by a model; null: unknown. */
+  /** Modelled p95 of its callers' response time. Null: unknown. */
   readonly p95MsNow: number | null;
   readonly p95MsThen: number | null;
 }
 
 export interface ZoneAdvice {
   readonly verdict: ZoneVerdict;
-  /** Why, in words with figures; one for each zone or gap. */
+  /** One sentence per zone or missing figure. */
   readonly reasons: readonly string[];
-  /** That call it or have endpoints, in order. */
   readonly zones: readonly ZoneLoad[];
-  /** What the loss of a zone leaves, of the one whose loss is worst; null: no endpoint has a zone. */
+  /** The zone whose loss is worst. Null: no endpoint has a zone. */
   readonly lost: ZoneLoss | null;
 }
 
 interface ZoneLoss {
   readonly zone: string;
-  /** Zones that still have endpoints. */
   readonly zonesLeft: number;
-  /** Of the busiest endpoint, when callers ask as much as before; null: none is left, or nobody knows. */
+  /** Load of the busiest endpoint, at unchanged demand. Null: none is left, or unknown. */
   readonly load: number | null;
 }
 
@@ -90,9 +86,8 @@ export function zoneAdvice(input: ZoneServiceInput): ZoneAdvice {
 }
 
 /**
- * CPU by zone of the callers: all that the endpoints use, divided as the requests are, or the bytes where not
- * all requests are counted. What they would use anyway counts as caused, so that a zone's part is never too
- * small. null: nobody knows.
+ * CPU by callers' zone, divided by requests, or by bytes unless all requests are counted. Includes idle use,
+ * so no zone is underestimated. Null: unknown.
  */
 function causesOf({
   demand: { zones, unknownCallers },
@@ -108,7 +103,7 @@ function causesOf({
   return new Map(zones.map((zone) => [zone.zone, (used * weigh(zone)) / whole]));
 }
 
-/** By endpoint, CPU use over capacity; null: unknown. */
+/** CPU use over capacity of each endpoint. Null: unknown. */
 type Loads = ReadonlyMap<Endpoint, number | null>;
 
 function loadsOf(
@@ -157,7 +152,7 @@ function p95s(input: ZoneServiceInput, zone: string): Pick<ZoneLoad, "p95MsNow" 
   return { p95MsNow: p95(input, zone, "all", cpuMs), p95MsThen: p95(input, zone, "same-zone", cpuMs) };
 }
 
-/** null: not all are counted. */
+/** Total requests. Null: not all are counted. */
 function requestsOf({ zones, unknownCallers }: WorkloadDemand): number | null {
   if (unknownCallers.length > 0) return null;
   let sum = 0;
@@ -211,7 +206,7 @@ function judged(
   const starving = served.filter(({ loadThen }) => loadThen !== null && loadThen > maxCpuUse);
   if (starving.length > 0)
     return { verdict: "starves", reasons: starving.map((zone) => starvingText(zone, maxCpuUse)) };
-  // Nobody knows where these callers are: perhaps all in one zone, while the others ask as much of it.
+  // Callers of unknown location could all be in one zone, in addition to its own.
   const tight = served.filter(
     ({ loadThen, capacityMillicores }) =>
       (loadThen ?? 0) + unplacedMillicores / (capacityMillicores ?? Infinity) > maxCpuUse,
@@ -274,7 +269,7 @@ function slowerZone(zones: readonly ZoneLoad[]): string | null {
     : null;
 }
 
-/** The loss after which the busiest endpoint that is left has most to do. What callers ask stays. */
+/** Finds the zone whose loss puts the highest load on the busiest remaining endpoint. */
 function worstLoss(
   { endpoints }: ZoneServiceInput,
   causes: ReadonlyMap<string | null, number> | null,

@@ -1,5 +1,4 @@
-// How far endpoints are above what they may use, when callers go to the nearest, by areas: nodes that are
-// alike to routing.
+// Works per area: nodes that routing treats alike.
 import { routingScopes, type Channel, type ClusterGraph, type RoutingScope } from "@isochrone/topology";
 
 interface Area {
@@ -7,11 +6,12 @@ interface Area {
   readonly region: string | null;
 }
 
-/** The areas of a cluster's nodes. */
 interface Areas {
-  /** The first is that of places that have neither zone nor region, or that nobody knows. */
+  /**
+   * The first area holds unknown places and those without zone and region. `at` returns -1 for an unknown
+   * node.
+   */
   readonly areas: readonly Area[];
-  /** Of a node, by id; -1: nobody knows it. */
   readonly at: (id: number) => number;
 }
 
@@ -38,23 +38,21 @@ function numbered(nodes: readonly Area[]): Areas {
   return { areas, at: (id) => ids[id] ?? 0 };
 }
 
-/** Where callers and endpoints are; by area. */
+/** Callers' CPU (millicores) and endpoint counts, by area. */
 export interface Occupation {
-  /** CPU that the callers cause, millicores. */
   readonly caused: Float64Array;
-  /** Endpoints. */
   readonly endpoints: Float64Array;
 }
 
 export class AreaLoads {
-  /** Position of the narrowest scope that holds both areas, by pair; the number of scopes when none does. */
+  /** Index of the narrowest common scope by pair of areas; the number of scopes if there is none. */
   readonly #levels: readonly Uint8Array[];
   readonly #carriedMillicores: number;
   readonly #each: Float64Array;
 
   /**
-   * @param scopes where a nearer endpoint is preferred, the narrowest first; none may be the node
-   * @param carriedMillicores that an endpoint may use
+   * @param scopes in which a nearer endpoint is preferred, narrowest first; never "node"
+   * @param carriedMillicores usable CPU of an endpoint
    */
   constructor(areas: readonly Area[], scopes: readonly RoutingScope[], carriedMillicores: number) {
     this.#carriedMillicores = carriedMillicores;
@@ -62,7 +60,7 @@ export class AreaLoads {
     this.#each = new Float64Array(areas.length);
   }
 
-  /** Of all endpoints together, millicores; 0 without any. */
+  /** CPU demand above the endpoints' limits, millicores. */
   excess({ caused, endpoints }: Occupation): number {
     const each = this.#each.fill(0);
     for (let from = 0; from < each.length; from++) {
@@ -91,8 +89,8 @@ function levelOf(scopes: readonly RoutingScope[], a: Area, b: Area): number {
 }
 
 /**
- * What one endpoint may use, millicores: the share of its limit, else of its request; what endpoints use on
- * average where that is more, so that then those with more than their part count. null: nobody knows.
+ * Usable CPU of one endpoint, millicores: a fraction of its limit, else of its request, but at least the
+ * current mean use. Null: unknown.
  */
 export function carriedMillicores(
   cpuMillicores: number | null | undefined,
@@ -104,7 +102,7 @@ export function carriedMillicores(
   return Math.max(maxCpuUse * cpuMillicores, useMillicores);
 }
 
-/** Where all callers prefer a nearer replica; null: not all do, or on their own node first. */
+/** Scopes in which all callers prefer a nearer replica. Null: not all do, or the node comes first. */
 export function zoneScopes(channels: readonly Channel[]): readonly RoutingScope[] | null {
   const [first, ...others] = channels.map(routingScopes);
   if (first === undefined || first === null || first.includes("node")) return null;

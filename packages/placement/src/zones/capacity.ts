@@ -1,34 +1,31 @@
-// How much CPU the endpoints of a Service may use where they are.
 import type { ClusterGraph } from "@isochrone/topology";
 import type { PlacedEndpoint } from "./routing.ts";
 
-/** A ready pod behind a Service. */
 interface EndpointPod {
   readonly name: string;
   readonly node: string;
-  /** Of all its containers; null: one has none. */
   readonly cpuRequestMillicores: number | null;
   readonly cpuLimitMillicores: number | null;
 }
 
 export interface Endpoint extends PlacedEndpoint {
   readonly name: string;
-  /** CPU that it can get; null: nobody knows. */
+  /** CPU available to it. Null: unknown. */
   readonly capacityMillicores: number | null;
 }
 
 interface CapacityInput {
   readonly cluster: ClusterGraph;
   readonly pods: readonly EndpointPod[];
-  /** Mean measured use of one of the pods; null: nobody knows. */
+  /** Mean measured use of one pod. Null: unknown. */
   readonly cpuMillicores: number | null;
-  /** Share of a node's CPU, and of an endpoint's, that may be used, as `planner.maxCpuUse`. */
+  /** Usable fraction of the CPU of a node and of an endpoint, as `planner.maxCpuUse`. */
   readonly maxCpuUse: number;
 }
 
 /**
- * What a pod requests is its own. Beyond it a pod gets, up to its limit, an even part of what others leave of
- * its node, as far as that may be used. A limit alone promises nothing: nodes are overcommitted.
+ * A limit alone guarantees nothing: nodes are overcommitted. A pod gets its request, and up to its limit an
+ * even share of what others leave.
  */
 export function endpointsWithCapacity(input: CapacityInput): Endpoint[] {
   const onNode = Map.groupBy(input.pods, ({ node }) => node);
@@ -43,7 +40,7 @@ export function endpointsWithCapacity(input: CapacityInput): Endpoint[] {
   });
 }
 
-/** So much that, used up to `maxCpuUse`, the node is used up to it too; null: the node's use isn't known. */
+/** Largest capacity at which node and pod reach `maxCpuUse` together. Null: the node's use is unknown. */
 function nodeShare(
   { cluster, cpuMillicores, maxCpuUse }: CapacityInput,
   name: string,

@@ -1,32 +1,28 @@
-// What each zone asks of a workload, from the graphs.
 import type { Channel, ClusterGraph, ServiceDemand, WorkflowGraph } from "@isochrone/topology";
 import { bytesPerSecondOf } from "../scoring/channel-traffic.ts";
 
-/** What the callers in a zone ask. */
 export interface ZoneDemand {
-  /** null: nobody knows where these callers are, or their nodes have no zone. */
+  /** Zone of the callers. Null: unknown location, or no zone. */
   readonly zone: string | null;
-  /** Both directions together. */
+  /** Traffic in both directions. */
   readonly bytesPerSecond: number;
-  /** null: nobody counts the requests of some channel. */
+  /** Request rate. Null: some channel's requests are not counted. */
   readonly requestsPerSecond: number | null;
 }
 
 export interface WorkloadDemand {
-  /** By zone of the callers, sorted; that of unknown places last. */
+  /** Sorted by the callers' zone, unknown last. */
   readonly zones: readonly ZoneDemand[];
-  /** Callers whose traffic nobody knows. */
   readonly unknownCallers: readonly string[];
 }
 
 export interface DemandInput {
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
-  /** Name of the workload that is called. */
   readonly workload: string;
-  /** Counted by the proxies of the callers, where it is known. Tells zones apart better than pods do. */
+  /** Counts of the callers' proxies; more precise about zones than pods. */
   readonly counted?: ServiceDemand | undefined;
-  /** What a request counts as where nobody counts bytes; 0: nothing. */
+  /** Value of a request without byte counts; 0: requests don't count. */
   readonly bytesPerRequest: number;
 }
 
@@ -36,8 +32,8 @@ interface Sum {
 }
 
 /**
- * A channel's traffic comes evenly from the replicas of its caller. Where the requests of each zone are
- * counted, these count, and the bytes are divided as they are.
+ * Divides a channel's traffic evenly over the caller's replicas. Prefers counted requests per zone, and
+ * divides the bytes in the same ratio.
  */
 export function zoneDemand(input: DemandInput): WorkloadDemand {
   const { workflow, workload, counted } = input;
@@ -61,7 +57,7 @@ function knownBytes(channel: Channel, bytesPerRequest: number): number | null {
   );
 }
 
-/** One for each replica of the caller; a single unknown one where the graph shows none. */
+/** One entry per caller replica; a single null if the graph shows no replica. */
 function zonesOf({ cluster, workflow }: DemandInput, caller: string): readonly (string | null)[] {
   const nodes = [...workflow.replicas(caller).values()];
   if (nodes.length === 0) return [null];
@@ -89,7 +85,6 @@ function inOrder(sums: ReadonlyMap<string | null, Sum>): ZoneDemand[] {
   return Array.from(sums, ([zone, sum]) => ({ zone, ...sum })).sort(byZone);
 }
 
-/** null: nothing is counted. */
 function dividedBy({ zones }: ServiceDemand, sums: ReadonlyMap<string | null, Sum>): ZoneDemand[] | null {
   const requests = zones.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
   if (!(requests > 0)) return null;

@@ -37,7 +37,8 @@ function losses(
 
 describe("what the loss of a pod costs", () => {
   it("is what the others' traffic costs then: the farthest is missed least", () => {
-    // One of four replicas waits. Three are left, two on nodes, 400 B/s each: from a1, to a2 and b1, ...
+    // One of four replicas is pending. Three remain, two of them on nodes, 400 B/s each: from a1, to a2 and
+    // b1, ...
     expect(losses({ w1: "a1" })).toEqual({
       d1: expect.closeTo(400 * (1 + 10), 6),
       d2: expect.closeTo(400 * 10, 6),
@@ -46,7 +47,7 @@ describe("what the loss of a pod costs", () => {
   });
 
   it("is counted in money where the planner's objective is money", () => {
-    // a1 and a2 are near each other, but a byte between them costs ten times what one to b1 does.
+    // a1 and a2 are close, but a byte between them costs ten times a byte to b1.
     const perByte = Float64Array.of(0, 1e-10, 1e-11, 1e-10, 0, 1e-11, 1e-11, 1e-11, 0);
     const prices = {
       currency: "USD",
@@ -70,7 +71,7 @@ describe("what the loss of a pod costs", () => {
   });
 
   it("keeps zones that would starve: there every pod counts", () => {
-    // Zone a asks 900 of 1,200 millicores, and each of its two replicas may use 600: one is too few.
+    // Zone a needs 900 of 1,200 millicores and each of its two replicas may use 600: one is not enough.
     const web = { w1: "a1", w2: "a1", w3: "a2", w4: "b1" };
     const without = losses(web, near);
     const starving = losses(web, near, 800);

@@ -1,4 +1,3 @@
-// How much each pod of a workload would be missed.
 import { WorkflowGraph, type ClusterGraph } from "@isochrone/topology";
 import { createObjective } from "../planner/objective/objective.ts";
 import type { PlanNode, PlanPod, PlanProblem } from "../planner/objective/plan-problem.ts";
@@ -7,19 +6,16 @@ import type { PlanSettings } from "../planner/objective/plan-settings.ts";
 interface LossInput {
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
-  /** Name of the workload; its pods are those that the graph shows on nodes. */
   readonly workload: string;
-  /** CPU that each of its pods can get, millicores; null: not known, and no zone starves. */
+  /** Usable CPU of a replica, millicores. Null: unknown, and no zone counts as starving. */
   readonly replicaCpu: number | null;
   readonly prices?: PlanProblem["prices"] | undefined;
-  /** How the planner weighs costs. */
   readonly settings: Partial<PlanSettings>;
 }
 
 /**
- * For each pod what the traffic of its workload would cost if it went and the others took over, and what
- * zones would lack then, by the planner's objective. Whose loss costs least is missed least. One pod is
- * worked out at a time: all of many take long.
+ * Yields the objective without each pod, its work taken over by the others. A generator, because large
+ * workloads take long.
  */
 export function* podLosses(input: LossInput): Generator<readonly [pod: string, loss: number]> {
   const { cluster, workflow, workload, replicaCpu, prices } = input;
@@ -63,7 +59,6 @@ function planPod(workflow: WorkflowGraph, workload: string, name: string, curren
   return { namespace: workflow.namespace, name, workload, demand: NOTHING, allowed: null, current };
 }
 
-/** The others take over what it does. */
 function withoutPod(workflow: WorkflowGraph, workload: string, gone: string, placed: number): WorkflowGraph {
   const { version, observedAt, namespace, name, channels } = workflow;
   const changed = workflow.workload(workload);

@@ -1,23 +1,20 @@
-// How long requests take at endpoints that are busy: the network's round trip, waiting and work, by the
-// formulas of M/M/k.
+// Response time by the M/M/k formulas.
 import { erlangC } from "@isochrone/primitives/algorithms";
 
-/** An endpoint, as one of its callers sees it. */
 export interface Server {
-  /** Part of the requests that it gets, 0 to 1. */
+  /** Fraction of the caller's requests, 0 to 1. */
   readonly share: number;
   readonly roundTripMs: number;
-  /** Of all callers. */
   readonly requestsPerSecond: number;
   readonly capacityMillicores: number;
 }
 
-/** More halvings than a double has digits. */
+/** More bisection steps than a double has bits. */
 const HALVINGS = 60;
 
 /**
- * The time that `quantile` of the requests don't exceed, ms; Infinity: a queue grows without end.
- * @param cpuMsPerRequest CPU time; a request uses one core at most
+ * Returns the `quantile` of the response time, ms. Infinity: the queue grows without bound.
+ * @param cpuMsPerRequest CPU time; a request uses at most one core
  */
 export function responseTimeMs(
   servers: readonly Server[],
@@ -42,9 +39,8 @@ export function responseTimeMs(
 interface Station {
   /** Requests per ms that one server answers. */
   readonly work: number;
-  /** Requests per ms that all servers answer, less those that arrive. */
+  /** Requests per ms that all servers answer, minus arrivals. */
   readonly drain: number;
-  /** Probability that a request waits. */
   readonly waits: number;
 }
 
@@ -57,7 +53,6 @@ function stationOf({ requestsPerSecond, capacityMillicores }: Server, cpuMs: num
   return { work, drain: servers * work - arrivals, waits: erlangC(servers, arrivals / work) };
 }
 
-/** Probability that waiting and work together take longer. */
 function tail({ work, drain, waits }: Station, ms: number): number {
   if (ms <= 0) return 1;
   const worked = Math.exp(-work * ms);

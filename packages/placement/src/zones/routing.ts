@@ -1,19 +1,14 @@
-// Which endpoints of a Service get a zone's requests: what the EndpointSlice controller and kube-proxy make
-// of trafficDistribution (KEP-2433, KEP-3015).
+// Endpoint selection of the EndpointSlice controller and kube-proxy (KEP-2433, KEP-3015).
 
-/** Where a ready endpoint of a Service is. */
 export interface PlacedEndpoint {
-  /** topology.kubernetes.io/zone of its node; null: it has none. */
   readonly zone: string | null;
 }
 
-/** Requests are shared evenly over all endpoints, or over those of the caller's zone. */
 export type Distribution = "all" | "same-zone";
 
 /**
- * Every ready endpoint has a hint for its own zone. Hints count where all ready endpoints have one and one is
- * for the caller's zone; otherwise its requests go to all ready endpoints of the cluster.
- * @param zone of the callers; null: their nodes have none
+ * Hints apply only if all ready endpoints have one and one matches the caller's zone.
+ * @param zone null if the callers' nodes are unlabelled
  */
 export function endpointsFor<E extends PlacedEndpoint>(
   endpoints: readonly E[],

@@ -79,7 +79,7 @@ describe("the advice for a Service", () => {
     const { verdict } = adviceOn(web, [pod("d-1", "a1"), pod("d-2", "b1")]);
     expect(verdict).toBe("starves");
     const free = adviceOn(web, [pod("d-1", "a1", { limit: null }), pod("d-2", "b1")]);
-    // 4,000 less 1,800 of others at 75 %.
+    // 4,000 minus 1,800 / 0.75 for other pods.
     expect(free.zones[0]!.capacityMillicores).toBeCloseTo(1_600, 6);
     expect(free.verdict).not.toBe("starves");
   });

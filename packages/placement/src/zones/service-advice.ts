@@ -1,4 +1,3 @@
-// The advice for a Service from what is known of it: graphs, pods, and what proxies count.
 import type { ClusterGraph } from "@isochrone/topology";
 import type { PodSpec, PodStatus } from "../feasibility/objects/fields.ts";
 import { isTerminating, record, records, text, type ApiObject } from "../feasibility/objects/json.ts";
@@ -9,15 +8,15 @@ import { endpointsWithCapacity } from "./capacity.ts";
 import { zoneDemand, type DemandInput, type ZoneDemand } from "./demand.ts";
 
 interface ServiceAdviceInput extends DemandInput {
-  /** Those that the Service selects, ready or not. */
+  /** Pods that the Service selects, ready or not. */
   readonly pods: readonly ApiObject[];
-  /** Share of a node's CPU, and of an endpoint's, that may be used. */
+  /** Usable fraction of the CPU of a node and of an endpoint. */
   readonly maxCpuUse: number;
-  /** What each zone would ask. @default as the graphs and what is counted show it */
+  /** Demand per zone. @default from the graphs and the counts */
   readonly asked?: readonly ZoneDemand[];
 }
 
-/** What `trafficDistribution: PreferSameZone` would do to the Service in front of the workload. */
+/** Predicts the effect of `trafficDistribution: PreferSameZone` on the Service of the workload. */
 export function serviceZoneAdvice(input: ServiceAdviceInput): ZoneAdvice {
   const { cluster, workflow, workload, pods, maxCpuUse, asked } = input;
   const demand = zoneDemand(input);
@@ -47,7 +46,7 @@ function zoneRoundTrips(cluster: ClusterGraph): (from: string, to: string) => nu
   return (from, to) => {
     const [a, b] = [byZone.get(from), byZone.get(to)];
     if (a === undefined || b === undefined) return null;
-    // Of one node alone nobody measures anything.
+    // A single node has no measured round trip to itself.
     return from === to && a.length === 1 ? 0 : cluster.zoneCostMsById(a[0]!, b[0]!);
   };
 }

@@ -107,7 +107,8 @@ describe("what endpoints can get", () => {
     );
 
   it("is an even part of what others leave of the node, up to the limit", () => {
-    // Of 4,000 are 2,000 used, 1,000 by these two. Others' 1,000 take 1,333 when 75 % may be used.
+    // 2,000 of 4,000 are used, 1,000 of it by these two. Others' 1,000 occupy 1,333 at a usable fraction of
+    // 75 %.
     expect(capacity([pod("d-1", "a1", 100), pod("d-2", "a1", 100, 700)])).toEqual([
       expect.closeTo(4_000 / 3, 6),
       700,
@@ -122,7 +123,7 @@ describe("what endpoints can get", () => {
 
 describe("response times", () => {
   it("are those of M/M/1: exponential with the rate that is left, and the round trip", () => {
-    // 10 ms of work, 60 requests/s: 40/s are left, so that p95 = ln 20 / 0.04.
+    // 10 ms of work, 60 requests/s: a rest of 40/s, so p95 = ln 20 / 0.04.
     const server = { share: 1, roundTripMs: 3, requestsPerSecond: 60, capacityMillicores: 1_000 };
     expect(responseTimeMs([server], 10, 0.95)).toBeCloseTo(3 + Math.log(20) / 0.04, 6);
     expect(responseTimeMs([{ ...server, requestsPerSecond: 100 }], 10, 0.95)).toBe(Infinity);

@@ -31,11 +31,9 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 interface Seen {
   readonly url: string;
   readonly tokens: (string | undefined)[];
-  /** Of the clients' certificates. */
   readonly names: (string | undefined)[];
 }
 
-/** Answers with what it got; status 401 to the token "old". */
 async function serve(
   certificate: TestCertificate | null = null,
   clients: TestAuthority | null = null,
@@ -182,7 +180,6 @@ test("a request that is given up ends at once", async () => {
   expect(seen.tokens).toEqual([]);
 });
 
-/** The files of a client, as a Secret is mounted, and how they are replaced. */
 async function mounted(name: string) {
   const files = { certFile: join(folder, `${name}-tls.crt`), keyFile: join(folder, `${name}-tls.key`) };
   const replace = async ({ certFile, keyFile }: Partial<TestCertificate>): Promise<void> => {

@@ -1,34 +1,21 @@
-// The part of `fetch` that our clients use, on Node's own client: undici, which is behind the platform's
-// `fetch`, takes five megabytes.
+// The used subset of `fetch` on Node's own client: the platform's uses undici, which takes 5 MB.
 import type { Agent, IncomingMessage, request as nodeRequest } from "node:http";
 import type { Clock } from "../clock.ts";
 
-/** How a service of ours is spoken to. */
 interface AuthorizedFetchOptions {
-  /** File with the bearer token; read again as it is replaced. @default none is sent */
   readonly tokenFile?: string | null;
-  /**
-   * PEM file of the authorities whose certificates are believed; read again as it changes.
-   * @default the system's
-   */
   readonly caFile?: string | null;
-  /** The authorities themselves (PEM), asked for at each request, in the place of a caFile. @default none */
+  /** Trusted authorities (PEM) instead of a caFile, called for each request. @default none */
   readonly ca?: (() => string) | null;
-  /** Name that the server's certificate must carry. @default the address's host; only with authorities */
+  /** Name required in the server's certificate; only with authorities. @default the address's host */
   readonly serverName?: string | null;
-  /**
-   * PEM file of the certificate to show to a server that wants one; read again as it changes.
-   * @default none is shown
-   */
   readonly certFile?: string | null;
-  /** PEM file of that certificate's key. */
   readonly keyFile?: string | null;
-  /** Told when the certificate that is shown from now on ends, seconds since the epoch. @default nobody */
+  /** Called with the expiry of a newly used certificate, Unix seconds. @default none */
   readonly onCertificate?: (notAfterSeconds: number) => void;
   readonly clock: Clock;
 }
 
-/** What of `fetch` our clients use. */
 interface FetchInit {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -36,28 +23,22 @@ interface FetchInit {
   readonly signal?: AbortSignal;
 }
 
-/** What of an answer of `fetch` our clients use: the platform's is one too. */
 export interface FetchAnswer {
   readonly status: number;
-  /** Whether the status is 200 to 299. */
   readonly ok: boolean;
   readonly headers: { get(name: string): string | null };
-  /** Null: there can be none. Leaving a loop over it cancels the rest. */
+  /** Null if there can be none. Leaving a loop over it cancels the rest. */
   readonly body: (AsyncIterable<Uint8Array> & { cancel(): Promise<void> }) | null;
   text(): Promise<string>;
   json(): Promise<unknown>;
 }
 
-/** What of the platform's `fetch` our clients use; they take either. */
 export type Fetch = (url: string, init?: FetchInit & { readonly redirect?: "error" }) => Promise<FetchAnswer>;
 
-/** Idle connections are closed after this long; our servers keep them longer. Milliseconds. */
+/** Idle timeout, shorter than our servers'. Milliseconds. */
 const IDLE_MS = 30_000;
 
-/**
- * A `fetch` that sends the token, believes the authorities and shows the certificate of files. Rejects with
- * CredentialsError when one can't be used.
- */
+/** `fetch` with credentials from files. Rejects with CredentialsError if one is unusable. */
 export function authorizedFetch(options: AuthorizedFetchOptions): Fetch {
   const { tokenFile = null, clock } = options;
   let token: Promise<TokenFile> | null = null;
@@ -71,7 +52,6 @@ export function authorizedFetch(options: AuthorizedFetchOptions): Fetch {
     }
     const send = url.startsWith("https:") ? (tls ??= tlsFetch(options)) : (plain ??= plainFetch());
     const response = await (await send)(url, { ...init, headers });
-    // Perhaps it has just been replaced.
     if (response.status === 401) (await token)?.forget();
     return response;
   };
@@ -84,7 +64,7 @@ interface TokenFile {
   forget(): void;
 }
 
-// What they are of is loaded at first use: a command that asks nobody starts sooner.
+// Loaded at first use, so that commands start faster.
 
 async function openTokenFile(path: string, clock: Clock): Promise<TokenFile> {
   const { tokenOf, WatchedFile } = await import("./credential-files.ts");
@@ -106,9 +86,7 @@ async function tlsFetch(options: AuthorizedFetchOptions): Promise<AgentFetch> {
 
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-/**
- * `fetch` over an agent, which says how it connects. Redirects aren't followed: they are answers like others.
- */
+/** `fetch` over an agent, without following redirects. */
 function agentFetch(
   { request: httpRequest }: { readonly request: typeof nodeRequest },
   agent: Agent,
@@ -124,7 +102,6 @@ function agentFetch(
       request.on("error", failed);
       request.end(body);
     } catch (error) {
-      // E.g. an address that is none.
       failed(error);
     }
   });
@@ -167,7 +144,7 @@ class Body implements AsyncIterable<Uint8Array> {
 
   constructor(message: IncomingMessage) {
     this.#message = message;
-    // Whoever reads hears of it; who doesn't has no use for it.
+    // A reader gets the error too; without one it doesn't matter.
     message.on("error", () => undefined);
   }
 

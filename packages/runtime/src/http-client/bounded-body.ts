@@ -1,6 +1,6 @@
 import type { FetchAnswer } from "./authorized-fetch.ts";
 
-/** All bytes of an answer. Rejects with what `onMore` makes when there are more than `maxBytes`. */
+/** Reads a whole body. Rejects with the error of `onMore` above `maxBytes`. */
 export async function boundedBody(
   response: Pick<FetchAnswer, "body">,
   maxBytes: number,
@@ -10,7 +10,6 @@ export async function boundedBody(
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    // Leaving the loop cancels the rest of the body.
     if (bytes > maxBytes) throw onMore();
     chunks.push(chunk);
   }

@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import type { Clock } from "../clock.ts";
 import { CredentialsError } from "../errors.ts";
 
-/** A small file that others replace. */
 export class WatchedFile {
   readonly #path: string;
   readonly #clock: Clock;
@@ -15,7 +14,7 @@ export class WatchedFile {
     this.#clock = clock;
   }
 
-  /** As it is now or was seconds ago. Throws CredentialsError. */
+  /** Content, at most seconds old. Throws CredentialsError. */
   async content(): Promise<string> {
     const nowMs = this.#clock.monotonic();
     if (this.#reading === null || nowMs - this.#readMs >= READ_AGAIN_MS) {
@@ -31,17 +30,16 @@ export class WatchedFile {
     }
   }
 
-  /** The next look reads it. */
   forget(): void {
     this.#reading = null;
   }
 }
 
-/** kubelet replaces a token when a fifth of its time is left: minutes before its end. */
+/** The kubelet replaces a token at 80 % of its life, minutes before its end. */
 const READ_AGAIN_MS = 5_000;
 const TOKEN = /^[\x21-\x7e]+$/;
 
-/** Throws CredentialsError for anything but one token, without showing it. */
+/** Throws CredentialsError unless there is exactly one token, without quoting it. */
 export function tokenOf(content: string, path: string): string {
   const token = content.trim();
   if (!TOKEN.test(token)) throw new CredentialsError(`${path} must hold one bearer token and nothing else`);

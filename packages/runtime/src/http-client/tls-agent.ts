@@ -11,24 +11,19 @@ interface TlsAgentOptions {
   readonly serverName?: string | null;
   readonly certFile?: string | null;
   readonly keyFile?: string | null;
-  /** Told when the certificate that is shown from now on ends, seconds since the epoch. */
+  /** Called with the expiry of a newly used certificate, Unix seconds. */
   readonly onCertificate?: (notAfterSeconds: number) => void;
   readonly clock: Clock;
-  /** After which an idle connection is closed. */
   readonly idleMs: number;
 }
 
-/** Content of the files that there are, PEM. */
 interface Material {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/**
- * Connections that believe the authorities of a file and show the certificate of another; what is replaced
- * counts for the next request.
- */
+/** TLS connections with credentials from files; replacements apply to the next request. */
 export class TlsAgent {
   readonly #options: TlsAgentOptions;
   readonly #files: Readonly<Partial<Record<keyof Material, WatchedFile>>>;
@@ -50,12 +45,12 @@ export class TlsAgent {
     let material = await this.#read();
     const asRead = JSON.stringify(material);
     if (this.#agent !== null && asRead === this.#material) return this.#agent;
-    // Two files can't be replaced, nor read, at one moment.
+    // Two files can't be replaced or read atomically.
     if (!isPair(material)) material = await this.#readAgain();
     try {
       this.#check(material);
     } catch (error) {
-      // Files that don't fit, or are half written, are read again by each request until they fit.
+      // Mismatched or half-written files are reread by each request until they match.
       this.#forget();
       throw error;
     }
@@ -96,7 +91,7 @@ export class TlsAgent {
   }
 }
 
-/** Requests under way end as they would; their connections don't outlast them. */
+/** Lets requests in flight finish, then closes their connections. */
 function retire(agent: Agent): void {
   agent.maxFreeSockets = 0;
   for (const sockets of Object.values(agent.freeSockets))
@@ -105,14 +100,12 @@ function retire(agent: Agent): void {
 
 function checkCertificates(pem: string, path: string): void {
   try {
-    // Reads the first of them.
     void new X509Certificate(pem);
   } catch (error) {
     throw new CredentialsError(`${path} must hold certificates (PEM)`, error);
   }
 }
 
-/** Whether certificate and key belong together; true without any. */
 function isPair({ cert, key }: Material): boolean {
   if (cert === undefined && key === undefined) return true;
   try {

@@ -6,16 +6,15 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
-/** Whether only this machine reaches an address or the name `localhost`. */
 export function isLoopback(host: string): boolean {
   const family = isIP(host);
   return family === 0 ? host === "localhost" : LOOPBACK.check(host, family === 6 ? "ipv6" : "ipv4");
 }
 
-/** Hexadecimal groups of an IPv6 address that name its network: one machine may have all addresses below. */
+/** Groups of an IPv6 address that name its network: one machine may use all addresses below. */
 const NETWORK_GROUPS = 4;
 
-/** What shares are counted by: an IPv4 address, or the /64 network of an IPv6 one. */
+/** Key for shares: an IPv4 address, or the /64 network of an IPv6 address. */
 export function addressKey(address: string | undefined): string {
   if (address === undefined) return "unknown";
   if (!address.includes(":")) return address;
@@ -30,12 +29,8 @@ export function addressKey(address: string | undefined): string {
   return `${groups.slice(0, NETWORK_GROUPS).join(":")}::/64`;
 }
 
-/**
- * Whose share a request takes: that of who has proven who it is, else that of the address it comes from. The
- * pods of one account, such as the probes of all nodes, are apart from each other.
- */
+/** Key of the client's share: the proven identity, distinct for pods of an account, else the address. */
 export function clientKey(request: Pick<FastifyRequest, "ip"> & { principal?: Principal | null }): string {
-  // A server without gates knows no principals.
   const principal = request.principal ?? null;
   return principal === null
     ? addressKey(request.ip)

@@ -1,5 +1,5 @@
-// What somebody who reaches a server can do to others who use it: each over real sockets of the loopback
-// addresses 127.0.0.x, of which every one counts as a client of its own.
+// Denial of service against other clients, over real sockets. Every loopback address 127.0.0.x is a client of
+// its own.
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
@@ -29,7 +29,6 @@ interface Asked {
 class Rig {
   readonly app: HttpApp;
   readonly port: number;
-  /** Requests for /gated that wait for the gate. */
   waiting = 0;
   readonly gate = Promise.withResolvers<void>();
 
@@ -55,7 +54,6 @@ class Rig {
     });
   }
 
-  /** A connection on which `text` was sent and what comes back is gathered. */
   async open(text: string, from = ATTACKER): Promise<Held> {
     const socket = connect({ host: "127.0.0.1", port: this.port, localAddress: from });
     const held = new Held(socket);
@@ -68,7 +66,6 @@ class Rig {
     return held;
   }
 
-  /** The head of a request with a body of that size. */
   post(bytes: number): string {
     return `POST /echo HTTP/1.1\r\nhost: 127.0.0.1:${this.port}\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`;
   }
@@ -268,8 +265,28 @@ describe("slow and idle connections", () => {
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
+  test("clients that leave while a gate is asked about them hold no place", async () => {
+    const answer = Promise.withResolvers<null>();
+    let asked = 0;
+    const rig = await start({ gate: { check: () => (asked++, answer.promise) } });
+    const left = await Promise.all(
+      ["GET /gated", "POST /gated"].map((path) =>
+        rig.open(`${path} HTTP/1.1\r\nhost: 127.0.0.1:${rig.port}\r\n\r\n`),
+      ),
+    );
+    await until(() => asked === 2);
+    for (const { socket } of left) socket.destroy();
+    await Promise.all(left.map(({ closed }) => closed));
+    // The server reads the ends of those connections before it answers this one.
+    expect((await rig.ask("/healthz")).status).toBe(200);
+    answer.resolve(null);
+    expect((await rig.ask("/secret")).status).toBe(200);
+    const { body } = await rig.ask("/metrics");
+    expect(body).toContain('isochrone_http_requests_in_flight{server="test"} 0');
+    expect(rig.waiting).toBe(0);
+  });
+
   test("a client that has proven who it is has a share of its own, wherever its requests come from", async () => {
-    // The token is the name of a pod of the one account here.
     const gate: RequestGate = {
       check: ({ authorization = "" }) => ({
         principal: {
@@ -287,7 +304,7 @@ describe("slow and idle connections", () => {
     const held = [ATTACKER, "127.0.0.67", "127.0.0.68"].map((from) => rig.ask("/gated", as("greedy", from)));
     await until(() => rig.waiting === 3);
     expect((await rig.ask("/secret", as("greedy", "127.0.0.69"))).status).toBe(503);
-    // Behind the same proxy, and of the same account.
+    // Behind the same proxy, of the same account.
     expect((await rig.ask("/secret", as("other", ATTACKER))).status).toBe(200);
     rig.gate.resolve();
     await Promise.all(held);
@@ -324,7 +341,6 @@ describe("bytes of bodies", () => {
     const body = JSON.stringify("z".repeat(12_000));
     const held = Array.from({ length: 2 }, () => rig.ask("/gated", { method: "POST", headers, body }));
     await until(() => rig.waiting === 2);
-    // Of one that only says how large it will be nothing is in memory.
     const announced = await rig.open(`${rig.post(12_000)}"`);
     expect((await rig.ask("/echo", { method: "POST", headers, body: '"short"' })).status).toBe(200);
     expect((await rig.ask("/echo", { method: "POST", headers, body })).status).toBe(503);

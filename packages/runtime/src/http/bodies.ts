@@ -1,5 +1,5 @@
-// Bodies are in memory before anybody can tell what is in them. All bodies of a server share one budget of
-// bytes, and each has to arrive at a least rate.
+// Bodies occupy memory before they can be checked. All bodies of a server share a byte budget, and each must
+// arrive at a least rate.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingMessage } from "node:http";
 import { Transform, type Readable, type TransformCallback } from "node:stream";
@@ -7,41 +7,32 @@ import { clientKey } from "./addresses.ts";
 import { BodyBudget, type BodyLease } from "./body-budget.ts";
 import type { HttpRefusal } from "./http-metrics.ts";
 import { HttpError } from "./problem.ts";
+import { streamOf } from "./request-socket.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /**
-     * What the body of this request holds of the server's budget; null without a body. Whoever unpacks it
-     * takes more.
-     */
+    /** Budget held by this request's body, null without one. Decompression takes more. */
     bodyLease: BodyLease | null;
   }
 }
 
-/** How bodies are bounded. */
 interface BodyLimits {
-  /** Of all bodies together, unpacked ones included. */
   readonly totalBytes: number;
-  /** For a body to arrive, beside the time that its bytes get by the least rate. @default 5000 */
+  /** Time allowed for a body besides its bytes at the least rate. @default 5000 */
   readonly graceMs?: number | undefined;
-  /** After which a route has answered, whatever became of its client. @default 30000 */
+  /** Time after which a route must have answered, even if its client has gone. @default 30000 */
   readonly handlerTimeoutMs?: number | undefined;
   readonly onRefused?: (reason: HttpRefusal) => void;
 }
 
 const DEFAULT_GRACE_MS = 5_000;
 const DEFAULT_HANDLER_TIMEOUT_MS = 30_000;
-/**
- * A client on a bad line sends more; at less, a body of the largest size would take longer than any request
- * may.
- */
+/** Slow lines are faster; below it, the largest body would exceed the request timeout. */
 const LEAST_BYTES_PER_SECOND = 4096;
 const MOST_CHECK_MS = 500;
-/** As much as Node.js takes of headers. */
 const SMALL_BODY_BYTES = 16 * 1024;
 const PIECES_BYTES = 1024 * 1024;
 
-/** Counts every body that the app reads against the budget, and ends those that come too slowly. */
 export function installBodyLimits(app: FastifyInstance, limits: BodyLimits): void {
   const { totalBytes, handlerTimeoutMs = DEFAULT_HANDLER_TIMEOUT_MS, onRefused = () => undefined } = limits;
   const budget = new BodyBudget(totalBytes, () => onRefused("body_budget"));
@@ -57,7 +48,7 @@ export function installBodyLimits(app: FastifyInstance, limits: BodyLimits): voi
       arriving.delete(counted);
       if (!lease.isOpen) return;
       if (!counted.isComplete || reply.raw.writableEnded) return lease.release();
-      // A route goes on working with a body whose client has left.
+      // A route may go on using a body whose client has left.
       const timer = setTimeout(() => lease.release(), handlerTimeoutMs);
       timer.unref();
     });
@@ -65,7 +56,7 @@ export function installBodyLimits(app: FastifyInstance, limits: BodyLimits): voi
   });
   app.addHook("preValidation", (request, _reply, done) => {
     const { bodyLease } = request;
-    if (bodyLease === null || !isSmall(request)) return done();
+    if (bodyLease === null || !isSmall(request) || !hasOwnSocket(request)) return done();
     try {
       bodyLease.take(declaredBytes(request));
     } catch (error) {
@@ -81,44 +72,44 @@ function hasBody(request: FastifyRequest): boolean {
   return declaredBytes(request) !== 0;
 }
 
-/** NaN: it comes in chunks, and nobody says how large it is. */
-function declaredBytes({ headers }: FastifyRequest): number {
+/** NaN: the client does not declare the length, as with chunks or HTTP/2. */
+function declaredBytes({ headers, raw }: FastifyRequest): number {
   if (headers["transfer-encoding"] !== undefined) return Number.NaN;
-  return Number(headers["content-length"] ?? 0);
+  const isOpen = streamOf(raw)?.endAfterHeaders === false;
+  return Number(headers["content-length"] ?? (isOpen ? Number.NaN : 0));
 }
 
 const JSON_BODY = /^application\/json(?:[\s;]|$)/i;
 
-/** fastify reads JSON into a text or a buffer, and listens to the stream in the tick of this hook. */
+/** Fastify reads JSON into a string or buffer, and subscribes in the tick of this hook. */
 function isReadByFastify({ headers }: FastifyRequest): boolean {
   return JSON_BODY.test(headers["content-type"] ?? "");
 }
 
-/** Whether fastify reads it, and it says before it comes that it is small. */
 function isSmall(request: FastifyRequest): boolean {
   return isReadByFastify(request) && declaredBytes(request) <= SMALL_BODY_BYTES;
 }
 
+/** HTTP/2 streams share a socket, whose byte count tells nothing about one of them. */
+function hasOwnSocket({ raw }: FastifyRequest): boolean {
+  return streamOf(raw) === null;
+}
+
 function countedBody(request: FastifyRequest, payload: Readable, lease: BodyLease): [ArrivingBody, Readable] {
-  if (isSmall(request)) return [new SmallBody(request.raw), payload];
+  if (isSmall(request) && hasOwnSocket(request)) return [new SmallBody(request.raw), payload];
   if (isReadByFastify(request)) return [new WatchedBody(payload, lease), payload];
   const body = new CountedBody(payload, lease);
   return [body, body];
 }
 
-/** A body on its way, as the check of slow ones sees it. */
 interface ArrivingBody {
   readonly receivedBytes: number;
-  /** By the checks that it has been through. */
   ageMs: number;
   readonly isComplete: boolean;
   fail(error: HttpError): void;
 }
 
-/**
- * A body that takes no more than headers may. It counts once it is complete: to hear of its pieces takes a
- * tenth of the time of a short answer. How many are on their way is bounded by the connections.
- */
+/** Counted when complete: listening to chunks takes a tenth of a short request. Bounded by connections. */
 class SmallBody implements ArrivingBody {
   readonly #source: IncomingMessage;
   readonly #bytesBefore: number;
@@ -138,15 +129,12 @@ class SmallBody implements ArrivingBody {
   }
 
   fail(error: HttpError): void {
-    // Nobody listens any more when the answer came before the body.
+    // Nobody listens if the answer preceded the body.
     if (this.#source.listenerCount("error") > 0) this.#source.emit("error", error);
   }
 }
 
-/**
- * Counts a body while fastify reads it. A stream in between would take as long as the answer to a small
- * request.
- */
+/** Counts a body while fastify reads it: a stream in between would take as long as a small request. */
 class WatchedBody implements ArrivingBody {
   readonly #source: Readable;
   #hasFailed = false;
@@ -158,7 +146,6 @@ class WatchedBody implements ArrivingBody {
     const giveWay = (error: HttpError): void => this.fail(error);
     lease.giveWay = giveWay;
     source.on("data", (chunk: Buffer) => {
-      // What still comes after the answer is thrown away.
       if (!lease.isOpen || this.#hasFailed) return;
       this.receivedBytes += chunk.length;
       try {
@@ -167,7 +154,7 @@ class WatchedBody implements ArrivingBody {
         this.fail(error as HttpError);
       }
     });
-    // Whoever reads has heard of it; after an early answer nobody does.
+    // The reader has handled it; after an early answer there is none.
     source.on("error", () => undefined);
     source.once("end", () => {
       if (lease.giveWay === giveWay) lease.giveWay = null;
@@ -178,7 +165,7 @@ class WatchedBody implements ArrivingBody {
     return this.#source.readableEnded;
   }
 
-  /** Tells fastify, which answers. The rest is read on, so that the client gets to the answer. */
+  /** Fastify answers; the rest is read so that the client gets to the answer. */
   fail(error: HttpError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
@@ -193,12 +180,11 @@ class CountedBody extends Transform implements ArrivingBody {
   ageMs = 0;
 
   constructor(source: Readable, lease: BodyLease) {
-    // Readers take all at once: pausing the socket after each of its pieces would only cost time.
+    // Readers take all at once, so backpressure after each chunk would only cost time.
     super({ highWaterMark: PIECES_BYTES });
     this.#lease = lease;
     this.#giveWay = (error) => this.fail(error);
     lease.giveWay = this.#giveWay;
-    // Whoever reads has heard of it; after an early answer nobody does.
     this.on("error", () => undefined);
     source.on("error", (error) => this.destroy(error));
     source.once("close", () => {
@@ -206,7 +192,7 @@ class CountedBody extends Transform implements ArrivingBody {
         this.destroy(new HttpError(400, "aborted", "the request ended before its body was complete"));
     });
     source.pipe(this);
-    // The rest of a body that is refused is read on, so that its client gets to the answer.
+    // The rest of a refused body is read so that its client gets to the answer.
     this.once("close", () => {
       if (!source.readableEnded) source.unpipe(this).resume();
     });
@@ -221,7 +207,6 @@ class CountedBody extends Transform implements ArrivingBody {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, taken: TransformCallback): void {
-    // What still comes after the answer is thrown away.
     if (!this.#lease.isOpen) return taken();
     try {
       this.#lease.take(chunk.length);
@@ -233,7 +218,7 @@ class CountedBody extends Transform implements ArrivingBody {
   }
 
   override _flush(done: TransformCallback): void {
-    // Complete, it is with its route, unless that still unpacks it.
+    // A complete body is with its route, unless it is still being decompressed.
     if (this.#lease.giveWay === this.#giveWay) this.#lease.giveWay = null;
     done();
   }

@@ -1,25 +1,18 @@
 import { HttpError } from "./problem.ts";
 
-/** What one body holds of a {@link BodyBudget}. */
 export interface BodyLease {
   readonly bytes: number;
-  /** False after its release, or when it gave way. */
   readonly isOpen: boolean;
-  /**
-   * Ends the reading of this body, so that others find room; null where it can't be ended any more. Settable
-   * by whoever reads.
-   */
+  /** Ends the reading of this body to make room; null if impossible. Set by the reader. */
   giveWay: ((error: HttpError) => void) | null;
-  /** Before so many bytes more are kept. Throws HttpError 503 `overloaded` where they find no room. */
+  /** Call before keeping that many more bytes. Throws HttpError 503 `overloaded` without room. */
   take(bytes: number): void;
-  /** The body is no longer kept. May be called again. */
   release(): void;
 }
 
 /**
- * Bytes that all bodies of a server may take in memory together. When they run out, the largest unfinished
- * body of the client that holds the most gives way: a flood of large ones costs its sender, not those with
- * small ones.
+ * Byte budget of all bodies in memory. When exhausted, the client holding most loses its largest unfinished
+ * body, so that a flood of large bodies hits its sender.
  */
 export class BodyBudget {
   readonly #totalBytes: number;

@@ -7,40 +7,31 @@ import type { Logger } from "../log.ts";
 import type { Refusal, RequestGate } from "./gate.ts";
 import { reuse } from "./http-metrics.ts";
 
-/** What clients are judged by. */
 interface ClientCertificateOptions {
-  /** Name of the server in logs and metrics. */
   readonly server: string;
-  /**
-   * Common names or DNS names of which a certificate must carry one; empty: any that the authorities signed.
-   */
+  /** Common or DNS names, one of which is required; empty: any certificate of the authorities. */
   readonly names: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
 }
 
-/** Why a client is turned away; a metric's label. */
+/** Why a client is refused; a metric label. */
 type Reason = "none" | "expired" | "not_yet_valid" | "untrusted" | "name";
 
 const SHOWN_NOT_AFTER_SECONDS = "isochrone_tls_shown_certificate_not_after_seconds";
 const REFUSED_TOTAL = "isochrone_tls_clients_refused_total";
-/** What OpenSSL says of a certificate, where it has a word of its own here. */
 const REASONS: Readonly<Record<string, Reason>> = {
   CERT_HAS_EXPIRED: "expired",
   CERT_NOT_YET_VALID: "not_yet_valid",
 };
 
-/**
- * Turns away requests over connections without a good client certificate; says which one it was, and counts.
- */
+/** Refuses requests without a valid client certificate, logs which, and counts. */
 export class ClientCertificates implements RequestGate {
   readonly #options: ClientCertificateOptions;
   readonly #refused: Counter;
   readonly #shownNotAfter: Gauge;
-  /**
-   * When the certificate of a connection ends: it was looked at once, and may end before the connection does.
-   */
+  /** Certificate expiry by connection: it is verified once and may expire before the connection ends. */
   readonly #endsMs = new WeakMap<Socket, number>();
 
   constructor(options: ClientCertificateOptions) {
@@ -64,11 +55,11 @@ export class ClientCertificates implements RequestGate {
     });
   }
 
-  check({ socket }: { readonly socket: Socket }): Refusal | null {
+  check({ socket }: { readonly socket: Socket | null }): Refusal | null {
     // A request that is made inside of this process comes over no socket.
     if (!(socket instanceof TLSSocket)) return null;
     const certificate = socket.getPeerX509Certificate();
-    // Both are asked for: of a session that is resumed, `authorized` alone says too little.
+    // Check both: for resumed sessions `authorized` alone isn't sufficient.
     if (certificate === undefined)
       return this.#refuse("none", "a client certificate of a known authority is needed: none was sent");
     if (!socket.authorized) {
@@ -105,7 +96,7 @@ export class ClientCertificates implements RequestGate {
   #refuse(reason: Reason, detail: string, certificate?: X509Certificate): Refusal {
     const { server, logger } = this.#options;
     this.#refused.inc({ server, reason });
-    // A probe of the port has none; whoever has a wrong one wants to be let in.
+    // Port probes have none; a wrong certificate is worth logging.
     if (certificate !== undefined)
       logger.warnOnce(`tls-client:${server}:${reason}`, "clients with such a certificate are turned away", {
         server,
@@ -113,7 +104,7 @@ export class ClientCertificates implements RequestGate {
         subject: certificate.subject.replaceAll("\n", ", "),
         notAfter: certificate.validTo,
       });
-    // A client that has a new certificate by now shows it on a new connection only.
+    // A client shows a new certificate only on a new connection.
     return { status: 401, code: "client_certificate", detail, headers: { connection: "close" } };
   }
 }

@@ -7,25 +7,22 @@ import { Tally } from "./tally.ts";
 interface Connection {
   readonly socket: Socket;
   readonly key: string;
-  /** Requests that are under way on it. */
   requests: number;
-  /** Higher than that of any connection that was answered, or opened, before. */
+  /** Increases with each answer or opening, over all connections. */
   turn: number;
 }
 
 /**
- * Bounds the open connections of a server. Beyond the bound no newcomer is turned away: of the client with
- * the most connections the one closes that has had no request under way for the longest time. What has not
- * arrived in full is not under way.
+ * Bounds open connections. Beyond the bound the longest idle connection of the client with the most is
+ * closed, and newcomers are accepted. Incomplete requests don't count as in flight.
  */
 export class ConnectionGuard {
   readonly #max: number;
   readonly #metrics: Pick<HttpMetrics, "refused">;
   readonly #connections = new WeakMap<Socket, Connection>();
-  /** Of TLS connections whose handshake is not over: their requests come over another object. */
+  /** TLS connections in handshake; their requests arrive on another object. */
   readonly #handshakes = new Map<string, Connection>();
   readonly #perClient = new Tally();
-  /** By client; of the idle ones of each, the longest idle first. */
   readonly #byTurn = new Map<string, Set<Connection>>();
   #open = 0;
   #turns = 0;
@@ -40,7 +37,7 @@ export class ConnectionGuard {
     server.on("secureConnection", (socket: TLSSocket) => this.#secured(socket));
   }
 
-  /** A request is under way on the connection until {@link answered}. Null: the connection is unknown. */
+  /** Marks a request in flight until {@link answered}. Null for an unknown connection. */
   busy(socket: Socket): Connection | null {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return null;
@@ -48,10 +45,8 @@ export class ConnectionGuard {
     return connection;
   }
 
-  /** One request less is under way. */
   answered(connection: Connection): void {
     connection.requests--;
-    // It is the last one already, which it is as long as one client asks over one connection.
     if (connection.turn === this.#turns) return;
     const ofClient = this.#byTurn.get(connection.key);
     if (ofClient?.delete(connection) !== true) return;
@@ -90,19 +85,20 @@ export class ConnectionGuard {
     const { heaviest } = this.#perClient;
     const victim = firstIdle(this.#byTurn.get(heaviest ?? "")) ?? this.#longestIdle();
     if (victim === undefined) return;
-    // Forgotten at once: its socket's "close" comes a turn later, and more may be accepted in this one.
+    // Removed at once: the socket's "close" comes a turn later, and more may be accepted before.
     this.#forget(victim);
     this.#metrics.refused("connection_closed");
     victim.socket.destroy();
   }
 
-  /**
-   * Clients open connections that they then don't need. Node.js takes one that has sent nothing for one whose
-   * request is on its way, and a server that closes would wait for it: call this first.
-   */
+  /** Call before closing: Node.js waits for connections that have never sent anything. */
   closeUnused(): void {
     for (const ofClient of this.#byTurn.values())
       for (const { socket } of ofClient) if (socket.bytesRead === 0) socket.destroy();
+  }
+
+  closeAll(): void {
+    for (const ofClient of this.#byTurn.values()) for (const { socket } of ofClient) socket.destroy();
   }
 
   #longestIdle(): Connection | undefined {
@@ -125,7 +121,7 @@ export class ConnectionGuard {
   }
 }
 
-/** Before it stand at most as many as requests are under way. */
+/** Skips at most as many as have requests in flight. */
 function firstIdle(byTurn: Iterable<Connection> = []): Connection | undefined {
   for (const connection of byTurn) if (connection.requests === 0) return connection;
   return undefined;

@@ -1,25 +1,22 @@
-// What a web page may ask of a server through the browser of somebody who can reach it. On a loopback address
-// there is often no other protection, and DNS rebinding lets a foreign page take the server for its own:
-// there the Host says by which name the browser came.
+// Protects against requests of web pages through the browser of a user with access, often the only protection
+// on loopback. With DNS rebinding a foreign page counts as same-origin; its Host header reveals it.
 import type { FastifyInstance } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
-import { Socket, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { list } from "../settings/texts.ts";
 import { isLoopback } from "./addresses.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
 import { problem, sendProblem, type Problem } from "./problem.ts";
+import { socketOf } from "./request-socket.ts";
 
-/** Names by which a server may be reached beside its own. */
 export interface AllowedHosts {
   /** `name`, with any port, or `name:port`. */
   readonly hosts: readonly string[];
-  /** Which setting or flag adds to them, for messages. */
   readonly setting: string;
 }
 
 const HOST_PATTERN = /(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?/;
 
-/** The setting of the names, for a server's section. */
 export const ALLOWED_HOSTS_SETTING = list({
   default: [],
   maxItems: 100,
@@ -29,12 +26,9 @@ export const ALLOWED_HOSTS_SETTING = list({
     "Further names, or name:port, by which browsers may reach this server, such as those of a proxy in front of it. On a loopback address requests by other names than localhost or a loopback address are refused; on any address, requests of foreign web pages that would change something.",
 });
 
-/** What these requests ask for changes nothing. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-/** Longer ones are no names. */
 const MAX_CHARACTERS = 300;
 
-/** Of a server that is reached by no other names. */
 export const NO_HOSTS: AllowedHosts = {
   hosts: [],
   setting: "a setting of allowed hosts, which this server has none of",
@@ -50,7 +44,7 @@ interface Place {
   readonly port: number;
 }
 
-/** Refuses requests by foreign names and of foreign pages, before anything else looks at them. */
+/** Refuses foreign host names and pages before anything else. */
 export function installCrossSiteGuard(
   app: FastifyInstance,
   allowed: AllowedHosts,
@@ -60,7 +54,7 @@ export function installCrossSiteGuard(
   app.addHook("onRequest", (request, reply, done) => {
     void reply.header("x-content-type-options", "nosniff");
     // A request that is made inside of this process comes over no socket.
-    if (!(request.raw.socket instanceof Socket)) return done();
+    if (socketOf(request.raw) === null) return done();
     const refusal = guard.check(request, () => placeOf(app.server.address()));
     if (refusal === null) return done();
     metrics.refused(refusal.code === "foreign_host" ? "foreign_host" : "foreign_origin");
@@ -68,7 +62,6 @@ export function installCrossSiteGuard(
   });
 }
 
-/** Of what a server says of its address. */
 export function placeOf(address: AddressInfo | string | null): Place | null {
   return address === null || typeof address === "string"
     ? null
@@ -79,7 +72,6 @@ export class CrossSiteGuard {
   readonly #names: ReadonlySet<string>;
   readonly #setting: string;
   #place: Place | null = null;
-  /** The name that was last found to be ours: clients that ask often ask by the same. */
   #lastOurs: string | null = null;
 
   constructor({ hosts, setting }: AllowedHosts) {
@@ -103,7 +95,6 @@ export class CrossSiteGuard {
     if (host === undefined || host.length > MAX_CHARACTERS) return false;
     const split = splitHost(host);
     if (split === null) return false;
-    // A bare name stands for a port that browsers leave out.
     const isPort = split.port === undefined ? port === 80 || port === 443 : Number(split.port) === port;
     if (isLoopback(split.name) && isPort) return true;
     return this.#isNamed(host, split.name);
@@ -113,10 +104,10 @@ export class CrossSiteGuard {
     return this.#names.has(host) || this.#names.has(name) || this.#names.has(`[${name}]`);
   }
 
-  /** By what the browser says of the page (Sec-Fetch-*), else by its Origin; programs send neither. */
+  /** Uses the browser's Sec-Fetch-* headers, else Origin; programs send neither. */
   #isFromHere({ headers, method }: Asked, host: string | undefined): boolean {
     const site = headers["sec-fetch-site"];
-    // Where somebody follows a link to here, the page with the link learns nothing of what is shown.
+    // On navigation the linking page learns nothing of the content.
     const isVisit = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
     if (site === "same-origin" || site === "none") return true;
     if (isVisit && SAFE_METHODS.has(method)) return true;

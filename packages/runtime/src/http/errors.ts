@@ -6,7 +6,6 @@ import { describeMistakes } from "./validation.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Turns every error of the server into a problem. */
 export function installErrorHandling(app: FastifyInstance, logger: Logger): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const body = toProblem(error, request);
@@ -18,7 +17,7 @@ export function installErrorHandling(app: FastifyInstance, logger: Logger): void
   app.setNotFoundHandler((request, reply) => notFound(app, request, reply));
 }
 
-/** A route says that it can't serve this now: nothing went wrong. */
+/** The route reports that it can't serve this now, which isn't a failure. */
 function isAnswer(error: FastifyError): boolean {
   return error instanceof HttpError && error.status === 503;
 }
@@ -34,7 +33,6 @@ function toProblem(error: FastifyError, request: FastifyRequest): Problem {
     return problem(status, { code, detail: message, ...(mistakes.length > 0 ? { errors: mistakes } : {}) });
   }
   const status = error.statusCode ?? 500;
-  // Who answers 5xx knows more than the client may: the log has it.
   if (error.code === "FST_ERR_HANDLER_TIMEOUT")
     return problem(503, { code: "handler_timeout", detail: "the answer took too long" });
   if (!(status >= 400 && status < 500)) return problem(500, { code: "internal" });
@@ -44,13 +42,13 @@ function toProblem(error: FastifyError, request: FastifyRequest): Problem {
   });
 }
 
-/** Field, rule and value. A missing or unknown field, and a header, has no value. */
+/** Field, rule and value. Missing and unknown fields, and headers, have no value. */
 function mistakeText(mistake: FieldMistake): string {
   const got = Object.hasOwn(mistake, "value") ? `, got ${JSON.stringify(mistake.value)}` : "";
   return `${mistake.field} ${mistake.rule}${got}`;
 }
 
-// Fastify answers 404 for a known path with another method; clients are helped more by 405 and Allow.
+// Answers 405 with Allow for a known path with another method, where fastify answers 404.
 function notFound(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = request.url.split("?", 1)[0] ?? "/";
   const allowed = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);

@@ -10,7 +10,6 @@ afterEach(async () => {
 
 const PRINCIPAL = { user: "probe", node: "n1", pod: null };
 
-/** A server that says who it takes the client for. */
 async function serve(answer?: (authorization: string | undefined) => GateAnswer | Promise<GateAnswer>) {
   const app = await createHttpApp({
     name: "test",

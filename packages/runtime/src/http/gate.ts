@@ -1,18 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Socket } from "node:net";
 import { problem, sendProblem } from "./problem.ts";
+import { hasLeft, socketOf } from "./request-socket.ts";
 
-/** What a gate looks at. */
 export interface GateRequest {
   readonly method: string;
-  /** Without the query; of a route that names a `reviewedPath` that one, of an unknown route null. */
+  /** Without the query; the route's `reviewedPath` if set; null for an unknown route. */
   readonly path: string | null;
   readonly authorization: string | undefined;
   readonly remoteAddress: string;
-  readonly socket: Socket;
+  /** Null: the request was made inside this process. */
+  readonly socket: Socket | null;
 }
 
-/** Why a request goes no further. */
 export interface Refusal {
   readonly status: 401 | 403 | 429 | 503;
   readonly code: string;
@@ -20,58 +20,50 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A pod, as a token that is bound to it says. */
 export interface PrincipalPod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-/** Who sends a request: what somebody has proven, never what the request says of itself. */
+/** Proven identity of a request's sender. */
 export interface Principal {
-  /** Name of the account, such as system:serviceaccount:NAMESPACE:NAME. */
   readonly user: string;
-  /** Node that the account's pod runs on; null: its token is bound to none, or doesn't say. */
+  /** Node of the account's pod; null if the token is unbound or doesn't say. */
   readonly node: string | null;
-  /** Null: the token is bound to no pod. */
+  /** Null if the token isn't bound to a pod. */
   readonly pod: PrincipalPod | null;
 }
 
-/** The request goes on, and it is known whose it is. */
 interface Admission {
   readonly principal: Principal;
 }
 
-/** What a gate says of a request. Null: it goes on, and the gate has asked nobody who sends it. */
+/** Null: allowed without identification. */
 export type GateAnswer = Refusal | Admission | null;
 
-/** Says who may ask for what, before a body is read. Must not reject. */
+/** Authorises requests before their body is read. Must not reject. */
 export interface RequestGate {
   check(request: GateRequest): GateAnswer | Promise<GateAnswer>;
 }
 
-/** Routes by which others look after the server: their answers show nothing of what it knows. */
 const HEALTH_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /**
-     * The path that access is asked for, instead of the request's own: one question for all values of a
-     * parameter.
-     */
+    /** Path to authorise instead of the request's own: one review for all values of a parameter. */
     readonly reviewedPath?: string;
-    /** Open to everyone, whatever the gate says. */
     readonly isOpen?: boolean;
   }
   interface FastifyRequest {
-    /** Who sends the request, as a gate has proven; null where nobody was asked. */
+    /** Proven sender; null if not identified. */
     principal: Principal | null;
-    /** Whether the gate would still let this request in: for answers that last. */
+    /** Whether the gate would still allow this request, for long answers. */
     isStillAllowed(): boolean | Promise<boolean>;
   }
 }
 
-/** Asks the gates before every route but those for health and the open ones. */
+/** Checks gates before every route except health and open ones. */
 export function installGates(app: FastifyInstance, gates: readonly RequestGate[]): void {
   app.decorateRequest("principal", null);
   app.decorateRequest("isStillAllowed", function isStillAllowed(this: FastifyRequest) {
@@ -87,7 +79,8 @@ export function installGates(app: FastifyInstance, gates: readonly RequestGate[]
       if (isRefusal(said)) return refuse(reply, said);
       request.principal = said.principal;
     }
-    return undefined;
+    // Nothing would free the places that later hooks give to a client that left while a gate was asked.
+    return hasLeft(reply.raw) ? reply.hijack() : undefined;
   });
 }
 
@@ -115,7 +108,7 @@ function described(request: FastifyRequest): GateRequest {
     path: known ? (routeOptions.config.reviewedPath ?? pathOf(url)) : null,
     authorization: headers.authorization,
     remoteAddress: ip,
-    socket: request.raw.socket,
+    socket: socketOf(request.raw),
   };
 }
 

@@ -8,7 +8,7 @@ const REJECTED_TOTAL = "isochrone_http_requests_rejected_total";
 const REFUSED_TOTAL = "isochrone_http_refused_total";
 const IN_FLIGHT = "isochrone_http_requests_in_flight";
 
-/** Why a server refused a request or closed a connection; a metric's label. */
+/** Why a server refused a request or closed a connection; a metric label. */
 export type HttpRefusal =
   | "foreign_host"
   | "foreign_origin"
@@ -19,27 +19,21 @@ export type HttpRefusal =
   | "slow_reader"
   | "connection_closed";
 
-/** Metrics of one HTTP server. */
 export interface HttpMetrics {
-  /** Counts what was refused to protect the server. */
   refused(reason: HttpRefusal): void;
-  /** Counts a request that the overload guard turned away. */
   rejected(): void;
-  /** Where to read how many requests are under way. */
   inFlight(count: () => number): void;
-  /** Counts and times a request by route pattern: never by path, which clients choose. */
+  /** Keyed by route pattern, never by path, which clients choose. */
   answered(request: AnsweredRequest): void;
 }
 
 interface AnsweredRequest {
-  /** Undefined: no route is known for it. */
   readonly route: string | undefined;
   readonly method: string;
   readonly status: number;
   readonly seconds: number;
 }
 
-/** Of every request of the app. */
 export function createHttpMetrics(app: FastifyInstance, server: string, registry: Registry): HttpMetrics {
   const metrics = httpMetrics(server, registry);
   app.addHook("onResponse", ({ routeOptions, method }, { statusCode: status, elapsedTime }, done) => {
@@ -95,7 +89,7 @@ export function httpMetrics(server: string, registry: Registry): HttpMetrics {
   };
 }
 
-/** Set when somebody reads it: a server changes it twice with each request. */
+/** Collected on read, because it changes twice per request. */
 class InFlight extends Gauge<"server"> {
   readonly counts = new Map<string, () => number>();
 
@@ -112,7 +106,7 @@ class InFlight extends Gauge<"server"> {
   }
 }
 
-/** Two servers of one process may share a registry; the label tells them apart. */
+/** Servers of one process may share a registry; the label distinguishes them. */
 export function reuse<M>(registry: Registry, name: string, create: () => M): M {
   return (registry.getSingleMetric(name) as M | undefined) ?? create();
 }

@@ -268,7 +268,6 @@ test("close ends a keep-alive connection that idles", async () => {
   expect(socket.destroyed).toBe(true);
 });
 
-// When it waits for a request, it waits until the deadline, and this test runs out of time.
 test("close ends a connection on which nobody has asked for anything", async () => {
   const { app } = await build({ closeDeadlineMs: 600_000 });
   const { port } = await listen(app, { host: "127.0.0.1", port: 0 });

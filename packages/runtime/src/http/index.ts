@@ -11,6 +11,7 @@ export type { GateAnswer, GateRequest, Principal, PrincipalPod, Refusal, Request
 export { listen } from "./listen.ts";
 export type { ListenAddress } from "./listen.ts";
 export { HttpError, problem, sendProblem } from "./problem.ts";
+export { limitStall } from "./request-socket.ts";
 export { Tally } from "./tally.ts";
 export type { ServerTlsOptions, TlsMaterial } from "./server-tls.ts";
 export { SERVER_TLS_SETTINGS, serverTlsOf, serverTlsRules } from "./tls-settings.ts";

@@ -2,7 +2,6 @@ import { isNestedTooDeeply, JSON_LEVELS_RULE } from "@isochrone/primitives";
 import type { FastifyInstance } from "fastify";
 import { HttpError } from "./problem.ts";
 
-/** Refuses JSON bodies that are nested too deeply, before anything recurses into them. */
 export function installJsonDoor(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeContentTypeParser("application/json");

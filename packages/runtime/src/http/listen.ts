@@ -3,11 +3,9 @@ import type { AddressInfo } from "node:net";
 import { Server as TlsServer } from "node:tls";
 import { ListenError } from "../errors.ts";
 
-/** Where a server listens. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
-  /** http://host:port, or https://, ready for a client */
   readonly url: string;
 }
 
@@ -16,17 +14,14 @@ interface Listening {
   readonly server: { address(): AddressInfo | string | null };
 }
 
-/**
- * Listens and gives the real address (port 0 is replaced by the one that the system chose). `setting` names
- * the setting of the port, for the message of the ListenError.
- */
+/** Listens and returns the actual address. `setting` names the port's setting in the ListenError. */
 export async function listen(
   app: Listening,
   target: { readonly host: string; readonly port: number; readonly setting?: string },
 ): Promise<ListenAddress> {
   const { host, port, setting } = target;
   try {
-    // By the name, fastify would open a second server for ::1, which has none of the first one's limits.
+    // For the name, fastify would open a second server on ::1 without the limits of the first.
     await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
   } catch (error) {
     const hint = setting ? `; choose another with the setting ${setting}` : "";

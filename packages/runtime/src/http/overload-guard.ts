@@ -4,32 +4,29 @@ import { clientKey } from "./addresses.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
 import { problem, sendProblem } from "./problem.ts";
+import { limitStall, socketOf } from "./request-socket.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The answer lasts, such as an event stream: whoever gives it bounds how many there are. */
+    /** A long answer such as an event stream; the route bounds their number. */
     readonly isHeld?: boolean;
   }
 }
 
-/** Paths that every server answers, whatever its load. */
 const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** How often answers are looked at that wait for their clients. */
 const READER_CHECK_MS = 5_000;
-/** For how long a client may take nothing of its answer. */
+/** How long a client may not read its answer. */
 const READER_STALL_MS = 20_000;
 
 interface UnderWay {
   readonly key: string;
-  /** Whether the answer waits for the client, and is watched. */
   isWatched: boolean;
 }
 
 /**
- * Bounds the requests under way. One is under way from when all of it has arrived, body included, until its
- * answer has left: who sends slowly takes no place. One client may take half of the places, so that some are
- * left for others; behind a proxy or NAT all are one client.
+ * Bounds requests in flight: from complete arrival, including the body, until the answer has left, so slow
+ * senders use no place. A client may use half of the places; clients behind a proxy or NAT count as one.
  */
 export function installOverloadGuard(
   app: FastifyInstance,
@@ -51,16 +48,16 @@ export function installOverloadGuard(
   };
   app.addHook("onRequest", (request, reply, done) => {
     if (isExempt(request)) return done();
-    // Refused before the body is read, where that is known.
     const reason = places.whyNot(clientKey(request));
     return reason === null ? done() : void refuse(reply, reason);
   });
-  // Not async: between the end of the body and its handler fastify would take the request for abandoned.
+  // Not async: fastify would consider the request abandoned between the body's end and its handler.
   app.addHook("preValidation", (request, reply, done) => {
     const key = isExempt(request) ? null : clientKey(request);
     const reason = key === null ? null : places.whyNot(key);
     if (key !== null && reason === null) places.take(reply.raw, key);
-    const connection = connections.busy(request.raw.socket);
+    const socket = socketOf(request.raw);
+    const connection = socket === null ? null : connections.busy(socket);
     // It comes once, for answers that were sent and for clients that went away; onResponse misses some of
     // those.
     reply.raw.on("close", () => {
@@ -98,7 +95,6 @@ class Places {
     this.#perClient.set(key, this.#of(key) + 1);
   }
 
-  /** Of a response that has no place: no change. */
   leave(response: ServerResponse): void {
     const key = this.#underWay.get(response)?.key;
     if (key === undefined) return;
@@ -112,18 +108,12 @@ class Places {
     return this.#perClient.get(key) ?? 0;
   }
 
-  /** A client that stops reading keeps its answer in memory, and its place. */
+  /** A client that stops reading would keep its answer in memory, and its place. */
   watchReaders(): void {
     for (const [response, entry] of this.#underWay) {
-      const { socket, writableEnded } = response;
-      if (entry.isWatched || !writableEnded || socket === null) continue;
+      if (entry.isWatched || !response.writableEnded) continue;
       entry.isWatched = true;
-      response.once("timeout", () => {
-        this.#metrics.refused("slow_reader");
-        socket.destroy();
-      });
-      // Node counts every byte that leaves as activity, and sets another limit once the answer has left.
-      socket.setTimeout(READER_STALL_MS);
+      limitStall(response, READER_STALL_MS, () => this.#metrics.refused("slow_reader"));
     }
   }
 }

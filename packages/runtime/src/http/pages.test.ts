@@ -1,4 +1,3 @@
-// The pages of a process without other routes are those of createHttpApp, byte for byte where it matters.
 import { once } from "node:events";
 import { request as ask, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { connect } from "node:net";

@@ -1,5 +1,5 @@
-// /healthz, /readyz and /metrics of a process that has no other routes, on Node's own server and answered as
-// createHttpApp answers them. Fastify takes ten megabytes, and some processes run on every node.
+// Serves /healthz, /readyz and /metrics like createHttpApp, on Node's own server: fastify takes 10 MB, and
+// some processes run on every node.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 import type { Logger } from "../log.ts";
@@ -10,16 +10,13 @@ import { httpMetrics, type HttpMetrics } from "./http-metrics.ts";
 import { listen } from "./listen.ts";
 import { problem, type Problem } from "./problem.ts";
 
-/** Options of {@link createPages}. */
 interface PagesOptions {
-  /** Label `server` of the metrics. */
   readonly name: string;
   readonly logger: Logger;
   readonly registry: Registry;
   ready(): Readiness | Promise<Readiness>;
   readonly host: string;
   readonly port: number;
-  /** Names the setting of the port, for the message when it is taken. */
   readonly setting: string;
 }
 
@@ -30,11 +27,9 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A server that isn't listening before `start`. */
 interface Pages {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Where it listens. */
   readonly url: string;
 }
 
@@ -63,7 +58,6 @@ class PagesServer implements Pages {
     this.#options = options;
     this.#server = createServer(SERVER_TIMES, (request, response) => void this.#serve(request, response));
     this.#metrics = httpMetrics(options.name, options.registry);
-    // Its own pages don't count.
     this.#metrics.inFlight(() => 0);
     this.#connections = new ConnectionGuard(this.#server, MAX_CONNECTIONS, this.#metrics);
   }
@@ -115,7 +109,6 @@ class PagesServer implements Pages {
     if (refusal !== null)
       this.#metrics.refused(refusal.code === "foreign_host" ? "foreign_host" : "foreign_origin");
     const answer = refusal === null ? await this.#answer(page, method, path) : answerOf(refusal);
-    // Nobody reads a body here: what comes of one ends with its connection.
     if (this.#isClosing || hasBody(request)) response.setHeader("connection", "close");
     response.setHeader("x-content-type-options", "nosniff");
     const { status, type, body } = answer;
@@ -143,7 +136,7 @@ class PagesServer implements Pages {
     return { status: ready ? 200 : 503, type: JSON_TYPE, body: JSON.stringify({ ready, reasons }) };
   }
 
-  /** For all who ask at once: it is answered whatever the load. */
+  /** One rendering serves all concurrent requests, because it is served at any load. */
   async #exposition(): Promise<Answer> {
     const { registry } = this.#options;
     this.#rendering ??= registry.metrics().finally(() => (this.#rendering = null));

@@ -29,7 +29,6 @@ let client: TestCertificate;
 let strangeClient: TestCertificate;
 let ca: string;
 const open: HttpApp[] = [];
-/** Each answers a request for /gated. */
 const gated: (() => void)[] = [];
 
 beforeAll(async () => {
@@ -78,7 +77,6 @@ async function serve(
 interface Answer {
   readonly status: number;
   readonly body: string;
-  /** Common name of the server's certificate. */
   readonly server: string;
 }
 
@@ -108,7 +106,7 @@ async function eventually(holds: () => boolean | Promise<boolean>): Promise<void
   }
 }
 
-/** As kubelet writes a Secret: files are links through a link that is swapped. */
+/** Like the kubelet's Secret: files are links through a directory link that is swapped. */
 async function mountedSecret(name: string): Promise<{
   readonly files: TestCertificate;
   readonly swap: (pair: TestCertificate) => Promise<void>;

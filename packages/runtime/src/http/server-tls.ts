@@ -2,7 +2,7 @@ import { reasonOf } from "@isochrone/primitives";
 import type { FastifyInstance } from "fastify";
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createSecureContext, type Server } from "node:tls";
+import { createSecureContext, Server } from "node:tls";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Clock } from "../clock.ts";
 import { ListenError } from "../errors.ts";
@@ -12,45 +12,31 @@ import { ClientCertificates } from "./client-certificates.ts";
 import type { RequestGate } from "./gate.ts";
 import { reuse } from "./http-metrics.ts";
 
-/**
- * Certificates of a server: of files, which are read again while it runs, or of this process's own keeping.
- */
 export type ServerTlsOptions = ServerTlsFiles | ServerTlsKept;
 
 interface ServerTlsCommon {
   readonly clock: Clock;
-  /** How often certificates are looked at. @default 10000 */
+  /** Interval of checking certificates. @default 10000 */
   readonly checkMs?: number;
 }
 
 export interface ServerTlsFiles extends ServerTlsCommon {
-  /** PEM: the server's certificate, then those between it and its authority. */
+  /** PEM: server certificate, then intermediates. */
   readonly certFile: string;
-  /** PEM: the key of the first certificate. */
   readonly keyFile: string;
-  /**
-   * PEM: authorities of client certificates. With it every request but those for health needs such a
-   * certificate.
-   */
+  /** PEM: authorities of client certificates, which are then required except for health. */
   readonly clientCaFile?: string | null;
-  /**
-   * Common names or DNS names of which a client certificate must carry one.
-   * @default any that the authorities signed
-   */
+  /** Common or DNS names, one of which a client certificate must have. @default any certificate */
   readonly clientNames?: readonly string[];
 }
 
 interface ServerTlsKept extends ServerTlsCommon {
-  /** What to serve with now; its `ca` are the authorities of client certificates, if clients need one. */
+  /** Current material; `ca`: authorities of client certificates, if required. */
   readonly current: () => TlsMaterial;
-  /**
-   * As in {@link ServerTlsFiles}. With it every request but those for health needs a certificate.
-   * @default none does
-   */
+  /** See {@link ServerTlsFiles}; requires client certificates except for health. @default not required */
   readonly clientNames?: readonly string[];
 }
 
-/** What a TLS server serves with, PEM. */
 export interface TlsMaterial {
   readonly cert: string;
   readonly key: string;
@@ -58,13 +44,11 @@ export interface TlsMaterial {
 }
 
 const DEFAULT_CHECK_MS = 10_000;
-/** Of both sides' versions the highest is taken; below this, none. */
 const MIN_VERSION = "TLSv1.2";
 
 /**
- * Keeps a server's certificates as their files say. Files are compared by content at an interval: mounted
- * Secrets change by swapped links, of which file watching tells late or never. What can't be used leaves the
- * old certificates in place.
+ * Reloads a server's certificates. Polls file contents, because mounted Secrets swap links, which file
+ * watching reports late or never. Unusable files leave the old certificates in place.
  */
 export class ServerTls {
   readonly #options: ServerTlsOptions;
@@ -96,7 +80,7 @@ export class ServerTls {
     });
   }
 
-  /** Throws ListenError when the files can't be used: a server without its certificates doesn't start. */
+  /** Throws ListenError for unusable files: the server doesn't start without certificates. */
   static async load(options: ServerTlsOptions, surroundings: TlsSurroundings): Promise<ServerTls> {
     try {
       return new ServerTls(options, await readMaterial(options), surroundings);
@@ -105,24 +89,20 @@ export class ServerTls {
     }
   }
 
-  /** For `https.createServer`. */
   get serverOptions(): object {
     const requestCert = asksClients(this.#options);
-    // Whether a client's certificate is good is judged per request, so that health answers those who have
-    // none.
+    // Client certificates are checked per request, so that health works without one.
     return { ...contextOf(this.#material), requestCert, rejectUnauthorized: false };
   }
 
-  /** From when `app` listens until it closes. */
   install(app: FastifyInstance): void {
     app.addHook("onListen", async () => {
-      this.#server = app.server as unknown as Server;
+      if (app.server instanceof Server) this.#server = app.server;
       this.#loop.start();
     });
     app.addHook("onClose", async () => this.#loop.stop());
   }
 
-  /** Turns clients without a good certificate away; null where none is needed. */
   get gate(): RequestGate | null {
     return this.#clients;
   }
@@ -150,7 +130,6 @@ export class ServerTls {
   }
 }
 
-/** What a server's TLS is made with. */
 interface TlsSurroundings {
   readonly name: string;
   readonly logger: Logger;
@@ -189,7 +168,7 @@ function asksClients(options: ServerTlsOptions): boolean {
   return "certFile" in options ? typeof options.clientCaFile === "string" : options.clientNames !== undefined;
 }
 
-/** The files, read and tried. Rejects with what is wrong with which. */
+/** Reads and validates the files. Rejects naming file and fault. */
 async function readMaterial(options: ServerTlsOptions): Promise<TlsMaterial> {
   if ("current" in options) return options.current();
   const { certFile, keyFile, clientCaFile } = options;

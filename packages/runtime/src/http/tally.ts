@@ -1,4 +1,4 @@
-/** Counts by key. It knows a key with the highest count at once, whatever the number of keys. */
+/** Counts by key, with the maximum in constant time. */
 export class Tally {
   readonly #counts = new Map<string, number>();
   readonly #keysOf = new Map<number, Set<string>>();
@@ -8,7 +8,7 @@ export class Tally {
     return this.#counts.get(key) ?? 0;
   }
 
-  /** A key that none exceeds: of equal ones, that which has had its count the longest. Null of nothing. */
+  /** A key of the highest count; among equals the one that reached it first. Null if empty. */
   get heaviest(): string | null {
     const [key = null] = this.#keysOf.get(this.#highest) ?? [];
     return key;
@@ -18,7 +18,6 @@ export class Tally {
     this.#move(key, this.of(key) + 1);
   }
 
-  /** Of a key that was never incremented: no change. */
   decrement(key: string): void {
     if (this.of(key) > 0) this.#move(key, this.of(key) - 1);
   }
@@ -35,7 +34,7 @@ export class Tally {
       if (others === undefined) this.#keysOf.set(count, (others = new Set()));
       others.add(key);
     }
-    // A count changes by one: below an empty top lies the key that just left it.
+    // Counts change by one, so below an emptied maximum is the key that just left it.
     if (count > this.#highest || (before === this.#highest && !this.#keysOf.has(before)))
       this.#highest = count;
   }

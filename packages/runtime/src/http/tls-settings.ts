@@ -2,7 +2,6 @@ import type { Clock } from "../clock.ts";
 import { list, text } from "../settings/texts.ts";
 import type { ServerTlsOptions } from "./server-tls.ts";
 
-/** Settings of a server that can serve TLS, for its section. */
 export const SERVER_TLS_SETTINGS = {
   tlsCertFile: text({
     default: null,
@@ -30,7 +29,6 @@ interface TlsValues {
   readonly tlsClientNames: readonly string[];
 }
 
-/** What the values of {@link SERVER_TLS_SETTINGS} must be together. */
 export function serverTlsRules(section: string): ((values: TlsValues) => string | null)[] {
   return [
     ({ tlsCertFile, tlsKeyFile }) => {
@@ -50,7 +48,6 @@ export function serverTlsRules(section: string): ((values: TlsValues) => string 
   ];
 }
 
-/** For `createHttpApp`; undefined: plain HTTP. */
 export function serverTlsOf(values: TlsValues, clock: Clock): ServerTlsOptions | undefined {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile, tlsClientNames } = values;
   if (certFile === null || keyFile === null) return undefined;

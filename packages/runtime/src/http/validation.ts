@@ -10,14 +10,12 @@ interface SchemaMistake {
   readonly message: string;
 }
 
-/** The parts of a request that schemas look at. */
 interface RequestParts {
   readonly body: unknown;
   readonly query: unknown;
   readonly params: unknown;
 }
 
-/** Mistakes in the words of the problem: field, rule, value. */
 export function describeMistakes(
   mistakes: readonly unknown[],
   context: string,
@@ -28,7 +26,7 @@ export function describeMistakes(
   );
 }
 
-/** One mistake for each union, with the values that its branches allow, in place of one for each branch. */
+/** Merges the errors of a union's branches into one with the allowed values. */
 function ofUnions(mistakes: readonly SchemaMistake[]): readonly SchemaMistake[] {
   const unions = new Set(
     mistakes.filter(({ keyword }) => keyword === "anyOf").map(({ instancePath }) => instancePath),
@@ -60,7 +58,6 @@ function describe(mistake: SchemaMistake, context: string, request: RequestParts
   const unknown = names(mistake.params, "additionalProperties");
   if (mistake.keyword === "additionalProperties")
     return unknown.map((key) => ({ field: name(key), rule: "is not known" }));
-  // the same unknown field again, as the property that the schema `false` refuses
   if (mistake.keyword === "boolean") return [];
   const value = valueAt(request, context, path);
   return [
@@ -85,7 +82,7 @@ function valueAt(request: RequestParts, context: string, path: readonly string[]
     querystring: request.query,
     params: request.params,
   };
-  // headers are left out on purpose: they may hold credentials, and the field's name is enough
+  // Header values are omitted because they may be credentials.
   let value = parts[context];
   for (const key of path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;

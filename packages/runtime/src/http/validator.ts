@@ -1,4 +1,4 @@
-// Loaded only by servers whose routes have schemas: typebox takes ten megabytes.
+// Loaded only by servers with schemas: typebox takes 10 MB.
 import type { FastifyInstance } from "fastify";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
@@ -6,10 +6,7 @@ import { Value } from "typebox/value";
 
 const MAX_MISTAKES = 8;
 
-/**
- * Validates by typebox. Query, path and headers are text and are converted to the types of the schema; in a
- * body a wrong type is a mistake ("5" is no number).
- */
+/** Converts query, path and headers from text; a body must have the exact types ("5" isn't a number). */
 export function installValidation(app: FastifyInstance): void {
   app.setValidatorCompiler<TSchema>(({ schema, httpPart }) => {
     const check = Compile(schema);

@@ -5,24 +5,22 @@ import { ServiceError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { ComposedService, Part } from "../service.ts";
 
-/** How long each part may take to start and to stop. */
 interface Deadlines {
   readonly clock: Clock;
   readonly startMs: number;
   readonly stopMs: number;
 }
 
-/** Options of {@link composeServices}. */
 interface ComposeOptions {
   readonly logger?: Logger;
-  /** @default none: a process composes all parts of its services, and has deadlines for them */
+  /** @default none: the process composes all parts and sets their deadlines */
   readonly deadlines?: Deadlines;
 }
 
 /**
- * Parts as one service: started in order, stopped in reverse. When one fails to start, those before it (and
- * itself) are stopped. A failure to stop doesn't keep the others from being stopped; all failures come in one
- * ServiceError. A part that is composed itself is replaced by its own parts, so that each has a deadline.
+ * Starts parts in order and stops them in reverse. If one fails to start, it and the earlier ones are
+ * stopped. Stop failures are collected in one ServiceError. Composed parts are flattened, so that each part
+ * has a deadline.
  */
 export function composeServices(parts: readonly Part[], options: ComposeOptions = {}): ComposedService {
   return new Composition(parts.flatMap(flat), options);
@@ -49,7 +47,6 @@ class Composition implements ComposedService {
   async start(): Promise<void> {
     const { logger, deadlines } = this.#options;
     for (const part of this.parts) {
-      // a stop that came while a part was starting: leave the rest alone
       if (this.#stop !== null) return;
       const { name, service } = part;
       this.#started.push(part);
@@ -70,10 +67,7 @@ class Composition implements ComposedService {
   }
 }
 
-/**
- * Stops parts, the last first. A failure doesn't keep the others from being stopped; all come in one
- * ServiceError.
- */
+/** Stops parts in reverse. Continues after failures, and throws all in one ServiceError. */
 export async function stopParts(parts: readonly Part[], options: ComposeOptions = {}): Promise<void> {
   const { logger, deadlines } = options;
   const failures: ServiceError[] = [];

@@ -1,6 +1,5 @@
 import { LifecycleError } from "../errors.ts";
 
-/** States of a service, in the order in which they follow each other. */
 export type LifecycleState = "starting" | "running" | "draining" | "stopped";
 
 const NEXT: Readonly<Record<LifecycleState, readonly LifecycleState[]>> = {
@@ -10,7 +9,6 @@ const NEXT: Readonly<Record<LifecycleState, readonly LifecycleState[]>> = {
   stopped: [],
 };
 
-/** Where a service is in its life. Only forward. */
 export class Lifecycle {
   #state: LifecycleState = "starting";
   readonly #listeners = new Set<(state: LifecycleState) => void>();
@@ -19,10 +17,7 @@ export class Lifecycle {
     return this.#state;
   }
 
-  /**
-   * Goes on to `next`; throws LifecycleError when it can't follow the current state. The same state again is
-   * nothing.
-   */
+  /** Throws LifecycleError if `next` can't follow the current state. No-op for the same state. */
   to(next: LifecycleState): void {
     if (next === this.#state) return;
     if (!NEXT[this.#state].includes(next)) throw new LifecycleError(this.#state, next);
@@ -30,7 +25,6 @@ export class Lifecycle {
     for (const listener of this.#listeners) listener(next);
   }
 
-  /** Calls back at every change; gives the function that ends this. */
   onChange(listener: (state: LifecycleState) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -1,17 +1,12 @@
-/** The signals that end a service. */
 export type StopSignal = "SIGTERM" | "SIGINT";
 
-/** What a running service needs of its process. */
 export interface ProcessHost {
-  /** Calls back at every signal; gives the function that ends this. */
   onSignal(listener: (signal: StopSignal) => void): () => void;
-  /** Calls back at an exception or a rejection that nobody caught. */
+  /** Called for uncaught exceptions and rejections. Returns an unsubscribe function. */
   onFatal(listener: (error: unknown) => void): () => void;
-  /** Ends the process now. */
   exit(code: number): void;
 }
 
-/** The real process. */
 export function nodeProcessHost(): ProcessHost {
   return {
     onSignal(listener) {

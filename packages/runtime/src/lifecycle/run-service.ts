@@ -7,10 +7,9 @@ import { Lifecycle } from "./lifecycle.ts";
 import { nodeProcessHost } from "./process-host.ts";
 import type { ProcessHost, StopSignal } from "./process-host.ts";
 
-/** Exit codes of a service. A second signal gives 128 plus the signal's number, as a shell does. */
+/** A second signal exits with 128 plus its number, like a shell. */
 const EXIT_CODES = { ok: 0, failed: 1, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Options of {@link runService}. */
 export interface RunServiceOptions {
   readonly service: Service;
   readonly logger: Logger;
@@ -18,18 +17,15 @@ export interface RunServiceOptions {
   readonly host?: ProcessHost;
   /** Follows the service; share it with the readiness check. */
   readonly lifecycle?: Lifecycle;
-  /** Stops taking work and finishes what is in flight; skipped when absent. */
+  /** Stops accepting work and finishes what is in flight. @default nothing */
   drain?(signal: AbortSignal): Promise<void>;
-  /** @default 10000 */
   readonly drainDeadlineMs?: number;
-  /** @default 10000 */
   readonly stopDeadlineMs?: number;
 }
 
 /**
- * Runs a service until a signal: start, run, drain, stop. A second signal ends the process at once. Ends the
- * process by itself and gives the code: 0 after a clean stop; 1 when start, drain or stop failed, or nobody
- * caught an error.
+ * Runs a service until a signal: start, run, drain, stop. A second signal ends the process at once. Exits and
+ * returns the code: 0 after a clean stop; 1 if start, drain or stop failed, or an error was uncaught.
  */
 export async function runService(options: RunServiceOptions): Promise<number> {
   const host = options.host ?? nodeProcessHost();
@@ -71,7 +67,7 @@ class ServiceRun {
 
   async #start(): Promise<void> {
     const started = Promise.try(() => this.#options.service.start());
-    // a signal while starting must not wait for a start that hangs
+    // A signal during start must not wait for a hanging start.
     await Promise.race([started, this.#ended.promise]).then(
       () => this.#onStarted(),
       (error: unknown) => this.#fail("service failed to start", error),

@@ -7,36 +7,31 @@ import { printableFields } from "./redact.ts";
 import { textLine } from "./text-line.ts";
 import { visibleSource } from "../visible.ts";
 
-/** Levels in rising order; a logger writes its own level and those above. */
+/** Rising order; a logger writes its level and those above. */
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
-/** One of {@link LOG_LEVELS}. */
 type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Takes whole lines, each with its line break. process.stdout is one. */
 interface LogDestination {
   write(line: string): unknown;
 }
 
-/** Options of {@link createLogger}. */
 export interface LoggerOptions {
   readonly service: string;
   readonly level: LogLevel;
-  /** @default "json" */
   readonly format?: "json" | "text";
-  /** @default standard output */
   readonly destination?: LogDestination;
   readonly clock?: Clock;
-  /** How long warnOnce holds repeats of a key back. @default 3600000 */
+  /** Interval of warnOnce per key. @default 3600000 */
   readonly onceIntervalMs?: number;
 }
 
 type WriteLine = (level: LogLevel, event: string, fields: LogFields) => void;
 
-// These names belong to the line itself; a field of that name gets an underscore.
+// Names of the line itself; equally named fields get an underscore.
 const RESERVED = new Set(["level", "time", "event"]);
 
-/** A logger that writes a line of JSON (or of text, for people) per event. */
+/** Writes one line of JSON (or text, for people) per event. */
 export function createLogger(options: LoggerOptions): Logger {
   const clock = options.clock ?? systemClock;
   const write = options.format === "text" ? textWriter(options, clock) : jsonWriter(options, clock);
@@ -99,7 +94,7 @@ function jsonWriter(options: LoggerOptions, clock: Clock): WriteLine {
     base: null,
     messageKey: "event",
     timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
-    // JSON itself escapes no more than the first 32 control characters.
+    // JSON only escapes the first 32 control characters.
     hooks: { streamWrite: visibleSource },
     formatters: { level: (label: string) => ({ level: label }) },
   };
@@ -120,9 +115,9 @@ function textWriter(options: LoggerOptions, clock: Clock): WriteLine {
 let output: LogDestination | null = null;
 
 /**
- * Drops lines once nobody reads standard output, and the service goes on. Replaces pino's own destination,
- * whose flush at exit retries a broken pipe for ever. Writes to pipes and files are synchronous, so nothing
- * is left to flush.
+ * Drops lines if nobody reads standard output, so that the service continues. Replaces pino's destination,
+ * whose flush at exit retries a broken pipe forever. Writes to pipes and files are synchronous, so no flush
+ * is needed.
  */
 function standardOutput(): LogDestination {
   if (output !== null) return output;

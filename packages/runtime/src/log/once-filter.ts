@@ -7,7 +7,6 @@ interface Entry {
   suppressed: number;
 }
 
-/** Lets a key through once per interval and counts what it holds back. */
 export class OnceFilter {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #intervalMs: number;
@@ -16,8 +15,7 @@ export class OnceFilter {
 
   /**
    * @param options.intervalMs default an hour
-   * @param options.maxKeys keys remembered, default 1,000; the one that has not been written for longest is
-   * forgotten first
+   * @param options.maxKeys remembered keys, default 1,000; the least recently written is dropped first
    */
   constructor(options: {
     readonly clock: Pick<Clock, "monotonic">;
@@ -29,7 +27,7 @@ export class OnceFilter {
     this.#maxKeys = options.maxKeys ?? 1000;
   }
 
-  /** Null: hold the line back. Otherwise write it, with the number of lines held back since the last one. */
+  /** Null: suppress the line. Otherwise write it with the number of suppressed lines. */
   pass(key: string): { readonly suppressed: number } | null {
     const nowMs = this.#clock.monotonic();
     const entry = this.#entries.get(key);
@@ -43,7 +41,7 @@ export class OnceFilter {
     return { suppressed: entry?.suppressed ?? 0 };
   }
 
-  // Entries stand in the order of their last line, because pass() takes a key out before it puts it in.
+  // Insertion order is the order of last lines, because pass() reinserts keys.
   #forgetOldest(): void {
     const oldest = this.#entries.keys().next();
     if (!oldest.done) this.#entries.delete(oldest.value);

@@ -8,14 +8,13 @@ const MAX_ITEMS = 100;
 const MAX_CAUSES = 8;
 
 /**
- * Makes fields safe and finite for a log line: secret-looking names lose their text, errors become plain
- * objects with their cause chain, bigint becomes text, and depth and length are bounded. Never throws.
+ * Makes fields safe for a log line: redacts text under secret-like names, converts errors to objects with
+ * causes and bigint to text, bounds depth and length. Never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return printableObject(fields, 0, new Set());
 }
 
-/** An error as plain data: type, message, code, stack (outermost only) and causes. */
 function printableError(error: Error): Record<string, unknown> {
   const seen = new Set<unknown>();
   let root: Record<string, unknown> | null = null;
@@ -70,7 +69,6 @@ function printableScalar(value: unknown): unknown {
   return value;
 }
 
-// Objects that are written as one value.
 function printableLeaf(value: object): unknown {
   if (value instanceof Error) return printableError(value);
   if (value instanceof Secret) return REDACTED;
@@ -95,7 +93,7 @@ function printableObject(
   return plain;
 }
 
-// tokenCount: 3 is no secret; only text and what may contain text is hidden.
+// Only text is hidden: tokenCount: 3 isn't a secret.
 function holdsText(value: unknown): boolean {
   return typeof value === "string" || (typeof value === "object" && value !== null);
 }

@@ -1,9 +1,6 @@
 import { visible } from "../visible.ts";
 
-/**
- * One short line for people: `12:00:00.000 INFO probe round done sent=12`. Nothing in it can start a second
- * line or give a terminal orders.
- */
+/** A line such as `12:00:00.000 INFO probe round done sent=12`, without line breaks or control sequences. */
 export function textLine(
   time: Date,
   level: string,
@@ -37,7 +34,6 @@ function isError(value: unknown): value is PlainError {
   );
 }
 
-// People want "cannot send: connect ECONNREFUSED", not the stack; the JSON format has it.
 function chain(error: PlainError): string {
   const parts: string[] = [];
   let current: unknown = error;

@@ -4,9 +4,9 @@ import { SettingsError } from "../errors.ts";
 import { readTextFile, yamlValue } from "./yaml-text.ts";
 
 /**
- * What a YAML or JSON file says, as `read` makes it of its value. Throws SettingsError, with the path before
- * each of the `mistakes` of the error that `read` throws.
- * @param subject what is in the file
+ * Parses a YAML or JSON file with `read`. Throws SettingsError that prefixes the path to each of the error's
+ * `mistakes`.
+ * @param subject content of the file
  */
 export function checkedFile<T>(path: string, subject: string, read: (value: unknown) => T): T {
   try {
@@ -22,7 +22,6 @@ export function checkedFile<T>(path: string, subject: string, read: (value: unkn
   }
 }
 
-/** As {@link checkedFile}; null: there is no such file. */
 export function checkedFileIfAny<T>(path: string, subject: string, read: (value: unknown) => T): T | null {
   return existsSync(path) ? checkedFile(path, subject, read) : null;
 }

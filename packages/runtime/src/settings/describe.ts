@@ -2,7 +2,6 @@ import { environmentName } from "./section.ts";
 import type { Section } from "./section.ts";
 import type { Setting } from "./setting.ts";
 
-/** The settings as Markdown: a heading and a table per section. */
 export function describeSettings(sections: readonly Section[]): string {
   return sections.map(describeSection).join("\n");
 }

@@ -4,10 +4,7 @@ import { readTextFile, yamlValue } from "./yaml-text.ts";
 
 type RawSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/**
- * Reads a YAML file (JSON is YAML too). Throws SettingsError when it can't be read or is not a table of
- * sections.
- */
+/** Reads YAML or JSON. Throws SettingsError if unreadable or not a map of sections. */
 export function readSettingsFile(path: string): RawSections {
   let content: unknown;
   try {

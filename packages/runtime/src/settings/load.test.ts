@@ -68,7 +68,6 @@ describe("sources", () => {
     };
     expect(loadSettings([port], { env: links }).probe).toEqual({ port: 1 });
     expect(loadSettings([port], { env: { ...links, ISOCHRONE_PROBE_PORT: "7" } }).probe).toEqual({ port: 7 });
-    // Without the Service nothing tells a link from a mistake.
     const { ISOCHRONE_PROBE_PORT } = links;
     expect(mistakesOf([port], { env: { ISOCHRONE_PROBE_PORT } })).toHaveLength(1);
   });

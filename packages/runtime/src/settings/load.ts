@@ -8,28 +8,26 @@ import { didYouMean } from "./suggest.ts";
 
 type RawSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Where values come from; the first that has a value wins: overrides, environment, file, default. */
+/** Sources of values by precedence: overrides, environment, file, default. */
 interface SettingsSources {
-  /** Usually process.env. An empty variable counts as not set. */
+  /** Usually process.env. An empty variable counts as unset. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The path of a YAML or JSON file; or the values of a program, which may change constants too. */
+  /** Path of a YAML or JSON file, or a program's values, which may change constants too. */
   readonly file?: string | RawSections | undefined;
-  /** Values that the program itself decides, such as command line options. */
+  /** Values set by the program itself, such as command line options. */
   readonly overrides?: RawSections | undefined;
-  /** Whose file it is. @default a path is an operator's, an object a program's */
+  /** Owner of the file. @default operator for a path, program for an object */
   readonly fileOf?: "operator" | "program";
-  /** Sections of the file that belong to other programs and are not looked at. */
   readonly ignoreSections?: readonly string[] | undefined;
-  /** Gets a sentence for everything given that is no setting any more. */
+  /** Called with a sentence for each given setting that was removed. */
   readonly onRemoved?: ((sentence: string) => void) | undefined;
 }
 
-/** Frozen values by section name. */
 type LoadedSettings<S extends readonly Section[]> = {
   readonly [X in S[number] as X["name"]]: SettingsOf<X>;
 };
 
-/** Reads, checks and freezes the settings. Throws one {@link SettingsError} that lists every mistake. */
+/** Throws one {@link SettingsError} that lists every mistake. */
 export function loadSettings<const S extends readonly Section[]>(
   sections: S,
   sources: SettingsSources,
@@ -37,12 +35,13 @@ export function loadSettings<const S extends readonly Section[]>(
   const mistakes: string[] = [];
   const env = withoutServiceLinks(sources.env);
   const file = typeof sources.file === "string" ? readSettingsFile(sources.file) : (sources.file ?? {});
+  const path = typeof sources.file === "string" ? sources.file : null;
   const overrides = sources.overrides ?? {};
   const isOfOperator =
     (sources.fileOf ?? (typeof sources.file === "string" ? "operator" : "program")) === "operator";
   const known = withInherited(sections);
   mistakes.push(
-    ...unknownKeys("file", known, file, sources.ignoreSections ?? []),
+    ...unknownKeys(path ?? "file", known, file, sources.ignoreSections ?? []),
     ...unknownKeys("override", known, overrides, []),
     ...unknownVariables(known, env),
   );
@@ -51,6 +50,7 @@ export function loadSettings<const S extends readonly Section[]>(
     const layersOf = (name: string): Layers => ({
       env,
       file: file[name],
+      path,
       overrides: overrides[name],
       isOfOperator,
     });
@@ -66,14 +66,15 @@ interface Layers {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file: Readonly<Record<string, unknown>> | undefined;
   readonly overrides: Readonly<Record<string, unknown>> | undefined;
+  /** Where the file is; null: a program gave its values. */
+  readonly path: string | null;
   /** Whether the file is an operator's, who can't change constants. */
   readonly isOfOperator: boolean;
 }
 
 /** What is looked at to tell whether somebody's setting exists. */
-type KnownSection = Pick<Section, "name" | "table">;
+type KnownSection = Pick<Section, "name" | "table" | "retired">;
 
-/** These sections and those that their settings inherit from. */
 function withInherited(sections: readonly Section[]): KnownSection[] {
   const known = new Map<string, KnownSection>();
   for (const section of sections) {
@@ -84,12 +85,12 @@ function withInherited(sections: readonly Section[]): KnownSection[] {
   return [...known.values()];
 }
 
-/** Where the value comes from, by the names that people give it, and as it was given. */
+/** Source of a value as people name it, and the raw value. */
 function rawOf(
   section: Section,
   key: string,
   layersOf: (section: string) => Layers,
-): { readonly subject: string; readonly raw: unknown } {
+): { readonly subject: string; readonly raw: unknown; readonly origin: string } {
   const setting = section.table[key]!;
   const places = [{ of: section.name, key }];
   if (setting.inherits !== null)
@@ -97,10 +98,22 @@ function rawOf(
   let raw: unknown;
   for (const { of, key: name } of places) {
     const variable = environmentName(of, name);
-    raw = pick(name, variable, layersOf(of));
-    if (raw !== undefined) return { subject: `${of}.${name} (${variable})`, raw };
+    const layers = layersOf(of);
+    raw = pick(name, variable, layers);
+    if (raw !== undefined)
+      return {
+        subject: `${of}.${name} (${variable})`,
+        raw,
+        origin: raw === own(layers.file, name) ? originOf(layers.path) : "",
+      };
   }
-  return { subject: `${section.name}.${key} (${environmentName(section.name, key)})`, raw: setting.default };
+  const subject = `${section.name}.${key} (${environmentName(section.name, key)})`;
+  return { subject, raw: setting.default, origin: "" };
+}
+
+/** Names the file, for the end of a mistake. */
+function originOf(path: string | null): string {
+  return path === null ? "" : ` (in ${path})`;
 }
 
 function loadSection(
@@ -112,23 +125,25 @@ function loadSection(
   const before = mistakes.length;
   for (const [key, setting] of Object.entries(section.table)) {
     if (setting.removed !== null) continue;
-    const { subject, raw } = rawOf(section, key, layersOf);
+    const { subject, raw, origin } = rawOf(section, key, layersOf);
     if (raw === undefined) {
       mistakes.push(`${subject} must be set: ${setting.description}`);
     } else if (raw === null) {
       values[key] = null;
-      if (setting.default !== null) mistakes.push(`${subject} must have a value, got null`);
+      if (setting.default !== null) mistakes.push(`${subject} must have a value, got null${origin}`);
     } else {
       const parsed = setting.parse(raw);
       if (parsed.ok) values[key] = parsed.value;
-      else mistakes.push(`${subject} ${parsed.rule}, got ${show(raw, setting)}`);
+      else mistakes.push(`${subject} ${parsed.rule}, got ${show(raw, setting)}${origin}`);
     }
   }
-  // Rules and constants need every value of the section; a broken one has been reported already.
+  // Rules and constants need all values of the section; invalid ones are already reported.
   if (mistakes.length > before) return values;
   addConstants(section, layersOf(section.name), values, mistakes);
   if (mistakes.length > before) return values;
-  mistakes.push(...section.check(values).map((mistake) => `${section.name}: ${mistake}`));
+  const { file, path } = layersOf(section.name);
+  const origin = file === undefined ? "" : originOf(path);
+  mistakes.push(...section.check(values).map((mistake) => `${section.name}: ${mistake}${origin}`));
   return values;
 }
 
@@ -147,19 +162,23 @@ function addConstants(
   }
 }
 
-/** What an operator gives that is no setting any more. */
 function removedOnes(section: Section, { env, file, isOfOperator }: Layers): string[] {
-  return Object.entries(section.table).flatMap(([key, { removed, default: value, derive }]) => {
-    if (removed === null) return [];
+  const said = (key: string, more: string): string[] => {
     const variable = environmentName(section.name, key);
     const isGiven = (env[variable] ?? "") !== "" || (isOfOperator && own(file, key) !== undefined);
-    if (!isGiven) return [];
+    return isGiven
+      ? [`${section.name}.${key} (${variable}) is no setting any more and is ignored${more}`]
+      : [];
+  };
+  const constants = Object.entries(section.table).flatMap(([key, { removed, default: value, derive }]) => {
+    if (removed === null) return [];
     const holds = derive === null && value !== null ? `; ${JSON.stringify(value)} holds` : "";
-    return [`${section.name}.${key} (${variable}) is no setting any more and is ignored${holds}: ${removed}`];
+    return said(key, `${holds}: ${removed}`);
   });
+  return [...constants, ...section.retired.flatMap((key) => said(key, ""))];
 }
 
-/** What somebody gave, null included; undefined: nothing. */
+/** The given value, including null; undefined if none. */
 function pick(key: string, variable: string, layers: Layers): unknown {
   const fromEnv = layers.env[variable];
   const candidates = [
@@ -176,10 +195,10 @@ function own(layer: unknown, key: string): unknown {
 }
 
 function unknownKeys(
-  source: "file" | "override",
+  source: string,
   sections: readonly KnownSection[],
   raw: RawSections,
-  ignored: readonly string[],
+  { ignored, isOfOperator }: { readonly ignored: readonly string[]; readonly isOfOperator: boolean },
 ): string[] {
   const mistakes: string[] = [];
   const names = sections.map((section) => section.name);
@@ -192,7 +211,9 @@ function unknownKeys(
       if (keys !== null && keys !== undefined)
         mistakes.push(`${name} (${source}) must be a table of settings, got ${JSON.stringify(keys)}`);
     } else {
-      for (const key of Object.keys(keys).filter((candidate) => !Object.hasOwn(section.table, candidate)))
+      const retired = isOfOperator ? section.retired : [];
+      const isKnown = (key: string): boolean => Object.hasOwn(section.table, key) || retired.includes(key);
+      for (const key of Object.keys(keys).filter((candidate) => !isKnown(candidate)))
         mistakes.push(
           `${name}.${key} is not a setting (${source})${didYouMean(key, Object.keys(section.table))}`,
         );
@@ -202,13 +223,13 @@ function unknownKeys(
 }
 
 const LINK_MARK = "_SERVICE_HOST";
-/** Behind a Service's name: what Kubernetes (and Docker before it) tells of its address. */
+/** Suffixes of the service link variables of Kubernetes (and Docker). */
 const LINK = /^_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)$/;
 
 /**
- * Kubernetes puts variables for every Service of the namespace into each container unless enableServiceLinks
- * is off. Those of a Service called isochrone-aggregator look like settings, and
- * ISOCHRONE_AGGREGATOR_PORT=tcp://10.0.0.1:8080 like a wrong one.
+ * Removes service links, which Kubernetes injects for every Service of the namespace unless
+ * enableServiceLinks is off. Those of a Service isochrone-aggregator look like settings, for example
+ * ISOCHRONE_AGGREGATOR_PORT=tcp://10.0.0.1:8080.
  */
 function withoutServiceLinks(env: SettingsSources["env"]): SettingsSources["env"] {
   const services = Object.keys(env)
@@ -225,8 +246,8 @@ function withoutServiceLinks(env: SettingsSources["env"]): SettingsSources["env"
 }
 
 function unknownVariables(sections: readonly KnownSection[], env: SettingsSources["env"]): string[] {
-  const known = sections.flatMap(({ name, table }) =>
-    Object.keys(table).map((key) => environmentName(name, key)),
+  const known = sections.flatMap(({ name, table, retired }) =>
+    [...Object.keys(table), ...retired].map((key) => environmentName(name, key)),
   );
   const prefixes = sections.map((section) => environmentPrefix(section.name));
   return Object.keys(env)

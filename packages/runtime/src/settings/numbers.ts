@@ -1,7 +1,6 @@
 import { bad, makeSetting, within } from "./setting.ts";
 import type { Bounds, JsonSchema, OrNull, Setting, SettingOptions } from "./setting.ts";
 
-/** Bounds are inclusive. */
 interface NumberOptions<D> extends SettingOptions<D> {
   readonly min?: number;
   readonly max?: number;
@@ -32,7 +31,6 @@ const SIZE_BYTES: Readonly<Record<string, number>> = {
   tib: 2 ** 40,
 };
 
-/** A whole number. */
 export function integer<D extends number | null = number>(
   options: NumberOptions<D>,
 ): Setting<number | OrNull<D>> {
@@ -49,7 +47,6 @@ export function integer<D extends number | null = number>(
   });
 }
 
-/** Any finite number. */
 export function number<D extends number | null = number>(
   options: NumberOptions<D>,
 ): Setting<number | OrNull<D>> {
@@ -64,7 +61,7 @@ export function number<D extends number | null = number>(
   });
 }
 
-/** A share between 0 and 1 (or narrower bounds); "20%" is 0.2. */
+/** In [0, 1] or narrower; "20%" is 0.2. */
 export function ratio<D extends number | null = number>(
   options: NumberOptions<D>,
 ): Setting<number | OrNull<D>> {
@@ -81,7 +78,7 @@ export function ratio<D extends number | null = number>(
   });
 }
 
-/** A time span in milliseconds; the key ends in Ms. Takes 500, "500ms", "2s", "5m", "1h", "1d". */
+/** Milliseconds; the key ends in Ms. Accepts 500, "500ms", "2s", "5m", "1h", "1d". */
 export function duration<D extends number | string | null = number>(
   options: NumberOptions<D>,
 ): Setting<number | OrNull<D>> {
@@ -101,7 +98,7 @@ export function duration<D extends number | string | null = number>(
   });
 }
 
-/** A size in bytes; the key ends in Bytes. Takes 1024, "64KiB", "10MiB", "1GB". */
+/** Bytes; the key ends in Bytes. Accepts 1024, "64KiB", "10MiB", "1GB". */
 export function bytes<D extends number | string | null = number>(
   options: NumberOptions<D>,
 ): Setting<number | OrNull<D>> {
@@ -121,7 +118,7 @@ export function bytes<D extends number | string | null = number>(
   });
 }
 
-// Number("") is 0 and Number("0x10") is 16: both are mistakes in a settings file, hence the pattern.
+// The pattern excludes "" (0 for Number) and "0x10" (16), which are mistakes in settings.
 function toNumber(raw: unknown): number | null {
   if (typeof raw === "number") return Number.isFinite(raw) ? raw : null;
   if (typeof raw !== "string" || !DECIMAL.test(raw.trim())) return null;
@@ -142,7 +139,7 @@ function toQuantity(raw: unknown, units: Readonly<Record<string, number>>): numb
   const unit = (match?.[2] ?? "").toLowerCase();
   if (match === null || !Object.hasOwn(units, unit)) return null;
   const value = Number(match[1]) * (units[unit] ?? Number.NaN);
-  // 0.1 s is 100 ms, not 100.00000000000001
+  // 0.1 s is 100 ms, not 100.00000000000001.
   return Number.isFinite(value) ? Number(value.toPrecision(15)) : null;
 }
 
@@ -156,9 +153,8 @@ function boundsSchema({ min, max }: Bounds): JsonSchema {
   return { ...(min === undefined ? {} : { minimum: min }), ...(max === undefined ? {} : { maximum: max }) };
 }
 
-/** A number, or text: of text it says the form alone. */
+/** A number, or text with a unit, of which only the form is checked. */
 function quantitySchema(bounds: Bounds, units: Readonly<Record<string, number>>): JsonSchema {
-  // Case by case, as not every dialect of patterns can be told to ignore it.
   const anyCase = (unit: string): string => unit.replaceAll(/[a-z]/g, (c) => `[${c}${c.toUpperCase()}]`);
   const pattern = `^\\s*[+-]?(\\d+(\\.\\d*)?|\\.\\d+)([eE][+-]?\\d+|\\s*(${Object.keys(units).map(anyCase).join("|")}))?\\s*$`;
   return { type: ["number", "string"], ...boundsSchema(bounds), pattern };

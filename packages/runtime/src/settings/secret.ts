@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
 
-/** What stands for a secret in every output. */
+/** Replaces a secret in all output. */
 export const REDACTED = "[redacted]";
 
-/** Holds a text that must not be printed by accident: only `reveal` gives it. */
+/** Text that can't be printed by accident: only `reveal` returns it. */
 export class Secret {
   readonly #value: string;
 
@@ -11,7 +11,6 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The text itself: hand it to the one call that needs it, don't keep it. */
   reveal(): string {
     return this.#value;
   }

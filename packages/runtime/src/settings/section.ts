@@ -1,40 +1,37 @@
 import type { Setting, ValueOf } from "./setting.ts";
 
-/** Rows of a section by key. */
 type SettingsTable = Readonly<Record<string, Setting<unknown>>>;
 
 type ValuesOfTable<T extends SettingsTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
 
 /**
- * Looks at the section's values together; text is a mistake ("timeoutMs must be less than intervalMs, got 900
+ * Checks the section's values together; returns the mistake ("timeoutMs must be less than intervalMs, got 900
  * and 500").
  */
 export type SectionRule<V> = (values: V) => string | null;
 
-/** A named table of settings with the rules that cross its rows. */
 export interface Section<N extends string = string, T extends SettingsTable = SettingsTable> {
   readonly name: N;
   readonly table: T;
-  /** A sentence or two above the table in the documentation. */
   readonly description: string | null;
+  /** Names that were settings once: the service ignores them and logs that it does. */
+  readonly retired: readonly string[];
   // A method, so that sections with narrower values still are sections.
   check(values: ValuesOfTable<T>): readonly string[];
 }
 
-/** The values of a section: `SettingsOf<typeof probeSettings>`. */
+/** Values of a section: `SettingsOf<typeof probeSettings>`. */
 export type SettingsOf<S> = S extends Section<string, infer T> ? ValuesOfTable<T> : never;
 
 const CAMEL_CASE = /^[a-z][a-zA-Z0-9]*$/;
 
-/**
- * Declares a section. Throws TypeError when a name or a unit suffix is wrong: that is a mistake of the
- * programmer.
- */
+/** Throws TypeError for a wrong name or unit suffix, a programming error. */
 export function section<const N extends string, T extends SettingsTable>(
   name: N,
   table: T,
   options: {
     readonly description?: string;
+    readonly retired?: readonly string[];
     readonly rules?: readonly SectionRule<ValuesOfTable<NoInfer<T>>>[];
   } = {},
 ): Section<N, T> {
@@ -49,17 +46,17 @@ export function section<const N extends string, T extends SettingsTable>(
     name,
     table: Object.freeze({ ...table }),
     description: options.description ?? null,
+    retired: options.retired ?? [],
     check: (values: ValuesOfTable<T>) =>
       rules.map((rule) => rule(values)).filter((mistake) => mistake !== null),
   });
 }
 
-/** The environment variable of a setting: probe.intervalMs is ISOCHRONE_PROBE_INTERVAL_MS. */
+/** probe.intervalMs is ISOCHRONE_PROBE_INTERVAL_MS. */
 export function environmentName(sectionName: string, key: string): string {
   return `${environmentPrefix(sectionName)}${upperSnake(key)}`;
 }
 
-/** What the variables of a section start with. */
 export function environmentPrefix(sectionName: string): string {
   return `ISOCHRONE_${upperSnake(sectionName)}_`;
 }

@@ -23,7 +23,6 @@ const table = {
   shutdownDeadlineMs: constant(10_000, "It is a bound for how long each part of a service may take to stop."),
 };
 
-/** What every service has. */
 export const serviceSettings: Section<"service", typeof table> = section("service", table, {
   description: "What every service has, whatever it does.",
 });

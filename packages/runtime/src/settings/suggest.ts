@@ -1,7 +1,6 @@
-/** `; did you mean "x"?` when a candidate is near, otherwise nothing. */
+/** `; did you mean "x"?` if a candidate is near, else "". */
 export function didYouMean(word: string, candidates: readonly string[]): string {
   let best: string | null = null;
-  // A third of the letters may be wrong; more than that is a guess that misleads.
   let bestDistance = Math.floor(word.length / 3) + 1;
   for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
@@ -10,7 +9,6 @@ export function didYouMean(word: string, candidates: readonly string[]): string 
   return best === null ? "" : `; did you mean ${best}?`;
 }
 
-/** Insertions, deletions and replacements between two words (Levenshtein). */
 export function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i++) {

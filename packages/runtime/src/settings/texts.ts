@@ -3,7 +3,7 @@ import { Secret } from "./secret.ts";
 import { bad, good, makeSetting } from "./setting.ts";
 import type { JsonSchema, OrNull, Parsed, Setting, SettingOptions } from "./setting.ts";
 
-/** `pattern` must match the whole text; `patternRule` says it in words ("must be a host name"). */
+/** `pattern` must match the whole text; `patternRule` describes it ("must be a host name"). */
 interface TextOptions<D> extends SettingOptions<D> {
   readonly pattern?: RegExp;
   readonly patternRule?: string;
@@ -13,9 +13,7 @@ interface TextOptions<D> extends SettingOptions<D> {
   readonly maxLength?: number;
 }
 
-/** Options of {@link list}. */
 interface ListOptions<D> extends SettingOptions<D> {
-  /** Every item must match. */
   readonly pattern?: RegExp;
   readonly patternRule?: string;
   readonly minItems?: number;
@@ -33,7 +31,6 @@ interface ListRules {
 const YES = new Set(["true", "yes", "on", "1"]);
 const NO = new Set(["false", "no", "off", "0"]);
 
-/** Text of one line or more. */
 export function text<D extends string | null = string>(options: TextOptions<D>): Setting<string | OrNull<D>> {
   return makeSetting(options, {
     kind: "text",
@@ -43,7 +40,7 @@ export function text<D extends string | null = string>(options: TextOptions<D>):
   });
 }
 
-/** Text that no output shows: not logs, not errors, not the documentation. */
+/** Text that no output shows: not logs, errors or documentation. */
 export function secret<D extends null = never>(
   options: Omit<TextOptions<D>, "pattern" | "patternRule">,
 ): Setting<Secret | OrNull<D>> {
@@ -59,7 +56,7 @@ export function secret<D extends null = never>(
   });
 }
 
-/** On or off: true, false, yes, no, on, off, 1, 0. */
+/** true, false, yes, no, on, off, 1, 0. */
 export function flag<D extends boolean | null = boolean>(
   options: SettingOptions<D>,
 ): Setting<boolean | OrNull<D>> {
@@ -77,7 +74,6 @@ export function flag<D extends boolean | null = boolean>(
   });
 }
 
-/** One of a few words. */
 export function oneOf<const V extends string, D extends NoInfer<V> | null = NoInfer<V>>(
   values: readonly V[],
   options: SettingOptions<D>,
@@ -93,7 +89,7 @@ export function oneOf<const V extends string, D extends NoInfer<V> | null = NoIn
   });
 }
 
-/** Several texts: a list in the file, separated by commas in the environment. */
+/** A list in the file, comma-separated in the environment. */
 export function list<D extends readonly string[] | null = readonly string[]>(
   options: ListOptions<D>,
 ): Setting<readonly string[] | OrNull<D>> {
@@ -131,7 +127,7 @@ function textSchema({ minLength = 1, maxLength = 4096, pattern }: TextOptions<un
   return { type: "string", minLength, maxLength, ...patternSchema(pattern) };
 }
 
-/** Nothing where it looks ahead, which Helm's patterns can't: there the service refuses alone. */
+/** Omits patterns with lookahead, which Helm can't check; only the service does. */
 function patternSchema(pattern: RegExp | undefined): JsonSchema {
   if (pattern === undefined || /\(\?[!<=]/.test(pattern.source)) return {};
   return { pattern: wholly(pattern) };

@@ -1,5 +1,5 @@
-// YAML of users, within bounds: how deep, large and dense a text is must be known before YAML's parser sees
-// it, which calls itself for each level and needs microseconds for each word.
+// Parses untrusted YAML. Depth, size and density are checked first, because the YAML parser recurses and
+// needs microseconds per word.
 import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -7,32 +7,26 @@ import { isScalar, Lexer, LineCounter, parseAllDocuments, visit } from "yaml";
 import type { Document } from "yaml";
 import { codeOf, reasonOf } from "@isochrone/primitives";
 
-/** What is read at most. */
 export interface YamlLimits {
   readonly bytes: number;
   readonly nesting: number;
-  /** Words, signs and spaces between them. Texts of normal density may have more: one for every two bytes. */
+  /** Words, signs and spaces. Texts of normal density may have more: one per two bytes. */
   readonly lexemes: number;
-  /** @default false */
   readonly isDense?: boolean;
 }
 
-/** Of settings, manifests and other texts that people write by hand. */
 export const YAML_LIMITS: YamlLimits = { bytes: 1024 * 1024, nesting: 64, lexemes: 100_000 };
 
-/** What is wrong with a text, in words for people, and where. */
 export interface TextProblem {
   readonly kind: "malformed" | "too_large";
-  /** Counted from 1; null: the text as a whole. */
+  /** 1-based; null: the whole text. */
   readonly line: number | null;
   readonly column: number | null;
-  /** Of several. Counted from 1; null: not known. */
+  /** Of several; 1-based; null: unknown. */
   readonly document: number | null;
-  /** Rule and value. */
   readonly message: string;
 }
 
-/** Thrown by {@link yamlDocuments}. */
 export class TextError extends Error {
   readonly problem: TextProblem;
 
@@ -44,14 +38,11 @@ export class TextError extends Error {
   }
 }
 
-/** The lexer ends flow collections that a text leaves open: block collections may follow. */
+/** The lexer's mark for flow collections left open: block collections may follow. */
 const FLOW_END = "\u0018";
-/** Lexemes that stand for nothing in the text. */
 const MARKS: ReadonlySet<string> = new Set(["\u0002", FLOW_END, "\u001f"]);
 
-/** How deep a text is at a lexeme. */
 class Nesting {
-  /** Columns at which the collections begin that are open. */
   readonly #open: number[] = [];
   #flow = 0;
 
@@ -70,10 +61,7 @@ class Nesting {
   }
 }
 
-/**
- * Whether a text is within the limits, in a time that grows with its size alone. Counts levels too many
- * rather than too few.
- */
+/** Checks the limits in linear time. May overestimate the depth, never underestimate it. */
 export function yamlSizeProblem(text: string, limits: YamlLimits): TextProblem | null {
   if (text.length > limits.bytes) return whole(sizeRule(limits.bytes, text.length));
   const most = limits.isDense === true ? limits.lexemes : Math.max(limits.lexemes, text.length / 2);
@@ -100,20 +88,19 @@ export function yamlSizeProblem(text: string, limits: YamlLimits): TextProblem |
   return null;
 }
 
-/** A document of a text, without mistakes. */
 export interface YamlDocument {
   readonly document: Document.Parsed;
   readonly lines: LineCounter;
-  /** Plain values. Throws TextError when aliases multiply beyond measure. */
+  /** Plain values. Throws TextError if aliases expand excessively. */
   readonly json: () => unknown;
 }
 
-/** All documents of a text, YAML or JSON. Throws TextError. */
+/** All documents of a YAML or JSON text. Throws TextError. */
 export function yamlDocuments(text: string, limits: YamlLimits = YAML_LIMITS): YamlDocument[] {
   const tooLarge = yamlSizeProblem(text, limits);
   if (tooLarge !== null) throw new TextError(tooLarge);
   const lines = new LineCounter();
-  // Its own check of unique keys takes a time that grows with the square of their number.
+  // The parser's own check of unique keys takes quadratic time.
   const documents = parseAllDocuments(text, {
     lineCounter: lines,
     uniqueKeys: false,
@@ -130,16 +117,16 @@ export function yamlDocuments(text: string, limits: YamlLimits = YAML_LIMITS): Y
   });
 }
 
-/** The values of a text with one document; undefined of an empty text. Throws TextError. */
+/** Value of a text with one document; undefined for an empty text. Throws TextError. */
 export function yamlValue(text: string, limits: YamlLimits = YAML_LIMITS): unknown {
   const [first, second] = yamlDocuments(text, limits);
   if (second === undefined) return first?.json();
   throw new TextError(whole("the text must hold one document, got several", "malformed"));
 }
 
-/** Values of JSON are bounded in depth only, since JSON's parser takes no time to speak of. */
+/** Only checks depth, because JSON's parser is fast. */
 export function jsonNestingProblem(root: unknown, nesting: number = YAML_LIMITS.nesting): TextProblem | null {
-  // Level by level: a deep value would fill the stack.
+  // Breadth-first, because recursion would overflow the stack.
   let level: unknown[] = [root];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > nesting) return whole(`values must be nested at most ${nesting} deep, got more`);
@@ -153,8 +140,8 @@ export function jsonNestingProblem(root: unknown, nesting: number = YAML_LIMITS.
 }
 
 /**
- * Returns a file's text: UTF-8 or UTF-16, plain or in gzip. Reads no more than `bytes`, before and after
- * decompression. Throws TextError, or what the system says.
+ * Reads UTF-8 or UTF-16, plain or gzip. Bounds bytes before and after decompression. Throws TextError or
+ * system errors.
  */
 export function readTextFile(path: string, bytes: number = YAML_LIMITS.bytes): string {
   const file = openSync(path, "r");
@@ -174,7 +161,7 @@ export function readTextFile(path: string, bytes: number = YAML_LIMITS.bytes): s
   }
 }
 
-/** Formats that hold no text, by their first bytes in hexadecimal. */
+/** Signatures (hexadecimal) of formats without text. */
 const FOREIGN: readonly (readonly [string, string])[] = [
   ["504b0304", "a zip archive"],
   ["28b52ffd", "zstd data"],
@@ -189,7 +176,7 @@ function decodedText(bytes: Buffer, limit: number): string {
   if (start.startsWith("1f8b")) return decodedText(unzipped(bytes, limit), limit);
   const foreign = FOREIGN.find(([magic]) => start.startsWith(magic))?.[1];
   if (foreign !== undefined) throw new TextError(notText(foreign));
-  // YAML 1.2, section 5.2: without a byte order mark, the place of the first zero byte tells the encoding.
+  // YAML 1.2, section 5.2: without a byte order mark, the first zero byte tells the encoding.
   if (/^(fffe|(?!00)..00)/.test(start)) return new TextDecoder("utf-16le").decode(bytes);
   if (/^(feff|00(?!00))/.test(start)) return new TextDecoder("utf-16be").decode(bytes);
   if (!isUtf8(bytes)) throw new TextError(notText("other bytes"));
@@ -223,7 +210,7 @@ function malformed(lines: LineCounter, offset: number, message: string, index: n
   return { kind: "malformed", line, column, document: index + 1, message: `must be YAML or JSON: ${first}` };
 }
 
-/** What the parser takes and nobody can mean: a key that comes twice, and a number that isn't finite. */
+/** Mistakes that the parser accepts: duplicate keys and non-finite numbers. */
 function firstMistake(document: Document.Parsed): { message: string; at: number } | null {
   let found: { message: string; at: number } | null = null;
   visit(document, {

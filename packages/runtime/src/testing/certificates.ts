@@ -4,13 +4,12 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** A certificate and its key, as files. */
 export interface TestCertificate {
   readonly certFile: string;
   readonly keyFile: string;
 }
 
-/** An authority for tests, and what it signs, all in one folder. Needs openssl. */
+/** A test authority and its certificates in one folder. Needs openssl. */
 export class TestAuthority {
   readonly caFile: string;
   readonly #folder: string;
@@ -30,10 +29,7 @@ export class TestAuthority {
     return authority;
   }
 
-  /**
-   * Of `name` (also the common name) for these hosts; without hosts one of a client. With 0 days it ends at
-   * once.
-   */
+  /** Server certificate for these hosts, or client certificate without hosts. 0 days: expired. */
   async issue(name: string, hosts: readonly string[] = [], days = 2): Promise<TestCertificate> {
     const request = ["-subj", `/CN=${name}`, "-keyout", `${name}.key`, "-out", `${name}.csr`];
     await openssl(this.#folder, ["req", "-new", ...CURVE, ...request]);

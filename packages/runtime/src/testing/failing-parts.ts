@@ -3,25 +3,19 @@ import { ServiceError } from "../errors.ts";
 import type { ComposedService, Part } from "../service.ts";
 import { ManualClock } from "./manual-clock.ts";
 
-/** How a part may fail. */
 const PART_FAULTS = ["stop rejects", "stop hangs", "start rejects"] as const;
 
-/** What became of a service of which one part failed. */
 interface PartFailure {
   readonly fault: (typeof PART_FAULTS)[number];
   readonly part: string;
-  /** Names of the parts that were stopped, in that order. */
   readonly stopped: readonly string[];
-  /** Names of the parts that should have been: all that were started, the last first. */
   readonly wanted: readonly string[];
-  /** What the service rejected with. */
   readonly error: unknown;
 }
 
 /**
- * Builds the service anew for each of its parts and each fault, has that part fail, and tells what became of
- * the others. The service is composed as a process does it. A part that is to fail is stopped all the same,
- * so that nothing is left behind.
+ * For each part and fault: builds the service, makes the part fail, and reports the others. Composed as in a
+ * process. The failing part is stopped too, so that nothing is left.
  */
 export async function failEachPart(
   build: () => ComposedService | Promise<ComposedService>,
@@ -54,7 +48,7 @@ async function failPart(
           stopped.push(name);
           const stop = Promise.resolve(real?.stop?.());
           stops.push(stop);
-          // The clock stands: this alone reaches its deadline.
+          // The clock stands still, so only this part reaches its deadline.
           if (isFailing && fault === "stop hangs") return await hanging.promise;
           await stop;
           if (isFailing && fault === "stop rejects") throw new Error("no stop");
@@ -86,7 +80,6 @@ async function run(service: ComposedService): Promise<void> {
   await service.stop();
 }
 
-/** What is wrong with what became of a service; empty: it is as it must be. */
 export function mistakesOf({ fault, part, stopped, wanted, error }: PartFailure): string[] {
   const what = fault === "start rejects" ? "start" : "stop";
   const message = `service/${part} must ${what} and did not`;

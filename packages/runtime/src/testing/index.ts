@@ -1,5 +1,7 @@
 export { changeConstants } from "../settings/test-constants.ts";
+export { configWith } from "./config-with.ts";
 export { ManualClock } from "./manual-clock.ts";
+export { sleepUntil } from "./sleep-until.ts";
 export { MemoryLogger } from "./memory-logger.ts";
 export { TestAuthority } from "./certificates.ts";
 export type { TestCertificate } from "./certificates.ts";

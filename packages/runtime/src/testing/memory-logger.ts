@@ -2,20 +2,19 @@ import type { Clock } from "../clock.ts";
 import type { LogFields, Logger } from "../log.ts";
 import { OnceFilter } from "../log/once-filter.ts";
 
-/** One line that a {@link MemoryLogger} took. */
 interface LogLine {
   readonly level: "debug" | "info" | "warn" | "error";
   readonly event: string;
   readonly fields: LogFields;
 }
 
-/** Collects what code under test logs; children write to the same lines. */
+/** Collects log lines of code under test, including children's. */
 export class MemoryLogger implements Logger {
   readonly lines: LogLine[];
   readonly #bound: LogFields;
   readonly #once: OnceFilter;
 
-  /** Without a clock the hour of `warnOnce` never passes. */
+  /** Without a clock the interval of `warnOnce` never ends. */
   constructor(
     options: { readonly clock?: Clock; readonly parent?: MemoryLogger; readonly bound?: LogFields } = {},
   ) {
@@ -51,7 +50,6 @@ export class MemoryLogger implements Logger {
     return new MemoryLogger({ parent: this, bound: fields });
   }
 
-  /** The events of one level, or of all, in order. */
   events(level?: LogLine["level"]): string[] {
     return this.lines.filter((line) => level === undefined || line.level === level).map((line) => line.event);
   }

@@ -1,16 +1,12 @@
-// Attributes as the wire has them, made straight from the bytes of a page: no string is decoded to be encoded
-// again.
+// Encodes attributes directly from the bytes of a page, without decoding strings.
 
 const FIRST_CAPACITY = 1_024;
 const WIRE_BYTES = 2;
-/** Longest varint of a length here. */
 const MAX_VARINT_BYTES = 5;
 
 const utf8 = new TextEncoder();
 
-/** The constant part of a KeyValue: its key. */
 export interface AttributeKey {
-  /** Field `key` of KeyValue with its tag and length. */
   readonly encoded: Uint8Array;
 }
 
@@ -24,7 +20,6 @@ export function attributeKey(name: string): AttributeKey {
   return { encoded };
 }
 
-/** Attribute fields of one point. `bytes` and `view` change when it grows. */
 export class AttributeBytes {
   bytes = new Uint8Array(FIRST_CAPACITY);
   view = new DataView(this.bytes.buffer);
@@ -37,7 +32,6 @@ export class AttributeBytes {
     this.end = 0;
   }
 
-  /** Adds a string value that lies in `from` as UTF-8. */
   add(key: AttributeKey, from: Uint8Array, start: number, end: number): void {
     const at = this.#openValue(key, end - start);
     const { bytes } = this;
@@ -51,7 +45,7 @@ export class AttributeBytes {
     this.add(key, encoded, 0, encoded.length);
   }
 
-  /** Writes everything up to the value's bytes. @returns where they go */
+  /** @returns where the value's bytes go */
   #openValue(key: AttributeKey, length: number): number {
     const { encoded } = key;
     const valueLength = 1 + varintLength(length) + length;

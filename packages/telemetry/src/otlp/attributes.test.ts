@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkAttributes, readAttributes } from "./attributes.ts";
 
-/** A field of wire type 2. */
 function field(number: number, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from([number * 8 + 2, body.length]), body]);
 }

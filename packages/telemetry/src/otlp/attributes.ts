@@ -7,8 +7,8 @@ const ANY_VALUE_FIELDS = 0xfe;
 const reader = new WireReader();
 
 /**
- * Reads the KeyValues that are field `field` of a message; its other fields are skipped. Values that are
- * neither string, number nor boolean are left out; of equal keys the last one holds.
+ * Reads the KeyValues in field `field` of a message. Keeps only strings, numbers and booleans; the last of
+ * equal keys wins.
  */
 export function readAttributes(bytes: Buffer, start: number, end: number, field: number): Attributes {
   const attributes: Record<string, AttributeValue> = {};
@@ -16,11 +16,7 @@ export function readAttributes(bytes: Buffer, start: number, end: number, field:
   return attributes;
 }
 
-/**
- * Checks what readAttributes will read, without making strings.
- * @returns how many KeyValues there are
- * @throws OtlpError `malformed`
- */
+/** Validates without creating strings. @returns the number of KeyValues @throws OtlpError `malformed` */
 export function checkAttributes(bytes: Uint8Array, start: number, end: number, field: number): number {
   return walk(bytes, start, end, field, CHECK_ONLY);
 }
@@ -62,13 +58,13 @@ function readPair(sink: Sink): void {
   reader.leave(outer);
   const { attributes } = sink;
   if (value === undefined || attributes === null) return;
-  // An assignment to this name would set the prototype.
+  // Assigning this name would set the prototype.
   if (key === "__proto__") {
     Object.defineProperty(attributes, key, { value, enumerable: true, configurable: true, writable: true });
   } else attributes[key] = value;
 }
 
-/** An AnyValue; of several members of the oneof the last one holds. */
+/** Reads an AnyValue, of which the last oneof member wins. */
 function readValue(sink: Sink, before: AttributeValue | undefined): AttributeValue | undefined {
   const outer = reader.enter();
   let value = before;

@@ -1,15 +1,12 @@
-/** Bytes to look up, wherever they lie. */
 export interface KeyRange {
   readonly bytes: Uint8Array;
-  /** Of the same memory as `bytes`. */
   readonly view: DataView;
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * A 32-bit hash in the manner of MurmurHash3: words are mixed into two lanes, so that they don't wait for
- * each other, and its finaliser joins them. `seed` makes collisions unpredictable for who doesn't know it.
+ * 32-bit hash like MurmurHash3, with two independent lanes. A secret `seed` makes collisions unpredictable.
  */
 export function hashBytes(view: DataView, start: number, end: number, seed: number): number {
   let a = seed;
@@ -26,7 +23,6 @@ export function hashBytes(view: DataView, start: number, end: number, seed: numb
   return (hash ^ (hash >>> 16)) | 0;
 }
 
-/** Whether `length` bytes from `aStart` on are those from `bStart` on. */
 export function equalBytes(
   a: DataView,
   aStart: number,

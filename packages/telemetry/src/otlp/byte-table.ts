@@ -1,27 +1,23 @@
-// A bounded hash table whose keys are byte ranges of somebody else's buffer. Looking up copies and allocates
-// nothing.
+// A bounded hash table keyed by byte ranges of foreign buffers. Look-ups don't copy or allocate.
 import { equalBytes, hashBytes } from "./byte-hash.ts";
 import { FieldSet } from "./field-set.ts";
 import { FIRST_SLOTS, NO_SLOT, SlotIndex } from "./slot-index.ts";
 import type { KeyRange } from "./byte-hash.ts";
 
 const CHUNK_BYTES = 8_192;
-/** Longer keys get a buffer of their own: a chunk lives as long as any key in it. */
+/** Longer keys get their own buffer, because any key keeps its chunk alive. */
 const OWN_BUFFER_BYTES = CHUNK_BYTES / 4;
 
-/** What bounds a table beyond the number of its keys. */
 interface ByteTableBounds<T> {
-  /** Bytes of all keys, with what `charge` adds; beyond it the least recently used go. @default Infinity */
+  /** Bytes of keys plus `charge`; evicts the least recently used. @default Infinity */
   readonly maxBytes?: number;
-  /** True for a value that others depend on: it is not evicted to make room. @default none is */
+  /** True for a value that must not be evicted to make room. @default never */
   readonly isPinned?: (value: T) => boolean;
 }
 
-/** Fields of keys that are looked for in another order. */
 const sought = new FieldSet();
 const stored = new FieldSet();
 
-/** Where a stored copy of a key lies. */
 export interface KeyPlace {
   readonly bytes: Buffer;
   readonly start: number;
@@ -29,8 +25,8 @@ export interface KeyPlace {
 }
 
 /**
- * What a table holds for a key, with the place of the key's copy, which the table may move while it holds it.
- * One object and not two: there are hundreds of thousands.
+ * A value and the place of its key's copy, which the table may move. One object instead of two, for hundreds
+ * of thousands.
  */
 export class KeyedEntry implements KeyPlace {
   bytes: Buffer;
@@ -44,17 +40,13 @@ export class KeyedEntry implements KeyPlace {
   }
 }
 
-/** Copies are put together again when more than this part of their chunks is of keys that are gone. */
+/** Maximum share of wasted bytes before compaction. */
 const MAX_WASTE = 1 / 8;
 
 /**
- * Values by (owner, part, range of bytes), least recently used evicted, and those forgotten that nobody asks
- * for any more. Slots are numbers, and their links are typed arrays: a touch moves no object, so that the
- * garbage collector has nothing to trace. Owner and part are 32-bit integers that distinguish keys of equal
- * bytes.
- *
- * A table whose keys are fields one after the other can find one whose fields come in another order, too.
- * That takes no second entry: the key is kept in the order in which it came last.
+ * LRU table keyed by (owner, part, bytes) with generations. Slots are numbers in typed arrays, so the garbage
+ * collector traces nothing. A table of fields also finds a key with reordered fields, and stores the newest
+ * order.
  */
 export class ByteTable<T extends KeyedEntry> {
   readonly #capacity: number;
@@ -65,7 +57,7 @@ export class ByteTable<T extends KeyedEntry> {
   #evictions = 0;
   #size = 0;
 
-  /** Slots that were ever given out; those of #free are without a key. */
+  /** Number of slots ever allocated, including #free. */
   #slots = 0;
   readonly #free: number[] = [];
   #values: (T | undefined)[] = [];
@@ -78,23 +70,21 @@ export class ByteTable<T extends KeyedEntry> {
   #newer = new Int32Array(FIRST_SLOTS);
   #newest = NO_SLOT;
   #oldest = NO_SLOT;
-  /** By slot, the generation that its key was used in last. */
   #uses = new Int32Array(FIRST_SLOTS);
   #generation = 0;
 
   #chunk = Buffer.alloc(0);
   #chunkView = viewOf(this.#chunk);
   #chunkUsed = 0;
-  /** Bytes of keys, and of all chunks that any of them is in. */
+  /** Bytes of keys, and of the chunks that contain them. */
   #keyBytes = 0;
   #chunkBytes = 0;
-  /** Bytes that the values hold elsewhere. */
   #charged = 0;
 
   /**
-   * @param seed makes collisions unpredictable for who doesn't know it
-   * @param keys `fields` for a table that is filled by findInAnyOrderOrAdd alone
-   * @param onGone told of what was evicted or forgotten
+   * @param seed secret against chosen collisions
+   * @param keys `fields` for a table filled only by findInAnyOrderOrAdd
+   * @param onGone called for evicted and forgotten values
    */
   constructor(
     capacity: number,
@@ -119,23 +109,20 @@ export class ByteTable<T extends KeyedEntry> {
     return this.#evictions;
   }
 
-  /** Bytes of all keys, with what was charged. */
   get bytes(): number {
     return this.#keyBytes + this.#charged;
   }
 
-  /** Counts bytes that a value holds elsewhere; below 0 when it lets go of them. */
   charge(bytes: number): void {
     this.#charged += bytes;
   }
 
-  /** False when a key of so many bytes could only be added in the place of a pinned one. */
+  /** Whether a key of this length fits without evicting a pinned one. */
   hasRoomFor(length: number): boolean {
     if (this.#size < this.#capacity && this.bytes + length <= this.#maxBytes) return true;
     return this.#oldest === NO_SLOT || !this.#isPinned(this.#values[this.#oldest]!);
   }
 
-  /** The value of the key, which becomes the most recently used one. */
   find(owner: number, part: number, key: KeyRange): T | undefined {
     const hash = hashKey(key, owner, part, this.#seed);
     const index = this.#index;
@@ -152,10 +139,7 @@ export class ByteTable<T extends KeyedEntry> {
     return undefined;
   }
 
-  /**
-   * As `add`, of a table of fields, unless there is a key with the same fields in another order. Undefined
-   * when `admits` says that a new key must not be added.
-   */
+  /** Finds a key in any order of its fields, or adds it. Undefined: `admits` rejected it. */
   findInAnyOrderOrAdd(
     owner: number,
     part: number,
@@ -168,7 +152,6 @@ export class ByteTable<T extends KeyedEntry> {
     sought.read(key, this.#seed);
     const setHash = sought.hash ^ Math.imul(owner, 0x9e3779b1) ^ Math.imul(part, 0x85ebca77);
     const slot = this.#findSought(sets, setHash, owner, part, key.end - key.start);
-    // They must not keep a record alive.
     sought.release();
     stored.release();
     if (slot !== NO_SLOT) return this.#reorder(slot, key);
@@ -178,10 +161,7 @@ export class ByteTable<T extends KeyedEntry> {
     return value;
   }
 
-  /**
-   * What comes in another order from now on is found by its bytes again: as many, because they are the same
-   * fields.
-   */
+  /** The new order has equal length, because the fields are the same. */
   #reorder(slot: number, key: KeyRange): T {
     const { bytes, start } = this.#values[slot]!;
     bytes.set(key.bytes.subarray(key.start, key.end), start);
@@ -192,9 +172,7 @@ export class ByteTable<T extends KeyedEntry> {
     return this.#values[slot]!;
   }
 
-  /**
-   * Ends a generation: keys that were not used in the newest `kept` ones, this one included, are forgotten.
-   */
+  /** Ends a generation and forgets keys unused in the newest `kept` ones, including this one. */
   endGeneration(kept: number): void {
     const before = this.#generation - kept;
     while (this.#oldest !== NO_SLOT && this.#uses[this.#oldest]! <= before) this.#forget(this.#oldest);
@@ -214,10 +192,7 @@ export class ByteTable<T extends KeyedEntry> {
     return slot;
   }
 
-  /**
-   * Adds what `create` makes of the stored copy of a key that `find` did not find. When `create` throws,
-   * nothing changes.
-   */
+  /** Adds a key that `find` did not find. Changes nothing if `create` throws. */
   add(owner: number, part: number, key: KeyRange, create: (place: KeyPlace) => T): T {
     const length = key.end - key.start;
     this.#makeRoom(length);
@@ -245,12 +220,10 @@ export class ByteTable<T extends KeyedEntry> {
       this.#forget(this.#oldest);
       this.#evictions++;
     }
-    // One key that stays keeps its whole chunk: what was evicted since they were put together may be as much
-    // as is left.
+    // A surviving key keeps its whole chunk, so waste can equal the live bytes.
     if (this.#chunkBytes > CHUNK_BYTES + 2 * this.#maxBytes) this.#moveTogether();
   }
 
-  /** Room for a key in the current chunk; `#chunkUsed` moves past it. */
   #reserve(length: number): number {
     if (this.#chunkUsed + length > this.#chunk.length) {
       this.#chunk = Buffer.allocUnsafeSlow(length > OWN_BUFFER_BYTES ? length : CHUNK_BYTES);
@@ -295,7 +268,6 @@ export class ByteTable<T extends KeyedEntry> {
     this.#onGone(value);
   }
 
-  /** Copies all keys into new chunks: one key that stays would keep a whole chunk of others that are gone. */
   #moveTogether(): void {
     this.#chunk = Buffer.alloc(0);
     this.#chunkUsed = 0;
@@ -341,7 +313,7 @@ export class ByteTable<T extends KeyedEntry> {
     this.#older = resized(this.#older, length);
     this.#newer = resized(this.#newer, length);
     this.#uses = resized(this.#uses, length);
-    // It grows only when no slot is free: each of them has a key.
+    // Growth happens only without free slots, so each slot has a key.
     this.#index.grow(length, this.#slots);
     this.#sets?.grow(length, this.#slots);
   }

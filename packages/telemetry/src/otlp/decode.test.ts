@@ -13,7 +13,6 @@ function decode(bytes: Uint8Array, decoder = new MetricsDecoder()): RecordingVis
   return visitor;
 }
 
-/** A request as another implementation writes it. */
 function foreign(metrics: readonly object[], resource: object = {}): Uint8Array {
   const request = { resourceMetrics: [{ resource, scopeMetrics: [{ metrics }] }] };
   return exportRequest.encode(exportRequest.fromObject(request)).finish();
@@ -39,7 +38,6 @@ function attribute(field: number, key: string, value: string): Buffer {
   return bytesField(field, bytesField(1, Buffer.from(key)), bytesField(2, bytesField(1, Buffer.from(value))));
 }
 
-/** A request around the fields of Metric. */
 function request(...metric: readonly Uint8Array[]): Buffer {
   return bytesField(1, bytesField(2, bytesField(2, ...metric)));
 }
@@ -261,7 +259,7 @@ describe("any legal order of fields", () => {
     for (const positive of [packed, unpacked]) {
       const data = bytesField(10, bytesField(1, ...numbers, positive), Buffer.from([0x10, 1]));
       const { points, mergeRefusals } = decode(request(name, data));
-      // Without minimum and maximum on the wire, the bounds of the buckets stand in.
+      // Without minimum and maximum on the wire, the bucket bounds replace them.
       expect(points[0]!.numbers).toEqual([6, 0, 0, 3, 3.01, 1, 2 ** (2 / 64), 1, 2]);
       expect(mergeRefusals).toBe(0);
     }

@@ -14,13 +14,10 @@ import type { DecodeScope, MetricHead, SoughtHead, SoughtResource } from "./seri
 import { sumRangeOf, valueRangeOf } from "../value-ranges.ts";
 
 const MAX_HEADS = 16_384;
-/** What a series' attributes take on average at most. */
 const BYTES_PER_SERIES = 256;
-/** However few series: room for some. */
 const MIN_SERIES_BYTES = 1_048_576;
-/** Of senders that nobody tells apart, and nobody bounds. */
+/** Scope of unauthenticated senders, without a bound. */
 const UNSCOPED: DecodeScope = { id: 0, admits: () => true };
-/** Of a metric's name in a refusal. */
 const SHOWN_NAME_BYTES = 256;
 
 const TEMPORALITIES: readonly (Temporality | null)[] = [null, "delta", "cumulative"];
@@ -29,9 +26,8 @@ const REQUEST_FIELDS = 1 << 1;
 const RESOURCE_METRICS_FIELDS = 0b1110;
 
 /**
- * Reads ExportMetricsServiceRequests. It is lazy: a series that was seen before is found by the bytes of its
- * resource, head and attributes, and no string of it is decoded again. Not reentrant: a visitor must not call
- * `decode` of the same decoder.
+ * Decodes ExportMetricsServiceRequests. Lazy: finds a known series by the bytes of resource, head and
+ * attributes, without decoding strings. Not reentrant: a visitor must not call `decode` of the same decoder.
  */
 export class MetricsDecoder {
   readonly #options: DecoderDefaults;
@@ -46,10 +42,6 @@ export class MetricsDecoder {
   #scope: DecodeScope = UNSCOPED;
   readonly #key = { bytes: this.#reader.bytes, view: this.#reader.view, start: 0, end: 0 };
 
-  /**
-   * @param onSeriesGone told of each series that is evicted or forgotten, so that what its `state` holds can
-   * be given back
-   */
   constructor(options: MetricsDecoderOptions = {}, onSeriesGone?: (series: Series) => void) {
     this.#options = { ...DECODER_DEFAULTS, ...options };
     for (const [name, value] of Object.entries(this.#options)) {
@@ -71,35 +63,30 @@ export class MetricsDecoder {
     this.#exponentials = new ExponentialPointReader(this.#options.maxBuckets);
   }
 
-  /** Series that are remembered now. */
   get seriesCount(): number {
     return this.#cache.size;
   }
 
-  /** Bytes of their attributes, and of the resources that they have. */
   get seriesBytes(): number {
     return this.#cache.bytes;
   }
 
-  /** Series that had to go since the beginning. One that comes back gets a new id and an empty `state`. */
+  /** Number of evictions. A returning series gets a new id and an empty `state`. */
   get evictedSeries(): number {
     return this.#cache.evictions;
   }
 
-  /**
-   * Ends a generation: series that had no point in the newest `kept` ones, this one included, are forgotten,
-   * as if they had been evicted. Who never calls it remembers all until there is no more room.
-   */
+  /** Forgets series without a point in the newest `kept` generations, including this one. */
   forgetUnused(kept: number): void {
     this.#cache.endGeneration(kept);
   }
 
   /**
-   * Hands the points of a record to `visitor`, in the order of the bytes within each resource.
-   * @param scope whose record it is. @default everybody's
-   * @throws OtlpError `too_large` before anything is read; `malformed` where the bytes stop making sense:
-   *   points before that place have been handed over by then; `too_many_series` where the scope has no room
-   *   left for what is new, likewise
+   * Visits a record's points in byte order within each resource.
+   * @param scope owner of the record
+   * @default shared
+   * @throws OtlpError `too_large` before any point; `malformed` and `too_many_series` possibly after some
+   * points
    */
   decode(bytes: Uint8Array, visitor: MetricsVisitor, scope: DecodeScope = UNSCOPED): void {
     if (bytes.length > this.#options.maxRecordBytes) {
@@ -118,7 +105,7 @@ export class MetricsDecoder {
         else reader.skipUnknown(tag, REQUEST_FIELDS);
       }
     } finally {
-      // A decoder may rest for long: it must not keep the last record alive.
+      // An idle decoder must not keep the last record alive.
       reader.release();
       this.#keyAt(0, 0);
       this.#scope = UNSCOPED;
@@ -139,10 +126,7 @@ export class MetricsDecoder {
     reader.leave(outer);
   }
 
-  /**
-   * The resource may come after the metrics; of several ones the fields add up, which is what joining their
-   * bytes does.
-   */
+  /** The resource may follow the metrics. Several occurrences merge by joining their bytes. */
   #findResource(): SoughtResource | Refusal {
     const reader = this.#reader;
     const ranges: number[] = [];
@@ -255,7 +239,6 @@ export class MetricsDecoder {
     reader.leave(outer);
   }
 
-  /** Of attributes that are longer together than one may be. */
   #lengthFault({ bytes }: AttributeSpan, start: number, field: number): Refusal | null {
     const { maxAttributeBytes, maxPointAttributeBytes } = this.#options;
     if (bytes > maxPointAttributeBytes) return "too_large";
@@ -288,7 +271,6 @@ export class MetricsDecoder {
     }
   }
 
-  /** Copies the attribute fields of a point together. */
   #gatherAttributes(start: number, field: number): KeyRange {
     const reader = this.#reader;
     reader.pos = start;
@@ -326,7 +308,7 @@ export class MetricsDecoder {
     key.clear();
     key.append(bytes, parts.nameStart, parts.nameEnd);
     key.append(bytes, parts.unitStart, parts.unitEnd);
-    // The length of the name keeps ("ab", "c") and ("a", "bc") apart.
+    // The name's length distinguishes ("ab", "c") from ("a", "bc").
     const shape =
       (((nameLength * 16 + parts.dataField) * 4 + parts.temporality) * 2 + (parts.monotonic ? 1 : 0)) | 0;
     const entry = this.#cache.findHead(shape, key);
@@ -343,13 +325,12 @@ export class MetricsDecoder {
       unit: textOf(bytes, parts.unitStart, parts.unitEnd),
       kind,
       temporality: kind === "gauge" ? null : TEMPORALITIES[parts.temporality]!,
-      // Counts of a histogram only grow.
+      // Histogram counts only grow.
       monotonic: kind === "sum" ? parts.monotonic : kind !== "gauge",
       range: this.#options.readsSums ? sumRangeOf(name) : valueRangeOf(name),
     };
   }
 
-  /** Of a refused metric: it may be as long as a record. */
   #nameOf(parts: MetricParts): string {
     return textOf(
       this.#reader.bytes,

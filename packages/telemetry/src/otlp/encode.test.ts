@@ -121,7 +121,6 @@ const batches: fc.Arbitrary<MetricsBatch> = fc.record({
   metrics: fc.array(fc.oneof(gauge, sum, histogram, exponential), { maxLength: 5 }),
 });
 
-/** The points of a batch as the recording visitor notes them. */
 function expectedPoints(batch: MetricsBatch): object[] {
   return batch.metrics.flatMap((metric) =>
     metric.points.map((point) => ({
@@ -142,7 +141,7 @@ function numbersOf(point: Metric["points"][number]): number[] {
     const { data: d } = point;
     return [d.scale, d.zeroCount, d.offset, d.count, d.sum, d.min, d.max, ...Array.from(d.bucketCounts)];
   }
-  // The wire knows no -0 in an integer.
+  // Integers on the wire have no -0.
   return "count" in point ? [point.count, point.sum + 0] : [point.value + 0];
 }
 

@@ -11,16 +11,12 @@ import type {
 } from "./model.ts";
 import { WireWriter } from "./writer.ts";
 
-// Field numbers are those of opentelemetry-proto 1.x; fields are written in ascending order, and defaults are
-// left out, as the reference encoders do, so that equal batches are equal bytes everywhere.
+// Field numbers of opentelemetry-proto 1.x. Ascending fields without defaults, as in the reference encoders,
+// so equal batches give equal bytes.
 
 export const TEMPORALITY_CODES: Readonly<Record<Temporality, number>> = { delta: 1, cumulative: 2 };
 
-/**
- * The bytes of an ExportMetricsServiceRequest with one resource and one scope.
- * @throws OtlpError `unencodable` for counts that aren't safe integers, integer values beyond 2^53, times out
- * of fixed64
- */
+/** @throws OtlpError `unencodable` for unsafe counts and integers, and times out of fixed64 */
 export function encodeMetrics(batch: MetricsBatch): Uint8Array {
   const writer = spare ?? new WireWriter();
   spare = null;
@@ -33,30 +29,21 @@ export function encodeMetrics(batch: MetricsBatch): Uint8Array {
   return bytes;
 }
 
-/**
- * Its buffer has grown to what batches need; null while it is in use, and after one that was out of the
- * ordinary.
- */
+/** Writer with a grown buffer for reuse. Null while in use, and after an oversized batch. */
 let spare: WireWriter | null = null;
 const MAX_SPARE_BYTES = 1024 * 1024;
 
-/**
- * Attribute fields of a point, encoded by AttributeBytes or encodeAttributes with the field number of the
- * kind of point.
- */
 export interface EncodedAttributes {
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
 }
 
-/** Messages that are being written. */
 export interface OpenScope {
   readonly resourceMetrics: number;
   readonly scopeMetrics: number;
 }
 
-/** Begins a record with one resource and one scope, to which metrics may be added. */
 export function beginScope(writer: WireWriter, head: Pick<MetricsBatch, "resource" | "scope">): OpenScope {
   const resourceMetrics = writer.begin(1);
   const resource = writer.begin(1);
@@ -75,7 +62,6 @@ export function endScope(writer: WireWriter, open: OpenScope): void {
   writer.end(open.resourceMetrics);
 }
 
-/** Begins a Metric with its head; its data follows. */
 export function beginMetric(writer: WireWriter, head: Pick<Metric, "name" | "unit" | "description">): number {
   const start = writer.begin(2);
   writeText(writer, 1, head.name);
@@ -146,7 +132,6 @@ function writeExponentialHistogram(writer: WireWriter, point: ExponentialHistogr
   writer.end(start);
 }
 
-/** All of an ExponentialHistogramDataPoint that comes after its attributes. */
 export function writeExponentialData(
   writer: WireWriter,
   startMs: number,
@@ -167,11 +152,7 @@ export function writeExponentialData(
   writer.double(13, data.max);
 }
 
-/**
- * Attribute fields for points that are written with them again and again. They are in the order of their
- * bytes, which readers know a series by soonest.
- * @param field number of the field `attributes` in the points' message
- */
+/** Encodes attributes for repeated use, sorted by bytes, which readers match fastest. */
 export function encodeAttributes(field: number, attributes: Attributes): EncodedAttributes {
   const writer = spare ?? new WireWriter();
   const pairs = Object.keys(attributes).map((key) => {
@@ -195,7 +176,7 @@ function writeAttributes(writer: WireWriter, field: number, attributes: Attribut
   }
 }
 
-/** An AnyValue: its fields are a oneof, so they are written even when they hold the default. */
+/** Oneof members are written even with the default value. */
 function writeValue(writer: WireWriter, value: AttributeValue): void {
   if (typeof value === "string") writer.string(1, value);
   else if (typeof value === "boolean") writer.uint(2, value ? 1 : 0);

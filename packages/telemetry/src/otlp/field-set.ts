@@ -1,7 +1,7 @@
 import type { KeyRange } from "./byte-hash.ts";
 import { equalBytes, hashBytes } from "./byte-hash.ts";
 
-/** The fields of a key, in whatever order they come. An instance is used again for each key. */
+/** The fields of a key in any order. Reused for each key. */
 export class FieldSet {
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
@@ -11,12 +11,11 @@ export class FieldSet {
   #count = 0;
   #hash = 0;
 
-  /** Of the fields, whatever their order. */
   get hash(): number {
     return this.#hash;
   }
 
-  /** @param key length-delimited fields one after the other, checked before */
+  /** @param key checked length-delimited fields in sequence */
   read({ bytes, view, start, end }: KeyRange, seed: number): void {
     this.#view = view;
     this.#count = 0;
@@ -38,7 +37,6 @@ export class FieldSet {
     }
   }
 
-  /** Lets go of the bytes. */
   release(): void {
     this.#view = null;
   }

@@ -12,7 +12,7 @@ const MIB = 1_048_576;
 setFlagsFromString("--expose_gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Buffers are given back some time after the collection: what is held is polled for. */
+/** Buffers are released some time after a collection: poll. */
 function heldBytes(): number {
   collectGarbage();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
@@ -33,7 +33,6 @@ function decode(bytes: Uint8Array, decoder = new MetricsDecoder()): RecordingVis
   return visitor;
 }
 
-/** A length-delimited field. */
 function field(number: number, body: Uint8Array): Uint8Array {
   const length: number[] = [];
   for (let rest = body.length; ; rest >>>= 7) {
@@ -155,7 +154,7 @@ describe("series", () => {
       sentBytes += bytes.length;
     }
     expect(sentBytes).toBeGreaterThan(20_000_000);
-    // Kept bytes, in chunks that are half empty at worst, and an object for each of the thousand series.
+    // Kept bytes in chunks that are at worst half empty, and an object per series.
     await expect.poll(() => heldBytes() - beforeBytes).toBeLessThan(3 * 2 * MIB);
     expect(decoder.seriesBytes).toBeLessThanOrEqual(2 * MIB);
   });

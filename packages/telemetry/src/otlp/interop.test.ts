@@ -82,7 +82,6 @@ function genericData(metric: Metric): object {
   }
 }
 
-/** What a batch says, as protobufjs says it. */
 function genericRequest(batch: MetricsBatch): Record<string, unknown> {
   const metrics = batch.metrics.map((metric) => ({
     name: metric.name,
@@ -246,7 +245,6 @@ const EXPONENTIAL_HISTOGRAM = 1;
 const GAUGE = 2;
 const SUM = 3;
 
-/** What the SDK's own serializer makes of one metric with one point. */
 function decodeFromSdk(
   dataPointType: number,
   aggregationTemporality: number,

@@ -1,12 +1,12 @@
-// OTLP in JSON (opentelemetry-proto, "JSON Protobuf Encoding"): transcoded to protobuf before anything else
-// reads it. Unknown fields are ignored, and exemplars with them.
+// Transcodes OTLP/JSON (opentelemetry-proto, "JSON Protobuf Encoding") to protobuf. Ignores unknown fields
+// and exemplars.
 import { isList, isRecord } from "@isochrone/primitives";
 import { OtlpError } from "../errors.ts";
 import { WireWriter } from "./writer.ts";
 
 type Scalar = "text" | "bool" | "uint" | "sint" | "int64" | "count" | "time" | "double" | "number" | "enum";
 type Packed = "counts" | "uints" | "doubles";
-/** Field number, and how the value is written; a message by its name. */
+/** Number and type of a field; messages by name. */
 type Field = readonly [number: number, type: Scalar | Packed | { readonly message: string }];
 type Message = Readonly<Record<string, Field>>;
 
@@ -18,7 +18,6 @@ const POINT: Message = {
   flags: [8, "uint"],
 };
 
-/** Parts of opentelemetry-proto 1.x that are read. */
 const MESSAGES: Readonly<Record<string, Message>> = {
   Request: { resourceMetrics: [1, message("ResourceMetrics")] },
   ResourceMetrics: { resource: [1, message("Resource")], scopeMetrics: [2, message("ScopeMetrics")] },
@@ -88,7 +87,6 @@ const MESSAGES: Readonly<Record<string, Message>> = {
   SummaryPoint: { ...POINT, count: [4, "count"], sum: [5, "double"] },
 };
 
-/** Messages within messages; values of attributes may hold values. */
 const MAX_DEPTH = 32;
 const ENUM_VALUES: Readonly<Record<string, number>> = {
   AGGREGATION_TEMPORALITY_UNSPECIFIED: 0,
@@ -97,10 +95,7 @@ const ENUM_VALUES: Readonly<Record<string, number>> = {
 };
 const AS_DOUBLE = 4;
 
-/**
- * The protobuf bytes of an ExportMetricsServiceRequest in JSON.
- * @throws OtlpError `malformed` naming the place of a value that isn't what its field must be
- */
+/** @throws OtlpError `malformed` naming the place of an invalid value */
 export function transcodeJson(bytes: Uint8Array): Uint8Array {
   let json: unknown;
   try {
@@ -118,7 +113,7 @@ function writeMessage(writer: WireWriter, name: string, json: unknown, path: str
   if (depth === 0) throw malformed(path, `must be nested at most ${MAX_DEPTH} deep`, "more");
   const fields = MESSAGES[name]!;
   for (const [key, value] of Object.entries(json)) {
-    // Protobuf's JSON allows the names of the schema, too.
+    // Protobuf's JSON also allows the schema's names.
     const known = key.includes("_") ? key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : key;
     if (value === null || !Object.hasOwn(fields, known)) continue;
     const [number, type] = fields[known]!;
@@ -156,7 +151,7 @@ const WRITERS: Readonly<Record<Scalar | Packed, Write>> = {
   sint: (writer, number, value, place) => writer.sint(number, smallOf(value, place)),
   int64: (writer, number, value, place) => writer.int(number, Number(integerOf(value, place))),
   number(writer, number, value, place) {
-    // Beyond 2^53 a double is as exact as a reader is.
+    // Beyond 2^53, doubles are as exact as a reader.
     const integer = Number(integerOf(value, place));
     if (Number.isSafeInteger(integer)) writer.sfixed64(number, integer);
     else writer.double(AS_DOUBLE, integer);
@@ -182,7 +177,7 @@ function doubleOf(value: unknown, place: string): number {
   throw malformed(place, "must be a number", value);
 }
 
-/** 64 bits come as text, since JSON's numbers don't hold them. */
+/** JSON numbers can't hold 64 bits, so these are strings. */
 function integerOf(value: unknown, place: string): bigint {
   if (typeof value === "number" && Number.isInteger(value)) return BigInt(value);
   if (typeof value === "string" && /^[+-]?\d{1,20}$/.test(value)) return BigInt(value);

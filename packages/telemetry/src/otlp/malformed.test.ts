@@ -11,7 +11,7 @@ function decode(bytes: Uint8Array, decoder = new MetricsDecoder()): RecordingVis
   return visitor;
 }
 
-/** Decodes and reads everything lazy. Anything but an OtlpError passes through and fails the test. */
+/** Also reads everything lazy. Errors other than OtlpError fail the test. */
 function outcomeOf(bytes: Uint8Array): string {
   try {
     const { points } = decode(bytes);

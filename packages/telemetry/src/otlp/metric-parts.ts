@@ -15,32 +15,26 @@ export const DATA_KINDS: Readonly<
 
 const METRIC_FIELDS =
   (1 << 1) | (1 << 2) | (1 << 3) | (1 << 5) | (1 << 7) | (1 << 9) | (1 << 10) | (1 << 11) | (1 << 12);
-/** data_points and aggregation_temporality; a sum has is_monotonic too. */
 const DATA_FIELDS = 0b0110;
 const SUM_FIELD = 7;
 const SUM_DATA_FIELDS = 0b1110;
 
-/**
- * A sender may split a message, but not into so many pieces that noting their places takes more memory than
- * they do.
- */
+/** Bounds the pieces of a split message, whose positions take memory. */
 export const MAX_PIECES = 256;
 
-/** Where a metric's parts lie, found before its points are read: protobuf fields come in any order. */
+/** Positions of a metric's parts, found before its points: protobuf fields have no order. */
 export interface MetricParts {
   nameStart: number;
   nameEnd: number;
   unitStart: number;
   unitEnd: number;
-  /** Field number of the data; 0 where there is none. */
   dataField: number;
-  /** Starts and ends by turns: one pair, unless the sender split the message. */
+  /** Alternating starts and ends: one pair, unless the sender split the message. */
   dataRanges: number[];
   temporality: number;
   monotonic: boolean;
 }
 
-/** Reads the fields of the Metric that `reader` is in, all but its data. */
 export function findParts(reader: WireReader): MetricParts {
   const parts = newParts();
   while (reader.pos < reader.limit) {
@@ -73,16 +67,15 @@ function findData(reader: WireReader, tag: number, parts: MetricParts): void {
     reader.skipUnknown(tag, METRIC_FIELDS);
     return;
   }
-  // The kinds are a oneof: another one replaces what came before, the same one again adds to it.
+  // A oneof: another kind replaces the previous one, the same kind appends.
   if (parts.dataField !== field) parts.dataRanges.length = 0;
   parts.dataField = field;
   const end = reader.end();
-  // One more than allowed is enough to know.
   if (parts.dataRanges.length <= 2 * MAX_PIECES) parts.dataRanges.push(reader.pos, end);
   reader.pos = end;
 }
 
-/** Temporality and monotonicity, which stand behind the points. */
+/** Temporality and monotonicity, which may follow the points. */
 export function readDataHead(reader: WireReader, parts: MetricParts): void {
   const outer = reader.limit;
   const isSum = parts.dataField === SUM_FIELD;
@@ -114,7 +107,7 @@ function newParts(): MetricParts {
   };
 }
 
-/** 0 for what is unspecified or unknown. */
+/** Returns 0 for an unspecified or unknown temporality. */
 function temporalityOf(value: number): number {
   return value === 1 || value === 2 ? value : 0;
 }

@@ -1,13 +1,12 @@
-// The part of OTLP metrics (opentelemetry-proto 1.x, collector/metrics/v1 and metrics/v1) that Isochrone
-// writes and reads. Times are milliseconds since the epoch as doubles (microsecond grain is kept); on the
-// wire they are nanoseconds.
+// The supported part of OTLP metrics (opentelemetry-proto 1.x). Times are milliseconds since the epoch, with
+// microsecond precision; nanoseconds on the wire.
 
 export type AttributeValue = string | number | boolean;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
 export type Temporality = "delta" | "cumulative";
 
-/** A number at a time. `startMs` is when a sum began to count; undefined where unknown (0 on the wire). */
+/** A gauge's or a sum's point. `startMs` is the start of a sum; undefined: unknown. */
 export interface NumberPoint {
   readonly attributes: Attributes;
   readonly startMs?: number;
@@ -23,15 +22,12 @@ export interface HistogramPoint {
   readonly timeMs: number;
   readonly count: number;
   readonly sum: number;
-  /** Upper bounds, ascending, without +Inf; bucketCounts has one more entry. Not cumulative over buckets. */
+  /** Ascending upper bounds without +Inf; bucketCounts has one more entry and isn't cumulative. */
   readonly explicitBounds: readonly number[];
   readonly bucketCounts: readonly number[];
 }
 
-/**
- * Data of a base-2 exponential histogram without a place and time. Bucket i of `positive` is
- * (base^(offset+i), base^(offset+i+1)], base = 2^(2^-scale).
- */
+/** Bucket i of `positive` is (base^(offset+i), base^(offset+i+1)], base = 2^(2^-scale). */
 export interface ExponentialHistogramData {
   readonly scale: number;
   readonly zeroCount: number;
@@ -52,7 +48,7 @@ export interface ExponentialHistogramPoint {
 
 interface MetricHead {
   readonly name: string;
-  /** UCUM, e.g. "s", "By", "1". */
+  /** Unit in UCUM, e.g. "s", "By", "1". */
   readonly unit?: string;
   readonly description?: string;
 }
@@ -78,7 +74,6 @@ export type Metric = MetricHead &
       }
   );
 
-/** One resource with one scope: what a source publishes in one record. */
 export interface MetricsBatch {
   readonly resource: Attributes;
   readonly scope: { readonly name: string; readonly version?: string };
@@ -88,31 +83,30 @@ export interface MetricsBatch {
 export type MetricKind = Metric["kind"];
 
 /**
- * One stream of points: a metric with one label set of one resource. A decoder interns it: equal bytes give
- * the same object, so a consumer may hang its own state on it and look nothing up again.
+ * One metric with one label set of one resource. Interned by the decoder, so that a consumer can attach its
+ * own state.
  */
 export interface Series {
-  /** Small integer, never reused while the decoder lives. */
+  /** Id of the series; never reused while the decoder lives. */
   readonly id: number;
   readonly name: string;
   readonly unit: string;
   readonly kind: MetricKind;
-  /** null for gauges. */
   readonly temporality: Temporality | null;
   readonly monotonic: boolean;
   readonly resource: Attributes;
-  /** Parsed on first use from the bytes. */
+  /** Attributes of the series, parsed on first use. */
   readonly attributes: Attributes;
-  /** The consumer's own; the decoder never touches it, and it goes when the series is evicted. */
+  /** State owned by the consumer; dropped when the series is evicted. */
   state: unknown;
 }
 
-/** Why a point, or a whole record, was not taken. */
+/** Why a point or record was refused. */
 export const REFUSALS = [
   "not_a_number",
   "negative",
   "absurd",
-  /** Not what the metric can say, see value-ranges.ts. */
+  /** Outside the metric's range, see value-ranges.ts. */
   "out_of_range",
   "not_monotonic",
   "no_time",
@@ -122,22 +116,17 @@ export const REFUSALS = [
   "malformed",
   "too_large",
   "too_many_attributes",
-  /** There is no room for what its series would need, or the scope did not admit it. */
+  /** No space for its series, or not admitted by the scope. */
   "too_many_series",
 ] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** Receives the points of a record in the order of the bytes. The decoder has checked every number. */
 export interface MetricsVisitor {
-  /**
-   * A gauge's or a sum's point. `startMs` is 0 where the source doesn't know. Monotonic sums are never
-   * negative here.
-   */
+  /** A gauge's or a sum's point. `startMs` 0: unknown. Monotonic sums are never negative. */
   number(series: Series, startMs: number, timeMs: number, value: number): void;
-  /** An explicit-bounds histogram; only its count and sum are read. */
+  /** An explicit-bounds histogram, of which only count and sum are read. */
   histogram(series: Series, startMs: number, timeMs: number, count: number, sum: number): void;
-  /** `data` is only valid during the call: merge or copy it. */
+  /** An exponential histogram. `data` is valid only during the call. */
   exponentialHistogram(series: Series, startMs: number, timeMs: number, data: ExponentialHistogramData): void;
-  /** A point that was left out. Others of the same record still come. */
   refused(reason: Refusal, metricName: string): void;
 }

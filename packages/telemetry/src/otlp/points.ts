@@ -5,20 +5,17 @@ import type { ValueRange } from "../value-ranges.ts";
 /** Larger numbers are garbage: 1e18 bytes are an exabyte, 1e18 seconds twice the age of the universe. */
 const ABSURD = 1e18;
 const NO_RECORDED_VALUE = 1;
-/** Scales that OTLP's reference implementations produce. */
 const MIN_SCALE = -10;
 const MAX_SCALE = 20;
 
-/** Attribute fields as raw bytes. They usually lie together; where they don't, `scattered` says so. */
+/** Raw attribute fields. Usually contiguous; `scattered` tells otherwise. */
 export class AttributeSpan {
   start = 0;
   end = 0;
   count = 0;
   scattered = false;
-  /** Bytes between them that are none of theirs. */
   #gaps = 0;
 
-  /** Bytes of all of them. */
   get bytes(): number {
     return this.end - this.start - this.#gaps;
   }
@@ -42,14 +39,13 @@ export class AttributeSpan {
   }
 }
 
-/** The numbers of one point. An instance serves all points: what it holds is valid until the next `read`. */
+/** Reads points into one reused object: values are valid until the next `read`. */
 abstract class PointReader {
   readonly attributes = new AttributeSpan();
   startMs = 0;
   timeMs = 0;
   protected flags = 0;
 
-  /** Reads one point from `reader.pos` to `reader.limit`. */
   abstract read(reader: WireReader): void;
 
   protected clearHead(): void {
@@ -73,7 +69,6 @@ abstract class PointReader {
 
 const NUMBER_FIELDS = (1 << 2) | (1 << 3) | (1 << 4) | (1 << 5) | (1 << 6) | (1 << 7) | (1 << 8);
 
-/** NumberDataPoint. */
 export class NumberPointReader extends PointReader {
   value = 0;
   #hasValue = false;
@@ -123,7 +118,6 @@ export class NumberPointReader extends PointReader {
 
 const HISTOGRAM_FIELDS = 0x1ffc;
 
-/** HistogramDataPoint; of its buckets only the number is looked at. */
 export class HistogramPointReader extends PointReader {
   count = 0;
   sum = 0;
@@ -174,7 +168,7 @@ export class HistogramPointReader extends PointReader {
     const fault = this.headFault();
     if (fault !== null) return fault;
     if (this.#buckets > this.#maxBuckets) return "too_large";
-    // A sum is left out where measurements may be negative: nothing here can use it then.
+    // A sum is absent if measurements may be negative; unusable here.
     if (!this.#hasSum) return "no_data";
     const numbers = numberFault(this.count, true) ?? numberFault(this.sum, true);
     return numbers ?? rangeFault(this.count, range.maxCount) ?? rangeFault(this.sum, range.max);
@@ -207,7 +201,7 @@ export class HistogramPointReader extends PointReader {
 const EXPONENTIAL_FIELDS = 0x7ffe;
 const BUCKETS_FIELDS = (1 << 1) | (1 << 2);
 
-/** ExponentialHistogramDataPoint and its `data`. Bucket counts share an array as long as the longest seen. */
+/** ExponentialHistogramDataPoint and its `data`. Points share one array for bucket counts. */
 export class ExponentialPointReader extends PointReader implements ExponentialHistogramData {
   scale = 0;
   zeroCount = 0;
@@ -357,7 +351,7 @@ export class ExponentialPointReader extends PointReader implements ExponentialHi
     this.#bucketTotal += count;
   }
 
-  /** Negative values can't be: latencies and sizes have none. Empty negative buckets are no harm. */
+  /** Reads negative buckets, which must be empty: latencies and sizes can't be negative. */
   #readNegative(reader: WireReader): void {
     const outer = reader.enter();
     while (reader.pos < reader.limit) {
@@ -374,7 +368,7 @@ export class ExponentialPointReader extends PointReader implements ExponentialHi
     reader.leave(outer);
   }
 
-  /** Minimum and maximum are optional on the wire: the bounds of the outermost buckets stand in. */
+  /** Without minimum and maximum on the wire, the outermost bucket bounds replace them. */
   #fillExtremes(): void {
     if (this.#hasMin && this.#hasMax) return;
     let first = 0;

@@ -14,15 +14,14 @@ const TWO_32 = 4_294_967_296;
 const NS_PER_MS = 1_000_000;
 
 /**
- * Cursor over protobuf bytes. Nothing is read at or beyond `limit`, which is the end of the innermost open
- * message; every method moves forward or throws OtlpError `malformed`.
+ * Cursor over protobuf bytes, bounded by `limit`, the end of the innermost message. Every method advances or
+ * throws OtlpError `malformed`.
  */
 export class WireReader {
   bytes: Uint8Array = new Uint8Array(0);
   view: DataView = new DataView(this.bytes.buffer);
   pos = 0;
   limit = 0;
-  /** Where the last tag began. */
   tagStart = 0;
 
   reset(bytes: Uint8Array): void {
@@ -34,7 +33,6 @@ export class WireReader {
     this.limit = bytes.length;
   }
 
-  /** Lets go of the bytes. */
   release(): void {
     this.reset(NOTHING);
   }
@@ -43,7 +41,6 @@ export class WireReader {
     throw new OtlpError("malformed", `${why} at byte ${this.pos} of ${this.bytes.length}`);
   }
 
-  /** Field number * 8 + wire type. */
   tag(): number {
     this.tagStart = this.pos;
     const tag = this.uint();
@@ -51,7 +48,7 @@ export class WireReader {
     return tag;
   }
 
-  /** A varint as a double: exact up to 2^53, rounded beyond. */
+  /** Reads a varint: exact up to 2^53, rounded beyond. */
   uint(): number {
     const { bytes, limit } = this;
     let pos = this.pos;
@@ -70,12 +67,12 @@ export class WireReader {
     return value;
   }
 
-  /** A varint as a signed 64-bit integer: exact within 2^53, rounded beyond. */
+  /** Reads a signed 64-bit varint: exact within 2^53, rounded beyond. */
   int(): number {
     const start = this.pos;
     const value = this.uint();
     if (this.pos - start < MAX_VARINT_BYTES) return value;
-    // Ten bytes: bit 63 is set if the last one is 1, and small negative numbers need the exact complement.
+    // With ten bytes, the last one is bit 63; small negative numbers need the exact complement.
     if (this.bytes[this.pos - 1] === 0) return value;
     let complement = 0;
     let factor = 1;
@@ -86,7 +83,6 @@ export class WireReader {
     return -complement - 1;
   }
 
-  /** A zigzag-coded sint32. */
   sint(): number {
     const value = this.uint();
     if (value > MAX_TAG) this.fail("sint32 out of range");
@@ -98,7 +94,6 @@ export class WireReader {
     return this.view.getFloat64(at, true);
   }
 
-  /** An unsigned fixed64 as a double: exact up to 2^53, rounded beyond. */
   fixed64(): number {
     const at = this.#take(8);
     return this.view.getUint32(at + 4, true) * TWO_32 + this.view.getUint32(at, true);
@@ -107,22 +102,19 @@ export class WireReader {
   sfixed64(): number {
     const at = this.#take(8);
     const high = this.view.getInt32(at + 4, true);
-    // Small negative numbers have all ones above: the sum is exact within 2^53.
+    // Exact within 2^53: small negative numbers have all ones in the high word.
     return high * TWO_32 + this.view.getUint32(at, true);
   }
 
-  /**
-   * Fixed64 nanoseconds as milliseconds: whole milliseconds exactly, parts of them to the 0.25 us that a
-   * double has there.
-   */
+  /** Reads fixed64 nanoseconds as milliseconds, precise to 0.25 us. */
   time(): number {
     const at = this.#take(8);
     const high = this.view.getUint32(at + 4, true);
-    // 2^32 ns = 4,294 ms + 967,296 ns; this way no intermediate passes 2^53.
+    // 2^32 ns = 4,294 ms + 967,296 ns keeps intermediates below 2^53.
     return high * 4_294 + (high * 967_296 + this.view.getUint32(at, true)) / NS_PER_MS;
   }
 
-  /** Reads a length and returns where it ends, without entering. */
+  /** Reads a length and returns the end of the bytes, without entering a message. */
   end(): number {
     const length = this.uint();
     const end = this.pos + length;
@@ -130,20 +122,19 @@ export class WireReader {
     return end;
   }
 
-  /** Enters an embedded message and returns the limit to `leave` with. */
+  /** Enters an embedded message. @returns the limit for `leave` */
   enter(): number {
     const outer = this.limit;
     this.limit = this.end();
     return outer;
   }
 
-  /** Leaves the message that `enter` entered, whether it was read to its end or not. */
+  /** Leaves the message even if it was not read to its end. */
   leave(outer: number): void {
     this.pos = this.limit;
     this.limit = outer;
   }
 
-  /** Skips the value of a field; its tag is read already. */
   skip(tag: number, depth = 0): void {
     switch (tag % 8) {
       case WIRE_VARINT:
@@ -166,10 +157,7 @@ export class WireReader {
     }
   }
 
-  /**
-   * Skips a field that the caller has no case for.
-   * @param known bit n is set when field n is known, so that this is one with the wrong wire type
-   */
+  /** Skips an unhandled field. @param known bit n is set if field n is known; its wire type is then wrong */
   skipUnknown(tag: number, known: number): void {
     const field = (tag - (tag % 8)) / 8;
     if (field < 32 && (known & (1 << field)) !== 0) this.fail(`field ${field} with wire type ${tag % 8}`);

@@ -3,26 +3,23 @@ import type { EncodedAttributes, OpenScope } from "./encode.ts";
 import type { Attributes, ExponentialHistogramData, Temporality } from "./model.ts";
 import { WireWriter } from "./writer.ts";
 
-/** What a metric's points have in common. */
 export interface MetricShape {
   readonly name: string;
   readonly unit?: string;
   readonly kind: "gauge" | "sum" | "histogram" | "exponentialHistogram";
-  /** Of sums and histograms. @default "cumulative" */
   readonly temporality?: Temporality;
-  /** Of sums. @default true */
+  /** Whether sums are monotonic. @default true */
   readonly monotonic?: boolean;
 }
 
-/** Field `attributes` of the points of each kind. */
 export const ATTRIBUTE_FIELDS = { gauge: 7, sum: 7, histogram: 9, exponentialHistogram: 1 } as const;
 
 const DATA_FIELDS = { gauge: 5, sum: 7, histogram: 9, exponentialHistogram: 10 } as const;
 const NO_BUCKETS: readonly number[] = [];
 
 /**
- * Writes ExportMetricsServiceRequests point by point, for who has points by the ten thousand and no use for
- * objects. The bytes are those of encodeMetrics for the same content, resource by resource.
+ * Writes ExportMetricsServiceRequests point by point, for tens of thousands of points. Bytes equal those of
+ * encodeMetrics.
  */
 export class RecordWriter {
   readonly #writer = new WireWriter();
@@ -37,17 +34,14 @@ export class RecordWriter {
     this.#head = { resource, scope };
   }
 
-  /** Points of the record so far. */
   get points(): number {
     return this.#points;
   }
 
-  /** Bytes of the record so far. */
   get size(): number {
     return this.#writer.size;
   }
 
-  /** Between metrics: the next ones are of this resource. */
   setResource(resource: Attributes): void {
     this.#endScope();
     this.#head = { resource, scope: this.#head.scope };
@@ -69,11 +63,7 @@ export class RecordWriter {
     this.#shape = null;
   }
 
-  /**
-   * A point of a gauge or sum.
-   * @param more attributes beside these
-   * @throws OtlpError `unencodable` for times out of fixed64
-   */
+  /** @param more additional attributes @throws OtlpError `unencodable` for times out of fixed64 */
   number(
     startMs: number,
     timeMs: number,
@@ -92,7 +82,7 @@ export class RecordWriter {
     this.#points++;
   }
 
-  /** A point of a histogram; without bounds it says count and sum only. @throws OtlpError `unencodable` */
+  /** Writes a histogram; without bounds, count and sum only. @throws OtlpError `unencodable` */
   histogram(
     startMs: number,
     timeMs: number,
@@ -133,7 +123,7 @@ export class RecordWriter {
     this.#points++;
   }
 
-  /** The record, as bytes of its own; the writer is empty then. Null when no metric was begun. */
+  /** Returns a copy and empties the writer. Null: no metric was begun. */
   finish(): Uint8Array | null {
     this.#endScope();
     if (this.#writer.size === 0) return null;

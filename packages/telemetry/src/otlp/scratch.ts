@@ -2,7 +2,7 @@ import type { KeyRange } from "./byte-hash.ts";
 
 const FIRST_CAPACITY = 1_024;
 
-/** Joins pieces of bytes to one key. */
+/** Joins byte ranges to one key. */
 export class Scratch implements KeyRange {
   bytes = new Uint8Array(FIRST_CAPACITY);
   view = new DataView(this.bytes.buffer);

@@ -4,12 +4,10 @@ import { encodeMetrics } from "./encode.ts";
 import { MetricsDecoder } from "./decode.ts";
 import type { Attributes, Series } from "./model.ts";
 
-/** Names the same attributes, in the order in which `names` has them. */
 function inOrder(attributes: Attributes, names: readonly string[]): Attributes {
   return Object.fromEntries(names.map((name) => [name, attributes[name]!]));
 }
 
-/** One export of some series; the series that came of it, in order. */
 function exportOf(decoder: MetricsDecoder, all: readonly Attributes[], resource: Attributes = {}): Series[] {
   const seen: Series[] = [];
   const add = (series: Series): void => void seen.push(series);
@@ -33,7 +31,6 @@ const SERIES: readonly Attributes[] = Array.from({ length: 200 }, (_, i) => ({
   port: i,
 }));
 
-/** Numbers of [0, 1), always the same. */
 function pseudoRandom(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 48_271) % 0x7fff_ffff) / 0x7fff_ffff;
@@ -46,7 +43,6 @@ function shuffled<T>(all: readonly T[], next: () => number): T[] {
     .map(([, value]) => value);
 }
 
-/** The same for the same attributes in any order. */
 function textOf(pairs: readonly (readonly [string, unknown])[]): string {
   return JSON.stringify(pairs.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

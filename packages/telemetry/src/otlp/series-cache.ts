@@ -5,7 +5,7 @@ import type { KeyRange } from "./byte-hash.ts";
 import type { Attributes, MetricKind, Series, Temporality } from "./model.ts";
 import type { ValueRange } from "../value-ranges.ts";
 
-/** A name with its unit and shape; shared by the series of all resources. */
+/** A metric's name, unit and shape, shared by series of all resources. */
 export interface MetricHead {
   readonly name: string;
   readonly unit: string;
@@ -16,15 +16,13 @@ export interface MetricHead {
 }
 
 /**
- * Whose bytes are read. Series of different scopes are different series, whatever they are called. A scope
- * admits what is new, so that no sender can push out what others have here.
+ * Owner of the bytes. Scopes have separate series, and admit new ones, so that no sender can evict another's.
  */
 export interface DecodeScope {
-  /** 32 bits. */
   readonly id: number;
   /**
-   * Whether a new series is to be kept, which takes so many bytes together with a resource and a name that
-   * are new too. Called before anything is kept; without it, points are refused as `too_many_series`.
+   * Whether to keep a new series with this size, including a new resource and name. Called first; false
+   * refuses the point as `too_many_series`.
    */
   admits(bytes: number): boolean;
 }
@@ -34,7 +32,6 @@ const RESOURCE_ATTRIBUTES_FIELD = 1;
 class HeadEntry extends KeyedEntry {
   readonly id: number;
   readonly head: MetricHead;
-  /** Series that have it. */
   series = 0;
 
   constructor(id: number, head: MetricHead, place: KeyPlace) {
@@ -46,7 +43,6 @@ class HeadEntry extends KeyedEntry {
 
 class ResourceEntry extends KeyedEntry {
   readonly id: number;
-  /** Series that have it. */
   series = 0;
   #attributes: Attributes | null = null;
 
@@ -55,13 +51,12 @@ class ResourceEntry extends KeyedEntry {
     this.id = id;
   }
 
-  /** Read when they are first asked for, and kept: resources are few. */
+  /** Parsed lazily and kept, because resources are few. */
   get attributes(): Attributes {
     return (this.#attributes ??= readAttributes(this.bytes, this.start, this.end, RESOURCE_ATTRIBUTES_FIELD));
   }
 }
 
-/** Of which series the attributes were read last, and what they are. */
 const lastRead: { series: SeriesEntry | null; attributes: Attributes } = { series: null, attributes: {} };
 
 class SeriesEntry extends KeyedEntry implements Series {
@@ -98,8 +93,8 @@ class SeriesEntry extends KeyedEntry implements Series {
     return this.ofResource.attributes;
   }
   /**
-   * Who binds a series asks for them several times in a row, and then never again: the bytes stay, and what
-   * they say is kept of the last one only. Of all series it would be half a kilobyte each.
+   * Consumers read them several times in a row, then never again. Keeping all would take half a kilobyte per
+   * series.
    */
   get attributes(): Attributes {
     if (lastRead.series !== this) {
@@ -110,44 +105,38 @@ class SeriesEntry extends KeyedEntry implements Series {
   }
 }
 
-/** Bounds of the cache; resources and heads are far fewer than series. */
 interface SeriesCacheOptions {
   readonly maxSeries: number;
-  /** Bytes of the series' attributes, and of the resources and names that they have. */
   readonly maxSeriesBytes: number;
   readonly maxResources: number;
   readonly maxHeads: number;
   readonly seed: number;
-  /** Told of each series that is evicted or forgotten. */
   readonly onGone?: (series: Series) => void;
 }
 
-/** A resource as a record names it. It is kept once a series of it is. */
 export interface SoughtResource {
   readonly key: KeyRange;
   entry: ResourceEntry | null;
 }
 
-/** A head as a record names it, likewise. */
 export interface SoughtHead {
   readonly key: KeyRange;
-  /** Distinguishes heads of equal bytes: kind, temporality and monotonicity in one number. */
   readonly shape: number;
   readonly head: MetricHead;
   entry: HeadEntry | null;
 }
 
-/** Without its resource or head a series would go on as a new one. */
+/** Pins resources and heads that have series, which evicting would split. */
 const HAS_SERIES = {
   isPinned: ({ series }: { readonly series: number }): boolean => series > 0,
 };
 
-/** Bytes of a resource and of its attributes as they were read, by bytes of the resource. */
+/** Memory of a parsed resource per encoded byte. */
 const BYTES_PER_RESOURCE_BYTE = 4;
 
 /**
- * Interns resources, metric heads and series by their bytes. Ids are given once, also to what comes back
- * after eviction. Series are evicted for the lack of room, resources and heads only while no series has them.
+ * Interns resources, metric heads and series by bytes. Ids are never reused. Resources and heads are evicted
+ * only without series.
  */
 export class SeriesCache {
   readonly #resources: ByteTable<ResourceEntry>;
@@ -176,22 +165,18 @@ export class SeriesCache {
     return this.#series.evictions;
   }
 
-  /** Bytes of all series, with the resources that they have. */
   get bytes(): number {
     return this.#series.bytes;
   }
 
-  /** Ends a generation: what was not used in the newest `kept` ones, this one included, is forgotten. */
+  /** Forgets entries unused in the newest `kept` generations, including this one. */
   endGeneration(kept: number): void {
     this.#series.endGeneration(kept);
     this.#resources.endGeneration(kept);
     this.#heads.endGeneration(kept);
   }
 
-  /**
-   * @returns null for a resource that is not kept
-   * @throws OtlpError `malformed`: a resource is checked when it is not known
-   */
+  /** @returns null for an unknown resource @throws OtlpError `malformed`: unknown resources are validated */
   findResource(
     key: KeyRange,
     maxAttributes: number,
@@ -203,26 +188,21 @@ export class SeriesCache {
     return count > maxAttributes ? "too_many_attributes" : null;
   }
 
-  /** @returns null for a head that is not kept */
+  /** @returns null for an unknown head */
   findHead(shape: number, key: KeyRange): HeadEntry | null {
     return this.#heads.find(shape, 0, key) ?? null;
   }
 
-  /**
-   * The series, if its bytes are known. Apart from what adds one: that would allocate its closures here, for
-   * each point.
-   */
+  /** Separate from `add`, whose closures would be allocated per point. */
   find({ entry: head }: SoughtHead, { entry: resource }: SoughtResource, key: KeyRange): Series | undefined {
     return head === null || resource === null ? undefined : this.#series.find(resource.id, head.id, key);
   }
 
   /**
-   * A series that `find` did not find.
-   * @param key the point's attribute fields, one after the other
-   * @param field their field number, which depends on the kind of point
+   * @param key the point's attribute fields in sequence
    * @param scope asked before a new series is kept
-   * @returns null for a new one that was not admitted, or that there is no room for
-   * @throws OtlpError `malformed`: attributes are checked when they are first seen
+   * @returns null if not admitted, or without space
+   * @throws OtlpError `malformed`: new attributes are validated
    */
   add(
     head: SoughtHead,
@@ -238,7 +218,7 @@ export class SeriesCache {
     if (isNew && !admitted()) return null;
     const headEntry = (head.entry ??= this.#addHead(head));
     const resourceEntry = (resource.entry ??= this.#addResource(resource, scope));
-    // Attributes have no order: some senders write the same ones in another order each time.
+    // Some senders change the order of attributes with each export.
     const series = this.#series.findInAnyOrderOrAdd(
       resourceEntry.id,
       headEntry.id,
@@ -268,7 +248,7 @@ export class SeriesCache {
     return this.#resources.add(id, 0, key, (place) => new ResourceEntry(this.#resourceIds++, place));
   }
 
-  /** What series hold beside their own bytes counts once, however many of them share it. */
+  /** Counts memory that series share once. */
   #count({ ofHead, ofResource }: SeriesEntry, difference: 1 | -1): void {
     ofHead.series += difference;
     ofResource.series += difference;

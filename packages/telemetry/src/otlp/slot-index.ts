@@ -1,16 +1,13 @@
-/** For how many there is room at first. */
 export const FIRST_SLOTS = 64;
 
-/** No slot. */
 export const NO_SLOT = -1;
 
-/** Chains of slots by hash, in typed arrays. Room is made by whoever gives out the slots. */
+/** Hash chains of slots in typed arrays. The owner of the slots grows it. */
 export class SlotIndex {
   #hashes = new Int32Array(FIRST_SLOTS);
   #next = new Int32Array(FIRST_SLOTS);
   #buckets = new Int32Array(FIRST_SLOTS).fill(NO_SLOT);
 
-  /** The first slot of the chain in which those with this hash are; others are there too. */
   first(hash: number): number {
     return this.#buckets[hash & (this.#buckets.length - 1)]!;
   }
@@ -41,7 +38,7 @@ export class SlotIndex {
     this.#next[before] = this.#next[slot]!;
   }
 
-  /** Room for `length` slots, a power of two; those below `size` are linked. */
+  /** @param length new capacity, a power of two @param size linked slots */
   grow(length: number, size: number): void {
     const hashes = this.#hashes;
     this.#hashes = new Int32Array(length);

@@ -2,21 +2,16 @@ import { describe, expect, it } from "vitest";
 import { WireReader } from "./reader.ts";
 import { WireWriter } from "./writer.ts";
 
-/** The buffer begins with 4 KiB and doubles. */
+/** Sizes at which the buffer, which starts with 4 KiB, doubles. */
 const BOUNDARIES = [4096, 8192, 16_384];
-/** More than a varint and a tag take at most. */
 const AROUND = 40;
 
 const FILLING = new Uint8Array(64);
 
-/** Step by step, so that the buffer doubles. */
 function fillTo(writer: WireWriter, bytes: number): void {
   while (writer.size < bytes) writer.raw(FILLING, 0, Math.min(FILLING.length, bytes - writer.size));
 }
 
-/**
- * Bodies of messages in messages, `depth` of them, outermost first: read as lengths that fit into each other.
- */
 function readBody(bytes: Uint8Array, from: number, depth: number): Uint8Array {
   const reader = new WireReader();
   reader.reset(bytes);

@@ -6,40 +6,36 @@ const WIRE_BYTES = 2;
 const FIRST_CAPACITY = 4_096;
 const TWO_32 = 4_294_967_296;
 const NS_PER_MS = 1_000_000;
-/** Latest time of fixed64 nanoseconds. */
+/** Latest time in fixed64 nanoseconds. */
 const MAX_TIME_MS = 18_446_744_073_709;
 
 const utf8 = new TextEncoder();
 
-/** Writes protobuf into a buffer that grows. Lengths are always written in their shortest form. */
+/** Writes protobuf into a growing buffer, with lengths in shortest form. */
 export class WireWriter {
   #bytes = new Uint8Array(FIRST_CAPACITY);
   #view = new DataView(this.#bytes.buffer);
   #at = 0;
 
-  /** What was written, as a copy of its own. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#at);
   }
 
-  /** Bytes written so far. */
   get size(): number {
     return this.#at;
   }
 
-  /** Forgets what was written; the buffer is kept. */
   clear(): void {
     this.#at = 0;
   }
 
-  /** Fields that are encoded already. */
   raw(bytes: Uint8Array, start: number, end: number): void {
     this.#reserve(end - start);
     this.#bytes.set(end - start === bytes.length ? bytes : bytes.subarray(start, end), this.#at);
     this.#at += end - start;
   }
 
-  /** Begins an embedded message; `end` wants the returned position. */
+  /** Begins an embedded message. @returns the position for `end` */
   begin(field: number): number {
     this.#tag(field, WIRE_BYTES);
     this.#reserve(1);
@@ -47,10 +43,7 @@ export class WireWriter {
     return this.#at;
   }
 
-  /**
-   * Ends the message that began at `start`: writes its length, moving the body if that takes more than one
-   * byte.
-   */
+  /** Ends a message: writes its length, and moves the body if that takes more than a byte. */
   end(start: number): void {
     const length = this.#at - start;
     const extra = varintLength(length) - 1;
@@ -58,8 +51,7 @@ export class WireWriter {
       this.#reserve(extra);
       this.#bytes.copyWithin(start + extra, start, this.#at);
     }
-    // There is room: nothing may be reserved here, because a buffer that grows keeps only what lies before
-    // #at.
+    // No reserve here: a growing buffer keeps only what lies before #at.
     this.#at = start - 1;
     this.#putVarint(length);
     this.#at += length;
@@ -81,13 +73,13 @@ export class WireWriter {
     this.end(start);
   }
 
-  /** A varint of 0 .. 2^53 - 1. */
+  /** Writes a varint of 0 .. 2^53 - 1. */
   uint(field: number, value: number): void {
     this.#tag(field, WIRE_VARINT);
     this.#varint(checkedCount(value));
   }
 
-  /** An int64, as ten bytes when negative. */
+  /** Writes an int64; ten bytes if negative. */
   int(field: number, value: number): void {
     this.#tag(field, WIRE_VARINT);
     if (value >= 0) return this.#varint(value);
@@ -100,7 +92,6 @@ export class WireWriter {
     this.#bytes[this.#at++] = Number(rest);
   }
 
-  /** A zigzag-coded sint32. */
   sint(field: number, value: number): void {
     this.#tag(field, WIRE_VARINT);
     this.#varint(value < 0 ? -2 * value - 1 : 2 * value);
@@ -129,7 +120,6 @@ export class WireWriter {
     this.#double(value);
   }
 
-  /** A fixed64 of 0 .. 2^53 - 1. */
   fixed64(field: number, value: number): void {
     this.#tag(field, WIRE_FIXED64);
     this.#fixed64(checkedCount(value));
@@ -145,7 +135,7 @@ export class WireWriter {
     this.#at += 8;
   }
 
-  /** Nanoseconds since the epoch, 0 .. 2^64 - 1; 0 (unknown) is left out. */
+  /** Writes nanoseconds since the epoch, 0 .. 2^64 - 1; omits 0 (unknown). */
   nanoseconds(field: number, time: bigint): void {
     if (time === 0n) return;
     this.#tag(field, WIRE_FIXED64);
@@ -154,7 +144,7 @@ export class WireWriter {
     this.#at += 8;
   }
 
-  /** Milliseconds since the epoch as fixed64 nanoseconds; 0 (unknown) is left out. */
+  /** Writes milliseconds since the epoch as fixed64 nanoseconds; omits 0 (unknown). */
   time(field: number, timeMs: number): void {
     if (!(timeMs >= 0 && timeMs <= MAX_TIME_MS)) {
       throw new OtlpError(
@@ -163,8 +153,7 @@ export class WireWriter {
       );
     }
     if (timeMs === 0) return;
-    // Nanoseconds don't fit a double: split the whole milliseconds at 16 bits, so that every product stays
-    // exact.
+    // Nanoseconds exceed a double: splitting at 16 bits keeps every product exact.
     const wholeMs = Math.floor(timeMs);
     const high = Math.floor(wholeMs / 65_536) * NS_PER_MS;
     const low = (wholeMs % 65_536) * NS_PER_MS + Math.round((timeMs - wholeMs) * NS_PER_MS);
@@ -198,7 +187,6 @@ export class WireWriter {
     this.#putVarint(value);
   }
 
-  /** Without a look at whether there is room. */
   #putVarint(value: number): void {
     let rest = value;
     while (rest > 0x7f) {

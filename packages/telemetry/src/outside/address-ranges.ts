@@ -1,17 +1,13 @@
-// Ranges of addresses, and which of them an address is in.
 import { ipBytes } from "@isochrone/primitives/ip";
 
-/** A range in CIDR notation. */
 export interface AddressRange {
-  /** As it was written. */
   readonly text: string;
-  /** The first address: 4 or 16 raw bytes as latin1. */
+  /** First address of the range: 4 or 16 raw bytes as latin1. */
   readonly first: string;
-  /** Bits that all of its addresses share. */
   readonly bits: number;
 }
 
-/** Null: it is no range, or bits beyond its length are set. */
+/** Parses a range. Null: invalid, or bits beyond the prefix are set. */
 export function rangeOf(text: string): AddressRange | null {
   const [, address = "", length = ""] = /^([0-9a-fA-F.:]+)\/(\d{1,3})$/.exec(text) ?? [];
   const bytes = ipBytes(address);
@@ -21,13 +17,13 @@ export function rangeOf(text: string): AddressRange | null {
   return prefixOf(first, bits).padEnd(first.length, "\0") === first ? { text, first, bits } : null;
 }
 
-/** An address that `isIP` accepts as raw bytes; null: it is none. An IPv4 address within IPv6 is that one. */
+/** Raw bytes of an address; an IPv4-mapped IPv6 address becomes IPv4. Null: invalid. */
 export function rawAddressOf(ip: string): string | null {
   const bytes = ipBytes(ip);
   return bytes === null ? null : plainAddress(rawAddress(bytes));
 }
 
-/** Packets to an IPv4 address may be told of as `::ffff:a.b.c.d`. */
+/** Unwraps IPv4-mapped addresses: IPv4 packets can be reported as `::ffff:a.b.c.d`. */
 export function plainAddress(raw: string): string {
   return raw.length === 16 && raw.startsWith(MAPPED) ? raw.slice(MAPPED.length) : raw;
 }
@@ -38,7 +34,6 @@ function rawAddress(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
 }
 
-/** The first bits of an address, the rest of the last byte 0. */
 function prefixOf(raw: string, bits: number): string {
   const whole = bits >> 3;
   const rest = bits & 7;
@@ -47,15 +42,14 @@ function prefixOf(raw: string, bits: number): string {
   return raw.slice(0, whole) + String.fromCharCode(raw.charCodeAt(whole) & mask);
 }
 
-/** Whether they have addresses in common: then one is within the other. */
+/** Whether ranges overlap: one then contains the other. */
 export function overlap(a: AddressRange, b: AddressRange): boolean {
   const bits = Math.min(a.bits, b.bits);
   return a.first.length === b.first.length && prefixOf(a.first, bits) === prefixOf(b.first, bits);
 }
 
-/** Values by range. Of several ranges that an address is in, the longest prefix counts. */
+/** Values by address range; the longest matching prefix wins. */
 export class RangeMap<T> {
-  /** By family, the longest prefix first. */
   readonly #byBits = new Map<number, { readonly bits: number; readonly values: Map<string, T> }[]>();
 
   set({ first, bits }: AddressRange, value: T): void {

@@ -1,4 +1,4 @@
-// Names for addresses outside of the cluster. An entry of its own: what reads graphs needs none of it.
+// A separate entry point: graph readers don't need it.
 export { rawAddressOf } from "./address-ranges.ts";
 export {
   isOutsideName,

@@ -1,14 +1,11 @@
-// What is outside of the cluster, and what it is called: the names that a user gives to ranges of addresses.
-// Nothing of the file is believed.
+// Names for address ranges outside the cluster, from an untrusted file.
 import { isList, isRecord, looseFields } from "@isochrone/primitives";
 import { overlap, plainAddress, RangeMap, rangeOf, type AddressRange } from "./address-ranges.ts";
 
-/** Stands for the namespace of what is outside: none can be called so. */
+/** Namespace of outside ends; no real namespace can have this name. */
 export const OUTSIDE_NAMESPACE = "_outside";
 
-/** Addresses without a name of their own: public ones, and others. */
 const UNNAMED = { internet: "internet", private: "private" } as const;
-/** The name of a far end that its source doesn't know. */
 export const OUTSIDE_UNKNOWN = "unknown";
 
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
@@ -16,7 +13,7 @@ const MAX_NAME_LENGTH = 63;
 const MAX_NAMES = 100;
 const MAX_RANGES = 10_000;
 
-/** Of no use on the Internet (IANA's registries of special-purpose addresses), or no single host. */
+/** IANA special-purpose ranges, and ranges that aren't single hosts. */
 const NOT_PUBLIC = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -40,7 +37,6 @@ const NOT_PUBLIC = [
   "ff00::/8",
 ];
 
-/** The file is wrong. */
 export class OutsideError extends Error {
   readonly code = "ISOCHRONE_OUTSIDE";
   readonly mistakes: readonly string[];
@@ -52,12 +48,12 @@ export class OutsideError extends Error {
   }
 }
 
-/** Whether a name may stand for something outside, also one that another process sends. */
+/** Validates an outside name, also from other processes. */
 export function isOutsideName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** The name of another cluster as a name outside: "Prod_EU" is prod-eu. */
+/** Converts a cluster's name: "Prod_EU" becomes prod-eu. */
 export function outsideNameOf(cluster: string): string {
   const name = cluster
     .toLowerCase()
@@ -67,26 +63,22 @@ export function outsideNameOf(cluster: string): string {
   return name === "" ? OUTSIDE_UNKNOWN : name;
 }
 
-/** Tells what is outside from what is not. */
 export class Outside {
   readonly #ranges: RangeMap<string | null>;
 
-  /** @param ranges names; null: of the cluster */
+  /** @param ranges names; null: inside the cluster */
   constructor(ranges: RangeMap<string | null>) {
     this.#ranges = ranges;
   }
 
-  /**
-   * What an address outside is called; null: it is of the cluster.
-   * @param raw 4 or 16 bytes as latin1
-   */
+  /** Name of an address. Null: inside the cluster. @param raw 4 or 16 bytes as latin1 */
   nameOf(raw: string): string | null {
     const found = this.#ranges.get(plainAddress(raw));
     return found === undefined ? UNNAMED.internet : found;
   }
 }
 
-/** Reads a file. Throws OutsideError, which tells all that is wrong with it. */
+/** Parses the file. Throws OutsideError that lists all mistakes. */
 export function readOutside(json: unknown): Outside {
   if (!isRecord(json)) throw new OutsideError([`outside must be an object, got ${shown(json)}`]);
   const { cluster, names = [], ...others } = json;
@@ -155,7 +147,7 @@ function rangesOf(list: unknown, path: string, mistakes: string[]): AddressRange
   });
 }
 
-/** A range may be within that of another name, and within none of the cluster's, nor around it. */
+/** Finds conflicts. A named range may nest in another, but not overlap the cluster's. */
 function conflicts(own: readonly AddressRange[], named: readonly NamedRange[]): string[] {
   const found: string[] = [];
   const byRange = new Map<string, NamedRange>();

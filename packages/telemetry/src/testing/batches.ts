@@ -1,7 +1,7 @@
 import { Distribution } from "../distribution.ts";
 import type { Attributes, Metric, MetricsBatch, MetricsVisitor, Series } from "../otlp/model.ts";
 
-/** 2026-01-01T00:00:10.250Z. */
+/** Time of the points: 2026-01-01T00:00:10.250Z. */
 export const TIME_MS = Date.UTC(2026, 0, 1, 0, 0, 10, 250);
 export const START_MS = TIME_MS - 10_000;
 
@@ -12,7 +12,6 @@ const RESOURCE: Attributes = {
 };
 const LINK: Attributes = { destination_node: "node-2", method: "udp_rr", ip_family: "ipv4" };
 
-/** A batch of one metric. */
 export function batchOf(metric: Metric): MetricsBatch {
   return { resource: RESOURCE, scope: { name: "isochrone", version: "0.1.0" }, metrics: [metric] };
 }
@@ -24,7 +23,6 @@ function rtt(): Distribution {
   return distribution;
 }
 
-/** One batch of every kind of record that goes over the bus. */
 export const RECORD_KINDS: Readonly<Record<string, MetricsBatch>> = {
   "probe rtt": batchOf({
     name: "isochrone.probe.rtt",
@@ -117,7 +115,6 @@ export const RECORD_KINDS: Readonly<Record<string, MetricsBatch>> = {
   }),
 };
 
-/** A point as a visitor got it. */
 interface SeenPoint {
   readonly series: Series;
   readonly startMs: number;
@@ -125,7 +122,6 @@ interface SeenPoint {
   readonly numbers: readonly number[];
 }
 
-/** Writes down what it is told. */
 export class RecordingVisitor implements MetricsVisitor {
   readonly points: SeenPoint[] = [];
   readonly refusals: string[] = [];

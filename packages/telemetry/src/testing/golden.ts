@@ -1,6 +1,5 @@
 /**
- * The bytes of RECORD_KINDS. protobufjs writes the same ones (interop.test.ts). They are a contract: readers
- * of older releases meet them.
+ * Bytes of RECORD_KINDS, equal to protobufjs' (interop.test.ts). A contract with readers of older releases.
  */
 export const GOLDEN: Readonly<Record<string, string>> = {
   "probe rtt": [

@@ -1,7 +1,6 @@
 import protobuf from "protobufjs";
 
-// The OTLP metrics messages as opentelemetry-proto 1.x defines them, for an implementation that knows nothing
-// of ours.
+// OTLP metrics messages of opentelemetry-proto 1.x, for an independent implementation.
 const PROTO = `
 syntax = "proto3";
 message ExportMetricsServiceRequest { repeated ResourceMetrics resource_metrics = 1; }
@@ -67,7 +66,6 @@ message Exemplar {
 }
 `;
 
-/** The request message, by reflection. */
 export const exportRequest: protobuf.Type = protobuf
   .parse(PROTO, { keepCase: false })
   .root.lookupType("ExportMetricsServiceRequest");

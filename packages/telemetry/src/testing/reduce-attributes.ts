@@ -1,10 +1,7 @@
 import type { Attributes } from "../otlp/model.ts";
 import { reductionOf, type LabelLookup } from "../reduction.ts";
 
-/**
- * A series' attributes as a reduced page would have them; null for a row that a reduced page would not have.
- * Attributes that are reduced already, and those of families without a reduction, come back unchanged.
- */
+/** Reduces a series' attributes as a collector does. Null: the row is dropped. Idempotent. */
 export function reduceAttributes(name: string, attributes: Attributes): Attributes | null {
   const reduction = reductionOf(name);
   if (reduction === undefined) return attributes;

@@ -115,7 +115,6 @@ test("a graph that is written and read back is the same within rounding, whateve
   );
 });
 
-/** Whether a figure is the one read, up to so much; null is null. */
 function within(read: number | null, step: number): (figure: number | null) => boolean {
   return (figure) => (figure === null || read === null ? figure === read : Math.abs(figure - read) <= step);
 }

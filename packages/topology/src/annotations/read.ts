@@ -1,18 +1,16 @@
-// Texts of annotations back to the figures of the graphs.
 import { parseAmount, type Bytes, type Millicores, parseJson } from "@isochrone/primitives";
 import { ANNOTATION_NAMES, DEFAULT_ANNOTATION_PREFIXES, mapName } from "./names.ts";
 import type { AnnotatedPeer, AnnotationFamily } from "./names.ts";
 import type { NodeFigures } from "./write.ts";
 
-/** An annotation that can't be what it says. Its figure counts as not known. */
+/** An invalid annotation; its figure counts as unknown. */
 export interface AnnotationFault {
-  /** With its prefix. */
   readonly key: string;
   readonly rule: string;
   readonly value: unknown;
 }
 
-/** When the figures were read from the graphs, ms since the epoch; null when the annotations don't say. */
+/** Time of the annotated figures, ms since the epoch. Null: not annotated. */
 interface Observed {
   readonly observedAtMs: number | null;
   readonly faults: readonly AnnotationFault[];
@@ -20,11 +18,10 @@ interface Observed {
 
 export interface ReadNodeAnnotations extends NodeFigures, Observed {}
 
-/** A peer without a namespace is of the workload's own. */
 export interface ReadTraffic extends Pick<AnnotatedPeer, "name"> {
   readonly namespace: string | null;
   readonly bytesPerSecond: number;
-  /** Whether the workload starts exchanges with it; null where nothing says. */
+  /** Whether the workload calls this peer. Null: unknown. */
   readonly isCalled: boolean | null;
 }
 
@@ -34,7 +31,6 @@ export interface ReadWorkloadAnnotations extends Observed {
   readonly traffic: readonly ReadTraffic[];
 }
 
-/** Annotations of an object as it came: values may be anything. */
 export type RawAnnotations = Readonly<Record<string, unknown>>;
 
 /** Reads each name under the first prefix that has it. Never throws. */
@@ -55,7 +51,6 @@ export function readNodeAnnotations(
   };
 }
 
-/** As {@link readNodeAnnotations}, of a Deployment, StatefulSet or DaemonSet. */
 export function readWorkloadAnnotations(
   annotations: RawAnnotations,
   prefixes: readonly string[] = DEFAULT_ANNOTATION_PREFIXES,
@@ -75,9 +70,7 @@ export function readWorkloadAnnotations(
   };
 }
 
-/**
- * Hashed names are mapped to `<name>` or `<namespace>/<name>`, others are `<name>` or `<namespace>.<name>`.
- */
+/** Peer of a name. Hashes map to `<name>` or `<namespace>/<name>`; plain names use a dot. */
 function peerOf(name: string, hashed: string | null): { namespace: string | null; name: string } {
   const text = hashed ?? name;
   const at = text.indexOf(hashed === null ? "." : "/");
@@ -110,7 +103,7 @@ class Reader {
     }
   }
 
-  /** At least 0, in its base unit. */
+  /** Reads a non-negative quantity in its base unit. */
   quantity(name: string): number | null {
     const found = this.#values.get(name);
     if (found === undefined) return null;
@@ -118,10 +111,6 @@ class Reader {
     return value !== null && value >= 0 ? value : this.#fault(found, "must be a quantity of at least 0");
   }
 
-  /**
-   * Every annotation `<family>-<name>` with a quantity; `hashed` is what the map says that the name stands
-   * for.
-   */
   family(family: AnnotationFamily): { name: string; hashed: string | null; value: number }[] {
     const map = this.#names(mapName(family));
     const start = `${family}-`;
@@ -145,7 +134,6 @@ class Reader {
       : this.#fault(found, "must be a JSON list of numbers, the last of at least 0");
   }
 
-  /** Names as they stand behind `traffic-`. */
   called(): ReadonlySet<string> | null {
     const found = this.#values.get(ANNOTATION_NAMES.calls);
     if (found === undefined) return null;
@@ -162,7 +150,7 @@ class Reader {
     return Number.isNaN(timeMs) ? this.#fault(found, "must be a time (RFC 3339)") : timeMs;
   }
 
-  /** Null when there is no such map: then an object may well be called "names". */
+  /** Reads the map of hashes. Null: there is none, as an object may itself be named "names". */
   #names(name: string): ReadonlyMap<string, string> | null {
     const found = this.#values.get(name);
     if (typeof found?.value !== "string" || !found.value.trimStart().startsWith("{")) return null;

@@ -1,14 +1,13 @@
-// A cluster graph from node annotations alone: for the time when the graph API can't be asked.
+// Builds a cluster graph from node annotations, for when the graph API is unreachable.
 import { STALE_AFTER_WINDOWS } from "../cost.ts";
 import type { ClusterGraphSnapshot, ClusterNode, CoordinateFit, Link } from "../schema.ts";
 import { DEFAULT_ANNOTATION_PREFIXES } from "./names.ts";
 import { readNodeAnnotations } from "./read.ts";
 import type { AnnotationFault, RawAnnotations, ReadNodeAnnotations } from "./read.ts";
 
-/** Annotations that were written longer ago count as stale: two and a half times their refresh. */
+/** Maximum age of annotations, 2.5 refresh intervals. */
 export const ANNOTATIONS_STALE_AFTER_SECONDS = 1500;
 
-/** A node as its object says, without what is measured. */
 export type AnnotatedNode = Pick<
   ClusterNode,
   | "name"
@@ -22,25 +21,22 @@ export type AnnotatedNode = Pick<
 > & { readonly annotations: RawAnnotations };
 
 interface AnnotatedClusterOptions {
-  /** Now, ms since the epoch; null: annotations have no age (those of a dump). */
+  /** Current time, ms since the epoch. Null: annotations have no age, as in a dump. */
   readonly nowMs: number | null;
-  /** @default isochrone.dev/, then none */
   readonly prefixes?: readonly string[];
-  /** @default {@link ANNOTATIONS_STALE_AFTER_SECONDS} */
   readonly maxAgeSeconds?: number;
 }
 
-/** The graph, and what could not be read. */
 interface AnnotatedCluster {
   readonly snapshot: ClusterGraphSnapshot;
-  /** Nodes whose annotations are missing, or too old to be used. */
+  /** Nodes with missing or stale annotations. */
   readonly staleNodes: readonly string[];
   readonly faults: readonly (AnnotationFault & { readonly node: string })[];
 }
 
 /**
- * Annotated costs become links of origin `declared`, with the age of the annotations; nodes' coordinates
- * estimate the other pairs. What is stale is left out. Never throws.
+ * Annotated costs become links of origin `declared`; coordinates estimate the other pairs. Omits stale
+ * annotations. Never throws.
  */
 export function annotatedCluster(
   annotated: readonly AnnotatedNode[],
@@ -79,7 +75,6 @@ export function annotatedCluster(
   return { snapshot, staleNodes, faults };
 }
 
-/** Null without coordinates. How far they can be trusted, annotations don't say. */
 function fitOf(agesSeconds: readonly number[], nowMs: number): CoordinateFit | null {
   if (agesSeconds.length === 0) return null;
   const ageSeconds = agesSeconds.reduce((most, each) => Math.max(most, each), 0);
@@ -87,7 +82,7 @@ function fitOf(agesSeconds: readonly number[], nowMs: number): CoordinateFit | n
   return { fittedAt, ageSeconds, pairs: 0, medianRelativeError: null, p90RelativeError: null };
 }
 
-/** A clock that is ahead of the writer's makes an age of 0, not a negative one. */
+/** Age of annotations, seconds; 0 if the reader's clock is behind the writer's. */
 function ageOf({ observedAtMs }: ReadNodeAnnotations, nowMs: number | null): number | null {
   return observedAtMs === null || nowMs === null ? null : Math.max(0, nowMs - observedAtMs) / 1000;
 }
@@ -106,7 +101,6 @@ function measured(
 
 const NOTHING = { availableCpuMillicores: null, availableMemoryBytes: null, coordinate: null };
 
-/** Annotations don't say by what method. */
 function declaredLink(source: string, target: string, costMs: number, ageSeconds: number | null): Link {
   return {
     source,

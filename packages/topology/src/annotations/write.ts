@@ -1,42 +1,36 @@
-// Figures of the graphs to the texts of annotations.
 import type { Bytes, Millicores } from "@isochrone/primitives";
 import { ANNOTATION_NAMES, FamilyNames, peerName } from "./names.ts";
 import type { AnnotatedPeer } from "./names.ts";
 
-/** What a node's annotations say; null where it isn't known. */
 export interface NodeFigures {
   readonly availableCpuMillicores: Millicores | null;
   readonly availableMemoryBytes: Bytes | null;
-  /** Costs to other nodes, ms, by their names. */
+  /** Costs to other nodes by name, ms. */
   readonly networkCostsMs: ReadonlyMap<string, number>;
-  /** [x..., height], ms. */
+  /** Network coordinate [x..., height], ms. */
   readonly coordinate: readonly number[] | null;
 }
 
-/** What a workload's annotations say; null where it isn't known. */
 export interface WorkloadFigures {
   readonly namespace: string;
-  /** Of one pod. */
   readonly cpuMillicores: Millicores | null;
   readonly memoryBytes: Bytes | null;
-  /** What it exchanges with each peer, both directions together, and whether it starts exchanges with it. */
+  /** Traffic with each peer, both directions, and whether the workload calls it. */
   readonly traffic: readonly (AnnotatedPeer & {
     readonly bytesPerSecond: number;
     readonly isCalled: boolean;
   })[];
 }
 
-/** Names (without a prefix) and values. Empty when nothing is known. */
 export type AnnotationTexts = ReadonlyMap<string, string>;
 
-/** The smallest cost that can be written; 0 would say that there is no network in between. */
+/** The smallest cost written: 0 would mean no network in between. */
 const LEAST_COST_MS = 0.001;
 
-/** @param observedAtMs when the figures were read, ms since the epoch */
 export function writeNodeAnnotations(figures: NodeFigures, observedAtMs: number): AnnotationTexts {
   const texts = new Map<string, string>();
   const { availableCpuMillicores: cpu, availableMemoryBytes: memory, coordinate } = figures;
-  // What is available is rounded down, what is used up: rounding promises nothing.
+  // Round availability down and use up, so that rounding never overstates room.
   if (cpu !== null) texts.set(ANNOTATION_NAMES.availableCpu, `${Math.floor(cpu)}m`);
   if (memory !== null) texts.set(ANNOTATION_NAMES.availableMemory, `${Math.floor(memory / 1024)}Ki`);
   if (coordinate !== null)
@@ -47,7 +41,6 @@ export function writeNodeAnnotations(figures: NodeFigures, observedAtMs: number)
   return finished(texts, names, observedAtMs);
 }
 
-/** @param observedAtMs when the figures were read, ms since the epoch */
 export function writeWorkloadAnnotations(figures: WorkloadFigures, observedAtMs: number): AnnotationTexts {
   const texts = new Map<string, string>();
   const { cpuMillicores: cpu, memoryBytes: memory } = figures;
@@ -73,7 +66,6 @@ function finished(texts: Map<string, string>, names: FamilyNames, observedAtMs: 
   return texts;
 }
 
-/** Thousandths of a millisecond. */
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

@@ -1,29 +1,25 @@
-// What an aggregator leaves on the objects that it annotates: the value of `isochrone.dev/annotated-by`.
+// Value of `isochrone.dev/annotated-by`.
 import { ANNOTATIONS_STALE_AFTER_SECONDS } from "./snapshot.ts";
 
-/** An aggregator, or several that agree on who writes what. */
 export interface Writer {
-  /** Of all replicas of an installation the same. */
+  /** Writer's name, equal for all replicas of an installation. */
   readonly name: string;
-  /** When this process began, ms since the epoch. */
   readonly sinceMs: number;
 }
 
-/** What a writer leaves on an object. */
 export interface WriterMark extends Writer {
-  /** When it wrote, ms since the epoch. */
   readonly atMs: number;
 }
 
 const FORM = /^(\S{1,253}) since (\S{20,24}) at (\S{20,24})$/;
-/** Further ahead than by so much is no clock's error. */
+/** Maximum clock skew between writer and reader. */
 const MAX_AHEAD_MS = 60_000;
 
 export function markText({ name, sinceMs, atMs }: WriterMark): string {
   return `${name} since ${new Date(sinceMs).toISOString()} at ${new Date(atMs).toISOString()}`;
 }
 
-/** Null for what is no mark, or too old or too new to be one of somebody who writes now. */
+/** Parses the mark. Null: invalid, or not from a current writer. */
 export function readMark(text: string | undefined, nowMs: number): WriterMark | null {
   const [, name, since = "", at = ""] = FORM.exec(text ?? "") ?? [];
   const [sinceMs, atMs] = [Date.parse(since), Date.parse(at)];

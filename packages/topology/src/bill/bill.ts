@@ -1,4 +1,3 @@
-// What the traffic of the workflows costs: the fourth graph of the graph API.
 import { Type, type Static } from "typebox";
 import { NullableNumber, NullableString } from "../schema.ts";
 import { checkFigures, checkSchema, compiledLate } from "../validation.ts";
@@ -156,7 +155,6 @@ export type BillHistory = Static<typeof BillHistorySchema>;
 export type PriceList = Static<typeof PriceListSchema>;
 export type BillReason = Static<typeof ReasonSchema>;
 export type BillZone = Static<typeof ZoneSchema>;
-/** Bytes and money of a line. */
 export type BillAmount = Pick<Static<typeof ZonePairSchema>, keyof typeof AmountFields>;
 
 const DOCUMENT = "bill";
@@ -164,7 +162,7 @@ const schema = compiledLate(BillSchema);
 const priceList = compiledLate(PriceListSchema);
 const FIGURES = ["bytesPerSecond", "perMonth", "unpricedBytesPerSecond"] as const;
 
-/** Checks a bill that came from elsewhere. Throws SnapshotError. */
+/** Validates a bill. Throws SnapshotError. */
 export function parseBill(json: unknown): Bill {
   checkSchema(DOCUMENT, schema, json);
   checkFigures(DOCUMENT, "total", json.total, FIGURES);
@@ -174,10 +172,7 @@ export function parseBill(json: unknown): Bill {
   return json;
 }
 
-/**
- * Checks a price list that came from elsewhere; what rows mean is the reader's to check. Throws
- * SnapshotError.
- */
+/** Validates a price list, but not the meaning of its rows. Throws SnapshotError. */
 export function parsePriceList(json: unknown): PriceList {
   checkSchema("price list", priceList, json);
   return json;

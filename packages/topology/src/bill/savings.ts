@@ -1,4 +1,3 @@
-// What the traffic of workflows and Services would cost with another routing, another placement, and both.
 import { Type, type Static } from "typebox";
 import { NullableNumber, NullableString } from "../schema.ts";
 import { checkFigures, checkSchema, compiledLate } from "../validation.ts";
@@ -66,7 +65,7 @@ export type SavingsOption = Static<typeof OptionSchema>;
 const DOCUMENT = "savings";
 const schema = compiledLate(SavingsSchema);
 
-/** Checks savings that came from elsewhere. Throws SnapshotError. */
+/** Validates savings. Throws SnapshotError. */
 export function parseSavings(json: unknown): Savings {
   checkSchema(DOCUMENT, schema, json);
   for (const [index, line] of json.lines.entries())

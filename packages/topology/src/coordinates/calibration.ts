@@ -1,46 +1,41 @@
-// What pairs that a fit didn't see teach about it: which correction helps, how large errors are, how far to
-// shade estimates.
+// Learns from held-out pairs.
 import { quantile } from "@isochrone/primitives";
 import { FEATURES, learnScale, PRIOR_WEIGHTS, scaleOf } from "./error-scale.ts";
 import type { CalibrationState, HeldOutRows, MeasuredState } from "./types.ts";
 import { find } from "./samples.ts";
 
-/** Left-out pairs of one fold, with every way to correct. */
 export interface HeldOutCandidates extends Omit<HeldOutRows, "correction"> {
   readonly corrections: readonly Float64Array[];
 }
 
-/** The correction that is used where too few pairs can tell. */
 const DEFAULT_CORRECTION = 0;
 const SHARES = [1, 0.5, 0];
-/** What differs from the default must be better by this share. */
+/** Minimum relative improvement over the default. */
 const LEAST_GAIN = 0.01;
-/** What the 90 % quantile of the errors counts against their median when a correction is chosen. */
+/** Weight of the 90 % quantile of errors against the median. */
 const TAIL_WEIGHT = 0.1;
 /**
- * An estimate that is too high by a factor costs more relative error than one that is too low by the same:
- * the less sure an estimate, the further it is moved down. The least relative error on PlanetLab, Seattle and
- * synthetic clusters lay at 0.25 to 0.75.
+ * Overestimates cost more relative error than underestimates, so uncertain estimates are lowered. Optimal on
+ * PlanetLab, Seattle and synthetic clusters: 0.25 to 0.75.
  */
 const SHADE = 0.45;
-/** With fewer left-out pairs, choices are left at their defaults. */
+/** With fewer held-out pairs, the defaults apply. */
 const LEAST_PAIRS = 60;
-/** Quantiles of the Laplace distribution stand in for this many pairs. */
+/** Weight of the Laplace distribution's quantiles, in pairs. */
 const PRIOR_PAIRS = 20;
 const LAPLACE_QUANTILE = Math.log(10);
 const CALIBRATION_ROUNDS = 3;
 /**
- * The fit of all pairs is better than those that leave some out: errors fall with this power of the number of
- * pairs (0 to 0.9 seen).
+ * A fit of all pairs has smaller errors: they fall with this power of the number of pairs (observed: 0 to
+ * 0.9).
  */
 const LEARNING = 0.3;
-/** Without pairs measured both ways, directions are taken to agree this far; counts as this many pairs. */
+/** Prior of the agreement of both directions, and its weight in pairs. */
 const RECIPROCITY_PRIOR = 0.9;
 const RECIPROCITY_PRIOR_PAIRS = 3;
 /** Standard deviation of a normal distribution / its mean absolute value. */
 const DEVIATION_PER_MEAN = Math.sqrt(Math.PI / 2);
 
-/** Chooses how to correct: the winner's rows, its place in the list, and the share of it to use. */
 export function chooseCorrection(folds: readonly HeldOutCandidates[]): {
   folds: HeldOutRows[];
   correction: number;
@@ -68,7 +63,6 @@ export function chooseCorrection(folds: readonly HeldOutCandidates[]): {
   };
 }
 
-/** Learns all the rest from the rows. */
 export function calibrate(
   folds: readonly HeldOutRows[],
   {
@@ -108,7 +102,6 @@ export function calibrate(
   };
 }
 
-/** |estimate - true| / true of every left-out pair, as the calibrated model would have estimated it. */
 export function heldOutErrors({
   folds,
   scaleWeights,
@@ -123,7 +116,6 @@ export function heldOutErrors({
   });
 }
 
-/** Median relative error, and some of its tail. */
 function scoreOf(logError: Float64Array): number {
   const relative = logError.map((value) => Math.abs(Math.expm1(-value)));
   return quantile(relative, 0.5)! + TAIL_WEIGHT * quantile(relative, 0.9)!;

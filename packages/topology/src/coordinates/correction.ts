@@ -1,47 +1,34 @@
-// What the embedding misses is alike for like pairs: a detour between two sites lengthens every path between
-// their nodes. The residuals are taken as a Gaussian process over pairs whose covariance is a product over
-// the ends, cov((i,j),(k,l)) = w(i,k) w(j,l) + w(i,l) w(j,k), where w is the similarity of nodes plus, for a
-// node with itself, its own part. Its mean for any pair follows from one coefficient per measured pair, found
-// by conjugate gradients (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.2). Similarity
-// being a product of few features, a round costs some hundred operations per measured pair, and an estimate
-// as much.
+// A Gaussian process over pairs corrects by residuals of similar pairs (Rasmussen and Williams, Gaussian
+// Processes for Machine Learning, 2.2). Covariance: cov((i,j),(k,l)) = w(i,k) w(j,l) + w(i,l) w(j,k), w:
+// similarity of nodes. Conjugate gradients find one coefficient per measured pair.
 import { upperMedian } from "@isochrone/primitives";
 import { OWN_WEIGHT } from "./similarity.ts";
 import type { SimilarityState } from "./types.ts";
 
 export interface CorrectionOptions {
-  /** Variance of what is a pair's own, as a multiple of that which like pairs share. */
+  /** Variance of a pair's own part relative to the shared one. */
   readonly ownVariance: number;
-  /**
-   * Rounds in which pairs far off are believed less (Student's t with 4 degrees of freedom); 0: residuals are
-   * cut off instead.
-   */
+  /** Reweighting rounds for outliers (Student's t with 4 degrees of freedom); 0: clips residuals instead. */
   readonly robustRounds: number;
 }
 
 const MAX_ITERATIONS = 30;
-/** A solution of the last round's pairs is near that of this round's. */
+/** The previous round's solution is close to this one's. */
 const MAX_WARM_ITERATIONS = 10;
 const TOLERANCE = 1e-2;
-/** Residuals above this many median ones are cut off. */
+/** Clips residuals above this multiple of the median. */
 const CUT = 8;
 const DEGREES_OF_FREEDOM = 4;
 
-/** The ends of the measured pairs. */
 interface PairEnds {
   readonly first: Int32Array;
   readonly second: Int32Array;
 }
 
-/** A weighted sum of measured pairs, seen from any pair. */
 export class Correction {
   readonly #similarity: SimilarityState;
-  /** Feature x feature. */
   readonly #shared: Float64Array;
-  /**
-   * Node x feature: what a node has of its own against what the other end shares with others. Sums of few
-   * pairs each: single precision.
-   */
+  /** Node x feature: a node's own part against the other end's shared part. Single precision suffices. */
   readonly #own: Float32Array;
 
   constructor(similarity: SimilarityState) {
@@ -51,7 +38,6 @@ export class Correction {
     this.#own = new Float32Array(nodes * similarity.features);
   }
 
-  /** Replaces what was gathered before. */
   gather({ first, second }: PairEnds, coefficients: Float64Array): void {
     const { features, perNode, feature, weight } = this.#similarity;
     const shared = this.#shared.fill(0);
@@ -81,7 +67,6 @@ export class Correction {
     }
   }
 
-  /** The correction of a pair of nodes, whether measured or not; the order doesn't matter. */
   at(first: number, second: number): number {
     const { features, perNode, feature, weight } = this.#similarity;
     const shared = this.#shared;
@@ -101,7 +86,6 @@ export class Correction {
     return sum;
   }
 
-  /** The correction of each of the pairs. */
   atAll({ first, second }: PairEnds): Float64Array<ArrayBuffer> {
     const all = new Float64Array(first.length);
     for (let pair = 0; pair < all.length; pair++) all[pair] = this.at(first[pair]!, second[pair]!);
@@ -112,13 +96,12 @@ export class Correction {
 interface Residuals {
   /** Measured minus estimated logarithm, by pair. */
   readonly residual: Float64Array;
-  /** What sampling adds to the variance of each, in squares of the median absolute residual. */
+  /** Sampling variance of each, in squares of the median absolute residual. */
   readonly variance: Float64Array;
-  /** Coefficients of the last round; null for a cold start. */
+  /** Coefficients of the previous round. Null: cold start. */
   readonly start: Float64Array | null;
 }
 
-/** Coefficients per pair. */
 export function solveCorrection(
   pairs: PairEnds,
   similarity: SimilarityState,
@@ -135,7 +118,7 @@ export function solveCorrection(
     return conjugateGradients(pairs, correction, { wanted: cut, noise, start, maxIterations });
   }
   let coefficients = start;
-  // A start is as good as the first round: its remainders say which pairs to doubt.
+  // A warm start replaces the first round: its residuals identify outliers.
   for (let round = start === null ? 0 : robustRounds; ; round++) {
     const remaining =
       coefficients === null ? residual : unexplained(pairs, correction, residual, coefficients);
@@ -166,14 +149,12 @@ function unexplained(
 
 interface System {
   readonly wanted: Float64Array;
-  /** Added to the diagonal. */
   readonly noise: Float64Array;
-  /** A solution of a similar system. */
   readonly start: Float64Array | null;
   readonly maxIterations: number;
 }
 
-/** Solves (covariance + noise) x = wanted, preconditioned by the diagonal. */
+/** Solves (covariance + noise) x = wanted with diagonal preconditioning. */
 function conjugateGradients(
   pairs: PairEnds,
   correction: Correction,
@@ -191,7 +172,7 @@ function conjugateGradients(
   if (start !== null) {
     const reached = image(start);
     const left = remaining.map((value, k) => value - reached[k]!);
-    // Where too much has changed, nothing is the better start.
+    // After large changes, 0 is the better start.
     if (dot(left, left) < dot(wanted, wanted)) {
       remaining = left;
       solution = start.slice();

@@ -1,31 +1,27 @@
-// One embedding: RTT(i, j) = |x_i - x_j| + h_i + h_j, fitted to the logarithms of the measured pairs. The
-// height is what a packet pays on every path of a node (Dabek et al., Vivaldi, 2004); it is an exponential,
-// so that it can't become negative.
+// RTT(i, j) = |x_i - x_j| + h_i + h_j, fitted to logarithms of measured pairs. The height h is a node's cost
+// on every path (Dabek et al., Vivaldi, 2004), an exponential to stay positive.
 import type { Draw } from "@isochrone/primitives";
 import { minimise } from "./minimise.ts";
 import { gaussian } from "./random.ts";
 
-/** How one member of the ensemble is fitted; lengths in units of the median RTT. */
+/** Lengths are in units of the median RTT. */
 export interface MemberOptions {
   readonly dimensions: number;
-  /** Residuals of the logarithm above this count linearly instead of squared (pseudo-Huber). */
+  /** Larger log residuals count linearly (pseudo-Huber). */
   readonly huberWidth: number;
-  /** Draws positions to the origin. */
   readonly ridge: number;
-  /** Draws the logarithms of heights to `restLogHeight`. */
   readonly heightRidge: number;
-  /** Distances below this are rounded off: |x| has no gradient at 0, where nodes of one site lie. */
+  /** Smooths smaller distances: |x| has no gradient at 0, where nodes of one site lie. */
   readonly rounding: number;
 }
 
-/** An eighth of the pairs' median is a height that rarely matters; each fit starts somewhat above. */
+/** exp(-3) of the median RTT rarely matters. Fits start somewhat higher. */
 const REST_LOG_HEIGHT = -3;
 const START_LOG_HEIGHT = -2;
-/** Shortest paths are longer than the direct ones. */
+/** Shortest paths are longer than direct ones. */
 const START_SHRINKAGE = 0.8;
 const START_JITTER = 0.01;
 
-/** Start positions from the columns of the scaling. */
 export function startPositions(
   columns: readonly Float64Array[],
   dimensions: number,
@@ -44,7 +40,6 @@ export function startPositions(
   return positions;
 }
 
-/** The pairs of the objective: logarithms of RTTs between two nodes each. */
 interface MemberFit {
   readonly nodes: number;
   readonly first: Int32Array;
@@ -53,7 +48,6 @@ interface MemberFit {
   readonly weight: Float64Array;
 }
 
-/** Improves `positions` in place; gives the number of steps. */
 export function fitMember(
   positions: Float64Array,
   fit: MemberFit,
@@ -72,7 +66,7 @@ export function fitMember(
   return steps;
 }
 
-/** Squared distance of two nodes, heights left out. */
+/** Squared distance of two nodes without heights. */
 export function squaredDistance(positions: Float64Array, a: number, b: number, dimensions: number): number {
   const stride = dimensions + 1;
   let squared = 0;

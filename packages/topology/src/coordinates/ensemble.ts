@@ -1,11 +1,9 @@
-// Several embeddings of different dimension and stiffness: their mean is better than the best of them, their
-// disagreement says where none is to be trusted.
+// The mean of several embeddings beats the best member, and their disagreement shows uncertainty.
 import { squaredDistance } from "./embedding.ts";
 import type { MemberOptions } from "./embedding.ts";
 
 const COMMON = { huberWidth: 0.1, heightRidge: 1e-3 } as const;
 
-/** The members of every fit. */
 export const MEMBERS: readonly MemberOptions[] = [
   { ...COMMON, dimensions: 4, ridge: 0.03, rounding: 0.02 },
   { ...COMMON, dimensions: 3, ridge: 0.1, rounding: 0.05 },
@@ -14,22 +12,16 @@ export const MEMBERS: readonly MemberOptions[] = [
   { ...COMMON, dimensions: 2, ridge: 0.03, rounding: 0.05 },
 ];
 
-/** Whose coordinates are published: few dimensions, hardly rounded. */
+/** Published coordinates: few dimensions, little rounding. */
 export const CANONICAL_MEMBER = 0;
 
-/** Enough to say who is near. */
 const DISTANCE_MEMBERS = [0, 2] as const;
 
-/** Columns that a cold start needs. */
 export const MAX_DIMENSIONS: number = Math.max(...MEMBERS.map(({ dimensions }) => dimensions));
 
-/**
- * Reads an ensemble's positions. The answer of the last `evaluate` stands in the fields: no object per pair.
- */
+/** Evaluates an ensemble. `evaluate` stores its result in fields, to avoid an object per pair. */
 export class Ensemble {
-  /** Mean logarithm of the members' estimates. */
   log = 0;
-  /** Standard deviation between the members. */
   spread = 0;
   readonly #positions: readonly Float64Array[];
   readonly #heights: readonly Float64Array[];
@@ -59,7 +51,6 @@ export class Ensemble {
     this.spread = Math.sqrt(Math.max(0, squares / MEMBERS.length - this.log * this.log));
   }
 
-  /** Mean distance of two nodes over members of few and of many dimensions, heights left out. */
   distance(a: number, b: number): number {
     let sum = 0;
     for (const member of DISTANCE_MEMBERS)

@@ -1,14 +1,10 @@
-// How large the error of an estimate is expected to be, from what is known without the truth. The weights are
-// learnt from left-out pairs as the scale of a Laplace distribution: log(scale) = weights . features.
+// Expected error of an estimate, as the scale of a Laplace distribution learnt from held-out pairs:
+// log(scale) = weights . features.
 
-/** Features of a pair. */
 export const FEATURES = 5;
 
-/** What the features are made of. */
 interface PairOutlook {
-  /** Logarithmic estimate, in units of the median RTT. */
   readonly log: number;
-  /** Standard deviation between the members of the ensemble. */
   readonly spread: number;
   readonly degreeA: number;
   readonly degreeB: number;
@@ -17,8 +13,8 @@ interface PairOutlook {
 }
 
 /**
- * Writes the features of a pair at `offset`, as differences from what is `typical` of the fit: one that saw
- * more pairs, or was improved for more rounds, has other levels of them with the same errors.
+ * Writes a pair's features as differences from `typical`, because fits with more pairs or rounds have other
+ * levels at equal errors.
  */
 export function writeFeatures(
   into: Float64Array,
@@ -33,30 +29,27 @@ export function writeFeatures(
   into[offset + 4] = Math.log((pair.nodeErrorA + pair.nodeErrorB) / 2 + LEAST_SCALE) - typical[4]!;
 }
 
-/** For features that aren't compared with anything. */
 export const NOTHING_TYPICAL: readonly number[] = [0, 0, 0, 0, 0];
 
-/** Errors below half a percent aren't told apart. */
+/** Errors below 0.5 % are not distinguished. */
 const LEAST_SCALE = 0.005;
-/** Without left-out pairs errors are taken to be a fifth, more at nodes that fit badly. */
+/** Prior: errors of 20 %, more at badly fitted nodes. */
 export const PRIOR_WEIGHTS: readonly number[] = [Math.log(0.2), 0, 0, 0, 1];
-/** The prior counts as this many pairs; more for single features, which few pairs can't tell apart. */
 const PRIOR_PAIRS = 4;
 const ITERATIONS = 12;
-/** One wild pair must not blow all error bars up. */
+/** Limits the influence of one outlier. */
 const MAX_RATIO = 8;
 const MAX_STEP = 2;
-/** Features outside of what was learnt must not give absurd bars: 0.05 % to 5 times the estimate. */
+/** Bounds for extrapolation: 0.05 % to 5 times the estimate. */
 const LOG_SCALE_BOUNDS = [Math.log(5e-4), Math.log(5)] as const;
 
-/** Expected absolute error of the logarithm. */
 export function scaleOf(weights: Float64Array, features: Float64Array, offset: number): number {
   let log = 0;
   for (let k = 0; k < FEATURES; k++) log += weights[k]! * features[offset + k]!;
   return Math.exp(Math.max(LOG_SCALE_BOUNDS[0], Math.min(LOG_SCALE_BOUNDS[1], log)));
 }
 
-/** Fisher scoring. `size` is the absolute error of each row. */
+/** Fisher scoring. @param size absolute error of each row */
 export function learnScale(features: Float64Array, size: Float64Array): Float64Array {
   const weights = Float64Array.from(PRIOR_WEIGHTS);
   for (let iteration = 0; iteration < ITERATIONS; iteration++) {
@@ -78,10 +71,7 @@ export function learnScale(features: Float64Array, size: Float64Array): Float64A
   return weights;
 }
 
-/**
- * Gaussian elimination; the matrix is positive definite, so that no pivot is looked for. Changes its
- * arguments.
- */
+/** Gaussian elimination without pivoting: the matrix is positive definite. Overwrites its arguments. */
 function solve(matrix: readonly Float64Array[], right: Float64Array): Float64Array {
   const size = right.length;
   for (let k = 0; k < size; k++) {

@@ -1,6 +1,4 @@
-// One round: samples of a window in, model out. A cold round fits everything and learns which correction and
-// which error bars hold; a warm one starts from the last round's positions and learns anew from one of the
-// folds.
+// A cold round fits everything; a warm one starts from the previous round and refits a few folds.
 import { quantile, seeded, type Draw } from "@isochrone/primitives";
 import { calibrate, chooseCorrection, heldOutErrors } from "./calibration.ts";
 import type { HeldOutCandidates } from "./calibration.ts";
@@ -25,31 +23,26 @@ import type {
   TrackStart,
 } from "./types.ts";
 
-/** Steps per member of the ensemble. */
+/** Steps per ensemble member. */
 const COLD_STEPS = 100;
-/** Of fits that only judge, and of large clusters. */
 const FEWER_COLD_STEPS = 80;
 const LARGE_CLUSTER = 2_000;
 const WARM_STEPS = 10;
 const FEWER_WARM_STEPS = 6;
 const LANDMARKS = 64;
 const HELD_OUT_LANDMARKS = 32;
-/** With fewer pairs nothing is left out: the fit needs them all. */
+/** Minimum pairs for holding some out. */
 const LEAST_PAIRS = 24;
-/** Pairs that are left out in all, as far as there are so many. */
 const HELD_OUT_PAIRS = 900;
-/** A fold leaves out a tenth at most, so that it judges nearly the same fit, and a fiftieth at least. */
+/** A fold holds out between a tenth and a fiftieth, so that it judges nearly the same fit. */
 const MIN_BUCKETS = 10;
 const MAX_BUCKETS = 50;
-/** Folds are fitted anew in a warm round until so many pairs were: small clusters can afford all. */
+/** Warm rounds refit folds up to this many pairs. */
 const WARM_PAIRS = 6_000;
-/** A warm start needs so many of its nodes to be known; one of the correction, of its pairs. */
+/** Minimum share of known nodes (or pairs, for the correction) for a warm start. */
 const LEAST_KNOWN_SHARE = 0.5;
 
-/**
- * Fits a model to the samples of one window. Never throws for what samples hold: bad rows are counted in
- * `quality.rejected`.
- */
+/** Never throws for bad samples: counts them in `quality.rejected`. */
 export function fitCoordinates(input: CoordinateInput, options: CoordinateOptions): CoordinateModel {
   const previous = usable(options.previous?.toState(), input);
   const measurements = collect(input, previous?.logUnit ?? null);
@@ -90,9 +83,8 @@ interface Round {
 
 interface Folds {
   readonly count: number;
-  /** Share of the pairs that one fold leaves out. */
   readonly share: number;
-  /** Fold of each pair; `count` and above: in none. */
+  /** Fold of each pair; `count` and above: none. */
   readonly of: Uint8Array;
 }
 
@@ -115,7 +107,7 @@ function learnCold(round: Round): Learnt {
   };
 }
 
-/** Some folds in turn are fitted anew; what the others taught in their turn stands. */
+/** Refits some folds in turn and keeps the results of the others. */
 function learnWarm(round: Round, previous: CoordinateState): Learnt {
   const { measurements, folds } = round;
   const { correction, correctionShare: share } = previous.calibration;
@@ -140,12 +132,10 @@ function learnWarm(round: Round, previous: CoordinateState): Learnt {
 
 interface Judged {
   readonly rows: HeldOutCandidates;
-  /** Per correction: where the fold goes on in the next round. */
   readonly starts: readonly TrackStart[];
   readonly steps: number;
 }
 
-/** Fits all pairs but those of a fold, and compares with these. */
 function leaveOut(
   round: Round,
   fold: number,
@@ -155,7 +145,7 @@ function leaveOut(
   const { pairs } = round.measurements;
   const kept = subsetOf(pairs, (pair) => round.folds.of[pair] !== fold);
   const { track, start } = fitTrack(round, kept, fold + 1, last);
-  // A node that lost all its pairs would only show that nothing can be said about it.
+  // Omit nodes that lost all their pairs: no estimate exists for them.
   const left = subsetOf(
     pairs,
     (pair) =>
@@ -191,7 +181,6 @@ function leaveOut(
   };
 }
 
-/** The ensemble, and the coefficients from which its correction may start. */
 function fitTrack(
   { input, zone, seed, previous }: Round,
   pairs: Pairs,
@@ -219,13 +208,11 @@ function fitTrack(
   return { track, start: null };
 }
 
-/** Nodes of the last round by their index in this one; those that left are gone. */
 function placesNow(nodes: Int32Array, before: readonly number[]): Int32Array {
   const now = new Map(before.map((place, index) => [place, index]));
   return nodes.map((place) => now.get(place) ?? -1).filter((index) => index >= 0);
 }
 
-/** The last round's coefficients of this round's pairs, 0 for new ones; null when most are new. */
 function coefficientsBefore(pairs: Pairs, last: TrackStart, before: readonly number[]): Float64Array | null {
   const size = last.first.reduce((most, node, pair) => Math.max(most, node, last.second[pair]!), 0) + 1;
   const key = (a: number, b: number): number => Math.min(a, b) * size + Math.max(a, b);
@@ -245,10 +232,7 @@ function coefficientsBefore(pairs: Pairs, last: TrackStart, before: readonly num
 
 const NEW_NODE_JITTER = 0.02;
 
-/**
- * Positions of the last round in this round's order; a node that joined starts beside the nearest that it
- * measured.
- */
+/** Previous positions in current order. A new node starts next to its nearest measured one. */
 function carriedOver(
   positions: Float64Array,
   before: readonly number[],
@@ -281,7 +265,6 @@ function nearestKnown(node: number, before: readonly number[], pairs: Pairs): nu
   return nearest;
 }
 
-/** The previous state, unless it knows too few of the nodes to be a start. */
 function usable(previous: CoordinateState | undefined, { nodes }: CoordinateInput): CoordinateState | null {
   if (previous === undefined || previous.track.first.length === 0) return null;
   const placed = new Set(previous.names.filter((_, index) => previous.component[index]! >= 0));
@@ -290,7 +273,7 @@ function usable(previous: CoordinateState | undefined, { nodes }: CoordinateInpu
   return isFinite && known >= LEAST_KNOWN_SHARE * nodes.length && known > 0 ? previous : null;
 }
 
-/** A pair's fold follows from the names, so that it stays out of its fold's fit from round to round. */
+/** Folds derive from names, so a pair stays in its fold across rounds. */
 function foldsOf({ nodes }: CoordinateInput, pairs: Pairs): Folds {
   const total = pairs.first.length;
   if (total < LEAST_PAIRS) return { count: 0, share: 0, of: new Uint8Array(total) };

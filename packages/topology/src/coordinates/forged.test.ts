@@ -1,4 +1,3 @@
-// What forged round-trip times can do: to the numbers, and to what honest nodes are told of each other.
 import { seeded } from "@isochrone/primitives";
 import { describe, expect, it } from "vitest";
 import { fitCoordinates } from "./index.ts";
@@ -10,7 +9,6 @@ const FORGED = [Number.NaN, -1, 0, 5e-324, 1e-300, 1e-3, 60_000, 1e9, 1e300, Num
 const COUNTS = [5e-324, 1, 1e15, 1e300];
 const SPREADS = [Number.NaN, 0, 1, 1e300];
 
-/** The samples with some rows replaced. */
 function forge(
   input: CoordinateInput,
   row: (row: number) => { readonly rttMs: number; readonly count: number; readonly spreadMs: number } | null,
@@ -55,7 +53,7 @@ describe("forged round-trip times", () => {
 });
 
 describe("one liar among twenty nodes", () => {
-  // docs/security.md quotes these bounds: of pairs of honest nodes, which it says nothing of.
+  // docs/security.md quotes these bounds, for pairs of honest nodes.
   it.each<[string, (rttMs: number) => number]>([
     ["a microsecond", () => 1e-3],
     ["a minute", () => 60_000],

@@ -1,11 +1,8 @@
-// What zone labels say: nodes of one zone are about as far from each other as the measured pairs of that
-// zone, and as far from those of another zone as the measured pairs between the two. Some such pairs are
-// added to the fit of the embeddings, with a weight that says how well the measured pairs bear the labels
-// out: labels that mean nothing weigh nothing.
+// Adds supposed pairs from zone labels: unmeasured pairs count as far as the measured ones between the same
+// zones. Their weight falls with the spread of the measured pairs, so meaningless labels have no effect.
 import { seeded, type Draw, upperMedian } from "@isochrone/primitives";
 import type { Pairs } from "./samples.ts";
 
-/** Pairs of the objective that nobody measured. */
 interface SupposedPairs {
   readonly first: Int32Array;
   readonly second: Int32Array;
@@ -13,14 +10,13 @@ interface SupposedPairs {
   readonly weight: Float64Array;
 }
 
-/** Supposed pairs per node: within its zone, and to other nodes. */
 const WITHIN = 3;
 const BETWEEN = 3;
-/** An area (two zones, or one) speaks for its pairs from this many measured ones on. */
+/** Minimum measured pairs of an area (two zones, or one). */
 const LEAST_MEASURED = 3;
-/** Weight against a measured pair's, where all measured pairs of the area agree. */
+/** Weight relative to a measured pair if all measured pairs of the area agree. */
 const MOST_WEIGHT = 0.5;
-/** Median deviation (of the logarithm) at which half of that is left. */
+/** Median log deviation that halves the weight. */
 const HALF_WEIGHT_SPREAD = 0.15;
 
 interface Area {
@@ -28,7 +24,6 @@ interface Area {
   readonly weight: number;
 }
 
-/** `zone`: zone of each node as a number, -1 without. */
 export function supposedPairs(pairs: Pairs, zone: Int32Array, seed: number): SupposedPairs {
   const areas = areasOf(pairs, zone);
   const random = seeded(seed);
@@ -78,7 +73,7 @@ function areasOf({ first, second, value }: Pairs, zone: Int32Array): Map<number,
   return areas;
 }
 
-/** More zones than any cluster has; a product of two stays a safe integer. */
+/** Factor of area keys, above the number of zones; its square is a safe integer. */
 const MAX_ZONES = 2 ** 24;
 
 function areaKey(a: number, b: number): number {

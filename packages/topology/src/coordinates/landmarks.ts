@@ -1,12 +1,11 @@
-// Where a cold fit starts: landmark multidimensional scaling (de Silva and Tenenbaum, 2004) of shortest paths
-// over the measured pairs.
+// Start of a cold fit: landmark multidimensional scaling (de Silva and Tenenbaum, 2004) of shortest paths.
 import { NumberHeap, type Draw } from "@isochrone/primitives";
 import { gaussian } from "./random.ts";
 import type { Pairs } from "./samples.ts";
 
 const POWER_ITERATIONS = 60;
 
-/** `dimensions` columns of one coordinate per node; columns that the distances don't support are 0. */
+/** Returns `dimensions` columns with a coordinate per node; 0 in unsupported columns. */
 export function landmarkScaling(
   pairs: Pairs,
   { dimensions, landmarks, random }: { dimensions: number; landmarks: number; random: Draw },
@@ -32,7 +31,6 @@ export function landmarkScaling(
   });
 }
 
-/** Nodes with samples only: what nobody measured is no landmark. */
 function chooseLandmarks({ nodes, rowStart }: Pairs, count: number, random: Draw): number[] {
   const candidates: number[] = [];
   for (let node = 0; node < nodes; node++) if (rowStart[node + 1]! > rowStart[node]!) candidates.push(node);
@@ -44,7 +42,7 @@ function chooseLandmarks({ nodes, rowStart }: Pairs, count: number, random: Draw
   return candidates.slice(0, chosen);
 }
 
-/** Dijkstra's algorithm ; Infinity for what can't be reached. */
+/** Shortest path lengths by Dijkstra. Infinity: unreachable. */
 function shortestPaths(
   { nodes, rowStart, neighbour, pair }: Pairs,
   lengths: Float64Array,
@@ -69,10 +67,7 @@ function shortestPaths(
   return distance;
 }
 
-/**
- * Between components the farthest known distance stands in: they must lie somewhere, and nothing is said
- * between them.
- */
+/** Between components, the farthest known distance serves as a placeholder. */
 function fillUnreached(rows: readonly Float64Array[]): void {
   let farthest = 0;
   for (const row of rows)
@@ -98,7 +93,6 @@ function doubleCentred(
   return { matrix, rowMeans };
 }
 
-/** Power iteration, orthogonal to what was found before; eigenvalue 0 when nothing is left. */
 function dominantVector(
   matrix: readonly Float64Array[],
   found: readonly Float64Array[],

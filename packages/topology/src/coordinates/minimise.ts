@@ -1,13 +1,11 @@
-// Limited-memory BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.4) that starts each direction
-// from the inverse of an approximate diagonal of the Hessian: pairs of 0.2 ms and of 200 ms in one objective
-// are far too differently stiff for a plain gradient.
+// Limited-memory BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.4), preconditioned by an
+// approximate Hessian diagonal: pairs from 0.2 to 200 ms are too unequal for a plain gradient.
 
-/** Writes gradient and a positive approximation of the Hessian's diagonal, and gives the value. */
 type Objective = (at: Float64Array, gradient: Float64Array, diagonal: Float64Array) => number;
 
 interface MinimiseOptions {
   readonly maxSteps: number;
-  /** Ends after three steps in a row that each gained less than this share of the value. */
+  /** Ends after three consecutive steps below this relative gain. */
   readonly tolerance: number;
 }
 
@@ -22,7 +20,6 @@ interface Curvature {
   inverse: number;
 }
 
-/** Improves `at` in place. Gives the value reached and the number of steps made. */
 export function minimise(
   at: Float64Array,
   objective: Objective,
@@ -62,9 +59,7 @@ function emptyPoint(size: number): Omit<Point, "at"> {
   return { gradient: new Float64Array(size), diagonal: new Float64Array(size), value: Infinity };
 }
 
-/**
- * Fills `next` with the first point on the way that gains enough (Armijo's rule); false when there is none.
- */
+/** Writes the first point with sufficient decrease (Armijo) into `next`. Returns false if there is none. */
 function searchAlong(direction: Float64Array, here: Point, next: Point, objective: Objective): boolean {
   const slope = dot(direction, here.gradient);
   if (!(slope < 0)) return false;
@@ -78,7 +73,6 @@ function searchAlong(direction: Float64Array, here: Point, next: Point, objectiv
   return false;
 }
 
-/** The two-loop recursion. */
 function descend(direction: Float64Array, { gradient, diagonal }: Point, memory: readonly Curvature[]): void {
   const size = direction.length;
   for (let i = 0; i < size; i++) direction[i] = -gradient[i]!;
@@ -99,8 +93,7 @@ function descend(direction: Float64Array, { gradient, diagonal }: Point, memory:
 }
 
 function diagonalScale(diagonal: Float64Array, newest: Curvature | undefined): number {
-  // The first step has nothing to learn from: half a Newton step is safe where the diagonal is all that is
-  // known.
+  // Without curvature information, half a Newton step is safe.
   if (newest === undefined) return 0.5;
   let scaled = 0;
   for (let i = 0; i < diagonal.length; i++) scaled += newest.change[i]! ** 2 / diagonal[i]!;
@@ -117,17 +110,13 @@ function remember(memory: Curvature[], here: Point, next: Point): void {
   }
   const curvature = dot(entry.step, entry.change);
   const least = 1e-10 * Math.sqrt(dot(entry.step, entry.step) * dot(entry.change, entry.change));
-  // Negative curvature would make the next direction lead uphill; the step is kept, what it seems to teach
-  // isn't.
+  // Negative curvature would point uphill: keep the step, discard its curvature.
   if (!(curvature > least)) return;
   entry.inverse = 1 / curvature;
   memory.push(entry);
 }
 
-/**
- * By which factor a step shrinks that overshot: the minimum of the parabola through what is known, within
- * bounds.
- */
+/** Backtracking factor: minimum of the fitted parabola, within bounds. */
 function shorter(value: number, reached: number, slope: number): number {
   if (!Number.isFinite(reached)) return 0.1;
   return Math.max(0.1, Math.min(0.5, -slope / (2 * (reached - value - slope))));

@@ -1,32 +1,24 @@
-// A fitted model: answers for ordered pairs of nodes.
 import { Correction } from "./correction.ts";
 import { CANONICAL_MEMBER, Ensemble, MEMBERS } from "./ensemble.ts";
 import { FEATURES, scaleOf, writeFeatures } from "./error-scale.ts";
 import { find, RTT_BOUNDS_MS } from "./samples.ts";
 import type { CoordinateEstimate, CoordinateQuality, CoordinateState } from "./types.ts";
 
-/** Half a 90 % interval in standard deviations. */
 const NORMAL_QUANTILE = 1.645;
-/**
- * A measured value far from the model makes the model doubtful, not the value (Student's t with 4 degrees of
- * freedom).
- */
+/** For Student's t: a measurement far from the model casts doubt on the model. */
 const DEGREES_OF_FREEDOM = 4;
-/** The exponential of a logarithm isn't exactly the number again: an interval without width would miss it. */
+/** exp(log(x)) isn't exactly x: a zero-width interval would miss it. */
 const ROUNDING_ERROR = 1e-9;
 
-/**
- * What like pairs may change of an estimate, a factor of 3: detours change less, and one node's lies would
- * change it without end.
- */
+/** Limits corrections to a factor of 3, more than any detour, against lying nodes. */
 const MAX_CORRECTION = Math.log(3);
 
-/** How far an estimate is moved down at most, half: with an error of e^5 it would be moved to nothing. */
+/** Limits shading to half: an error of e^5 would reduce the estimate to nothing. */
 const MAX_SHADE = Math.log(2);
 
 const SELF: CoordinateEstimate = { rttMs: 0, errorMs: 0, lowMs: 0, highMs: 0 };
 
-/** Estimates RTTs between the nodes of a fit, measured or not. Immutable. */
+/** Estimates RTTs between nodes, measured or not. Immutable. */
 export class CoordinateModel {
   readonly #state: CoordinateState;
   readonly #ensemble: Ensemble;
@@ -41,17 +33,15 @@ export class CoordinateModel {
     this.#correction.gather(state.track, state.track.coefficient);
   }
 
-  /** `state` is kept, not copied. */
   static fromState(state: CoordinateState): CoordinateModel {
     return new CoordinateModel(state);
   }
 
-  /** Plain data, for `postMessage`, storage and the next fit; shared with the model: read only. */
+  /** Plain data for `postMessage`, storage and the next fit. Shared: don't modify. */
   toState(): CoordinateState {
     return this.#state;
   }
 
-  /** Names of the nodes; a node's index is its place here. */
   get names(): readonly string[] {
     return this.#state.names;
   }
@@ -60,15 +50,12 @@ export class CoordinateModel {
     return this.#state.quality;
   }
 
-  /** Index of the node of this name, or -1. */
   indexOf(name: string): number {
     this.#indexes ??= new Map(this.#state.names.map((name, index) => [name, index]));
     return this.#indexes.get(name) ?? -1;
   }
 
-  /**
-   * RTT of exchanges that `source` starts; null for unknown indexes and for nodes that no samples connect.
-   */
+  /** RTT of exchanges that `source` starts. Null: unknown index, or nodes not connected by samples. */
   estimate(source: number, target: number): CoordinateEstimate | null {
     const { component, logUnit, calibration, track } = this.#state;
     const known = component[source];
@@ -88,9 +75,8 @@ export class CoordinateModel {
   }
 
   /**
-   * The node's public coordinate: x_1 ... x_d and the height, all ms, so that RTT(i, j) is about |x_i -
-   * x_j| + h_i + h_j; null for nodes without samples. One member of the ensemble, uncorrected: handy, not the
-   * best estimate.
+   * x_1 ... x_d and height, ms: RTT(i, j) is about |x_i - x_j| + h_i + h_j. One uncorrected member, not the
+   * best estimate. Null: no samples.
    */
   coordinateOf(node: number): number[] | null {
     const { component, logUnit, track } = this.#state;
@@ -118,8 +104,8 @@ export class CoordinateModel {
   }
 
   /**
-   * The best linear combination of the model, the measurement of the pair and that of its other direction;
-   * null without a measurement. `error` is half the 90 % interval of the logarithm.
+   * Kriging over the model and measurements of both directions; `error` is half the 90 % interval of the
+   * logarithm. Null: not measured.
    */
   #blend(source: number, target: number, log: number, scale: number): { log: number; error: number } | null {
     const { measured, calibration } = this.#state;
@@ -142,10 +128,6 @@ export class CoordinateModel {
   }
 }
 
-/**
- * Weights of the two deviations for the true deviation of the own direction (kriging with at most two
- * observations).
- */
 function weightsOf(
   prior: number,
   shared: number,
@@ -155,7 +137,7 @@ function weightsOf(
   if (backVariance === Infinity) return { ownWeight: prior / ownVariance, backWeight: 0 };
   if (ownVariance === Infinity) return { ownWeight: 0, backWeight: shared / backVariance };
   const determinant = ownVariance * backVariance - shared * shared;
-  // Two exact measurements that agree by definition: one is enough.
+  // Two exact, agreeing measurements: one suffices.
   if (!(determinant > 1e-12 * ownVariance * backVariance)) return { ownWeight: 1, backWeight: 0 };
   return {
     ownWeight: (prior * backVariance - shared * shared) / determinant,
@@ -163,14 +145,14 @@ function weightsOf(
   };
 }
 
-/** Logarithms of what a round-trip time can be: no estimate, and no end of an interval, lies outside. */
+/** Log bounds of plausible RTTs, for estimates and intervals. */
 const LOG_BOUNDS = [Math.log(RTT_BOUNDS_MS[0]), Math.log(RTT_BOUNDS_MS[1])] as const;
 
 function boundedMs(log: number): number {
   return Math.exp(Math.max(LOG_BOUNDS[0], Math.min(LOG_BOUNDS[1], log)));
 }
 
-/** `low` and `high` are how far the interval reaches below and above `centre`. */
+/** Builds an interval. `low` and `high` are distances from `centre`. */
 function interval(
   log: number,
   centre: number,

@@ -1,5 +1,4 @@
-// Stories of known networks, as in serf's coordinate/performance_test.go: how well a fit knows them is a
-// tested contract.
+// Synthetic networks as in serf's coordinate/performance_test.go. The accuracy is a tested contract.
 import { describe, expect, it } from "vitest";
 import { fitCoordinates } from "./index.ts";
 import { circle, evaluate, grid, line, probed, regions, scattered, split } from "./testing/phantom.ts";
@@ -33,7 +32,7 @@ describe("pairs that nobody measured", () => {
   });
 
   it("follow a network that drifts, warm round by warm round", () => {
-    // Half of the nodes move away, 2 ms a round; a node's distances have changed by half after 25 rounds.
+    // Half of the nodes move by 2 ms per round: distances change by half in 25 rounds.
     const at = (round: number): Phantom => {
       const start = grid(SIZE, 10);
       const moved = (node: number): number => (node < SIZE / 2 ? 2 * round : 0);

@@ -1,18 +1,16 @@
 import type { Draw } from "@isochrone/primitives";
 
-/** Standard normal (Box and Muller). */
 export function gaussian(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
-/** FNV-1a with a last mixing, 32 bit: where something belongs must not depend on its place in a list. */
+/** 32-bit FNV-1a hash with a final mix; independent of the position in a list. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return mix(hash);
 }
 
-/** A hash of two hashes in which their order doesn't matter. */
 export function hashPair(a: number, b: number): number {
   return mix(Math.imul(Math.min(a, b), 0x9e3779b1) ^ Math.max(a, b));
 }

@@ -1,22 +1,15 @@
-// From the columns of a window to what is fitted: bad rows counted, rows of a pair merged, both directions of
-// a pair joined.
 import { upperMedian } from "@isochrone/primitives";
 import type { CoordinateInput, CoordinateSamples, MeasuredState, RejectedSamples } from "./types.ts";
 
-/**
- * Unordered pairs (first < second), with the logarithm of RTT / unit; `edge...` lists them by node, each pair
- * twice.
- */
+/** Unordered pairs (first < second) with log(RTT / unit); `edge...` lists them by node, each pair twice. */
 export interface Pairs {
   readonly nodes: number;
   readonly first: Int32Array;
   readonly second: Int32Array;
   readonly value: Float64Array;
-  /** Sampling variance of `value`. */
   readonly variance: Float64Array;
   readonly rowStart: Int32Array;
   readonly neighbour: Int32Array;
-  /** Which pair an edge is. */
   readonly pair: Int32Array;
 }
 
@@ -30,33 +23,25 @@ export interface Measurements {
   readonly components: number;
 }
 
-/** The median of a normal sample is this much less certain than its mean: pi / 2. */
+/** Variance of a normal sample's median relative to its mean: pi / 2. */
 const MEDIAN_INEFFICIENCY = Math.PI / 2;
-/**
- * A pair's own spread of few replies says little: the spread of all pairs counts as this many replies more.
- */
+/** Weight of the common spread in replies, because few replies tell little. */
 const SPREAD_PRIOR_REPLIES = 6;
 
 /**
- * Round-trip times outside of this can't be: light goes 150 m and back in 1 µs, and no probe waits so long.
- * One forged value must not stretch the scale that all others are fitted on.
+ * Physical bounds: light travels 150 m and back in 1 µs, and no probe waits longer. Protects the scale from
+ * forged values.
  */
 export const RTT_BOUNDS_MS = [1e-3, 61_200] as const;
-/** A pair's window has fewer replies. More must not make one source outweigh all others. */
+/** Cap on replies per pair, above any window's. Limits the weight of one source. */
 const MAX_REPLIES = 1e5;
-/** A wider spread, as a multiple of the round-trip time, says no more than that nothing is known. */
+/** Maximum relative spread. A wider one means unknown. */
 const MAX_RELATIVE_SPREAD = 100;
 
-/**
- * Both directions of a pair are the same way there and back. Where their logarithms differ by more, one end
- * is wrong: the pair counts little.
- */
+/** Maximum log difference of both directions, which share a path. Beyond it one end is wrong. */
 const ASYMMETRY = Math.log(2);
 
-/**
- * Checks, merges and indexes the samples. `logUnit` keeps the unit of an earlier fit; null takes the median
- * RTT.
- */
+/** @param logUnit unit of an earlier fit; null: the median RTT */
 export function collect({ nodes, samples: given }: CoordinateInput, logUnit: number | null): Measurements {
   const size = nodes.length;
   const { rows, rejected } = accept(given, size);
@@ -77,7 +62,6 @@ export function collect({ nodes, samples: given }: CoordinateInput, logUnit: num
   };
 }
 
-/** The same pairs without some. */
 export function subsetOf(pairs: Pairs, keep: (pair: number) => boolean): Pairs {
   const kept = [...pairs.first.keys()].filter(keep);
   return indexed(
@@ -112,12 +96,11 @@ function accept(
     else rows.push(row);
   }
   const key = (row: number): number => source[row]! * size + target[row]!;
-  // By pair: neither a result nor its last digits may depend on the order in which samples arrived.
+  // Sorted, so that results don't depend on the order of arrival.
   rows.sort((x, y) => key(x) - key(y) || rttMs[x]! - rttMs[y]! || count[x]! - count[y]!);
   return { rows, rejected };
 }
 
-/** One row per ordered pair: the mean logarithm by count. */
 function merge(rows: readonly number[], samples: CoordinateSamples, size: number): Directed {
   const { source, target, rttMs, count } = samples;
   const relative = relativeVariances(rows, samples);
@@ -154,10 +137,7 @@ function merge(rows: readonly number[], samples: CoordinateSamples, size: number
   };
 }
 
-/**
- * Per row the variance of one reply's logarithm times the median's inefficiency, steadied by what all rows
- * say together.
- */
+/** Variance of one reply's logarithm x the median's inefficiency, shrunk towards the common one. */
 function relativeVariances(
   rows: readonly number[],
   { rttMs, count, spreadMs }: CoordinateSamples,
@@ -169,7 +149,7 @@ function relativeVariances(
   let replies = 0;
   for (const row of rows) {
     if (!known(row)) continue;
-    // A pair with a wild tail must not make all others look doubtful.
+    // Limits the influence of a pair with a heavy tail.
     total += (count[row]! - 1) * Math.min(1, squared(row));
     replies += count[row]! - 1;
   }
@@ -207,7 +187,6 @@ function joinDirections({ source, target, value, variance, rowStart }: Directed,
   );
 }
 
-/** Position of (source, target) in compressed sparse rows with ascending targets, or -1. */
 export function find(
   { rowStart, target }: Pick<MeasuredState, "rowStart" | "target">,
   source: number,
@@ -251,7 +230,6 @@ function indexed(
   return { nodes, first, second, value, variance, rowStart, neighbour, pair };
 }
 
-/** -1 for nodes without a pair. */
 function componentsOf({ nodes, rowStart, neighbour }: Pairs): {
   component: Int32Array;
   components: number;

@@ -1,15 +1,12 @@
-// How alike nodes are, as a few features each: shares in the nearest of centres spread over the embedding,
-// coarse and fine. The similarity of two nodes is the product of their features; it falls with the distance
-// without ever being cut off, and it is positive definite by construction, which a kernel cut off at the
-// nearest neighbours isn't.
+// Similarity of nodes as a product of few features: shares in the nearest of coarse and fine centres.
+// Positive definite by construction, unlike a kernel cut off at the nearest neighbours.
 import type { Ensemble } from "./ensemble.ts";
 import type { SimilarityState } from "./types.ts";
 
 interface Level {
-  /** Centres as a share of the nodes, and at most. */
   readonly share: number;
   readonly most: number;
-  /** Similarity that two nodes of the same place owe to this level. */
+  /** Similarity that this level gives two nodes in one place. */
   readonly variance: number;
 }
 
@@ -17,25 +14,21 @@ const LEVELS: readonly Level[] = [
   { share: 0.35, most: 300, variance: 0.3 },
   { share: 0.08, most: 60, variance: 0.25 },
 ];
-/** Centres of a level that a node has a share in. */
 const NEAREST = 3;
-/** A node's own part, which no other shares. */
 const OWN_VARIANCE = 0.2;
 
 const TOTAL = LEVELS.reduce((sum, { variance }) => sum + variance, OWN_VARIANCE);
 
-/** Weight of a node's own part. */
 export const OWN_WEIGHT: number = OWN_VARIANCE / TOTAL;
 
 interface Similarity {
   readonly state: SimilarityState;
-  /** Nodes that are centres, by level. */
   readonly centres: readonly Int32Array[];
 }
 
 /**
- * Features of every node; nodes for which `active` is false are nobody's centre. `before` holds the centres
- * of the last round: as long as they stay, a node's features change only as far as it moved.
+ * Inactive nodes are no centres.
+ * @param before centres of the previous round, kept so that a node's features change only as far as it moved
  */
 export function similarityOf(
   ensemble: Ensemble,
@@ -64,7 +57,7 @@ export function similarityOf(
   return { state: { features, perNode, feature, weight }, centres };
 }
 
-/** After those given, each new centre is the node farthest from all centres before it (Gonzalez, 1985). */
+/** Each new centre is the node farthest from all earlier ones (Gonzalez, 1985). */
 function spreadCentres(
   ensemble: Ensemble,
   ids: readonly number[],
@@ -89,7 +82,6 @@ function spreadCentres(
   return centres;
 }
 
-/** The nearest centres of every node, and one more that says where their reach ends. */
 class NearestCentres {
   readonly #slots = NEAREST + 1;
   readonly #centres: Int32Array;
@@ -100,7 +92,6 @@ class NearestCentres {
     this.#distances = new Float64Array(nodes * this.#slots).fill(Infinity);
   }
 
-  /** To the nearest centre. */
   distance(node: number): number {
     return this.#distances[node * this.#slots]!;
   }
@@ -117,7 +108,7 @@ class NearestCentres {
     this.#centres[at] = centre;
   }
 
-  /** Shares fall linearly to 0 at the first centre that gets none; their squares sum to `length` squared. */
+  /** Shares fall linearly to 0 at the first excluded centre. Their squares sum to `length` squared. */
   shares(node: number, length: number, visit: (rank: number, centre: number, share: number) => void): void {
     const start = node * this.#slots;
     let known = 0;

@@ -1,5 +1,4 @@
-// One complete fit: the ensemble, then the correction. There is one of all pairs, and one per fold that
-// leaves pairs out to judge the method.
+// One complete fit: ensemble, then correction. One track has all pairs, others hold out a fold.
 import { seeded, type Draw, upperMedian } from "@isochrone/primitives";
 import { solveCorrection } from "./correction.ts";
 import type { CorrectionOptions } from "./correction.ts";
@@ -13,43 +12,37 @@ import type { SimilarityState, TrackState } from "./types.ts";
 
 interface TrackOptions {
   readonly pairs: Pairs;
-  /** Zone of each node as a number, -1 without. */
   readonly zone: Int32Array;
-  /** Where the members start; improved in place. */
   readonly start: readonly Float64Array[];
-  /** Centres of the last round's similarity; null for a cold start. */
+  /** Centres of the previous round. Null: cold start. */
   readonly centres: readonly Int32Array[] | null;
-  /** Steps of each member. */
   readonly maxSteps: number;
-  /** Of the pairs that labels let us suppose. */
+  /** Seed of the supposed pairs from labels. */
   readonly seed: number;
 }
 
-/** How the correction may be made; which is best depends on the network, the left-out pairs decide. */
+/** Candidate corrections; held-out pairs decide. */
 export const CORRECTIONS: readonly CorrectionOptions[] = [
   { ownVariance: 0.2, robustRounds: 1 },
   { ownVariance: 0.2, robustRounds: 0 },
 ];
 
-/** Sampling errors (of the logarithm) above this make a pair count less in the embedding. */
+/** Log sampling error above which a pair weighs less in the embedding. */
 const EMBEDDING_ERROR = 0.1;
-/** A node's own error is steadied by this many pairs of the common one. */
+/** Shrink a node's error towards the global error, with the weight of this many pairs. */
 const NODE_ERROR_PRIOR_PAIRS = 3;
 const RANDOM_PAIRS = 2_000;
 
-/** A fit in progress. */
 export class Track {
   readonly pairs: Pairs;
   readonly positions: readonly Float64Array[];
   readonly ensemble: Ensemble;
   readonly similarity: SimilarityState;
   readonly centres: readonly Int32Array[];
-  /** Median residual before it was taken off. */
   readonly bias: number;
-  /** Measured minus estimated logarithm per pair. */
+  /** Measured minus estimated logarithm by pair. */
   readonly residual: Float64Array;
   readonly nodeError: Float64Array;
-  /** Mean features of random pairs. */
   readonly typical: Float64Array;
   readonly steps: number;
 
@@ -73,12 +66,10 @@ export class Track {
     this.typical = this.#typicalFeatures(seeded(options.seed));
   }
 
-  /** Number of pairs of a node. */
   degree(node: number): number {
     return this.pairs.rowStart[node + 1]! - this.pairs.rowStart[node]!;
   }
 
-  /** Writes what the expected error of a pair follows from. */
   describe(a: number, b: number, into: Float64Array, offset: number, typical: ArrayLike<number>): void {
     this.ensemble.evaluate(a, b);
     const pair = {
@@ -108,7 +99,6 @@ export class Track {
     return sum.map((value) => value / Math.max(1, pairs));
   }
 
-  /** Coefficients per pair of one way to correct; `start` holds those of the last round. */
   correct(correction: CorrectionOptions, start: Float64Array | null): Float64Array {
     const typical = Math.max(1e-6, upperMedian(this.residual.map(Math.abs)) ?? 0);
     const variance = this.pairs.variance.map((value) => value / (typical * typical));
@@ -164,7 +154,7 @@ function appended<Column extends Int32Array | Float64Array>(
   return all;
 }
 
-/** 1 on average: how strong the priors are must not depend on the noise. */
+/** Normalised to mean 1, so that priors don't depend on noise. */
 function pairWeights({ variance }: Pairs): Float64Array {
   const weight = variance.map((value) => EMBEDDING_ERROR ** 2 / (EMBEDDING_ERROR ** 2 + value));
   const mean = weight.reduce((sum, value) => sum + value, 0) / weight.length;

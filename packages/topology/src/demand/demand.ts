@@ -1,4 +1,3 @@
-// What zones ask of Services: the third graph of the graph API.
 import { Type, type Static } from "typebox";
 import { checkFigures, checkRatio, checkSchema, compiledLate } from "../validation.ts";
 import { NullableNumber, NullableString } from "../schema.ts";
@@ -55,7 +54,7 @@ export type ZoneDemand = Static<typeof ZoneDemandSchema>;
 const DOCUMENT = "demand";
 const schema = compiledLate(DemandSchema);
 
-/** Checks a demand that came from elsewhere. Throws SnapshotError. */
+/** Validates a demand graph. Throws SnapshotError. */
 export function parseDemand(json: unknown): Demand {
   checkSchema(DOCUMENT, schema, json);
   for (const [index, { zones }] of json.services.entries())

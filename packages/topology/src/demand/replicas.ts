@@ -1,5 +1,4 @@
-// What the scheduler-plugin works out for the replicas of Services: how many each zone should have, and why.
-// A public contract, like the graph API's schema: extend, don't rename.
+// A public contract: extend, don't rename.
 import { Type, type Static } from "typebox";
 import { NullableNumber, NullableString } from "../schema.ts";
 import { checkSchema, compiledLate } from "../validation.ts";
@@ -80,13 +79,12 @@ export const ReplicaReportSchema = Type.Object(
   { $id: "ReplicaReport" },
 );
 
-/** Answer of `GET /api/v1/dispatch/replicas`. */
 export type ReplicaReport = Static<typeof ReplicaReportSchema>;
 
 const DOCUMENT = "replicas";
 const reportSchema = compiledLate(ReplicaReportSchema);
 
-/** Checks a report that came from elsewhere. Throws SnapshotError. */
+/** Validates a replica report. Throws SnapshotError. */
 export function parseReplicaReport(json: unknown): ReplicaReport {
   const report = json;
   checkSchema(DOCUMENT, reportSchema, report);

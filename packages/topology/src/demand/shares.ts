@@ -1,7 +1,7 @@
-// Shares of all that a Service is asked for. The page loads them without the graph's schemas.
+// Separate from the graph's schemas, which the page doesn't load.
 import type { ZoneTraffic } from "./traffic.ts";
 
-/** Share of its requests that leaves their zone, 0 to 1; null: unknown. */
+/** Share of requests that leave their zone, 0 to 1. Null: unknown. */
 export function spillOf(
   zones: readonly Pick<ZoneTraffic, "zone" | "requestsPerSecond" | "now" | "advised">[],
   by: "now" | "advised",
@@ -15,7 +15,7 @@ export function spillOf(
   return known > 0 ? leaving / known : null;
 }
 
-/** Of all callers' requests; null without a deadline. */
+/** Share of all requests answered within the deadline. Null: no deadline. */
 export function inTimeOf(
   zones: readonly Pick<ZoneTraffic, "inTimeRatio" | "requestsPerSecond">[],
 ): number | null {

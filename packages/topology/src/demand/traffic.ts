@@ -1,5 +1,4 @@
-// How the requests of Services are spread over zones: what each zone asks, where it goes and where it should
-// go. A public contract, like the graph API's schema: extend, don't rename.
+// A public contract: extend, don't rename.
 import { Type, type Static } from "typebox";
 import { SnapshotError } from "../errors.ts";
 import { NullableString } from "../schema.ts";
@@ -40,7 +39,6 @@ const ServiceTrafficSchema = Type.Object({
   zones: Type.Array(ZoneTrafficSchema, { description: "that call it or have endpoints, in order" }),
 });
 
-/** What the scheduler-plugin knows of Services that ask for zone weights. */
 export const ServiceTrafficListSchema = Type.Object(
   { services: Type.Array(ServiceTrafficSchema, { maxItems: MAX_SERVICES }) },
   { $id: "ServiceTrafficList" },
@@ -67,7 +65,7 @@ const LIST = "traffic of Services";
 const listSchema = compiledLate(ServiceTrafficListSchema);
 const trafficSchema = compiledLate(TrafficSchema);
 
-/** Checks traffic that came from elsewhere. Throws SnapshotError. */
+/** Validates the document. Throws SnapshotError. */
 export function parseTraffic(json: unknown): TrafficSnapshot {
   const traffic = json;
   checkSchema("traffic", trafficSchema, traffic);
@@ -75,7 +73,7 @@ export function parseTraffic(json: unknown): TrafficSnapshot {
   return traffic;
 }
 
-/** Checks a list that came from elsewhere. Throws SnapshotError. */
+/** Validates the document. Throws SnapshotError. */
 export function parseServiceTraffic(json: unknown): readonly ServiceTraffic[] {
   const list = json;
   checkSchema(LIST, listSchema, list);

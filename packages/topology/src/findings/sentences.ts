@@ -1,23 +1,18 @@
-// The sentences that all programs use for nodes that are down, and for pairs of nodes that changed. The page
-// has them too: no schema is loaded.
+// Without schemas, because the page loads it, too.
 import type { Departures } from "../operation-schema.ts";
 import type { ClusterNode } from "../schema.ts";
 
-/** How a place writes times and pairs. */
 interface DepartureWords {
-  /** Between two nodes. */
   readonly arrow: string;
-  /** Writes an RFC 3339 time. */
   timeOf(at: string): string;
 }
 
-/** A sentence, and the pair that it is about; null: it is about most pairs. */
+/** A sentence about one pair of nodes, or about most pairs (`pair` null). */
 interface DepartureText {
   readonly text: string;
   readonly pair: { readonly source: string; readonly target: string } | null;
 }
 
-/** One sentence each: first about most pairs at once, then about single pairs, the largest increase first. */
 export function departureTexts({ pairs, common }: Departures, words: DepartureWords): DepartureText[] {
   return [
     ...common.map(({ kind, since, pairs: above, all }) => ({
@@ -48,7 +43,7 @@ function useOf({ workloads }: Departed): string {
   return `${workloads.join(", ")} ${workloads.length === 1 ? "talks" : "talk"} over it`;
 }
 
-/** Two digits are what a window's median is worth; whole numbers from 10 on. */
+/** Formats a figure with two digits, the precision of a window's median. */
 function figure(value: number): string {
   return value >= 10 ? String(Math.round(value)) : String(Number(value.toPrecision(2)));
 }
@@ -56,8 +51,8 @@ function figure(value: number): string {
 export type NodeDown = NonNullable<ClusterNode["down"]>;
 
 /**
- * `a is not ready since 14:12:37; its pods started elsewhere`.
- * @param timeText how to show an RFC 3339 time; as it is by default
+ * For example `a is not ready since 14:12:37; its pods started elsewhere`.
+ * @param timeText formats an RFC 3339 time; unchanged by default
  */
 export function downText(
   node: string,

@@ -1,22 +1,18 @@
-// What one node is told of the flows that it sends or forwards. A public contract, like the graph API's
-// schema: extend, don't rename.
+// A public contract: extend, don't rename.
 import { isIP } from "node:net";
 import { Type, type Static } from "typebox";
 import { SnapshotError } from "../errors.ts";
 import { checkSchema, compiledLate } from "../validation.ts";
 
-/** Bounds of flow plans. Whoever makes plans shares flows and links between namespaces within them. */
+/** Planners divide flows and links between namespaces within these bounds. */
 export const FLOW_PLAN_BOUNDS = {
-  /** Flows in one node's plan. */
   flowsOfNode: 5_000,
-  /** Neighbours in one node's plan. */
   neighboursOfNode: 1_000,
-  /** Share of a link that no planned flow is promised: it is for traffic without a plan. */
+  /** Share of a link reserved for unplanned traffic. */
   restShare: 0.1,
 } as const;
-/** Longest name of a Kubernetes object. */
 const MAX_NAME = 253;
-/** Two workloads, their namespace and their owner. */
+/** Longest flow id: two workloads, their namespace and their owner. */
 const MAX_ID = 1_100;
 
 const Name = (description: string) => Type.String({ minLength: 1, maxLength: MAX_NAME, description });
@@ -25,7 +21,7 @@ const NullableName = (description: string) =>
 const Amount = { exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
 const Address = (description: string) => Type.String({ minLength: 2, maxLength: 45, description });
 
-// Used twice in a flow: without an $id, which may stand in a schema once.
+// Without $id: it may occur only once in a schema, and this is used twice.
 const FlowEndSchema = Type.Object({
   node: Name("the node that the end runs on"),
   address: Address("IP address that the end's packets carry"),
@@ -98,7 +94,7 @@ export type FlowNeighbour = Static<typeof FlowNeighbourSchema>;
 const DOCUMENT = "flow plan";
 const flowPlanSchema = compiledLate(FlowPlanSchema);
 
-/** Checks a flow plan that came from elsewhere. Throws SnapshotError. */
+/** Validates a flow plan. Throws SnapshotError. */
 export function parseFlowPlan(json: unknown): FlowPlan {
   const plan = json;
   checkSchema(DOCUMENT, flowPlanSchema, plan);
@@ -119,7 +115,7 @@ export function parseFlowPlan(json: unknown): FlowPlan {
   return plan;
 }
 
-/** Checks a list of plans, `{"plans": []}`. Throws SnapshotError. */
+/** Validates plans in `{"plans": []}`. Throws SnapshotError. */
 export function parseFlowPlans(json: unknown): FlowPlan[] {
   const plans = typeof json === "object" && json !== null && "plans" in json ? json.plans : null;
   if (!Array.isArray(plans)) throw new SnapshotError("flow plans", "plans", "must be a list", plans);
@@ -149,13 +145,12 @@ function checkFlow(plan: FlowPlan, flow: PlannedFlow, path: string, neighbours: 
   if (previous === plan.node) refuse(`${path}.previous`, "must be another node", previous);
 }
 
-/** An address with a zone has a meaning on its own node alone. */
+/** Rejects addresses with an IPv6 zone, which are valid only on their own node. */
 function checkAddress(address: string, path: string): void {
   if (isIP(address) === 0 || address.includes("%"))
     refuse(path, "must be an IPv4 or IPv6 address without a zone", address);
 }
 
-/** What a packet has to carry to be of the flow, as a text. */
 function packetsOf({ protocol, source, target }: PlannedFlow): string {
   return [protocol, source.address, source.port, target.address, target.port].join(" ");
 }

@@ -2,7 +2,6 @@ import { Type, type Static } from "typebox";
 
 const Rate = (description: string) => Type.Number({ minimum: 0, maximum: 1e18, description });
 
-/** Flows that network managers let through: means of the window, over all flows from source to target. */
 export const ChannelFlowSchema = Type.Object(
   {
     allowedBitsPerSecond: Rate("their ceilings, headers included"),
@@ -37,7 +36,7 @@ const OutsideFlowSchema = Type.Object(
   { $id: "OutsideFlow" },
 );
 
-/** What workloads exchange with the outside. These are no channels: nothing is placed by them. */
+/** Traffic between workloads and the outside, which placement ignores. */
 export const OutsideFlowsSchema = Type.Array(OutsideFlowSchema, {
   description: "traffic with the outside of the cluster; absent: none is counted",
 });

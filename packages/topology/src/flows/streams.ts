@@ -1,5 +1,4 @@
-// Stream jobs and the links that their flows use, as they stand. A public contract, like the graph API's
-// schema: extend, don't rename.
+// A public contract: extend, don't rename.
 import { Type, type Static } from "typebox";
 import { SnapshotError } from "../errors.ts";
 import { checkSchema, compiledLate } from "../validation.ts";
@@ -55,7 +54,6 @@ const StreamJobSchema = Type.Object({
   flows: Type.Array(StreamFlowSchema),
 });
 
-/** What the scheduler-plugin knows of StreamJobs: without measured figures. */
 export const StreamJobListSchema = Type.Object(
   { jobs: Type.Array(StreamJobSchema, { maxItems: MAX_JOBS }) },
   { $id: "StreamJobList" },
@@ -93,14 +91,14 @@ const DOCUMENT = "stream jobs";
 const jobListSchema = compiledLate(StreamJobListSchema);
 const streamsSchema = compiledLate(StreamsSchema);
 
-/** Checks jobs and links that came from elsewhere. Throws SnapshotError. */
+/** Validates the document. Throws SnapshotError. */
 export function parseStreams(json: unknown): StreamsSnapshot {
   const streams = json;
   checkSchema("streams", streamsSchema, streams);
   return streams;
 }
 
-/** Checks a list of stream jobs that came from elsewhere. Throws SnapshotError. */
+/** Validates the document. Throws SnapshotError. */
 export function parseStreamJobs(json: unknown): readonly StreamJobView[] {
   const list = json;
   checkSchema(DOCUMENT, jobListSchema, list);
@@ -113,7 +111,6 @@ export function parseStreamJobs(json: unknown): readonly StreamJobView[] {
   return list.jobs;
 }
 
-/** How flow plans call a flow of a job. */
 export function streamFlowId(
   { namespace, name }: Pick<StreamJobView, "namespace" | "name">,
   { from, to }: Pick<StreamJobView["flows"][number], "from" | "to">,

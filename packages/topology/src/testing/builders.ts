@@ -1,4 +1,3 @@
-// Builders of snapshots for tests: everything that a test doesn't name is plausible and plain.
 import type {
   Channel,
   ClusterGraphSnapshot,
@@ -26,7 +25,6 @@ export function node(name: string, fields: Partial<ClusterNode> = {}): ClusterNo
   };
 }
 
-/** A measured link, unless `fields` say otherwise. */
 export function link(
   source: string,
   target: string,
@@ -52,7 +50,6 @@ export function link(
   };
 }
 
-/** A link that was probed and never answered. */
 export function deadLink(source: string, target: string, fields: Partial<Link> = {}): Link {
   return link(source, target, null, { lossRatio: 1, ageSeconds: null, observedAt: null, ...fields });
 }
@@ -65,7 +62,6 @@ export function clusterSnapshot(
   return { version: 1, observedAt: "2026-01-01T00:00:00.000Z", windowSeconds, nodes, links };
 }
 
-/** `pods` by name, with their nodes. */
 export function workload(
   name: string,
   pods: Readonly<Record<string, string | null>>,

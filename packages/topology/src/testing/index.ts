@@ -1,4 +1,4 @@
-// What tests of other packages use.
+// For tests of other packages.
 export type { BandwidthLeaseAnswer, Problem } from "../schema.ts";
 export { parseClusterGraph, parseWorkflowGraph } from "../validation.ts";
 export type { GraphFetch } from "../client.ts";

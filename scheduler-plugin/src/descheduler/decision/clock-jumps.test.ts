@@ -12,7 +12,6 @@ import { SettledPods } from "./settled-pods.ts";
 const YEAR_MS = 365 * 86_400_000;
 const HOUR = 60 * MINUTE;
 const draw = seeded(1);
-/** From a second to ten years, forward and back. */
 const STEPS = Array.from({ length: 12 }, (_, index) => {
   const ms = Math.round(10 ** (3 + (Math.log10(10 * YEAR_MS) - 3) * draw()));
   return index % 2 === 0 ? ms : -ms;

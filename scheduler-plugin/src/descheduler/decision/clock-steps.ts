@@ -1,11 +1,10 @@
-// Moves, cool-downs and budgets are kept by the wall clock, because they outlive a leader. A clock that is
-// set must not make them last for years.
+// Moves, cool-downs and budgets use the wall clock because they outlive a leader. A clock step must not
+// extend them by years.
 import type { Clock } from "@isochrone/runtime";
 
-/** Smaller steps are corrections of a clock that runs. */
+/** Smaller steps are clock slewing. */
 const LEAST_STEP_MS = 1_000;
 
-/** Notices that the wall clock was set. */
 export class ClockSteps {
   readonly #clock: Clock;
   #aheadMs: number;
@@ -15,7 +14,6 @@ export class ClockSteps {
     this.#aheadMs = clock.now() - clock.monotonic();
   }
 
-  /** Returns by how many milliseconds the clock was set since the last call; 0: it was not set. */
   take(): number {
     const aheadMs = this.#clock.now() - this.#clock.monotonic();
     const stepMs = aheadMs - this.#aheadMs;

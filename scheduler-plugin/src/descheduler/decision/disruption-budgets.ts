@@ -5,8 +5,8 @@ import type { DisruptionBudget } from "@isochrone/placement";
 import type { Survey, SurveyedPod } from "./survey.ts";
 
 /**
- * PodDisruptionBudgets as they are now.
- * @returns null when they can't be read: then only the API server checks them
+ * Reads the current PodDisruptionBudgets.
+ * @returns null if they can't be read: then only the API server checks them
  */
 export async function readBudgets(
   store: Pick<ClusterStore, "list">,
@@ -17,7 +17,7 @@ export async function readBudgets(
   return budgets?.items.map((budget) => disruptionBudget(budget, budgets.items, pods)) ?? null;
 }
 
-/** A pod that is replaced before it goes leaves as many healthy ones as there are now: that is enough. */
+/** A pod that is replaced first leaves as many healthy pods as now, which is enough. */
 export function isMet({ status }: KubernetesObject): boolean {
   const { currentHealthy, desiredHealthy } = looseFields<Health>(status);
   return Number(currentHealthy ?? Number.NaN) >= Number(desiredHealthy ?? Number.NaN);
@@ -42,9 +42,9 @@ function disruptionBudget(
 ): DisruptionBudget {
   const { metadata, status = {} } = budget;
   const namespace = metadata.namespace ?? "default";
-  // The eviction API refuses while the controller hasn't seen the newest specification.
+  // The eviction API refuses while the controller hasn't observed the newest generation.
   const isCurrent = Number(status.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);
-  // The eviction API refuses pods of two budgets also when a replacement is ready.
+  // The eviction API refuses pods with two budgets even if a replacement is ready.
   const asks = ({ canSurge, object }: SurveyedPod): boolean =>
     !canSurge || !isMet(budget) || all.filter((each) => selects(each, object)).length > 1;
   return {

@@ -1,25 +1,19 @@
-// Evictions of the last hour or longer: they count for the budget per hour, and a workload that went back at
-// once to a node that it left would go to and fro.
+// Records evictions of the last hour or longer. They count for the hourly budget, and keep a workload from
+// moving back and forth.
 import { HOUR_MS } from "@isochrone/placement";
 import type { PlanProblem } from "@isochrone/placement";
 
 export interface LeftNode {
-  /** Of the workload, as `MovablePod` has it. */
   readonly owner: string;
-  /** namespace/name of its workflow. */
   readonly workflow: string;
   readonly node: string;
-  /** Wall clock, milliseconds. */
   readonly atMs: number;
 }
 
 const LEAST_RETURN_MS = HOUR_MS;
 const LEAST_RETURN_COOL_DOWNS = 6;
 
-/**
- * A workload goes back to a node that it left after two cool-downs at the earliest, and not within the hour
- * or six cool-downs.
- */
+/** A workload may return to a node after two cool-downs, at least an hour, at most six cool-downs. */
 export function leastReturnMs(coolDownMs: number): number {
   return Math.max(2 * coolDownMs, Math.min(LEAST_RETURN_MS, LEAST_RETURN_COOL_DOWNS * coolDownMs));
 }
@@ -28,7 +22,6 @@ export class LeftNodes {
   readonly #keepMs: number;
   #notes: readonly LeftNode[] = [];
 
-  /** @param keepMs for how long no pod of the workload goes there again */
   constructor(keepMs: number) {
     this.#keepMs = keepMs;
   }
@@ -37,7 +30,6 @@ export class LeftNodes {
     return this.#notes;
   }
 
-  /** What the leader before has noted. */
   restore(notes: readonly LeftNode[]): void {
     this.#notes = notes;
   }
@@ -46,17 +38,15 @@ export class LeftNodes {
     this.#notes = [...this.#notes, note];
   }
 
-  /** The clock was set by so much. */
+  /** Adjusts for a wall-clock step. */
   shift(stepMs: number): void {
     this.#notes = this.#notes.map((note) => ({ ...note, atMs: note.atMs + stepMs }));
   }
 
-  /** Evictions of the last hour. */
   lastHour(nowMs: number): readonly LeftNode[] {
     return this.#notes.filter(({ atMs }) => nowMs - atMs < HOUR_MS);
   }
 
-  /** By workload, nodes that it may not go back to. Forgets older notes. */
   current(nowMs: number): ReadonlyMap<string, ReadonlySet<string>> {
     this.#notes = this.#notes.filter(({ atMs }) => nowMs - atMs < Math.max(this.#keepMs, HOUR_MS));
     const kept = this.#notes.filter(({ atMs }) => nowMs - atMs < this.#keepMs);
@@ -65,7 +55,7 @@ export class LeftNodes {
   }
 }
 
-/** The problem in which no pod may go to a node that its workload has left. Where it is, it may stay. */
+/** Forbids pods to move to nodes that their workload has left. A pod already there may stay. */
 export function withoutLeftNodes(
   problem: PlanProblem,
   owners: readonly string[],

@@ -2,18 +2,13 @@ import { EXCLUSION_REASONS, STAY_REASONS } from "@isochrone/placement";
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
-/** Why an eviction that was decided wasn't done. */
 const FAILURE_REASONS = ["pdb", "changed", "record", "refused", "other"] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-/**
- * What became of a move: on its target; on another node; withdrawn, so that the pod stayed where it was; or
- * without a ready replacement by its deadline.
- */
+/** Outcome of a move: on its target; elsewhere; withdrawn (the pod stayed); no ready replacement in time. */
 const MOVE_OUTCOMES = ["on_target", "elsewhere", "withdrawn", "lost"] as const;
 export type MoveOutcome = (typeof MOVE_OUTCOMES)[number];
 
-/** Why a pod stays though its workflow was looked at. */
 export const SKIP_REASONS = [
   ...EXCLUSION_REASONS,
   ...STAY_REASONS,
@@ -42,7 +37,7 @@ export interface DeschedulerMetrics {
 
 export function createDeschedulerMetrics(registry: Registry): DeschedulerMetrics {
   const metrics = deschedulerMetrics([registry]);
-  // An increase is only seen from a value before it.
+  // Create the series at 0, because an increase is only visible from an earlier value.
   for (const outcome of MOVE_OUTCOMES) metrics.moves.inc({ outcome }, 0);
   return metrics;
 }

@@ -3,10 +3,7 @@ import { replacementOf } from "@isochrone/placement";
 import type { ClusterCheck, SchedulingModel } from "@isochrone/placement";
 import type { Survey } from "./survey.ts";
 
-/**
- * The cluster as kube-scheduler's filters see it. A pod that is moved holds its old place too, until it is
- * gone.
- */
+/** Models the cluster as kube-scheduler's filters see it. A moving pod holds its old place until gone. */
 export class ModelCheck implements ClusterCheck {
   readonly #model: SchedulingModel;
   readonly #pods: Survey["pods"];

@@ -1,4 +1,4 @@
-// Against an implementation of section 3.4 of its own, on random clusters. How evictions come of it:
+// Compares with an independent implementation of section 3.4 on random clusters. Evictions:
 // paper-mode.test.ts.
 import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
 import { KINDS } from "@isochrone/kubernetes";
@@ -15,11 +15,9 @@ import { survey } from "./survey.ts";
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const AT = new Date(NOW).toISOString();
 
-/** Everything by index. */
 interface Case {
   readonly cpu: readonly number[];
   readonly memory: readonly number[];
-  /** Asymmetric, ms. */
   readonly costMs: readonly (readonly number[])[];
   readonly workloads: readonly {
     readonly cpu: number;
@@ -61,7 +59,7 @@ function randomCase(random: Random): Case {
   };
 }
 
-/** Algorithm 1 of the paper for each pod, line by line; each call sees pods that were moved before it. */
+/** Algorithm 1 of the paper, line by line, per pod. Each call sees the pods already moved. */
 function expected({ cpu, memory, costMs, workloads, channels, weights }: Case): string[] {
   const { alpha, beta, gamma, delta } = weights;
   const at = workloads.map(({ on }) => [...on]);

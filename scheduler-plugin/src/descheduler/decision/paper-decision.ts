@@ -1,6 +1,6 @@
-// Mode `paper`: the descheduling function of Marchese 2023, section 3.4, called for each pod in turn. It asks
-// what the extender would: the same strategy, weights and limits, on the nodes that kube-scheduler's filters
-// leave. Each call sees the pods before it where they are sent.
+// Mode `paper`: the descheduling function of Marchese 2023, section 3.4, for each pod in turn. Uses the
+// extender's strategy, weights and limits on the nodes that pass kube-scheduler's filters. Each call sees
+// earlier pods on their targets.
 import { NO_MEMORY, paperMove, rejectedNodes } from "@isochrone/placement";
 import type {
   AssumedPod,
@@ -21,7 +21,6 @@ import { ModelCheck } from "./model-check.ts";
 import type { Survey, SurveyedPod } from "./survey.ts";
 import { Turns } from "./turns.ts";
 
-/** How the extender judges nodes. */
 export interface Scoring {
   readonly strategy: Strategy;
   readonly usageHeadroom: boolean;
@@ -58,10 +57,9 @@ class PaperRun {
   readonly #check: ModelCheck;
   readonly #names: readonly string[];
   readonly #owners = new Set<string>();
-  /** By workflow, with the pods where this run sends them. */
   readonly #graphs = new Map<string, WorkflowGraph>();
   readonly #assumed = new Map<string, readonly AssumedPod[]>();
-  /** What pods will use where this run sends them: no measurement shows it yet. */
+  /** Expected usage of pods on this run's targets: no measurement shows it yet. */
   readonly #sent = new Map<string, Amounts>();
 
   constructor(input: PaperInput) {
@@ -152,7 +150,6 @@ class PaperRun {
   }
 }
 
-/** In words for people. */
 export function scoresOf(
   { from, to }: PaperMove,
   { name, mode }: { readonly name: string; readonly mode: string },

@@ -2,18 +2,15 @@ import { hasCondition } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { tooManyUnready } from "@isochrone/placement";
 
-/** Whether pods are ready, as far as moves depend on it. */
 export interface Readiness {
-  /**
-   * All pods, but for the namespace with the most that aren't ready: nobody stops the moves of others alone.
-   */
+  /** Excludes the namespace with most unready pods: one namespace can't stop the others' moves. */
   readonly pods: number;
   readonly unreadyPods: number;
-  /** Namespaces in which too many pods aren't ready, with the numbers. Nothing is moved there. */
+  /** Namespaces with too many unready pods, with the counts. Nothing is moved there. */
   readonly troubled: ReadonlyMap<string, string>;
 }
 
-/** A pod that isn't ready sooner is starting, not failing. */
+/** A younger pod that isn't ready is starting, not failing. */
 const STARTING_MS = 60_000;
 
 /** @param maxUnreadyRatio share of pods, from 0 to 1 */

@@ -1,4 +1,4 @@
-// What one run decides, whatever the mode. Pure but for the turns that others get in between.
+// Decides one run, in any mode. Pure except for yielding to the event loop.
 import { decideInSteps, DEFAULT_PLAN_SETTINGS } from "@isochrone/placement";
 import type {
   DescheduleDecision,
@@ -38,10 +38,8 @@ export async function runDecision(
   }
 }
 
-/** The planner's, of what plans cost by. */
 export type CostOptions = ReturnType<typeof costOf>;
 
-/** Rules of the planner's cost, and of where replicas may be, are the planner's own. */
 export function moveRules({
   config,
   bytesPerRequest,

@@ -1,5 +1,4 @@
-// What a run looks at: which pods may be moved, and for each workflow the problem that the decision is made
-// on. Pure: objects, graphs and the time come in as arguments.
+// Collects the pods that a run may move, and one placement problem per workflow. Pure.
 import {
   hasCondition,
   keyOf,
@@ -44,41 +43,29 @@ export interface ClusterLists {
 export interface SurveyInput {
   readonly lists: ClusterLists;
   readonly cluster: ClusterGraph;
-  /** Of its nodes; undefined: nobody knows. */
   readonly prices?: PairPrices | undefined;
-  /** null for a workflow that there is no fresh graph of. */
   readonly workflowGraph: (namespace: string, name: string) => WorkflowGraph | null;
-  /** Whether a pod of this controller would wait for the planner. */
   readonly isGated: (controller: KubernetesObject, namespace: string) => boolean;
-  /** Controllers, by uid, with a move of ours that isn't done; the cluster may not show it yet. */
+  /** UIDs of controllers with an unfinished move of ours; the cluster may not show it yet. */
   readonly inFlight: ReadonlySet<string>;
-  /** Controllers that an eviction was refused to a moment ago, by uid. */
   readonly backingOff: ReadonlySet<string>;
-  /**
-   * Pods of larger moves that have begun, by uid: the rest between two moves of a workload is for afterwards.
-   */
+  /** UIDs of pods of larger moves that have begun; they skip the rest between two moves of a workload. */
   readonly begun: ReadonlySet<string>;
-  /** Why pods of one workflow that were moved before stay, in words, by uid. */
   readonly settled: (pods: readonly SurveyedPod[]) => ReadonlyMap<string, string>;
-  /** By workload, nodes that it left a while ago: none of its pods goes back yet. */
+  /** Nodes that each workload left recently; its pods don't return yet. */
   readonly left: ReadonlyMap<string, ReadonlySet<string>>;
   readonly rules: ExclusionRules;
-  /** Nothing is moved where more than this share of pods isn't ready. */
   readonly maxUnreadyRatio: number;
-  /** The planner's: it places the replacements. */
   readonly spread: SpreadLimits;
   readonly nowMs: number;
 }
 
-/** A pod with what it is called by others. */
 export interface SurveyedPod {
   readonly movable: MovablePod;
   readonly object: KubernetesObject;
   readonly identity: PodIdentity;
-  /** As the workflow graph calls it. */
   readonly workload: string;
   readonly node: string;
-  /** Its replacement may start before it is evicted. */
   readonly canSurge: boolean;
 }
 
@@ -94,14 +81,11 @@ interface SkippedPod {
 export interface Survey {
   readonly model: SchedulingModel;
   readonly workflows: readonly WorkflowToImprove[];
-  /** By workflow, pods on nodes that its graph doesn't show yet. */
+  /** Pods on nodes that the workflow's graph doesn't show yet, by workflow. */
   readonly assumed: ReadonlyMap<string, readonly AssumedPod[]>;
-  /** By uid, those that may be moved. */
   readonly pods: ReadonlyMap<string, SurveyedPod>;
-  /** Pods of workflows that may not. */
   readonly skipped: readonly SkippedPod[];
   readonly health: ClusterHealth;
-  /** Uids of all pods that were there. */
   readonly uids: ReadonlySet<string>;
 }
 
@@ -116,9 +100,7 @@ class Surveyor {
   readonly #claims: ReadonlyMap<string, KubernetesObject>;
   readonly #volumes: ReadonlyMap<string, KubernetesObject>;
   readonly #live: readonly KubernetesObject[];
-  /** By controller's uid. */
   readonly #nodesOf = new Map<string, string[]>();
-  /** By namespace/name, of pods that are on one. */
   readonly #nodeByPod = new Map<string, string>();
   readonly #model: SchedulingModel;
   readonly #readiness: Readiness;
@@ -160,7 +142,7 @@ class Surveyor {
     };
   }
 
-  /** Pods on nodes whose workflow there is a fresh graph of that knows their workload. */
+  /** Groups pods on nodes by workflow, if a fresh graph of it knows their workload. */
   #byWorkflow(): Map<string, SurveyedPod[]> {
     const groups = new Map<string, SurveyedPod[]>();
     for (const object of this.#live) {
@@ -284,9 +266,8 @@ class Surveyor {
 }
 
 /**
- * What the graph shows that the cluster doesn't: pods that went, or that it doesn't know the new node of. Its
- * traffic is of before, too. Pods of other namespaces at the far ends of its channels have no say: whoever
- * owns them could keep them changing for ever.
+ * Explains which pods in the graph are gone or have a new node in the cluster; its traffic is outdated then.
+ * Pods of other namespaces don't count: their owners could keep them changing forever.
  */
 function unsettledBy(graph: WorkflowGraph, nodeOfPod: (name: string) => string | undefined): string | null {
   for (const workload of graph.workloads) {
@@ -300,7 +281,6 @@ function unsettledBy(graph: WorkflowGraph, nodeOfPod: (name: string) => string |
   return null;
 }
 
-/** Pods that the graph doesn't show yet. */
 function assumedOf(graph: WorkflowGraph, pods: readonly SurveyedPod[]): AssumedPod[] {
   return pods
     .filter(({ workload, identity }) => (graph.replicas(workload).get(identity.name) ?? null) === null)

@@ -1,10 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "@isochrone/runtime";
 
-/** kube-scheduler asks this process too: after so long others have their turn, milliseconds. */
+/** Work yields after this time, because kube-scheduler calls this process too. */
 const SLICE_MS = 10;
 
-/** To be awaited between two steps of long work. */
 export class Turns {
   readonly #clock: Pick<Clock, "monotonic">;
   #beganMs: number;

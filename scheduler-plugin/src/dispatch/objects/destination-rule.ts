@@ -1,30 +1,26 @@
-// Weights as a DestinationRule of Istio, and whose rule already speaks of a Service.
+// Weights as an Istio DestinationRule, and detection of other rules for a Service.
 import { percents, type ZoneWeights } from "@isochrone/dispatch/zones";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { definedOf, looseFields, looseList, looseText } from "@isochrone/primitives";
 
-/** Who applies the rules' fields. */
 export const DISPATCH_FIELD_MANAGER = "isochrone-dispatch";
 
 const OWN_LABEL = "app.kubernetes.io/managed-by";
 const OWN = "isochrone";
-/** Its rules hold for the whole mesh. */
+/** Rules in this namespace apply to the whole mesh. */
 const ROOT_NAMESPACE = "istio-system";
-/** A name has at most so many characters. */
 const MAX_NAME = 253;
 
-/** Whether a rule is one of ours. */
 export function isOwnRule({ metadata }: KubernetesObject): boolean {
   return metadata.labels?.[OWN_LABEL] === OWN && metadata.name.startsWith("isochrone-");
 }
 
-/** The name of our rule for a Service. */
 export function ruleName(service: string): string {
   return `isochrone-${service}`.slice(0, MAX_NAME);
 }
 
 /**
- * Our rule for a Service. Istio sets no priorities without outlier detection, so that it stands beside.
+ * Builds our rule for a Service. Sets no outlier detection, so Istio applies only the distribution.
  * @param regions by zone
  */
 export function distributeRule(
@@ -43,7 +39,6 @@ export function distributeRule(
       name: ruleName(name),
       namespace,
       labels: { [OWN_LABEL]: OWN },
-      // It goes with its Service.
       ownerReferences: [{ ...KINDS.service, name, uid }],
     },
     spec: {
@@ -56,7 +51,6 @@ export function distributeRule(
   };
 }
 
-/** The weights that a rule of ours has; null for one that has none. */
 export function weightsOfRule(rule: KubernetesObject): ZoneWeights | null {
   const weights = new Map<string, ReadonlyMap<string, number>>();
   for (const { from, to } of distributeOf(rule)) {
@@ -68,7 +62,6 @@ export function weightsOfRule(rule: KubernetesObject): ZoneWeights | null {
   return weights.size === 0 ? null : weights;
 }
 
-/** What is said of localities, to compare. */
 export function distributeOf({ spec }: KubernetesObject): { from?: unknown; to?: unknown }[] {
   const { loadBalancer } = looseFields<{ loadBalancer: object }>(looseFields(spec).trafficPolicy);
   const { localityLbSetting } = looseFields<{ localityLbSetting: object }>(loadBalancer);
@@ -77,7 +70,7 @@ export function distributeOf({ spec }: KubernetesObject): { from?: unknown; to?:
   );
 }
 
-/** A rule of somebody else that speaks of the Service: of several for a host Istio would take one alone. */
+/** Finds another owner's rule for the Service: Istio applies only one rule per host. */
 export function foreignRule(
   { metadata: { namespace = "default", name } }: KubernetesObject,
   rules: readonly KubernetesObject[],
@@ -106,7 +99,6 @@ function zoneOf(locality: string): string {
   return locality.split("/")[1] ?? "";
 }
 
-/** What is kept of a rule. */
 export function trimmedRule({ apiVersion, kind, metadata, spec = {} }: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, labels } = metadata;
   return {

@@ -1,5 +1,5 @@
-// The weights of a Service as they stand on its EndpointSlices: what the webhook makes hints of, and what the
-// next leader goes on from.
+// Weights of a Service, stored on its EndpointSlices. The webhook derives hints from them, and a new leader
+// continues from them.
 import type { ZonePlan } from "@isochrone/dispatch/zones";
 import { looseFields, parseJson } from "@isochrone/primitives";
 
@@ -9,10 +9,9 @@ import { looseFields, parseJson } from "@isochrone/primitives";
  */
 export const PLAN_ANNOTATION = "isochrone.dev/zone-weights";
 
-/** As the largest plans are, of eight zones with long names. */
+/** Fits the largest plan: eight zones with long names. */
 const MAX_CHARACTERS = 32 * 1024;
 const DIGITS = 3;
-/** What rounding may add up to. */
 const TOLERANCE = 0.02;
 
 export function planText({ weights, demand }: ZonePlan): string {
@@ -29,7 +28,7 @@ export function planText({ weights, demand }: ZonePlan): string {
   return JSON.stringify(Object.fromEntries(zones));
 }
 
-/** Null for a text that is no plan: weights must be numbers from 0 that add up to 1 for each zone. */
+/** Returns null unless each zone's weights are numbers from 0 that add up to 1. */
 export function readPlan(text: string | undefined): ZonePlan | null {
   if (text === undefined || text.length > MAX_CHARACTERS) return null;
   const weights = new Map<string, ReadonlyMap<string, number>>();

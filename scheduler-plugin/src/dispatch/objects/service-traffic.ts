@@ -1,4 +1,3 @@
-// How the requests of a Service are spread: for who looks at it.
 import {
   evenWeights,
   hintedShares,
@@ -11,7 +10,7 @@ import { readyEndpoints, zonesHinted, type KubernetesObject } from "@isochrone/k
 import type { ServiceDemand, ServiceTraffic, ZoneTraffic } from "@isochrone/topology";
 import type { OrderedService } from "./service-view.ts";
 
-/** Where requests go by the hints that stand; without them evenly, as kube-proxy sends them. */
+/** Distribution by the existing hints; without hints even, as kube-proxy does. */
 export function sharesNow(
   view: ZoneView,
   endpoints: readonly HintedEndpoint[],
@@ -27,7 +26,6 @@ export function sharesNow(
   return isHinted ? hintedShares(view.zones, endpoints, hints) : evenWeights(view);
 }
 
-/** By zone of the endpoints, the largest first, without those that round to nothing. */
 export function sharesOf(weights: ZoneWeights, zone: string): Readonly<Record<string, number>> {
   const shares = [...(weights.get(zone) ?? [])].filter(([, share]) => share >= 0.000_5);
   return Object.fromEntries(
@@ -35,16 +33,13 @@ export function sharesOf(weights: ZoneWeights, zone: string): Readonly<Record<st
   );
 }
 
-/** What stands of a Service, without lever and state. */
 type SpreadOfService = Pick<ServiceTraffic, "deadlineMs" | "capacityPerSecond" | "abovePerSecond" | "zones">;
 
-/** What its callers ask, where nothing is known of its endpoints. */
 export function askedTraffic(demand: ServiceDemand | null): SpreadOfService {
   const zones = (demand?.zones ?? []).map(({ zone }) => zoneTraffic(zone, demand));
   return { deadlineMs: demand?.deadlineMs ?? null, capacityPerSecond: null, abovePerSecond: null, zones };
 }
 
-/** @param standing where requests go now */
 export function spreadTraffic(
   { view }: OrderedService,
   standing: ZoneWeights,
@@ -77,7 +72,6 @@ export function spreadTraffic(
   };
 }
 
-/** Requests per second for the endpoints of a zone. */
 function askedOf(to: string, { zones, demand }: ZoneView, weights: ZoneWeights): number {
   return zones.reduce((sum, from) => sum + (demand.get(from) ?? 0) * (weights.get(from)?.get(to) ?? 0), 0);
 }

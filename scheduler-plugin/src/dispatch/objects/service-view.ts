@@ -1,4 +1,3 @@
-// What weights of a Service are worked out from, or why it has none.
 import {
   MAX_HINTED_ZONES,
   type HintedEndpoint,
@@ -16,7 +15,7 @@ import {
 import type { ClusterGraph, ClusterGraphSnapshot, ServiceDemand } from "@isochrone/topology";
 import { endpointsIn } from "./slice-hints.ts";
 
-/** Why nothing is done for a Service that asks for it; a label of the metrics. */
+/** Why a Service that asks for weights gets none; a metric label. */
 type RefusalReason =
   | NoWeights["reason"]
   | "annotation"
@@ -34,27 +33,20 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** The zones of a cluster, worked out once for all Services. */
 export interface ClusterZones {
-  /** In order. */
   readonly names: readonly string[];
-  /** By zone, of those whose nodes name one. */
   readonly regions: ReadonlyMap<string, string>;
   readonly rttMs: ZoneView["rttMs"];
 }
 
-/** What is known of a Service and its surroundings. */
 interface ServiceState {
   readonly service: KubernetesObject;
-  /** All of the Service. */
   readonly slices: readonly KubernetesObject[];
-  /** Null: nothing was counted. */
   readonly demand: ServiceDemand | null;
-  /** Null while no graph was read. */
   readonly zones: ClusterZones | null;
 }
 
-/** The zones of a graph's nodes; what a pair of them costs is asked by any two of their nodes. */
+/** Zones of the graph's nodes. The cost of a pair of zones is taken from any two of their nodes. */
 export function clusterZones(graph: ClusterGraph, nodes: ClusterGraphSnapshot["nodes"]): ClusterZones {
   const ids = new Map<string, number>();
   const regions = new Map<string, string>();
@@ -70,17 +62,14 @@ export function clusterZones(graph: ClusterGraph, nodes: ClusterGraphSnapshot["n
   return { names: [...ids.keys()].sort(), regions, rttMs };
 }
 
-/** A Service as weights see it. */
 export interface OrderedService {
   readonly lever: DispatchLever;
   readonly view: ZoneView;
-  /** Ready ones, of one address family. */
   readonly endpoints: readonly HintedEndpoint[];
 }
 
 const TOPOLOGY_MODES = ["service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"];
 
-/** Null for a Service that asks for nothing. */
 export function orderedService(state: ServiceState): OrderedService | Refusal | null {
   const { service, slices } = state;
   const order = dispatchOrderOf(service);
@@ -118,7 +107,6 @@ export function orderedService(state: ServiceState): OrderedService | Refusal | 
   return { lever, view, endpoints };
 }
 
-/** Who else writes hints. */
 function otherController(service: KubernetesObject, slices: readonly KubernetesObject[]): string | null {
   const mode = TOPOLOGY_MODES.map((name) => service.metadata.annotations?.[name] ?? "");
   if (mode.some((each) => each.toLowerCase() === "auto"))
@@ -129,7 +117,7 @@ function otherController(service: KubernetesObject, slices: readonly KubernetesO
     : `EndpointSlice ${foreign.metadata.name} is written by another controller than Kubernetes' own`;
 }
 
-/** Of a Service with two address families the one with more endpoints: they are the same pods. */
+/** Returns the address family with more endpoints: both families have the same pods. */
 function ofOneFamily(slices: readonly KubernetesObject[]): readonly KubernetesObject[] {
   const families = [...Map.groupBy(slices, addressTypeOf).values()];
   const size = (family: readonly KubernetesObject[]): number =>
@@ -143,7 +131,7 @@ function counted(endpoints: readonly HintedEndpoint[]): Map<string, number> {
   return counts;
 }
 
-/** Of callers without a zone nobody can say where they should go. */
+/** Drops callers without a zone: no destination can be chosen for them. */
 function demandIn({ demand }: ServiceState): ReadonlyMap<string, number> {
   const zones = demand?.zones ?? [];
   return new Map(

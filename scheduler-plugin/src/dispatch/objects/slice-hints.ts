@@ -1,5 +1,4 @@
-// What the webhook changes of an EndpointSlice: the hints of its endpoints, worked out over all slices of the
-// Service.
+// Computes the webhook's changes of an EndpointSlice from all slices of the Service.
 import { zoneHints, type HintedEndpoint, type ZonePlan } from "@isochrone/dispatch/zones";
 import {
   addressTypeOf,
@@ -11,7 +10,7 @@ import {
 import { looseList } from "@isochrone/primitives";
 import { PLAN_ANNOTATION, planText } from "./plan-annotation.ts";
 
-/** The ready endpoints of some slices; null where one has no zone: then no endpoint may have a hint. */
+/** Ready endpoints; null if one has no zone, because then no endpoint may have a hint. */
 export function endpointsIn(slices: readonly KubernetesObject[]): HintedEndpoint[] | null {
   const endpoints: HintedEndpoint[] = [];
   for (const slice of slices)
@@ -23,8 +22,8 @@ export function endpointsIn(slices: readonly KubernetesObject[]): HintedEndpoint
 }
 
 /**
- * By place in the slice, for which zones each endpoint should have a hint; an empty list: none. Endpoints
- * that take no requests have that of their own zone, for the moment in which they do.
+ * Zones that each endpoint of the slice is hinted to; empty: no hint. Unready endpoints get their own zone,
+ * for when they become ready.
  * @param others further slices of the Service
  */
 export function wantedHints(
@@ -45,7 +44,6 @@ export function wantedHints(
   });
 }
 
-/** What makes the slice have these hints, and say by which plan; nothing where it does. */
 export function hintPatch(
   slice: KubernetesObject,
   plan: ZonePlan,
@@ -68,7 +66,7 @@ export function hintPatch(
   return patch;
 }
 
-/** What takes our plan and all hints off a slice again; refused where the slice has changed meanwhile. */
+/** Patch that removes our plan and all hints; fails if the slice has changed. */
 export function takeBackPatch(slice: KubernetesObject): JsonPatchOperation[] {
   const { resourceVersion } = slice.metadata;
   return [

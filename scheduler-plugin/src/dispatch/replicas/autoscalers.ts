@@ -1,4 +1,3 @@
-// Who else scales workloads: HorizontalPodAutoscalers, those of KEDA too.
 import { createInformer, KINDS } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
@@ -33,12 +32,11 @@ export class Autoscalers implements Service {
     await this.#informer?.stop();
   }
 
-  /** Whether all were listed at least once: nothing is scaled before. */
+  /** Nothing is scaled before all autoscalers were listed. */
   get isSynced(): boolean {
     return this.#informer?.isSynced ?? false;
   }
 
-  /** The name of one that scales the workload; null: none does. */
   of({ namespace, kind, name }: Workload): string | null {
     const found = this.#informer?.items().find((autoscaler) => {
       const target = looseFields(looseFields(autoscaler.spec).scaleTargetRef);

@@ -1,4 +1,4 @@
-// Whether zones have room for a replica more, and its image.
+// Tells whether a zone has room for another replica, and its image.
 import { looseFields, looseList } from "@isochrone/primitives";
 import type { Container, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 import type { ClusterNode } from "@isochrone/topology";
@@ -6,14 +6,13 @@ import { identityOf } from "../../adapters/observed-pod.ts";
 import type { FramePods } from "./frame-pods.ts";
 import type { NodeImages } from "./node-images.ts";
 
-/** Names of its containers' images. */
 function imagesOf(pod: KubernetesObject): string[] {
   return looseList<Container>(looseFields<PodSpec>(pod.spec).containers).flatMap(({ image }) =>
     typeof image === "string" ? [image] : [],
   );
 }
 
-/** What isn't known is infinite, and keeps nobody out: kube-scheduler judges. */
+/** Unknown amounts are infinite: kube-scheduler decides. */
 interface FreeNode {
   readonly name: string;
   readonly cpuMillicores: number;
@@ -21,7 +20,6 @@ interface FreeNode {
 }
 
 export class ClusterRoom {
-  /** By zone. */
   readonly #nodes: ReadonlyMap<string, readonly FreeNode[]>;
   readonly #images: Pick<NodeImages, "hasAll" | "sizeMb">;
 
@@ -33,13 +31,11 @@ export class ClusterRoom {
     this.#images = images;
   }
 
-  /** For replicas like this pod. */
   for(like: KubernetesObject): ReplicaRoom {
     return new ReplicaRoom(like, this.#nodes, this.#images);
   }
 }
 
-/** Where a replica of one workload may go. */
 export class ReplicaRoom {
   readonly memoryBytes: number | null;
   readonly #cpuMillicores: number;
@@ -60,18 +56,15 @@ export class ReplicaRoom {
     this.#known = images;
   }
 
-  /** Whether a node of the zone has room. */
   isOpen(zone: string): boolean {
     return (this.#nodes.get(zone) ?? []).some((node) => this.#fits(node));
   }
 
-  /** Whether no node with room has the image. */
   pulls(zone: string): boolean {
     const nodes = this.#nodes.get(zone) ?? [];
     return !nodes.some((node) => this.#fits(node) && this.#known.hasAll(node.name, this.#images));
   }
 
-  /** Null: nobody knows. */
   imageMb(): number | null {
     return this.#known.sizeMb(this.#images);
   }

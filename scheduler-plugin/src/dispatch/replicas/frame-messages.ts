@@ -1,50 +1,45 @@
-// The arithmetic of a frame as it travels to its thread and back: numbers in columns instead of thousands of
-// small objects, which the event loop would have to copy.
+// Messages of a frame's thread. Numbers travel in columns, because copying thousands of small objects blocks
+// the event loop.
 import { wantedReplicas, type WantedReplicas } from "@isochrone/dispatch/replicas";
 
 type Floats = Float64Array<ArrayBuffer>;
 type Integers = Int32Array<ArrayBuffer>;
 
-/** All Services of a frame. */
+/** `perSecond`, `replicas`, `isOpen`: by Service and zone. `capacityPerSecond`, `deadlineMs`: by Service. */
 export interface FrameProblem {
   readonly zones: number;
   readonly least: { readonly replicas: number; readonly zones: number };
-  /** From zone to zone, milliseconds; NaN where it isn't known. */
+  /** Zone to zone, ms; NaN if unknown. */
   readonly rttMs: Floats;
-  /** These are by Service and zone. */
   readonly perSecond: Floats;
   readonly replicas: Integers;
   readonly isOpen: Uint8Array<ArrayBuffer>;
-  /** These are by Service. */
   readonly capacityPerSecond: Floats;
-  /** NaN: nobody said. */
+  /** NaN if not set. */
   readonly deadlineMs: Floats;
 }
 
-/** Of the same Services. */
+/** `wanted` and `inTimeRatio` are by Service and zone. */
 export interface FrameSolution {
-  /** These are by Service and zone. */
   readonly wanted: Integers;
   /** NaN without requests. */
   readonly inTimeRatio: Floats;
-  /** By Service: how many replicas to add, and then how many to remove. */
+  /** Number of replicas to add, then to remove, by Service. */
   readonly counts: Integers;
   readonly stepZones: Integers;
   readonly stepPerSecond: Floats;
 }
 
-/** To the thread. */
 export interface FrameRequest {
   readonly id: number;
   readonly problem: FrameProblem;
 }
 
-/** From the thread. */
 export type FrameAnswer =
   | { readonly id: number; readonly solution: FrameSolution }
   | { readonly id: number; readonly failure: string };
 
-/** What one Service brings to a {@link FrameProblem}; arrays are by zone. */
+/** One Service's row of a {@link FrameProblem}; arrays are by zone. */
 export interface FrameRow {
   readonly perSecond: readonly number[];
   readonly replicas: readonly number[];
@@ -113,7 +108,7 @@ export function solved(problem: FrameProblem): FrameSolution {
   };
 }
 
-/** Service by Service, in their order. */
+/** Yields in the order of the Services. */
 export function* wantsOf({ zones }: FrameProblem, solution: FrameSolution): Generator<WantedReplicas> {
   const { wanted, inTimeRatio, counts, stepZones, stepPerSecond } = solution;
   let step = 0;

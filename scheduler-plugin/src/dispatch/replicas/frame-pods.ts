@@ -1,4 +1,3 @@
-// The pods of one frame: by workload, and what they request on nodes.
 import { keyOf, workloadOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { ResourceAmounts } from "@isochrone/placement";
@@ -7,20 +6,17 @@ import { yielded } from "../../proposals/cluster-view.ts";
 import { isMarked } from "./surplus-pods.ts";
 import { nodeOf, workloadKey, type Workload } from "./workload-pods.ts";
 
-/** Pods that are looked at before whoever waits gets a turn. */
+/** Pods processed before yielding to the event loop. */
 const SLICE = 2_000;
 
 export class FramePods {
-  /** By namespace/name; those that haven't ended. */
   readonly #pods = new Map<string, KubernetesObject>();
   readonly #ofWorkload = new Map<string, KubernetesObject[]>();
   readonly #used = new Map<string, ResourceAmounts>();
-  /** Pods of any namespace whose deletion cost is ours. */
   readonly marked: KubernetesObject[] = [];
 
   private constructor() {}
 
-  /** @param namespaces whose pods are told apart by workload */
   static async of(
     items: readonly KubernetesObject[],
     namespaces: ReadonlySet<string>,
@@ -43,7 +39,6 @@ export class FramePods {
     return this.#ofWorkload.get(workloadKey(workload)) ?? [];
   }
 
-  /** Requested on a node by the pods there. */
   used(node: string): ResourceAmounts {
     return this.#used.get(node) ?? { cpuMillicores: 0, memoryBytes: 0 };
   }

@@ -5,7 +5,6 @@ import { ReplicaLoad } from "../../testing/replica-load.ts";
 import { problemOf, wantsOf, type FrameProblem } from "./frame-messages.ts";
 import { FrameSolver } from "./frame-solver.ts";
 
-/** Services of all kinds: with and without a deadline, requests, room and replicas. */
 function problem(services = 30, zones = 4): FrameProblem {
   const draw = seeded(4);
   const each = <T>(make: () => T): T[] => Array.from({ length: zones }, make);
@@ -27,7 +26,6 @@ function solverBy(options: Partial<ConstructorParameters<typeof FrameSolver>[0]>
   return solver;
 }
 
-/** A thread of this text. */
 const threadOf = (text: string): URL => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
 const DIES = threadOf("process.exit(3)");
 const HANGS = threadOf(

@@ -5,23 +5,18 @@ import type { FrameSolution } from "./frame-messages.ts";
 
 interface FrameSolverOptions {
   readonly clock: Clock;
-  /** Pairs of a Service and a zone up to which a frame is worked out at once. @default 500 */
   readonly inlinePairs?: number;
   /** Entry file of the thread. @default frame-thread.ts */
   readonly threadUrl?: URL;
 }
 
-/** A few milliseconds. */
 const INLINE_PAIRS = 500;
-/** With the time that a new thread takes to load its code on a busy machine. */
+/** Includes loading a new thread's code on a busy machine. */
 const TIMEOUT_MS = 20_000;
-/** More than any frame needs; beyond it the thread ends instead of the process. */
+/** More than any frame needs. Beyond it the thread ends, not the process. */
 const MAX_HEAP_MB = 1_024;
 
-/**
- * Works small frames out at once and large ones in a thread. A thread that dies or hangs is replaced with the
- * next frame.
- */
+/** Solves small frames at once, large ones in a thread. The next frame replaces a dead or hung thread. */
 export class FrameSolver {
   readonly #inlinePairs: number;
   readonly #thread: AnsweringThread<FrameRequest, FrameAnswer>;
@@ -36,13 +31,12 @@ export class FrameSolver {
     });
   }
 
-  /** Or why there is no solution; null: it was closed meanwhile. */
+  /** Resolves to a string with the reason if there is no solution; to null if closed meanwhile. */
   async solve(problem: FrameProblem): Promise<FrameSolution | string | null> {
     if (problem.perSecond.length <= this.#inlinePairs) return solved(problem);
     return solutionOf(await this.#thread.ask({ problem }, TIMEOUT_MS));
   }
 
-  /** What is asked meanwhile is given up. The next large frame begins a new thread. */
   async close(): Promise<void> {
     await this.#thread.close();
   }

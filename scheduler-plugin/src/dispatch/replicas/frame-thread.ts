@@ -1,5 +1,4 @@
-// The thread of large frames: a tenth of a second of arithmetic that kube-scheduler's requests must not wait
-// for.
+// Worker thread for large frames: 0.1 s of arithmetic that must not delay kube-scheduler's requests.
 import { parentPort } from "node:worker_threads";
 import { reasonOf } from "@isochrone/primitives";
 import { solved, type FrameAnswer, type FrameRequest } from "./frame-messages.ts";

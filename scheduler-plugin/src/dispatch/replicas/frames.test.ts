@@ -12,7 +12,7 @@ afterEach(() => rig.stop());
 const PROPOSAL = { "isochrone.dev/replicas": "proposal" };
 const METRIC = { "isochrone.dev/replicas": "metric" };
 const SCALE = { "isochrone.dev/replicas": "scale" };
-/** Cool-down and surplus are over after so many frames. */
+/** Cool-down and surplus time, in frames. */
 const COOL_DOWN = 5;
 const SURPLUS = 11;
 
@@ -54,7 +54,7 @@ describe("a proposal", () => {
 
 describe("an image", () => {
   test.each([
-    // 19 requests/s more in time for five minutes are worth 57 GB.
+    // 19 more requests/s in time for five minutes are worth 57 GB.
     [1_000, 2],
     [1_000_000, 1],
   ])("of %d MB that no node of a zone has must be worth it: %d replicas there", async (mb, replicas) => {
@@ -135,7 +135,7 @@ describe("the metric", () => {
       (await rig.pods())
         .filter(({ metadata }) => metadata.annotations?.["isochrone.dev/surplus"] === "true")
         .map(({ spec }) => String(spec?.nodeName));
-    // Of two on a node one goes before the one that is alone on its own.
+    // One of two pods on a node goes before a pod that is alone.
     expect((await marked())[0]).toBe("w1");
     expect((await marked()).every((at) => at.startsWith("w"))).toBe(true);
     rig.rates = { db: { west: 290, east: 90, north: 20 } };
@@ -170,7 +170,6 @@ describe("scaling", () => {
     await rig.app(["w1", "e1", "n1"], SCALE);
     rig.rates = { db: { west: 250, east: 20, north: 20 } };
     await rig.start();
-    // A replica that begins to lead doesn't know what was changed before.
     expect(rig.writes).toEqual([]);
     expect((await rig.row()).state).toBe("waiting");
     await rig.frames(COOL_DOWN);
@@ -186,7 +185,6 @@ describe("scaling", () => {
     rig.rates = { db: { west: 1, east: 20, north: 20 } };
     for (let frame = 0; frame < 60 && (await rig.replicas()) === first; frame++) await rig.frames(1);
     expect(Number(await rig.replicas())).toBeLessThan(first);
-    // Its pods go a little later.
     await rig.frames(2);
     const gone = await rig.follow("w1");
     expect(gone.every((at) => at.startsWith("w"))).toBe(true);

@@ -1,5 +1,5 @@
-// Frames of orchestration: how many replicas of each Service every zone should have. Worked out on every
-// replica of the scheduler-plugin, so that each of them can tell; the leader alone carries changes out.
+// Orchestration frames: the number of replicas per Service and zone. Every replica of the scheduler-plugin
+// computes them; only the leader applies them.
 import { DISPATCH_ANNOTATIONS, keyOf, moveOwnerOf, replicaModeOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
@@ -42,9 +42,7 @@ export interface FramesOptions {
   readonly metrics: ReplicaMetrics;
   readonly frameMs: number;
   readonly changes: number;
-  /** Before a replica goes, it must have been too much for so long. */
   readonly surplusMs: number;
-  /** What the planner keeps of each workload. */
   readonly least: { readonly minNodes: number; readonly minZones: number };
   readonly clock: Clock;
   readonly logger: Logger;
@@ -54,10 +52,9 @@ export interface FramesOptions {
 
 type Row = ReplicaReport["services"][number];
 
-/** A Service before it is worked out what it should have. */
 type Entry = Omit<Asking, "frame"> & { readonly ask: ServiceAsk | ReplicaRefusal };
 
-/** Whoever asks for scores meanwhile waits for so long at most. */
+/** Longest delay of a scoring request. */
 const SLICE_MS = 5;
 
 export class ReplicaFrames implements Service {
@@ -90,13 +87,11 @@ export class ReplicaFrames implements Service {
 
   async stop(): Promise<void> {
     const ended = this.#rounds.stop();
-    // A frame that is in its thread now would be waited for.
     await this.#solver.close();
     await ended;
     this.#options.metrics.show([]);
   }
 
-  /** Of the newest frame. */
   report(): ReplicaReport {
     return { ...this.#report, leads: this.#options.scaler.leads };
   }
@@ -114,7 +109,6 @@ export class ReplicaFrames implements Service {
     else this.#show(this.#reportOf([], trouble));
   }
 
-  /** Why nothing can be worked out; null: it can. */
   #trouble(): string | null {
     const { follower, pods, scaler, demand } = this.#options;
     if (!follower.isSynced || !pods.isSynced || !scaler.isSynced)
@@ -140,7 +134,7 @@ export class ReplicaFrames implements Service {
     this.#show(this.#reportOf(asking.map((each, at) => rowOf(each, outcomes[at]!))));
   }
 
-  /** What isn't worked out is told to nobody, and no pod is sent anywhere by what was wanted before. */
+  /** Without a frame no metric is shown, and earlier wishes direct no pod. */
   #failed(trouble: string): void {
     const { logger, wishes } = this.#options;
     logger.warnOnce("replicas", "replicas can't be worked out, trying again", { trouble });
@@ -148,7 +142,6 @@ export class ReplicaFrames implements Service {
     this.#show(this.#reportOf([], trouble));
   }
 
-  /** Those that ask, in order; of others nothing is remembered. */
   #services(): KubernetesObject[] {
     const services = this.#options.follower
       .services()
@@ -159,7 +152,6 @@ export class ReplicaFrames implements Service {
     return services;
   }
 
-  /** What each Service asks, as far as there was time for it before the end. */
   async #entries(
     services: readonly KubernetesObject[],
     pods: FramePods,
@@ -194,7 +186,7 @@ export class ReplicaFrames implements Service {
     return entries;
   }
 
-  /** Or why that can't be worked out; null when it was aborted. */
+  /** Resolves to a string with the reason if it failed; to null if aborted. */
   async #asking(entries: readonly Entry[], signal: AbortSignal): Promise<Asking[] | string | null> {
     const { clock, least } = this.#options;
     const asks = entries.flatMap(({ ask }) => ("reason" in ask ? [] : [ask]));
@@ -259,7 +251,6 @@ export class ReplicaFrames implements Service {
   }
 }
 
-/** Gives others a turn when it has taken long enough. */
 class Slice {
   readonly #clock: Clock;
   #beganMs: number;
@@ -276,7 +267,7 @@ class Slice {
   }
 }
 
-/** Of Services whose replicas come and go by what is wanted: proposals lead no pod anywhere. */
+/** Only Services that scale by what is wanted: proposals direct no pods. */
 function wishesOf(asking: readonly Asking[]): Map<string, WorkloadWish> {
   const wishes = new Map<string, WorkloadWish>();
   for (const { mode, frame } of asking) {

@@ -1,10 +1,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
-/**
- * How it stands with the replicas of a Service: as wanted, changing, waiting, left as they are for want of
- * requests or endpoints, refused, left as they are for want of data.
- */
+/** State of a Service's replicas. idle: kept without requests or endpoints. stale: kept without data. */
 const REPLICA_STATES = ["steady", "changing", "waiting", "idle", "refused", "stale"] as const;
 export type ReplicaState = (typeof REPLICA_STATES)[number];
 const MODES = ["proposal", "metric", "scale", "none"] as const;
@@ -13,7 +10,6 @@ type Mode = (typeof MODES)[number];
 export interface ReplicaMetrics {
   readonly changes: Counter<"kind" | "result">;
   readonly frameSeconds: Histogram;
-  /** What is asked for of each Service in mode metric, and how many Services are in which state. */
   show(services: readonly ShownService[]): void;
 }
 

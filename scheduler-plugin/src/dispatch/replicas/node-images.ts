@@ -1,4 +1,4 @@
-// Which nodes have which images: a replica costs less where its image is. Kubelets name at most 50 of them.
+// Nodes by image: a replica starts cheaper on a node with its image. Kubelets report at most 50 images.
 import { createInformer, KINDS } from "@isochrone/kubernetes";
 import { looseFields, looseList } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject, NodeStatus } from "@isochrone/kubernetes";
@@ -15,7 +15,7 @@ const MEGABYTE = 1e6;
 
 export class NodeImages implements Service {
   readonly #options: NodeImagesOptions;
-  /** Names are the same on many nodes: each is kept once, with its size in MB. */
+  /** Size in MB. Interns names, because many nodes have the same. */
   readonly #sizes = new Map<string, number>();
   readonly #ofNode = new Map<string, ReadonlySet<string>>();
   #informer: Informer | null = null;
@@ -42,7 +42,6 @@ export class NodeImages implements Service {
     return there !== undefined && images.every((image) => there.has(fullName(image)));
   }
 
-  /** Of them together; null where no node has one of them. */
   sizeMb(images: readonly string[]): number | null {
     let sum = 0;
     for (const image of images) {
@@ -81,7 +80,7 @@ function bareNode({ apiVersion, kind, metadata, status }: KubernetesObject): Kub
   };
 }
 
-/** As container runtimes name it: `nginx` is `docker.io/library/nginx:latest`. */
+/** Expands as container runtimes do: `nginx` is `docker.io/library/nginx:latest`. */
 function fullName(image: string): string {
   const parts = image.split("/");
   const [host = ""] = parts;

@@ -11,7 +11,6 @@ afterEach(() => rig.stop());
 
 const PROPOSAL = { "isochrone.dev/replicas": "proposal" };
 const SCALE = { "isochrone.dev/replicas": "scale" };
-/** The cool-down is over after so many frames. */
 const COOL_DOWN = 5;
 
 describe("what can't be worked out", () => {
@@ -85,7 +84,6 @@ describe("what can't be worked out", () => {
     rig.rates = { db: { west: 450, east: 20 } };
     await rig.start();
     await rig.frames(1);
-    // w2 has room for one more, and both together for none after that.
     expect((await rig.wanted()).west).toBeGreaterThan(1);
     await rig.addPod("w2");
     await rig.frames(1);

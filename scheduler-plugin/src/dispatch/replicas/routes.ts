@@ -1,4 +1,3 @@
-// What is worked out for replicas, for people; and the number that an autoscaler follows.
 import { ReplicaReportSchema, ProblemSchema, type ReplicaReport } from "@isochrone/topology";
 import { HttpError, type HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
@@ -9,7 +8,6 @@ const MetricSchema = Type.Object(
   { $id: "WantedReplicas" },
 );
 
-/** @param report null: replicas are no lever */
 export function addReplicaRoutes(app: HttpApp, report: (() => ReplicaReport) | null): void {
   const read = (): ReplicaReport => {
     if (report !== null) return report();
@@ -37,7 +35,7 @@ export function addReplicaRoutes(app: HttpApp, report: (() => ReplicaReport) | n
           "not_found",
           `Service ${namespace}/${name} isn't annotated with isochrone.dev/replicas: metric`,
         );
-      // Without a number an autoscaler leaves everything as it is.
+      // An autoscaler without a number changes nothing.
       const { wanted, state, refused } = found;
       if (wanted === null || state === "stale" || state === "refused")
         throw new HttpError(

@@ -1,5 +1,4 @@
-// Carries out what a frame wants, while this replica leads: which changes, and by which writes. Nothing else
-// of orchestration writes.
+// Applies a frame's changes while this replica leads. The only writer of orchestration.
 import { chosenChanges } from "@isochrone/dispatch/replicas";
 import { isStoreError, keyOf, KINDS, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, EventRecorder, KubernetesObject, ReplicaMode } from "@isochrone/kubernetes";
@@ -14,14 +13,12 @@ import { goingPods, hasForeignCost, isMarked, markSurplus, unmarkSurplus } from 
 
 type Row = ReplicaReport["services"][number];
 
-/** A Service that asks for replicas. */
 export interface Asking {
   readonly service: KubernetesObject;
   readonly mode: ReplicaMode | "none";
   readonly frame: ServiceFrame | ReplicaRefusal;
 }
 
-/** How it ends with a Service in this frame. */
 export interface Outcome {
   readonly state: ReplicaState;
   readonly refused: Row["refused"];
@@ -29,14 +26,10 @@ export interface Outcome {
 }
 
 interface ScalerOptions {
-  /** Writes while this replica leads, and at no other time. */
   readonly store: ClusterStore;
   readonly leads: () => boolean;
-  /** Null: nothing may be scaled. */
   readonly autoscalers: Pick<Autoscalers, "of" | "isSynced"> | null;
-  /** Whether pods may be marked, so that those go that are too many. */
   readonly mayMark: boolean;
-  /** At most so many of a frame are carried out. */
   readonly changes: number;
   readonly coolDownMs: number;
   readonly minNodes: number;
@@ -46,7 +39,6 @@ interface ScalerOptions {
   readonly logger: Logger;
 }
 
-/** A change by this process. */
 interface Scaled {
   readonly from: number;
   readonly to: number;
@@ -54,18 +46,16 @@ interface Scaled {
 }
 
 const FIELD_MANAGER = "isochrone-orchestration";
-/** Whoever sets replicas back is left alone for so long. */
+/** How long a workload is skipped after someone else reset its replicas. */
 const LEFT_ALONE_MS = 1_800_000;
-/** Nothing is wrong: there is nothing to work with. */
+/** Reasons that aren't faults: no data to work with. */
 const IDLE: ReadonlySet<ReplicaRefusal["reason"]> = new Set(["no_requests", "no_endpoints", "no_graph"]);
 
 export class ReplicaScaler {
   readonly #options: ScalerOptions;
-  /** By Service. */
   readonly #scaled = new Map<string, Scaled>();
   readonly #leftAlone = new Map<string, number>();
   #ledSinceMs: number | null = null;
-  /** What was said of each Service last, so that it is said once. */
   #told = new Map<string, string>();
   #tells = new Map<string, string>();
 
@@ -73,19 +63,17 @@ export class ReplicaScaler {
     this.#options = options;
   }
 
-  /** Whether changes are carried out here. */
   get leads(): boolean {
     return this.#options.leads();
   }
 
-  /** Whether it is known who else scales. */
   get isSynced(): boolean {
     return this.#options.autoscalers?.isSynced ?? true;
   }
 
   /**
-   * In the order of the Services.
-   * @param marked pods whose deletion cost is ours
+   * Returns outcomes in the order of `asking`.
+   * @param marked pods whose deletion cost we wrote
    */
   async settle(asking: readonly Asking[], marked: readonly KubernetesObject[]): Promise<Outcome[]> {
     this.#begin(asking);
@@ -105,7 +93,6 @@ export class ReplicaScaler {
     return outcomes;
   }
 
-  /** Nothing is known of now: nothing is changed. */
   stale(asking: readonly Asking[]): Outcome[] {
     this.#begin(asking);
     const message = "the demand of zones is stale: nothing is changed";
@@ -120,7 +107,6 @@ export class ReplicaScaler {
   #begin(asking: readonly Asking[]): void {
     const { clock } = this.#options;
     this.#tells = new Map();
-    // What the replica that led before has changed isn't known.
     if (!this.leads) this.#ledSinceMs = null;
     else this.#ledSinceMs ??= clock.monotonic();
     const keys = new Set(asking.map(({ service }) => keyOf(service)));
@@ -128,7 +114,6 @@ export class ReplicaScaler {
       for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
   }
 
-  /** Why nothing can be done; null: it can. */
   #obstacle({ service, mode, frame }: Asking): ReplicaRefusal | null {
     if ("reason" in frame) return frame;
     if (mode !== "scale") return null;
@@ -153,7 +138,6 @@ export class ReplicaScaler {
       : null;
   }
 
-  /** What may be changed in this frame. */
   #open(each: Asking): readonly WantedChange[] {
     const { service, mode, frame } = each;
     if ("reason" in frame) return [];
@@ -167,7 +151,7 @@ export class ReplicaScaler {
     return this.#mayShrink(each, frame) ? frame.changes : [];
   }
 
-  /** Whether it is ours to say which pod goes. */
+  /** Whether we may choose the pod to delete. */
   #mayShrink(each: Asking, { changes, pods, ready }: ServiceFrame): boolean {
     if (changes.length === 0 || !this.#options.mayMark) return false;
     const foreign = pods.find(hasForeignCost);
@@ -176,11 +160,10 @@ export class ReplicaScaler {
       this.#tell(each, "ReplicasRefused", message);
       return false;
     }
-    // Pods that aren't ready go first, whatever others cost.
+    // Unready pods are deleted first, whatever the costs.
     return pods.every(({ metadata }) => ready.has(metadata.name));
   }
 
-  /** What is written, and beside it what is proposed. */
   #choose(
     asking: readonly Asking[],
     open: readonly (readonly WantedChange[] | ReplicaRefusal)[],
@@ -205,7 +188,7 @@ export class ReplicaScaler {
     let isDone = false;
     if (this.leads && mode === "scale" && changes.length > 0)
       isDone = await this.#scale(each, frame, changes, going);
-    // An autoscaler takes pods away by itself: those that are too many are to be ready for it.
+    // An autoscaler deletes pods by itself, so surplus pods are marked in advance.
     if (this.leads && mode === "metric" && this.#mayShrink(each, frame))
       await this.#mark(frame, frame.changes, going);
     this.#keepMarks(each, frame, going);
@@ -217,7 +200,6 @@ export class ReplicaScaler {
     };
   }
 
-  /** Whether it was done. */
   async #scale(
     each: Asking,
     frame: ServiceFrame,
@@ -256,13 +238,12 @@ export class ReplicaScaler {
     return true;
   }
 
-  /** The number that stands is again the one from which this process changed it last. */
+  /** True if the number is back at the value before this process's last change. */
   #isSetBack(key: string, now: number): boolean {
     const last = this.#scaled.get(key);
     return last !== undefined && last.from === now && last.to !== now;
   }
 
-  /** So many pods have a lower deletion cost now. */
   async #mark(frame: ServiceFrame, changes: readonly WantedChange[], going: Set<string>): Promise<number> {
     const pods = goingPods({
       pods: frame.pods,
@@ -278,7 +259,7 @@ export class ReplicaScaler {
     return count;
   }
 
-  /** Until those that are too many have gone. */
+  /** Keeps the marks until the surplus pods are gone. */
   #keepMarks({ service }: Asking, { pods }: ServiceFrame, going: Set<string>): void {
     const { clock, coolDownMs } = this.#options;
     const last = this.#scaled.get(keyOf(service));
@@ -317,7 +298,7 @@ export class ReplicaScaler {
     return { state: "refused", refused: { reason, message }, changes: [] };
   }
 
-  /** Says it once, as an Event unless nothing may be written. */
+  /** Reports once: as an Event, unless writing is off. */
   #tell({ service, mode }: Asking, reason: string, note: string): void {
     const { events, logger } = this.#options;
     const key = keyOf(service);
@@ -329,7 +310,7 @@ export class ReplicaScaler {
   }
 }
 
-/** Two Services that scale one workload would undo each other's changes: neither does. */
+/** Two Services that scale one workload would undo each other's changes, so both are refused. */
 export function withoutShared(asking: readonly Asking[]): Asking[] {
   const sharing = Map.groupBy(
     asking.filter(({ mode, frame }) => !("reason" in frame) && (mode === "metric" || mode === "scale")),

@@ -1,4 +1,3 @@
-// One Service in one frame: what each zone should have by what is known now, or why that isn't known.
 import {
   expectedRate,
   isWorthItsImage,
@@ -14,7 +13,6 @@ import type { FrameRow } from "./frame-messages.ts";
 import type { FramePods } from "./frame-pods.ts";
 import { nodeOf, type Workload } from "./workload-pods.ts";
 
-/** Why nothing is worked out; a label of nothing, a word for people and tests. */
 export interface ReplicaRefusal {
   readonly reason:
     | "annotation"
@@ -33,21 +31,17 @@ export interface ReplicaRefusal {
   readonly message: string;
 }
 
-/** The zones of a cluster as frames see them, worked out once for all Services. */
 export interface FrameZones {
-  /** In order. */
   readonly names: readonly string[];
   readonly indexOf: ReadonlyMap<string, number>;
-  /** By node; null for nodes without one, absent for those that the graph doesn't know yet. */
+  /** Keyed by node. null: node without a zone. Absent: not in the graph yet. */
   readonly ofNode: ReadonlyMap<string, string | null>;
-  /** Milliseconds; NaN where it isn't known. */
   readonly rttMs: (from: number, to: number) => number;
 }
 
-/** What is remembered of a Service from frame to frame. */
 export interface KnownService {
   readonly rates: Map<string, KnownRate>;
-  /** By zone: since when it has more than it needs, monotonic milliseconds. */
+  /** Keyed by zone: start of the current surplus, monotonic ms. */
   readonly surplusSinceMs: Map<string, number>;
 }
 
@@ -59,16 +53,13 @@ interface FrameInput {
   readonly pods: FramePods;
   readonly room: ClusterRoom;
   readonly zones: FrameZones | null;
-  /** Rates are counted anew; else those of the frame before stand. */
+  /** True if rates are recounted; else the previous frame's rates stay. */
   readonly isNews: boolean;
-  /** For how long requests were counted. */
   readonly windowSeconds: number;
-  /** Before a replica goes, it must have been too much for so long. */
   readonly surplusMs: number;
   readonly nowMs: number;
 }
 
-/** A change that a zone is worth. */
 export interface WantedChange {
   readonly kind: "add" | "remove";
   readonly zone: string;
@@ -91,34 +82,26 @@ export interface ServiceFrame {
   readonly mode: ReplicaMode;
   readonly capacityPerSecond: number;
   readonly workload: Workload;
-  /** All that haven't ended. */
   readonly pods: readonly KubernetesObject[];
-  /** Names of those that take requests. */
   readonly ready: ReadonlySet<string>;
-  /** By name of a pod; absent for those without a node. */
   readonly zoneOf: ReadonlyMap<string, string>;
   readonly zones: readonly FrameZone[];
-  /** Beside those for which there are pods already. */
+  /** Without changes that pending pods already cover. */
   readonly changes: readonly WantedChange[];
-  /** Pods without a node that no zone wants. */
   readonly unwanted: number;
 }
 
-/** What is known of a Service that can be worked out. */
 export interface ServiceAsk {
-  /** For the arithmetic. */
   readonly row: FrameRow;
   readonly input: FrameInput;
   readonly mode: ReplicaMode;
   readonly zones: FrameZones;
   readonly served: Served;
   readonly placed: Placed;
-  /** Requests per second by zone. */
   readonly asked: readonly number[];
   readonly room: ReplicaRoom;
 }
 
-/** Null for a Service that asks for nothing. */
 export function serviceAsk(input: FrameInput): ServiceAsk | ReplicaRefusal | null {
   const order = replicaOrderOf(input.service);
   if (order === null) return null;
@@ -164,13 +147,13 @@ export function serviceFrame(ask: ServiceAsk, wants: WantedReplicas): ServiceFra
     ready: served.ready,
     zoneOf: placed.zoneOf,
     zones: zonesOf(ask, wants, [...adds, ...removes]),
-    // Pods without a node are going to be the first of them.
+    // Pending pods will cover the first additions.
     changes: [...adds.slice(placed.pending), ...removes],
     unwanted: Math.max(0, placed.pending - adds.length),
   };
 }
 
-/** Requests would be counted for one and served by the other. */
+/** Two zones with alike names: requests would be counted for one and served by the other. */
 function alikeZones({ demand }: FrameInput, { names }: FrameZones): ReplicaRefusal | null {
   const byLower = new Map<string, string>();
   const all = [...names, ...(demand?.zones ?? []).flatMap(({ zone }) => (zone === null ? [] : [zone]))];
@@ -214,7 +197,6 @@ function servedBy({ service, slices, pods }: FrameInput): Served | ReplicaRefusa
 
 interface Placed {
   readonly counts: readonly number[];
-  /** Pods that have no node yet, or a new one. */
   readonly pending: number;
   readonly zoneOf: ReadonlyMap<string, string>;
 }
@@ -244,7 +226,7 @@ function placedIn(
   return { counts, pending, zoneOf };
 }
 
-/** Of callers in no zone, or in one without nodes, nobody can say where a replica would help. */
+/** Drops callers without a zone, or with a zone without nodes: no replica can be placed for them. */
 function askedIn({ demand }: FrameInput, { names, indexOf }: FrameZones): number[] {
   const asked = names.map(() => 0);
   for (const { zone, requestsPerSecond } of demand?.zones ?? []) {
@@ -298,7 +280,6 @@ function removesOf(
   });
 }
 
-/** @param changes those that pods are on their way for, too */
 function zonesOf(
   { zones, asked, placed: { counts }, row: { perSecond: expected } }: ServiceAsk,
   wants: WantedReplicas,

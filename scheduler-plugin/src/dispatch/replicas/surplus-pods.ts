@@ -1,36 +1,31 @@
-// Which pod goes when a workload shrinks: ReplicaSets delete those with the lowest deletion cost first.
+// Chooses the pod to delete when a workload shrinks. ReplicaSets delete the lowest deletion cost first.
 import { KINDS, isStoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { nodeOf } from "./workload-pods.ts";
 
-/** Kubernetes' own annotation. */
 export const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
 /** Annotation of a pod: its deletion cost is that of a replica too many. */
 const SURPLUS = "isochrone.dev/surplus";
 /** Annotation of a pod: the deletion cost that it has by how much it would be missed. */
 export const OWN_COST = "isochrone.dev/deletion-cost";
-/** Pods without the annotation cost 0. */
+/** Below 0, the cost of pods without the annotation. */
 const COST = "-100";
 
-/** Annotations that are to be kept of pods. */
 export const DELETION_COST_ANNOTATIONS: readonly string[] = [DELETION_COST, SURPLUS, OWN_COST];
 
 export function isMarked({ metadata: { annotations = {} } }: KubernetesObject): boolean {
   return annotations[SURPLUS] !== undefined;
 }
 
-/** Whether somebody else says what its deletion costs. */
 export function hasForeignCost(pod: KubernetesObject): boolean {
   const { [DELETION_COST]: cost, [OWN_COST]: own } = pod.metadata.annotations ?? {};
   return cost !== undefined && cost !== own && !isMarked(pod);
 }
 
-/** Has the pod go first. Throws StoreErrors. */
 export async function markSurplus(store: ClusterStore, pod: KubernetesObject): Promise<void> {
   if (!isMarked(pod)) await annotate(store, pod, { [DELETION_COST]: COST, [SURPLUS]: "true" });
 }
 
-/** Takes that back. Throws StoreErrors. */
 export async function unmarkSurplus(store: ClusterStore, pod: KubernetesObject): Promise<void> {
   try {
     await annotate(store, pod, { [DELETION_COST]: null, [SURPLUS]: null });
@@ -51,17 +46,14 @@ async function annotate(
 }
 
 interface GoingPods {
-  /** All replicas. */
   readonly pods: readonly KubernetesObject[];
-  /** By pod; null: not known. */
   readonly zoneOf: (pod: KubernetesObject) => string | null;
-  /** One for each replica that is to go. */
   readonly zones: readonly string[];
-  /** On so many nodes the others are to be, as far as they are now. */
+  /** The remaining pods must keep this many nodes, if they use that many now. */
   readonly minNodes: number;
 }
 
-/** Pods of these zones, those first whose node has most replicas; fewer where the others need their nodes. */
+/** Chooses pods of these zones, from nodes with most replicas. Fewer if the others need their nodes. */
 export function goingPods({ pods, zoneOf, zones, minNodes }: GoingPods): KubernetesObject[] {
   let left = [...pods];
   const going: KubernetesObject[] = [];

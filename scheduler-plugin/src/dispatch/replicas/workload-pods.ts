@@ -1,10 +1,8 @@
-// What is read of a pod: whose replica it is, and where.
 import { KINDS } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 
-/** What a Service's pods are replicas of. */
 export interface Workload {
   readonly namespace: string;
   readonly kind: string;
@@ -15,7 +13,6 @@ export function workloadKey({ namespace, kind, name }: Workload): string {
   return `${namespace}/${kind}/${name}`;
 }
 
-/** Where it is, or is planned to be; null: nobody knows yet. */
 export function nodeOf(pod: KubernetesObject): string | null {
   const { nodeName } = looseFields<PodSpec>(pod.spec);
   if (typeof nodeName === "string") return nodeName;

@@ -1,31 +1,27 @@
-// In which zones the planner is to put new replicas: where their Service lacks them. The frames say what is
-// wanted, and the planner asks for each pod.
+// Zones for the planner's new replicas: where their Service lacks them. Frames set the wishes; the planner
+// queries them per pod.
 import { keyOf, moveOwnerOf, workloadOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { workloadKey } from "./workload-pods.ts";
 
-/** Of one workload. */
 export interface WorkloadWish {
-  /** Replicas by zone. */
   readonly wanted: ReadonlyMap<string, number>;
-  /** Those that are there, by the uid of their own controller: a rollout begins with none of its own. */
+  /** Existing replicas by controller UID: a rollout begins without any of its own. */
   readonly there: ReadonlyMap<string, ReadonlyMap<string, number>>;
 }
 
 export class ZoneWishes {
   #wishes: ReadonlyMap<string, WorkloadWish> = new Map();
-  /** By pod, where it goes since the newest frame. */
   readonly #said = new Map<string, string>();
   readonly #taken = new Map<string, number>();
 
-  /** By {@link workloadKey}. */
   replace(wishes: ReadonlyMap<string, WorkloadWish>): void {
     this.#wishes = wishes;
     this.#said.clear();
     this.#taken.clear();
   }
 
-  /** The zone that lacks most of the pod's kind; null: none does, or nothing is wished. */
+  /** Zone that lacks most replicas of the pod's workload; null if none does. */
   zoneFor(pod: KubernetesObject): string | null {
     const wish = this.#wishes.get(workloadKey(workloadOf(pod)));
     const owner = moveOwnerOf(pod)?.uid;
@@ -42,7 +38,6 @@ export class ZoneWishes {
     return found;
   }
 
-  /** The pod goes there: the zone lacks one less. */
   take(pod: KubernetesObject, zone: string): void {
     const owner = moveOwnerOf(pod)?.uid ?? "";
     if (this.#said.has(idOf(pod))) return;

@@ -10,7 +10,7 @@ const PLANNER_ERROR_CODES = [
 ] as const;
 type PlannerErrorCode = (typeof PLANNER_ERROR_CODES)[number];
 
-/** Thrown when there is no plan because the search for it went wrong; the pods are released without one. */
+/** Thrown if the search failed; the pods are then released without a plan. */
 export class PlannerError extends CodedError {
   declare readonly code: PlannerErrorCode;
 

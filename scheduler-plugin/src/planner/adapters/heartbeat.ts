@@ -1,5 +1,5 @@
-// The Lease by which the webhook knows that somebody plans: without it no pod gets a gate that nobody would
-// open in time.
+// Renews the Lease that tells the webhook that a planner works. Without it no pod gets a gate, which nobody
+// would open.
 import {
   isStoreError,
   KINDS,
@@ -12,20 +12,16 @@ import { periodic, withDeadline } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic } from "@isochrone/runtime";
 
 interface HeartbeatOptions {
-  /** Refuses writes while another replica leads. */
   readonly store: ClusterStore;
   readonly namespace: string;
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Why the planner doesn't work at this moment; null while it does. */
   readonly trouble: () => string | null;
-  /** Whether the last beat was written. */
   readonly onBeat: (beating: boolean) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Renews the Lease as long as nothing is wrong with the planner. */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #loop: Periodic;
@@ -48,7 +44,7 @@ export class Heartbeat {
     this.#loop.start();
   }
 
-  /** The webhook needn't wait until the last beat is old. */
+  /** Clears the Lease, so that the webhook needn't wait for its expiry. */
   async stop(): Promise<void> {
     await this.#loop.stop();
     if (this.#isBeating) await this.#write(null).catch(() => undefined);
@@ -68,7 +64,6 @@ export class Heartbeat {
 
   async #write(time: Date | null): Promise<void> {
     const { store, clock, namespace, identity } = this.#options;
-    // MicroTime has six digits.
     const renewTime = time === null ? null : time.toISOString().replace("Z", "000Z");
     const spec = {
       holderIdentity: time === null ? "" : identity,

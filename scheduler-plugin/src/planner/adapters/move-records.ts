@@ -1,5 +1,4 @@
-// Where replacements of evicted pods are to go: the descheduler leaves it on the pods' controllers, people on
-// the pods.
+// Targets of replacements: the descheduler records them on controllers, people on pods.
 import { moveOwnerOf, readMoveRecords } from "@isochrone/kubernetes";
 import type { ClusterStore, MoveRecord, ObjectRef } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
@@ -21,9 +20,9 @@ export class MoveRecords {
   }
 
   /**
-   * Returns the open move that each pod redeems, by key; each move once, to the oldest pod. Reads only
-   * controllers that may have moves: one request per new workload would delay first deployments. A controller
-   * that can't be read has no moves.
+   * Returns the open move of each pod, by key; each move goes once, to the oldest pod. Reads only controllers
+   * that may have moves, because a request per new workload would delay deployments. An unreadable controller
+   * has no moves.
    */
   async of(
     pods: readonly GatedPod[],
@@ -51,7 +50,6 @@ export class MoveRecords {
     return moves;
   }
 
-  /** What these pods were told by is over, whether or not their targets take them. */
   end(moves: ReadonlyMap<string, MoveRecord>): void {
     for (const move of moves.values()) this.#options.marked.done(move);
   }

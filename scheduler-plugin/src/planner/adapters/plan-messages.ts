@@ -5,21 +5,17 @@ import { definedOf } from "@isochrone/primitives";
 import type { PlanTurn } from "../domain/early-plans.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
 
-/** What seldom changes of the nodes. */
 export interface NodeColumns {
   readonly names: readonly string[];
   readonly zones: readonly (string | null)[];
   readonly regions: readonly (string | null)[];
 }
 
-/**
- * A problem as it travels: nodes in columns instead of thousands of small arrays, graphs as the snapshots
- * they are views of.
- */
+/** A problem for the thread: nodes in columns instead of thousands of small arrays, graphs as snapshots. */
 interface PackedProblem {
-  /** null: those of the request before are still right. */
+  /** null: same as in the previous request. */
   readonly nodes: NodeColumns | null;
-  /** Node by node, each with all resources. */
+  /** Node-major: all resources of a node together. */
   readonly free: Float64Array<ArrayBuffer>;
   readonly allocatable: Float64Array<ArrayBuffer>;
   readonly pods: PlanProblem["pods"];
@@ -32,33 +28,28 @@ interface PackedProblem {
   readonly replicaCpu: PlanProblem["replicaCpu"];
 }
 
-/** To the thread. */
 export interface PlanRequest {
   readonly id: number;
-  /** null: it is to say that it has loaded its code. */
   readonly task: PlanTask | null;
 }
 
 export interface PlanTask {
-  /** null: that of the request before is still in force. */
+  /** null: same as in the previous request. */
   readonly cluster: ClusterGraphSnapshot | null;
   readonly problem: PackedProblem;
   readonly options: PlanLimits;
   readonly turn: PlanTurn;
-  /** The search ends early when its first element isn't 0. Shared with the thread. */
+  /** A nonzero first element ends the search early. Shared with the thread. */
   readonly cut: Int32Array<SharedArrayBuffer>;
 }
 
-/** What can be sent of a search's options. */
 export type PlanLimits = Omit<SearchOptions, "isCut" | "now" | "start">;
 
-/** From the thread. */
 export type PlanAnswer =
   | { readonly id: number }
   | { readonly id: number; readonly result: SearchResult }
   | { readonly id: number; readonly failure: string };
 
-/** @param before is given back when it says the same */
 export function columnsOf(nodes: PlanProblem["nodes"], before: NodeColumns | null): NodeColumns {
   const isSame =
     before?.names.length === nodes.length &&
@@ -74,7 +65,6 @@ export function columnsOf(nodes: PlanProblem["nodes"], before: NodeColumns | nul
   };
 }
 
-/** @param columns of its nodes; null: the thread has them */
 export function packed(problem: PlanProblem, columns: NodeColumns | null): PackedProblem {
   const { nodes, pods, resources, constraints, workflow, assumed, use, replicaCpu, prices } = problem;
   const free = new Float64Array(nodes.length * resources.length);
@@ -109,7 +99,6 @@ export function packed(problem: PlanProblem, columns: NodeColumns | null): Packe
   };
 }
 
-/** @param columns of its nodes */
 export function unpacked(
   problem: PackedProblem,
   { names, zones, regions }: NodeColumns,

@@ -13,7 +13,6 @@ import type { PlanSearchOptions } from "./plan-search.ts";
 
 const OPTIONS = { seed: 1, budgetMs: 200, bytesPerRequest: 2_000, maxCpuUse: 0, maxAlternatives: 4 };
 
-/** @param names of pods; their workloads are called as they begin */
 function problemOf(snapshot = clusterSnapshot(), names = ["p-1"]): PlanProblem {
   const nodes = snapshot.nodes.map(({ name }) => ({
     metadata: { name, labels: { "kubernetes.io/hostname": name } },
@@ -41,10 +40,8 @@ function searchBy(options: Partial<PlanSearchOptions> = {}): PlanSearch {
   return search;
 }
 
-/** A thread of this text. */
 const threadOf = (text: string): URL => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
 
-/** Loads, and then does this when it is asked for a plan. */
 const thatThen = (text: string): URL =>
   threadOf(`import { parentPort } from "node:worker_threads"; parentPort.on("message", ({ id, task }) => {
     if (task === null) parentPort.postMessage({ id });
@@ -118,7 +115,6 @@ describe("the search for a plan", () => {
         },
         ...flow.workloads.filter(({ name }) => name !== "p"),
       ],
-      // It exchanges most with q on n2.
       channels: [
         {
           ...channel!,
@@ -133,7 +129,7 @@ describe("the search for a plan", () => {
     });
     const { cluster, ...rest } = problemOf(snapshot);
     const nodes = rest.nodes.map((node) => ({ ...node, zone: zones[node.name as keyof typeof zones] }));
-    // Limited to 800 millicores, of which 75 % may be used: 600. Zone a asks 800.
+    // Limit 800 millicores, of which 75 % = 600 may be used. Zone a asks for 800.
     const problem = { ...rest, nodes, cluster, workflow, replicaCpu: new Map([["p", 800]]) };
     const heedful = { ...OPTIONS, maxCpuUse: 0.75 };
     const here = await searchBy({ inlinePairs: 1_000 }).run(problem, snapshot, heedful);
@@ -184,14 +180,13 @@ describe("the search for a plan", () => {
   });
 
   test("of a very small problem is proven by the solver, whose failures don't matter", async () => {
-    // Two pods fit on a node, so that what would be best for each isn't to be had for all: the bound is out
-    // of reach.
+    // Two pods fit on a node, so not all can have their best node: the bound is unreachable.
     const problem = problemOf(clusterSnapshot(), ["p-1", "p-2", "p-3", "q-2", "r-2"]);
     const solver = new ExactSolver({ clock: systemClock });
     onTestFinished(() => solver.close());
     const solve = vi.fn<LinearSolver>(solver.solve);
     const proven = searchBy({ inlinePairs: 1_000, solve });
-    // Loading the solver takes a while where others compute too.
+    // Loading the solver is slow on a busy machine.
     const found = await proven.run(problem, null, { ...OPTIONS, budgetMs: 20_000 });
     expect(solve).toHaveBeenCalled();
     expect(found.ended).toBe("optimal");

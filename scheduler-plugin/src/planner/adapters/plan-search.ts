@@ -14,48 +14,42 @@ import type { NodeColumns, PlanAnswer, PlanLimits, PlanRequest, PlanTask } from 
 
 export interface PlanSearchOptions {
   readonly clock: Clock;
-  /** Pairs of a pod and a node up to which a search converges sooner than a thread answers. @default 100 */
+  /** Pairs (pod, node) up to which a search converges before a thread would answer. @default 100 */
   readonly inlinePairs?: number;
-  /** Solves problems of up to EXACT_PAIRS pairs exactly. @default nobody does */
+  /** Solves problems of up to EXACT_PAIRS pairs exactly. @default none */
   readonly solve?: LinearSolver;
-  /** Entry file of the thread. @default plan-thread.ts */
   readonly threadUrl?: URL;
 }
 
 const INLINE_PAIRS = 100;
-/** Pairs up to which a search without a thread holds the event loop for `INLINE_MS` at most. */
+/** Pairs up to which a search without a thread blocks the event loop for at most `INLINE_MS`. */
 const SMALL_PAIRS = 2_000;
 const INLINE_MS = 20;
-/** One for which nobody waits, only for so long. */
+/** Limit for a search that nobody waits for. */
 const PATIENT_INLINE_MS = 5;
-/** A solver with less time proves nothing. */
+/** With less time a solver proves nothing. */
 const EXACT_MS = 100;
-/** For the way there and back beside the search itself. */
 const GRACE_MS = 4_000;
-/** A thread that hasn't loaded its code by then is replaced. */
+/** A thread that hasn't loaded by then is replaced. */
 const LOAD_MS = 60_000;
-/** More than any plan needs; beyond it the thread ends instead of the process. */
+/** More than any plan needs. Beyond it the thread ends, not the process. */
 const MAX_HEAP_MB = 2_048;
 
 /**
- * Searches tiny plans at once and others in a thread, one at a time. A search that somebody waits for ends a
- * patient one early. A thread that dies or hangs is replaced with the next plan; until it has loaded its
- * code, which takes seconds on a busy machine, plans are searched here, with little effort.
+ * Searches tiny plans inline and others in one thread, one at a time. An urgent search cuts a patient one
+ * short. A dead or hanging thread is replaced with the next plan. Until the thread has loaded, which takes
+ * seconds on a busy machine, plans are searched inline with little effort.
  */
 export class PlanSearch {
   readonly #options: PlanSearchOptions;
   readonly #thread: AnsweringThread<PlanRequest, PlanAnswer>;
-  /** Ends when the thread has loaded its code, or died; null: nobody waits for that. */
   #loading: Promise<void> | null = null;
   #hasLoaded = false;
-  /** The cluster graph that the thread has. */
   #sent: ClusterGraphSnapshot | null = null;
   #sentNodes: NodeColumns | null = null;
   readonly #turns = new Turns();
-  /** Ends the thread's search early: see PlanTask. */
   readonly #cut = new Int32Array(new SharedArrayBuffer(4));
   #isPatient = false;
-  /** Ends with `close`: who waits for a turn then gets none. */
   #open = new AbortController();
 
   constructor(options: PlanSearchOptions) {
@@ -69,7 +63,7 @@ export class PlanSearch {
     });
   }
 
-  /** Starts the thread, so that it is there when it is needed; resolves when it can be used, or has died. */
+  /** Starts the thread in advance. Resolves when it is usable or has died. */
   async start(): Promise<void> {
     if (this.#isReady) return;
     this.#loading ??= this.#load().finally(() => {
@@ -79,8 +73,8 @@ export class PlanSearch {
   }
 
   /**
-   * @param cluster the snapshot of the problem's cluster graph; null: nobody has it, so the search is done
-   * here. @param turn `due`: starts from what `runEarly` found. Rejects with PlannerError.
+   * @param cluster snapshot of the problem's cluster graph; null: unavailable, so search inline. @param turn
+   * `due` starts from the result of `runEarly`. Rejects with PlannerError.
    */
   async run(
     problem: PlanProblem,
@@ -104,8 +98,8 @@ export class PlanSearch {
   }
 
   /**
-   * Searches in the thread until somebody waits for it. The thread keeps the plan for the workflow's turn.
-   * Does nothing if the turn's own search is as good or won't be in the thread. Rejects with PlannerError.
+   * Searches in the thread until an urgent search arrives; the thread keeps the plan for the workflow's turn.
+   * No-op if the turn's search would be as good or inline. Rejects with PlannerError.
    */
   async runEarly(
     problem: PlanProblem,
@@ -120,9 +114,8 @@ export class PlanSearch {
   }
 
   /**
-   * For what nobody waits for: it comes after all that is asked by `run`, and what is large waits for the
-   * thread instead of being searched here; what is small takes some milliseconds here while there is none.
-   * Rejects with PlannerError, also when there is no thread to be had.
+   * Searches when no `run` waits. Large problems wait for the thread; small ones run inline for some ms while
+   * there is none. Rejects with PlannerError, also if no thread can start.
    */
   async runPatiently(
     problem: PlanProblem,
@@ -141,12 +134,10 @@ export class PlanSearch {
     return await this.#turn(problem, cluster, options, { isPatient: true });
   }
 
-  /** Ends the search that the thread is at with the best plan so far. */
   hurry(): void {
     Atomics.store(this.#cut, 0, 1);
   }
 
-  /** What is asked meanwhile is given up. The next plan begins a new thread. */
   async close(): Promise<void> {
     this.#open.abort();
     this.#open = new AbortController();
@@ -168,12 +159,11 @@ export class PlanSearch {
     }, isPatient);
   }
 
-  /** Whether there is a thread that has loaded its code: one that died since is not there. */
   get #isReady(): boolean {
     return this.#hasLoaded && this.#thread.isRunning;
   }
 
-  /** Never rejects: there is nothing in the request that can't be posted. */
+  /** Never rejects: the request can always be posted. */
   async #load(): Promise<void> {
     this.#hasLoaded = false;
     this.#sent = null;
@@ -182,7 +172,6 @@ export class PlanSearch {
     this.#hasLoaded = kind === "answer";
   }
 
-  /** What was found, or what a solver proves to be cheaper in time. */
   async #proven(problem: PlanProblem, found: SearchResult, options: SearchOptions): Promise<SearchResult> {
     const { solve } = this.#options;
     const { now, budgetMs } = options;
@@ -198,7 +187,6 @@ export class PlanSearch {
       if (proof.kind !== "optimal") return { ...found, durationMs };
       return { ...provenResult(problem, found, proof, options), durationMs };
     } catch {
-      // The plan that was found is good enough, and the next one may be proven again.
       return found;
     }
   }
@@ -219,7 +207,7 @@ export class PlanSearch {
     };
     const { free, allocatable } = task.problem;
     const timeoutMs = options.budgetMs + GRACE_MS;
-    // Without a result nobody knows what the thread has: it is sent all anew then.
+    // The thread's state is unknown: resend everything.
     this.#sent = null;
     this.#sentNodes = null;
     const outcome = await this.#thread.ask({ task }, timeoutMs, [free.buffer, allocatable.buffer]);

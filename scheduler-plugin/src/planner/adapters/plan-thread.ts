@@ -1,5 +1,4 @@
-// The thread in which large plans are searched: up to a second of arithmetic that kube-scheduler's requests
-// must not wait for.
+// Worker thread for large plans: up to 1 s of arithmetic that must not delay kube-scheduler's requests.
 import { parentPort } from "node:worker_threads";
 import { ClusterGraph } from "@isochrone/topology";
 import { reasonOf } from "@isochrone/primitives";

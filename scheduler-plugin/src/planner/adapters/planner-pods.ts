@@ -1,5 +1,3 @@
-// What is kept of each pod when plans are made: of those that wait for us everything, of placed ones what
-// filters look at.
 import {
   conditionsOf,
   hasOurGate,
@@ -48,10 +46,7 @@ const SPEC = [
   "schedulingGroup",
 ];
 
-/**
- * A gated pod is planned by its whole spec. Of the others a few hundred bytes stay: there are 100,000 of
- * them.
- */
+/** Keeps gated pods whole, for plans read the whole spec. Of 100,000 others a few hundred bytes stay. */
 export function plannerPod(pod: KubernetesObject): KubernetesObject {
   if (hasOurGate(pod)) return pod;
   const { apiVersion, kind, metadata, status = {} } = pod;
@@ -91,7 +86,6 @@ const PLANNED = [PLANNED_NODE_ANNOTATION, PLANNED_AMONG_ANNOTATION, PROMISE_ANNO
 
 const OF_ALL = [MOVE_TO_ANNOTATION, MOVING_ANNOTATION, ...GANG_KEYS];
 
-/** What the plan has left on it until it is placed; where it is to go; and the group that it belongs to. */
 function annotationsOf(
   { metadata: { annotations = {} } }: KubernetesObject,
   isPlaced: boolean,
@@ -100,13 +94,12 @@ function annotationsOf(
   return Object.fromEntries(Object.entries(annotations).filter(([name]) => names.includes(name)));
 }
 
-/** A placed pod keeps others away by its anti-affinity; where it would itself like to be has been decided. */
+/** A placed pod's anti-affinity still repels others; its affinity is settled. */
 function affinityOf(spec: Unchecked<PodSpec>): LooseFields {
   const { podAntiAffinity } = looseFields<Affinity>(spec.affinity);
   return podAntiAffinity === undefined ? {} : { affinity: { podAntiAffinity } };
 }
 
-/** Claims that one pod alone may use. */
 function volumesOf(spec: Unchecked<PodSpec>): LooseFields {
   const claims = looseList<PodVolume>(spec.volumes).filter(
     ({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined,
@@ -114,7 +107,6 @@ function volumesOf(spec: Unchecked<PodSpec>): LooseFields {
   return claims.length === 0 ? {} : { volumes: claims };
 }
 
-/** Those that keep a placed pod on a node whose taint evicts others. */
 function tolerationsOf(spec: Unchecked<PodSpec>): LooseFields {
   const tolerations = looseList<Toleration>(spec.tolerations).filter(
     ({ effect, tolerationSeconds }) =>

@@ -1,4 +1,4 @@
-// What the planner writes of pods: nominations, affinities, and that their gate is open.
+// The planner's writes to pods: nomination, node affinity and opening of the gate.
 import {
   hasOurGate,
   isOnlyOurGate,
@@ -25,24 +25,19 @@ import type { Landing } from "../settings.ts";
 /** Annotation of a pod that was admitted with its nodes: by which promise. */
 export const PROMISE_ANNOTATION = "isochrone.dev/promise";
 
-/**
- * `released`: it is on its way. `nominated_by_other`: so it is, to a node that somebody else has chosen.
- * `absent`: there was nothing to release any more. `held`: others set a gate meanwhile, or it waits for them.
- */
+/** `nominated_by_other`: released to another's nomination. `absent`: no gate. `held`: by another gate. */
 type LandingResult = "released" | "nominated_by_other" | "absent" | "held";
 
 interface PodWriterOptions {
-  /** Refuses writes while another replica leads. */
   readonly store: Pick<ClusterStore, "get" | "patch" | "jsonPatch">;
   readonly landing: Landing;
 }
 
-/** Others may write the pod in between: kubelets don't, but users and controllers do. */
+/** Users and controllers may write the pod in between. */
 const MAX_ATTEMPTS = 4;
 
 export class PodWriter {
   readonly #options: PodWriterOptions;
-  /** Nominations that we have written, by the pod's uid. */
   readonly #own = new Map<string, string>();
 
   constructor(options: PodWriterOptions) {
@@ -50,10 +45,10 @@ export class PodWriter {
   }
 
   /**
-   * Tells kube-scheduler of the node and opens our gate: by one request that binds the pod to the nodes
-   * `among`, or by a nomination and the request after it, since a nomination reserves its node. Throws the
-   * store's errors; the pod may be nominated then, and the next call goes on from there.
-   * @param among the planned node first; empty: the pod must not be bound to nodes
+   * Releases the pod to its planned node. With `among`, one request sets the node affinity and opens the
+   * gate. Otherwise a nomination, which reserves the node, precedes it. Throws the store's errors; the next
+   * call continues.
+   * @param among the planned node first; empty: set no affinity
    */
   async land(
     pod: KubernetesObject,
@@ -79,17 +74,13 @@ export class PodWriter {
     }
   }
 
-  /**
-   * Opens our gate and says nothing else; a nomination that we wrote is taken back first. Throws the store's
-   * errors.
-   */
+  /** Opens our gate after withdrawing our nomination, if any. Throws the store's errors. */
   async release(pod: KubernetesObject): Promise<void> {
     const own = this.#own.get(pod.metadata.uid ?? "");
     if (own !== undefined) await this.takeBack(pod, own);
     await openGate(this.#options.store, pod);
   }
 
-  /** Ends our nomination, if it is still the pod's. Throws the store's errors. */
   async takeBack(pod: KubernetesObject, node: string): Promise<void> {
     const { store } = this.#options;
     for (let attempt = 1; ; attempt++) {
@@ -107,7 +98,6 @@ export class PodWriter {
     this.forget(pod.metadata.uid ?? "");
   }
 
-  /** The pod is bound or gone. */
   forget(uid: string): void {
     this.#own.delete(uid);
   }
@@ -130,7 +120,7 @@ export class PodWriter {
     ]);
   }
 
-  /** With the pod's version: whoever nominates it in between wins. */
+  /** Guarded by the pod's version: a concurrent nomination wins. */
   async #nominate(pod: KubernetesObject, node: string | null): Promise<KubernetesObject> {
     const { uid, resourceVersion } = pod.metadata;
     const written = await this.#options.store.patch(
@@ -153,7 +143,7 @@ function refOf({ metadata: { namespace = "default", name } }: KubernetesObject):
   return { ...KINDS.pod, namespace, name };
 }
 
-/** A list may have become shorter, which reads as a path that isn't there. */
+/** A shortened list shows as a missing path. */
 function isOutdated(error: unknown): boolean {
   return isStoreError(error, "conflict") || isStoreError(error, "invalid");
 }

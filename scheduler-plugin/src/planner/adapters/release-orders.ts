@@ -1,5 +1,3 @@
-// Whether the pods of a plan are released in order, and in which: by their AppGroup, else by the workflow's
-// channels.
 import { KINDS, LABELS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Logger } from "@isochrone/runtime";
@@ -24,7 +22,7 @@ export class ReleaseOrders {
     this.#options = options;
   }
 
-  /** null: all together. An AppGroup that can't be read says nothing. */
+  /** null: release together. Ignores an unreadable AppGroup. */
   async of(pods: readonly GatedPod[], workflow: WorkflowGraph, release: Release): Promise<LevelOf | null> {
     const group = await this.#appGroupOf(pods);
     const asked = group?.metadata.annotations?.[RELEASE_ANNOTATION] ?? release;

@@ -1,4 +1,4 @@
-// Deployments and StatefulSets: pods that they have not made yet, and pods that they are replacing.
+// Follows Deployments and StatefulSets: pods to be created, and pods being replaced.
 import { createInformer, KINDS, moveOwnerOf } from "@isochrone/kubernetes";
 import { looseList } from "@isochrone/primitives";
 import type {
@@ -23,34 +23,29 @@ interface UpcomingWorkloadsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Workloads of more replicas are left out. */
   readonly maxPods: number;
 }
 
-/** A workload with pods that it may be replacing. */
 export interface Replacing {
   readonly state: WorkloadState;
-  /** Uid of the controller of its newest pods: a ReplicaSet, or the StatefulSet itself. */
+  /** UID of the controller of its newest pods: a ReplicaSet or the StatefulSet. */
   readonly newest: string;
-  /** Uids of controllers of its older pods. */
   readonly older: readonly string[];
-  /** All that it will have, as its controller makes them. A StatefulSet's in the order of their ordinals. */
+  /** All desired pods as the controller creates them; a StatefulSet's by ordinal. */
   readonly pods: () => readonly GatedPod[];
 }
 
 interface Known {
   readonly state: WorkloadState;
-  /** As its controller will make them; only of workloads without pods. */
   readonly upcoming: readonly GatedPod[];
-  /** When its status last showed a step, monotonic milliseconds. */
+  /** Last step of its status, monotonic. */
   readonly progressMs: number;
 }
 
-/** Template hash of pods whose ReplicaSet does not exist yet; no real hash is called so. */
+/** Template hash for a ReplicaSet that doesn't exist yet; not a possible real hash. */
 const HASH = "upcoming";
-/** Version of a StatefulSet's pod. */
 const REVISION_LABEL = "controller-revision-hash";
-/** `progressDeadlineSeconds` has this default. Rollouts without a step for longer have failed. */
+/** Default of `progressDeadlineSeconds`: a rollout without a step for longer has failed. */
 const STUCK_MS = 600_000;
 
 export class UpcomingWorkloads {
@@ -58,17 +53,13 @@ export class UpcomingWorkloads {
   readonly #clock: Clock;
   readonly #informers: readonly Informer[];
   readonly #versions: WorkloadVersions;
-  /** By the workload's uid. */
   readonly #known = new Map<string, Known>();
-  /** Uids by workflow. */
   readonly #ofWorkflow = new Map<string, Set<string>>();
-  /** When the last rollout of each workflow began, monotonic milliseconds. */
   readonly #beganMs = new Map<string, number>();
-  /** By the workload's uid: who judges pods remembers their objects. */
+  /** Keyed by workload UID. Stable objects: callers cache by identity. */
   readonly #pods = new Map<string, { readonly version: string; readonly pods: readonly GatedPod[] }>();
   readonly #listeners = new Set<(workflow: string) => void>();
 
-  /** Begins at once. */
   constructor({ maxPods, ...around }: UpcomingWorkloadsOptions) {
     this.#maxPods = maxPods;
     this.#clock = around.clock;
@@ -78,15 +69,10 @@ export class UpcomingWorkloads {
     for (const informer of this.#informers) informer.onChange((change) => this.#take(change));
   }
 
-  /**
-   * Pods of workloads that have none yet, as their controllers will make them. @param workflow
-   * namespace/workflow
-   */
   of(workflow: string): (readonly GatedPod[])[] {
     return this.#in(workflow).flatMap(({ upcoming }) => (upcoming.length === 0 ? [] : [upcoming]));
   }
 
-  /** Workloads that have pods. @param workflow namespace/workflow */
   running(workflow: string): Replacing[] {
     return this.#in(workflow).flatMap(({ state }): Replacing[] => {
       if (state.isUpcoming || state.replicas > this.#maxPods) return [];
@@ -99,7 +85,6 @@ export class UpcomingWorkloads {
     });
   }
 
-  /** Whether the pod's workload is replacing it with one of a newer version. */
   isReplaced(pod: KubernetesObject): boolean {
     const owner = moveOwnerOf(pod);
     if (owner === null) return false;
@@ -115,15 +100,12 @@ export class UpcomingWorkloads {
     return newest !== undefined && newest.uid !== owner.uid;
   }
 
-  /**
-   * Whether the pod's workload began to replace pods less than `withinMs` ago. Other workloads of its
-   * workflow may be about to.
-   */
+  /** True if its workload began a rollout less than `withinMs` ago: others of its workflow may follow. */
   isFresh(pod: KubernetesObject, workflow: string, withinMs: number): boolean {
     const owner = moveOwnerOf(pod);
     if (owner === null || !this.#versions.isSynced) return false;
     if (owner.kind === KINDS.replicaSet.kind && this.#versions.deploymentOf(owner.uid) === null) {
-      // The API server asks about a version's first pod before the watch shows the version.
+      // Admission of a version's first pod may precede our watch event.
       const hash = pod.metadata.labels?.["pod-template-hash"] ?? "";
       if (hash === "" || !owner.name.endsWith(`-${hash}`)) return false;
       const name = owner.name.slice(0, -hash.length - 1);
@@ -135,7 +117,6 @@ export class UpcomingWorkloads {
     return beganMs !== undefined && this.#clock.monotonic() - beganMs < withinMs;
   }
 
-  /** Hears of workflows that have a new or changed workload without pods. */
   onChange(listener: (workflow: string) => void): void {
     this.#listeners.add(listener);
   }
@@ -148,7 +129,6 @@ export class UpcomingWorkloads {
     return [...(this.#ofWorkflow.get(workflow) ?? [])].map((uid) => this.#known.get(uid)!);
   }
 
-  /** null: it keeps the pods that it has. */
   #replacing(uid: string): WorkloadState | null {
     const known = this.#known.get(uid);
     if (known === undefined || !known.state.replaces) return null;
@@ -187,7 +167,6 @@ export class UpcomingWorkloads {
       for (const listener of this.#listeners) listener(state.workflow);
   }
 
-  /** The same objects as before while the workload is the same. */
   #upcomingOf(state: WorkloadState, before: Known | undefined): readonly GatedPod[] {
     if (!state.isUpcoming || state.claims.length > 0 || state.replicas > this.#maxPods) return [];
     const isSame = before !== undefined && before.state.generation === state.generation;
@@ -210,13 +189,12 @@ export class UpcomingWorkloads {
   }
 }
 
-/** A StatefulSet's number at the end of the pod's name; -1 without. */
 export function ordinalOf(podName: string): number {
   const digits = /-(\d+)(?:~.*)?$/.exec(podName)?.[1];
   return digits === undefined ? -1 : Number(digits);
 }
 
-/** @param newest of a Deployment's versions; the one to come without */
+/** @param newest version of a Deployment; if absent, the one to come */
 function podsOf(state: WorkloadState, newest?: WorkloadVersion): GatedPod[] {
   const { namespace, name, replicas, firstOrdinal, claims, podSpec, isDeployment } = state;
   const owner = ownerOf(state, newest);

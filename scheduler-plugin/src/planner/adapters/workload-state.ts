@@ -1,5 +1,4 @@
-// What plans read of a Deployment or StatefulSet: how many pods it wants, whether it is replacing the ones
-// that it has, and what its pods look like.
+// Fields of a Deployment or StatefulSet that plans read: replicas, rollout state and pod template.
 import { conditionsOf, KINDS, pickedFields, templateLabels, withoutLastApplied } from "@isochrone/kubernetes";
 import { looseFields, looseList } from "@isochrone/primitives";
 import type {
@@ -17,25 +16,19 @@ export interface WorkloadState {
   readonly isDeployment: boolean;
   readonly namespace: string;
   readonly name: string;
-  /** namespace/workflow of its pods. */
   readonly workflow: string;
   readonly generation: number | undefined;
   readonly replicas: number;
-  /** It has no pods yet, and makes all of them as soon as it can. */
   readonly isUpcoming: boolean;
-  /** Whether it goes on replacing pods of older versions: it isn't paused and hasn't given up. */
+  /** True if its rollout continues: neither paused nor failed. */
   readonly replaces: boolean;
-  /** Of a StatefulSet's newest pods; null: it replaces none. */
+  /** Revision of a StatefulSet's newest pods; null if it replaces none. */
   readonly revision: string | null;
-  /** A StatefulSet's pods of lower ordinals keep their version. */
   readonly partition: number;
-  /** Ordinal of a StatefulSet's first pod. */
   readonly firstOrdinal: number;
-  /** Names of a StatefulSet's volumeClaimTemplates. */
   readonly claims: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly podSpec: LooseFields;
-  /** Changes with each step of a rollout. */
   readonly progress: string;
 }
 
@@ -45,7 +38,6 @@ interface SpecFields extends DeploymentSpec {
   readonly ordinals: unknown;
 }
 
-/** What {@link workloadState} reads: of containers no more than their requests and ports. */
 export function trimmedWorkload({
   apiVersion,
   kind,
@@ -104,7 +96,7 @@ function trimmedContainer(container: LooseFields): LooseFields {
   return pickedFields(container, ["name", "resources", "ports", "restartPolicy"]);
 }
 
-/** Returns null for an object without a template or a number of replicas. */
+/** Returns null without a template or a number of replicas. */
 export function workloadState(object: KubernetesObject): WorkloadState | null {
   const { kind, metadata } = object;
   const spec = looseFields<SpecFields>(object.spec);

@@ -1,20 +1,16 @@
-// ReplicaSets: which version of its Deployment a pod is of. Deployments replace pods of all but the newest.
+// Maps ReplicaSets to versions of their Deployment, which replaces all but the newest.
 import { createInformer, KINDS, moveOwnerOf } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, Informer, InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 
-/** One version of a Deployment. */
 export interface WorkloadVersion {
-  /** Of the ReplicaSet. */
   readonly uid: string;
   readonly name: string;
-  /** Label `pod-template-hash` of its pods. */
   readonly hash: string;
-  /** Counts up with each rollout, also with one that goes back; 0: the Deployment's controller sets none. */
+  /** Increases with each rollout, including rollbacks; 0 if the controller sets none. */
   readonly revision: number;
   readonly hasReplicas: boolean;
-  /** RFC 3339, in seconds. */
   readonly createdAt: string;
 }
 
@@ -23,7 +19,7 @@ interface WorkloadVersionsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Hears of Deployments that get another newest version; not of their first. */
+  /** Called when a Deployment gets a new version after its first. */
   readonly onRollout: (deploymentUid: string) => void;
 }
 
@@ -33,29 +29,24 @@ const HASH = "pod-template-hash";
 export class WorkloadVersions {
   readonly #onRollout: (deploymentUid: string) => void;
   readonly #informer: Informer;
-  /** By the Deployment's uid, the newest first. */
   readonly #versions = new Map<string, readonly WorkloadVersion[]>();
-  /** The Deployment's uid by the ReplicaSet's. */
   readonly #deployments = new Map<string, string>();
 
-  /** Begins at once. */
   constructor({ onRollout, ...around }: WorkloadVersionsOptions) {
     this.#onRollout = onRollout;
     this.#informer = createInformer({ ...around, kind: KINDS.replicaSet, trim: trimmedReplicaSet });
     this.#informer.onChange((change) => this.#take(change));
   }
 
-  /** Whether all were listed once. Until then no pod is known to be of an old version. */
+  /** Before the first list no pod counts as old. */
   get isSynced(): boolean {
     return this.#informer.isSynced;
   }
 
-  /** The newest first; empty while none is known. */
   of(deploymentUid: string): readonly WorkloadVersion[] {
     return this.#versions.get(deploymentUid) ?? [];
   }
 
-  /** Uid of the Deployment of a ReplicaSet; null: it isn't known, or has none. */
   deploymentOf(replicaSetUid: string): string | null {
     return this.#deployments.get(replicaSetUid) ?? null;
   }
@@ -76,7 +67,7 @@ export class WorkloadVersions {
     if (versions.length === 0) this.#versions.delete(owner.uid);
     else this.#versions.set(owner.uid, versions);
     const [newest] = versions;
-    // The list of all begins with no order.
+    // The initial list is unordered.
     if (this.isSynced && before.length > 0 && newest !== undefined && newest.uid !== before[0]!.uid)
       this.#onRollout(owner.uid);
   }
@@ -115,7 +106,7 @@ function versionOf({ metadata, spec }: KubernetesObject): WorkloadVersion {
   };
 }
 
-/** The newest first. Where revisions say nothing, the version that has replicas, then the younger one. */
+/** Newest first; without revisions the version with replicas, then the younger. */
 function byAge(a: WorkloadVersion, b: WorkloadVersion): number {
   if (a.revision !== b.revision) return b.revision - a.revision;
   if (a.hasReplicas !== b.hasReplicas) return a.hasReplicas ? -1 : 1;

@@ -14,17 +14,14 @@ const LONG = {
   now: () => 0,
   effort: 100_000,
 };
-/** Enough for little more than a greedy plan. */
 const QUICK = { ...LONG, effort: 2_000 };
 
 const problemOf = (seed: number): PlanProblem => randomProblem(seed, { pods: 16, nodes: 8, constraints: 0 });
 
-/** Pods with the names of their nodes. */
 function nodesOf(problem: PlanProblem, { assignment }: SearchResult): Map<string, string> {
   return new Map(problem.pods.map(({ name }, pod) => [name, problem.nodes[assignment[pod]!]!.name]));
 }
 
-/** The same cluster, its nodes listed the other way round. */
 function reversed(problem: PlanProblem): PlanProblem {
   const pods = problem.pods.map((pod) => ({ ...pod, allowed: pod.allowed?.toReversed() ?? null }));
   return { ...problem, nodes: problem.nodes.toReversed(), pods };
@@ -40,7 +37,7 @@ describe("a plan that was found early", () => {
       const due = plans.search(problem, QUICK, "due");
       expect(due.cost.total).toBeLessThanOrEqual(early.cost.total);
       if (searchPlan(problem, QUICK).cost.total > due.cost.total) better++;
-      // The turn may come again, for instance when the pods could not be released.
+      // The turn may repeat, for instance if the pods couldn't be released.
       expect(nodesOf(problem, plans.search(problem, QUICK, "due"))).toEqual(nodesOf(problem, due));
     }
     expect(better).toBeGreaterThan(SEEDS.length / 2);

@@ -1,24 +1,19 @@
-// Plans that were found while more pods of their workflows could still come. At its turn a workflow's search
-// starts from them.
+// Plans found while more pods of a workflow could still come. The search at its turn starts from them.
 import type { PlanProblem } from "@isochrone/placement";
 import { BoundedMap } from "@isochrone/primitives";
 import { searchPlan } from "./search.ts";
 import type { SearchOptions, SearchResult } from "./search.ts";
 
-/**
- * `early`: more pods may come, and the plan is kept. `due`: the search starts from what was kept of the
- * workflow. `other`: neither.
- */
+/** `early`: more pods may come; keep the plan. `due`: start from the kept plan. `other`: neither. */
 export type PlanTurn = "early" | "due" | "other";
 
-/** Node names by pod, and why the search ended. */
 interface EarlyPlan extends Pick<SearchResult, "durationMs" | "ended"> {
   readonly nodes: ReadonlyMap<string, string>;
 }
 
 /** Workflows. One is searched early at a time, and its turn follows. */
 const KEPT = 32;
-/** Share of the effort for a search from a plan of a search that converged, or took so long. */
+/** Share of effort for continuing a search that had converged or run its time. */
 const CHECK_SHARE = 0.1;
 const LONG_MS = 100;
 
@@ -50,7 +45,7 @@ export class EarlyPlans {
     const { effort = Infinity } = options;
     const isDone = early.ended === "converged" || early.ended === "optimal" || early.durationMs >= LONG_MS;
     const result = searchPlan(problem, { ...options, effort: isDone ? effort * CHECK_SHARE : effort, start });
-    // It found nothing better: why it ended doesn't matter.
+    // Nothing better found: report why the earlier search ended.
     const isSame = result.assignment.every((node, pod) => node === start[pod]);
     return isSame && result.ended === "effort" ? { ...result, ended: early.ended } : result;
   }

@@ -50,7 +50,6 @@ describe("levels of release", () => {
     expect(
       [["P1"], ["P1-deployment"], ["nobody", "P2"], ["P3"], []].map((names) => levelOf(named(...names))),
     ).toEqual([1, 1, 2, null, null]);
-    // Deployments may be called as they like: "P2" is the name of the one whose pods carry P1.
     expect(levelOf({ workloads: ["P2"], selector: "P1" })).toBe(1);
     expect(levelOf({ workloads: ["P1-deployment"], selector: "P9" })).toBeNull();
     expect(appGroupLevels({})).toBeNull();

@@ -1,22 +1,18 @@
-// Which pods of a plan are released together (004's TopologicalSort, without a scheduler of its own).
+// Groups a plan's pods into release levels (004's TopologicalSort without its own scheduler).
 import type { WorkflowGraph } from "@isochrone/topology";
 import { looseFields, looseList } from "@isochrone/primitives";
 
-/** Whose place in an order is asked for. */
 export interface Releasable {
-  /** Names that its workload may have, the most certain first. */
   readonly workloads: readonly string[];
-  /** By which AppGroups know it; null: it has no such label. */
   readonly selector: string | null;
 }
 
-/** Its place in the order; lower is earlier. Null where the order doesn't know it: it comes last. */
+/** Lower is earlier. Null: unknown to the order, so last. */
 export type LevelOf = (pod: Releasable) => number | null;
 
 /**
- * By `status.topologyOrder` of an AppGroup: each index is a level of its own. Null when it has none. A pod is
- * known by its selector, as upstream's plugin looks for it, and by its workload's name only where it carries
- * none.
+ * Levels from an AppGroup's `status.topologyOrder`, one per index; null without one. Matches a pod by
+ * selector, as upstream's plugin does, and by workload name only without a selector.
  */
 export function appGroupLevels(status: unknown): LevelOf | null {
   const { topologyOrder } = looseFields<Record<"topologyOrder", unknown>>(status);
@@ -36,9 +32,8 @@ export function appGroupLevels(status: unknown): LevelOf | null {
 }
 
 /**
- * By the channels of the workflow: a level has the workloads whose callers are all in levels before it, as
- * KahnSort orders an AppGroup that says nothing else. Workloads on a cycle, and behind one, are in the level
- * after all others.
+ * Levels from the workflow's channels: a workload follows all its callers, like the default KahnSort of
+ * AppGroups. Workloads on or behind a cycle come last.
  */
 export function channelLevels(workflow: WorkflowGraph): LevelOf {
   const callers = new Map(workflow.workloads.map(({ name }) => [name, 0]));
@@ -71,7 +66,6 @@ export function channelLevels(workflow: WorkflowGraph): LevelOf {
     firstKnown(workloads, (name) => levelOf.get(name) ?? (callers.has(name) ? level : undefined));
 }
 
-/** The pods by level, earlier levels first; of a level in their own order. */
 export function byLevel<T>(
   pods: readonly T[],
   releasableOf: (pod: T) => Releasable,

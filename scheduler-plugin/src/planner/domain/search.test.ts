@@ -35,7 +35,6 @@ test("a planned node is held against those of its zone, wherever they are in the
     now: () => 0,
   });
   const zone = (node: number): string | null => problem.nodes[node]!.zone;
-  // p's peers are on n2 and n3.
   expect(zone(assignment[0]!)).toBe("near");
   expect(alternatives[0]!.map(({ node }) => zone(node))).toEqual(Array(8).fill("near"));
 });

@@ -1,4 +1,3 @@
-// The search for a plan, and what is told of it: the same on the event loop and in a thread.
 import { createObjective, plan, trafficCosts, zoneLacks } from "@isochrone/placement";
 import type {
   OtherNode,
@@ -13,44 +12,31 @@ import { definedOf } from "@isochrone/primitives";
 
 export interface SearchOptions {
   readonly seed: number;
-  /** For the search, milliseconds. */
   readonly budgetMs: number;
-  /** See PlanOptions. @default as much as it takes to converge */
   readonly effort?: number;
-  /** See PlanOptions. @default none */
   readonly start?: Int32Array;
-  /** Whether the search is to end now with the best plan so far. @default never */
+  /** Polled: end now with the best plan so far. @default never */
   readonly isCut?: () => boolean;
   readonly bytesPerRequest: number;
-  /** See PlanSettings. @default that of plans */
   readonly maxCpuUse?: number;
-  /** See PlanSettings. @default that of plans */
   readonly moneyShare?: number;
-  /** See PlanSettings. @default that of plans */
   readonly maxLatencyLoss?: number;
-  /** See PlanSettings. @default that of plans */
   readonly moveCost?: number;
-  /** See PlanSettings. @default that of plans */
   readonly pressureShare?: number;
-  /** Nodes that each pod is held against afterwards, for the explanation. */
   readonly maxAlternatives: number;
-  /** Milliseconds that never go back. */
   readonly now: () => number;
 }
 
 export interface SearchResult extends Omit<Plan, "greedyCost" | "others" | "tries"> {
-  /** By pod, cheapest first; none for pods without a node. */
   readonly alternatives: readonly (readonly OtherNode[])[];
   readonly lacks: readonly ZoneLack[];
-  /** By both measures; null: no prices were read. */
   readonly costs: (TrafficCosts & { readonly currency: string }) | null;
   readonly durationMs: number;
 }
 
-/** Of larger plans nobody reads every pod's alternatives: fewer are worked out. */
 const PAIRS = 2_000;
 
-/** Pods that find no node are left out of the plan, with the reason. */
+/** Leaves out pods without a possible node, with the reason. */
 export function searchPlan(problem: PlanProblem, options: SearchOptions): SearchResult {
   const { seed, budgetMs, now, effort, start, isCut } = options;
   const beganMs = now();
@@ -85,7 +71,6 @@ export function searchPlan(problem: PlanProblem, options: SearchOptions): Search
   };
 }
 
-/** The result with the cheapest assignment there is, which somebody has proven. */
 export function provenResult(
   problem: PlanProblem,
   found: SearchResult,
@@ -119,9 +104,6 @@ function costsOf(
   return { ...trafficCosts(problem, assignment, bytesPerRequest), currency: prices.currency };
 }
 
-/**
- * The nodes of the plan, and a few more, that would let the pod in; whether there is room is not looked at.
- */
 function alternativesOf(problem: PlanProblem, assignment: Int32Array, options: SearchOptions): OtherNode[][] {
   const { pods, nodes } = problem;
   const perPod = Math.min(options.maxAlternatives, Math.max(2, Math.floor(PAIRS / Math.max(1, pods.length))));
@@ -138,7 +120,6 @@ function alternativesOf(problem: PlanProblem, assignment: Int32Array, options: S
   });
 }
 
-/** Those of the plan, some of the same zones, and others: so many at least, where there are so many. */
 function nodesToTry(nodes: PlanProblem["nodes"], assignment: Int32Array, count: number): number[] {
   const used = new Set([...assignment].filter((node) => node >= 0));
   const tried = new Set(used);
@@ -157,7 +138,6 @@ function nodesToTry(nodes: PlanProblem["nodes"], assignment: Int32Array, count: 
   return [...tried];
 }
 
-/** What plans cost by. */
 export function costSettings({
   bytesPerRequest,
   maxCpuUse,

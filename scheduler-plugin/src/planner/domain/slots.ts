@@ -1,4 +1,4 @@
-/** Lets so many pieces of work run at a time; the others wait in the order in which they came. */
+/** FIFO semaphore. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -13,7 +13,7 @@ export class Slots {
     try {
       return await work();
     } finally {
-      // The slot is handed over, so that nobody comes in between.
+      // Handing the slot over keeps newcomers from overtaking.
       const next = this.#waiting.shift();
       if (next === undefined) this.#free++;
       else next();

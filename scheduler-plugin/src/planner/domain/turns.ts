@@ -1,4 +1,4 @@
-/** Work that is done one after another. Whoever can't wait comes before those who can. */
+/** Mutex with two queues: urgent before patient. */
 export class Turns {
   #isTaken = false;
   readonly #urgent: (() => void)[] = [];
@@ -11,7 +11,7 @@ export class Turns {
     try {
       return await work();
     } finally {
-      // It stays taken while it is handed on, so that nobody comes between.
+      // Stays locked during hand-over, so nobody overtakes.
       const next = this.#urgent.shift() ?? this.#patient.shift();
       if (next === undefined) this.#isTaken = false;
       else next();

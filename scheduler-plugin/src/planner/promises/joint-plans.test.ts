@@ -9,7 +9,6 @@ const PLANNED = "isochrone.dev/planned-node";
 const LABELS = { "isochrone.dev/workflow": "flow" };
 
 describe("pods of a workflow that is new", () => {
-  /** q is what p and r talk to; none of them has a pod. */
   function newWorkflow(settings: Readonly<Record<string, unknown>> = {}) {
     const rig = promiseRig({ hostnameMaxSkew: 0, ...settings });
     rig.graphs.setWorkflow({
@@ -52,7 +51,7 @@ describe("pods of a workflow that is new", () => {
     const pod = asked({ workload: "p", cpu: "2500m" });
     const first = promise(pod)!;
     const nodes = [first.annotations[PLANNED]!, ask("q")!, ask("r")!];
-    // One takes most of a node: the three are neighbours, q in the middle.
+    // One takes most of a node: the three are neighbours with q in the middle.
     const [p, q, r] = nodes.map((name) => NAMES.indexOf(name));
     expect(new Set(nodes).size).toBe(3);
     expect([Math.abs(p! - q!), Math.abs(r! - q!)]).toEqual([1, 1]);
@@ -61,7 +60,6 @@ describe("pods of a workflow that is new", () => {
     expect(decisions.get(decision)!.explanation[0]).toBe(
       `Planned to ${nodes[0]} together with 2 other pods.`,
     );
-    // The places of the others are taken, that of p until it is shown.
     expect(model.model.verdict(asked({ cpu: "2500m", metadata: { name: "x" } }), nodes[1]!)).not.toBeNull();
   });
 
@@ -96,7 +94,6 @@ describe("pods of a workflow that is new", () => {
     await settle();
     const nodes = [ask("p")!, ask("q")!];
     expect(Math.abs(NAMES.indexOf(nodes[0]!) - NAMES.indexOf(nodes[1]!))).toBe(1);
-    // A pod that waits has its plan when its turn is.
     expect(gated.of("shop/flow")).toHaveLength(1);
   });
 

@@ -1,6 +1,5 @@
-// Plans for pods that their controllers have not made yet, from the templates of their workloads: pods of a
-// new workflow, and pods that come in the place of others. At its admission a pod gets one of its workload's
-// places.
+// Plans for pods not created yet, from workload templates: of new workflows and of rollouts. At admission a
+// pod gets one of its workload's places.
 import { createObjective, quickEffort } from "@isochrone/placement";
 import type { AssumedPod, FeasiblePlanProblem } from "@isochrone/placement";
 import type { PodSpec } from "@isochrone/kubernetes";
@@ -32,49 +31,41 @@ interface JointPlansOptions extends PodsTogetherOptions {
   readonly graphs: GraphSource;
   readonly wishes: Pick<ZoneWishes, "zoneFor">;
   readonly upcoming: Pick<UpcomingWorkloads, "isFresh" | "of" | "onChange" | "running">;
-  /** Whether the pod's namespace or its own label asks for a plan. */
   readonly isAsking: (pod: GatedPod) => boolean;
   readonly search: Pick<PlanSearch, "run" | "runPatiently">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Places of pods that are not there yet, each for one of them. */
 interface JointPlan {
   readonly places: Set<SinglePlan>;
-  /** Those of pods that come for others. */
+  /** Places of pods that replace others. */
   readonly replacing: Set<SinglePlan>;
-  /** How many pods of each workload come for others, placed or not: the plan lasts while they do. */
+  /** Number of replacing pods per workload, placed or not; the plan is valid while it holds. */
   readonly toCome: Map<string, number>;
-  /** That it was made by. */
   readonly cluster: UsableGraphs["cluster"];
   readonly madeMs: number;
 }
 
-/** What pods at the gate have to know of pods that come later. */
 interface PlanAhead {
-  /** Where pods will be that come in the place of others. */
   readonly assumed: readonly AssumedPod[];
-  /** Node of each pod at the gate in the same plan, by the pod's key. */
+  /** Planned node of each gated pod in the same plan, by key. */
   readonly nodes: ReadonlyMap<string, { readonly to: string }>;
 }
 
-/** A new workload's controller makes its pods within milliseconds; later the cluster is another one. */
+/** Controllers create pods within milliseconds; later the cluster has changed. */
 const KEPT_MS = 10_000;
-/** A plan for pods that come in the place of others is compared with the graphs this often. */
+/** Interval of comparing a rollout's plan with new graphs. */
 const RENEWED_MS = 10_000;
-/** It is replaced by a plan that costs this share less: less is noise. */
+/** A new plan replaces it if this share cheaper; less is noise. */
 const BETTER_RATIO = 0.05;
-/** Workloads of one workflow come one after the other. */
 const SETTLE_MS = 5;
-/** A plan that nobody waits for yet. */
 const AHEAD_MS = 100;
-/** A plan that pods at the gate wait for. */
 const GATED_MS = 250;
-/** A plan that the API server waits for: its time, and how many pairs of a pod and a node it has at most. */
+/** Budget of a plan that the API server waits for; its most pairs of pod and node follow. */
 const NOW_MS = 10;
 const NOW_PAIRS = 2_000;
-/** Bytes/s x ms: of equal nodes a pod gets the one of the pod that it comes for. */
+/** Bytes/s x ms. Tie-break: among equal nodes a pod gets its predecessor's. */
 const TIE_COST = 1;
 const MAX_ALTERNATIVES = 4;
 const NO_MOVES = { redeemed: new Map<string, never>(), refused: new Map<string, never>() };
@@ -83,10 +74,8 @@ const NOTHING_AHEAD: PlanAhead = { assumed: [], nodes: new Map() };
 export class JointPlans {
   readonly #options: JointPlansOptions;
   readonly #together: PodsTogether;
-  /** By workflow. */
   readonly #plans = new Map<string, JointPlan>();
   readonly #due = new Set<string>();
-  /** Workflows. */
   readonly #awaitingRoom = new Set<string>();
   readonly #stop = new AbortController();
   #planning: Promise<void> | null = null;
@@ -105,7 +94,6 @@ export class JointPlans {
     await this.#planning;
   }
 
-  /** A place that was planned for a pod of its workload, and that would take it; null: there is none. */
   placeFor(pod: GatedPod, graphs: UsableGraphs): SinglePlan | null {
     const { clock, model, wishes } = this.#options;
     const key = workflowOf(pod);
@@ -120,7 +108,7 @@ export class JointPlans {
     return null;
   }
 
-  /** The place has its pod now; or a pod has another one, and leaves a place of its workload to nobody. */
+  /** Uses up the place for its pod or, if a pod went elsewhere, drops one of its workload. */
   take(place: SinglePlan): void {
     const plan = this.#plans.get(workflowOf(place.pod));
     if (plan === undefined) return;
@@ -137,16 +125,11 @@ export class JointPlans {
     plan.places.delete(other);
   }
 
-  /**
-   * Whether a pod of the workflow waits for room that it was told is coming. @param key namespace/workflow
-   */
   awaitsRoom(key: string): boolean {
     return this.#awaitingRoom.has(key);
   }
 
-  /**
-   * Whether pods that are being deleted hold the room of a place of its workload. The pod is to wait for it.
-   */
+  /** True if terminating pods hold the room of its workload's place: the pod should wait. */
   isRoomComing(pod: GatedPod, { workflow }: UsableGraphs): boolean {
     const own = workloadOf(pod, workflow);
     const places = [...(this.#plans.get(workflowOf(pod))?.replacing ?? [])];
@@ -160,8 +143,8 @@ export class JointPlans {
   }
 
   /**
-   * Whether the pod is to wait at the gate: others of its workflow wait there while pods are being replaced,
-   * or its workload has just begun to replace its pods, and a workload whose pods stay may be about to.
+   * True if the pod should wait at the gate: others of its workflow wait during a rollout, or its rollout has
+   * just begun and others may follow.
    */
   isTooSoon(pod: GatedPod, graphs: UsableGraphs): boolean {
     const { upcoming, model, ledger, config, gated } = this.#options;
@@ -174,7 +157,6 @@ export class JointPlans {
     return workflow.workloads.some(({ name }) => name !== own && isStanding(name));
   }
 
-  /** Whether pods of its workflow come in the place of others, and no plan says where. */
   lacksPlan(pod: GatedPod, graphs: UsableGraphs): boolean {
     const key = workflowOf(pod);
     if (this.#together.replacements(key, graphs).pods.length === 0) return false;
@@ -183,8 +165,8 @@ export class JointPlans {
   }
 
   /**
-   * Where pods will be that come in the place of others, as far as that is planned.
-   * @param besides a pod that gets no place of its workload, and leaves one free
+   * Planned nodes of pods that replace others.
+   * @param besides a pod placed elsewhere, which frees a place of its workload
    */
   assumed(besides: GatedPod, { workflow }: UsableGraphs): AssumedPod[] {
     const replacing = [...(this.#plans.get(workflowOf(besides))?.replacing ?? [])];
@@ -193,7 +175,6 @@ export class JointPlans {
     return assumedAt(replacing.filter((_, index) => index !== left));
   }
 
-  /** Plans now what a pod belongs to that is asked about, where there is time for it; gives its place. */
   planFor(pod: GatedPod, graphs: UsableGraphs): SinglePlan | null {
     const { model, clock } = this.#options;
     const workload = workloadOf(pod, graphs.workflow);
@@ -210,10 +191,7 @@ export class JointPlans {
     return this.placeFor(pod, graphs);
   }
 
-  /**
-   * For pods at the gate whose workflow is being replaced: plans them with all that are to come. Rejects when
-   * the search goes wrong.
-   */
+  /** Plans gated pods of a workflow in rollout with all that will come. Rejects if the search fails. */
   async ahead(key: string, graphs: UsableGraphs): Promise<PlanAhead> {
     const { search, gated } = this.#options;
     this.#awaitingRoom.delete(key);
@@ -239,7 +217,6 @@ export class JointPlans {
     });
   }
 
-  /** Whether as many pods of each workload are to come as it was made for. */
   #isValid(key: string, { toCome, madeMs }: JointPlan, graphs: UsableGraphs): boolean {
     const { pods } = this.#together.replacements(key, graphs);
     if (pods.length === 0 && toCome.size === 0) return this.#options.clock.monotonic() - madeMs <= KEPT_MS;
@@ -253,7 +230,7 @@ export class JointPlans {
     for (const key of this.#due) {
       if (this.#stop.signal.aborted) return;
       this.#due.delete(key);
-      // Whoever is asked about waits at the gate then.
+      // Pods asked about meanwhile wait at the gate.
       await this.#planAhead(key).catch((error: unknown) =>
         logger.warnOnce("planner:ahead", "a workflow can't be planned before its pods are there", {
           workflow: key,
@@ -278,20 +255,18 @@ export class JointPlans {
     const problem = this.#together.problem(together, found);
     const options = this.#search(AHEAD_MS, together, problem);
     const result = await search.runPatiently(problem, this.#snapshotOf(problem), options);
-    // Somebody may have been asked meanwhile, or the workloads may have changed.
+    // A request or a workload change may have intervened.
     if (this.#plans.get(key) !== before || this.#due.has(key)) return;
     if (before === undefined || this.#isBetter(before, problem, result, options))
       this.#keep(key, together, found, problem, result);
     else this.#plans.set(key, { ...before, cluster: found.cluster, madeMs: clock.monotonic() });
   }
 
-  /** null: nobody has it. */
   #snapshotOf({ cluster }: FeasiblePlanProblem): ClusterGraphSnapshot | null {
     const { graphs } = this.#options;
     return cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
   }
 
-  /** Whether the new plan is worth more than noise to pods that have their places by an older one. */
   #isBetter(
     { replacing }: JointPlan,
     problem: FeasiblePlanProblem,
@@ -328,7 +303,6 @@ export class JointPlans {
     };
   }
 
-  /** All places of the plan; those of pods that wait already aren't kept. */
   #keep(
     key: string,
     { pods, coming }: Together,

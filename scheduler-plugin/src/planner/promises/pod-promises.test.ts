@@ -49,14 +49,12 @@ describe("at its admission a pod", () => {
         ]),
       );
     wish(2);
-    // Nothing is kept of a trial.
     for (let trial = 0; trial < 3; trial++) promise(asked(), { isDryRun: true });
     const first = [1, 2, 3, 4].map(() => nodesOf(asked())![0]!);
     expect(first.map((name) => (NAMES.indexOf(name) < 3 ? "west" : "east")).sort()).toEqual([
       "east",
       "east",
       "west",
-      // Nothing lacks any more: by traffic.
       "west",
     ]);
   });
@@ -315,7 +313,6 @@ test("of many pods at once none is promised what others have, nor a node that it
     const narrowed = allowed({ ...pod, spec: { ...pod.spec, affinity: answer.affinity } });
     expect(narrowed.toSorted()).toEqual(answer.annotations[AMONG]!.split(",").toSorted());
     expect(allowed(pod)).toEqual(expect.arrayContaining(narrowed));
-    // Some of them are shown meanwhile.
     if (random.next() < 0.5) {
       const pod2 = shown(pod, `x-${round}`, answer);
       around.model.assume(pod2, promises.redeem(pod2)!.node);

@@ -1,5 +1,5 @@
-// Nodes that pods were promised at their admission, until the cluster shows the pods: each counts in the
-// model like a pod that is there, so that no other one is promised the same place.
+// Nodes promised to pods at admission. Until the pod appears, a promise counts in the model like a pod, so
+// that no place is promised twice.
 import {
   gatesOf,
   keyOf,
@@ -31,29 +31,21 @@ import { standingIn } from "./standing.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { withoutGoing } from "../workflow-to-be.ts";
 
-/** A pod that the API server is about to create. */
 export interface AskedPod {
-  /** With its namespace; of its name perhaps no more than the beginning. */
+  /** With its namespace; its name may be only a prefix. */
   readonly pod: KubernetesObject;
-  /** That its label names; null: none, or not known. */
   readonly appGroup: KubernetesObject | null;
-  /** Nothing is to be kept of the answer. */
   readonly isDryRun: boolean;
 }
 
-/** What the pod is created with. */
 export interface PromisedNodes {
-  /** The pod's own, narrowed to the nodes. */
   readonly affinity: object;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** A promise whose pod is there. */
 interface KeptPromise {
   readonly node: string;
-  /** namespace/workflow */
   readonly workflow: string;
-  /** Id of the decision. */
   readonly decision: string;
 }
 
@@ -65,7 +57,7 @@ interface PodPromisesOptions extends SinglePlanOptions {
     "assumed" | "awaitsRoom" | "isRoomComing" | "isTooSoon" | "lacksPlan" | "placeFor" | "planFor" | "take"
   >;
   readonly reports: Pick<PlannerReports, "admitted">;
-  /** Whether a pod of its controller is being moved: the move's record says where its replacement goes. */
+  /** True if a pod of its controller is being moved: the move's record then names the target. */
   readonly isMoving: (pod: KubernetesObject) => boolean;
   readonly newId: () => string;
   /** Monotonic. @default CPU time of the thread */
@@ -78,21 +70,17 @@ interface Made {
   readonly madeMs: number;
 }
 
-/** The API server has created the pod by then, or refused it: it was over its quota, for example. */
+/** The API server has then created the pod or refused it (for example over quota). */
 const KEPT_MS = 10_000;
-/** For so long after a question the model follows nodes ahead of the next one. */
+/** How long after a request the model tracks nodes in advance. */
 const MODEL_KEPT_MS = 60_000;
-/**
- * A promise is kept within milliseconds. So many at once are of pods that the API server refuses, or of
- * somebody else who asks.
- */
+/** Promises are kept within milliseconds. More are of refused pods, or of a foreign caller. */
 const MAX_PROMISES = 200;
 
 export class PodPromises {
   readonly #options: PodPromisesOptions;
   readonly #promises = new Map<string, Made>();
   readonly #budget = new TimeBudget();
-  /** Somebody was asked while the model was not made. */
   #isModelWanted = false;
   #askedMs = -Infinity;
 
@@ -100,7 +88,7 @@ export class PodPromises {
     this.#options = options;
   }
 
-  /** null: the pod must wait for a plan, or there is no time to make one now. */
+  /** Null: the pod must wait for a plan, or there is no time to plan now. */
   promise(asked: AskedPod): PromisedNodes | null {
     const { clock, cpuMs = threadCpuMs } = this.#options;
     const nowMs = clock.monotonic();
@@ -113,15 +101,10 @@ export class PodPromises {
     }
   }
 
-  /**
-   * Whether a pod of the workflow got no node at its admission because pods that are being deleted hold its
-   * place.
-   */
   awaitsRoom({ key }: Pick<GatedWorkflow, "key">): boolean {
     return this.#options.joint.awaitsRoom(key);
   }
 
-  /** The cluster shows a new pod. null: it was promised nothing, or long ago. */
   redeem(pod: KubernetesObject): KeptPromise | null {
     const id = pod.metadata.annotations?.[PROMISE_ANNOTATION] ?? "";
     const promise = this.#promises.get(id);
@@ -135,7 +118,7 @@ export class PodPromises {
     return { node: plan.node, workflow, decision };
   }
 
-  /** Promises end whose pods never came. To be called now and then: what takes long is done here. */
+  /** Ends promises without a pod. Call regularly; does the slow work. */
   expire(): void {
     const nowMs = this.#options.clock.monotonic();
     if (this.#isModelWanted || nowMs - this.#askedMs < MODEL_KEPT_MS) void this.#options.model.model;
@@ -146,7 +129,7 @@ export class PodPromises {
 
   #mayPromise({ pod, appGroup }: AskedPod): boolean {
     const { config, stranded, isMoving } = this.#options;
-    // A copy of another pod keeps that one's nodes.
+    // A copy of another pod has that pod's nodes.
     if (pod.metadata.annotations?.[PLANNED_AMONG_ANNOTATION] !== undefined) return false;
     if (config.landing !== "required-affinity" || !stranded.mayBind(pod)) return false;
     if (isReleasedInOrder(pod, appGroup, config.release) || gatesOf(pod).length > 0) return false;
@@ -154,7 +137,7 @@ export class PodPromises {
   }
 
   #promise({ pod, isDryRun }: AskedPod, nowMs: number): PromisedNodes | null {
-    const { graphs, model, config, newId, clock } = this.#options;
+    const { graphs, model, newId, clock } = this.#options;
     const id = newId();
     const object = unnamed(pod, id);
     const asked = { key: keyOf(object), identity: identifyPod(object), object, sinceMs: nowMs };
@@ -172,7 +155,7 @@ export class PodPromises {
     const plan = this.#plan(asked, withoutGoing(found, model));
     if (plan === null) return null;
     model.assume(object, plan.node);
-    const among = model.landingNodes(asked.key, [plan.node, ...plan.others], config.landingNodes);
+    const among = model.landingNodes(asked.key, [plan.node, ...plan.others]);
     const affinity = among[0]?.name === plan.node ? narrowedAffinity(pod, among) : null;
     if (isDryRun || affinity === null) model.withdraw(asked.key);
     else {
@@ -182,7 +165,6 @@ export class PodPromises {
     return affinity && { affinity, annotations: annotationsOf(id, among) };
   }
 
-  /** With all of its workflow that is to come, else for this pod alone. */
   #plan(asked: GatedPod, graphs: UsableGraphs): SinglePlan | null {
     const { joint } = this.#options;
     const place = joint.placeFor(asked, graphs);
@@ -197,10 +179,7 @@ export class PodPromises {
     return isReplacing ? null : joint.planFor(asked, graphs);
   }
 
-  /**
-   * Whether all that the pod exchanges anything with is there to stay, or has its place: else it is planned
-   * together with them.
-   */
+  /** True if all peers of the pod stay or have places; else it is planned with them. */
   #runs(asked: GatedPod, { workflow }: UsableGraphs, ahead: readonly AssumedPod[]): boolean {
     const workload = workloadOf(asked, workflow);
     if (workload === null) return false;
@@ -229,7 +208,7 @@ export class PodPromises {
 }
 
 function isReleasedInOrder(pod: KubernetesObject, appGroup: AskedPod["appGroup"], release: Release): boolean {
-  // One that isn't known may ask for it.
+  // An unknown AppGroup may ask for it.
   if (appGroup === null && pod.metadata.labels?.[LABELS.appGroup] !== undefined) return true;
   return (appGroup?.metadata.annotations?.[RELEASE_ANNOTATION] ?? release) === "ordered";
 }
@@ -239,7 +218,7 @@ function isFor(pod: KubernetesObject, { plan }: Made): boolean {
   return pod.metadata.namespace === identity.namespace && moveOwnerOf(pod)?.uid === moveOwnerOf(object)?.uid;
 }
 
-/** Under a name that no pod can have: its own isn't known yet. */
+/** Uses an impossible pod name, because its own isn't known yet. */
 function unnamed(pod: KubernetesObject, id: string): KubernetesObject {
   const { name, generateName } = looseFields<Record<"name" | "generateName", unknown>>(pod.metadata);
   return {

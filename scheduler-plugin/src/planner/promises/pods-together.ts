@@ -1,4 +1,3 @@
-// Which pods that are not there yet are planned together, and the problem that they make.
 import { keyOf } from "@isochrone/kubernetes";
 import { planProblem } from "@isochrone/placement";
 import type { FeasiblePlanProblem } from "@isochrone/placement";
@@ -23,10 +22,8 @@ export interface PodsTogetherOptions {
   readonly gated: Pick<GatedWorkflows, "of">;
 }
 
-/** Pods that are planned together. */
 export interface Together extends Pick<Replacements, "going" | "replaced"> {
   readonly pods: readonly GatedPod[];
-  /** Those that come for others, and some for which there was no room in `pods`. */
   readonly coming: readonly GatedPod[];
 }
 
@@ -37,7 +34,6 @@ export class PodsTogether {
     this.#options = options;
   }
 
-  /** Those of workloads that the graph knows. */
   replacements(key: string, { workflow }: UsableGraphs): Replacements {
     const { upcoming, model } = this.#options;
     const found = replacementsIn(key, upcoming, model);
@@ -45,11 +41,10 @@ export class PodsTogether {
   }
 
   /**
-   * While pods of the workflow are being replaced: all that are to come or wait. Else pods of these workloads
-   * and of all that they exchange anything with, as far as they are to come or wait; none where one of them
-   * isn't known of yet, or where others of the workflow are about to leave their room. None where they are
+   * During a rollout: all pods of the workflow to come or waiting. Else those of these workloads and of their
+   * peers. Empty if one isn't known yet, if others of the workflow are about to free room, or if there are
    * too many.
-   * @param asked a pod that is about to be created
+   * @param asked a pod about to be created
    */
   of(
     workloads: readonly string[],
@@ -75,7 +70,6 @@ export class PodsTogether {
     const { upcoming, gated, model, ledger, config } = this.#options;
     const isStanding = standingIn(workflow, { model, ledger });
     const coming = Map.groupBy(upcoming.of(key).flat(), (pod) => workloadOf(pod, workflow));
-    // Of a workload that has pods already those count.
     for (const [name, pods] of Map.groupBy(gated.of(key), (pod) => workloadOf(pod, workflow)))
       coming.set(name, pods);
     const pods: GatedPod[] = [];
@@ -92,7 +86,7 @@ export class PodsTogether {
     return pods.length > config.maxPods ? [] : pods;
   }
 
-  /** Pods that exist already have to fit beside those that are about to go. */
+  /** Existing pods must fit beside those about to go. */
   problem(together: Together, graphs: UsableGraphs): FeasiblePlanProblem {
     const { model } = this.#options;
     const problem = this.#problemToBe(together, graphs);

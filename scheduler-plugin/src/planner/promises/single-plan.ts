@@ -1,5 +1,4 @@
-// A node for one pod of a workflow that runs: the rest stays where it is, so the search is short enough for
-// an answer that the API server waits for.
+// Places one pod of a running workflow. The rest stays, so the search is quick enough for admission.
 import { planProblem } from "@isochrone/placement";
 import type { AssumedPod, FeasiblePlanProblem } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
@@ -24,15 +23,12 @@ export interface SinglePlanOptions {
   readonly bytesPerRequest: number;
   readonly model: ClusterModel;
   readonly ledger: Ledger;
-  /** In which zones Services lack replicas. */
   readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
   readonly clock: Clock;
 }
 
 export interface SinglePlan extends ReportedPod {
-  /** Other nodes, the cheapest first; whether they have room is not looked at. */
   readonly others: readonly string[];
-  /** In which its Service lacks replicas, if it goes there; null: none does, or it goes elsewhere. */
   readonly zone: string | null;
 }
 
@@ -42,8 +38,8 @@ const MAX_ALTERNATIVES = 8;
 const NO_MOVES = { redeemed: new Map<string, never>(), refused: new Map<string, never>() };
 
 /**
- * null: there is no node for it, or nothing to choose it by.
- * @param ahead pods that aren't there yet, where they will be
+ * Null if no node fits, or nothing distinguishes them.
+ * @param ahead future pods on their nodes
  */
 export function singlePlan(
   pod: GatedPod,

@@ -3,7 +3,6 @@ import type { ClusterModel } from "../cluster-model.ts";
 import type { UsableGraphs } from "../graphs.ts";
 import { assumedToBe } from "../workflow-to-be.ts";
 
-/** Tells whether a workload of the workflow has a pod that is there to stay, or is on its way to a node. */
 export function standingIn(
   workflow: UsableGraphs["workflow"],
   { model, ledger }: { readonly model: Pick<ClusterModel, "isGoing" | "isStaying">; readonly ledger: Ledger },

@@ -13,7 +13,7 @@ test("answers take 40 ms in a row, and then half of the time", () => {
     }
     return count;
   };
-  // 20 ms at once, and while they are spent half as much again.
+  // 20 ms at once, plus half of the time that passes.
   expect(answers(4)).toBe(10);
   expect(budget.isLeft(atMs)).toBe(false);
   atMs += 20;

@@ -27,7 +27,6 @@ interface JobOptions extends Partial<DecidedJob> {
   readonly device?: string;
 }
 
-/** A job of one task, which runs on the server alone. */
 function job(key: string, options: JobOptions = {}): DecidedJob {
   const { spec = {}, source = {}, cpu = "1", device = "server", ...more } = options;
   const definition = readJobDefinition(key, {
@@ -102,7 +101,6 @@ describe("a decision about stream jobs", () => {
       nextBest: null,
     } as const;
     expect(await paceOf({ placement, fastest: 40 })).toBeCloseTo(40, 6);
-    // Frames that were sent again.
     expect(await paceOf({ placement, fastest: 21 })).toBeCloseTo(20, 6);
     expect(await paceOf({ placement, fastest: 5 })).toBeCloseTo(20, 6);
   });
@@ -169,11 +167,9 @@ describe("a decision about stream jobs", () => {
       );
     expect((await kinds(299_999)).sort()).toEqual(["NoRoom", "placed", "placed"]);
     expect((await kinds(300_000)).sort()).toEqual(["Behind", "NoRoom", "placed"]);
-    // Another namespace's jobs don't wait for it.
     jobs[2] = job("other/next", { createdMs: 2_000 });
     expect((await kinds(300_000)).sort()).toEqual(["NoRoom", "placed", "placed"]);
     jobs[2] = job("site/next", { createdMs: 2_000 });
-    // What never fits keeps nobody away.
     jobs[1] = job("site/big", { cpu: "5" });
     expect((await kinds(300_000)).sort()).toEqual(["NoRoom", "placed", "placed"]);
   });
@@ -203,7 +199,7 @@ describe("a decision about stream jobs", () => {
     const paces = [...(await decided(jobs)).values()].map((each) =>
       each.kind === "placed" ? each.placement.throughput / most : 0,
     );
-    // The promises are three quarters of the link: half is kept, and of the rest each namespace has its part.
+    // Promises take three quarters of the link: half is kept, and the namespaces share the rest.
     expect(paces.map((pace) => Math.round(pace * 1_000))).toEqual([250, 250, 250, 250]);
     const promised = job("greedy/3", { cpu: "100m", spec: { minThroughput: most / 2 } });
     expect((await decided([...jobs, promised])).get("greedy/3")).toMatchObject({

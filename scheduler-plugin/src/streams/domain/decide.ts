@@ -1,5 +1,5 @@
-// One decision about all stream jobs: those that run keep their nodes, those that wait get some, namespaces
-// in turns and the longest waiting first, and all share the network anew.
+// One decision on all stream jobs: running ones keep their nodes; waiting ones get nodes in turns of
+// namespaces, longest wait first; all share the network anew.
 import {
   namespaceOf as jobNamespace,
   restoredJob,
@@ -25,45 +25,40 @@ import { inTurns } from "./turns.ts";
 import { waitReason, type WaitReason } from "./wait-reason.ts";
 
 export interface DecidedJob {
-  /** namespace/name */
   readonly key: string;
   readonly definition: JobDefinition;
-  /** Wall milliseconds of the API server. */
   readonly createdMs: number;
-  /** Milliseconds since it was seen first. */
+  /** Time since first sight. */
   readonly knownMs: number;
-  /** Null: it waits. Tasks without a host are to be placed beside the others. */
+  /** Null: waiting. Tasks without a host are placed beside the others. */
   readonly placement: Placement | null;
-  /** Why it isn't placed now: an attempt has failed a moment ago. Null: it may be. */
+  /** Why it isn't placed now (a recent failure); null if it may be. */
   readonly putOff: string | null;
   readonly requestsOf: (task: string) => TaskRequests;
-  /** Null: kube-scheduler would let the task's pod onto the node. */
   readonly rejection: (task: string, node: string) => NodeRejection | null;
   readonly measured: MeasuredSeconds;
-  /** Frames per second that it has made on its nodes; null: unknown. */
+  /** Highest frame rate reached on its nodes, frames/s; null if unknown. */
   readonly fastest: number | null;
 }
 
 export interface DecideInput {
   readonly network: FlowNetwork;
   readonly paths: PathTable;
-  /** In the network's order. */
   readonly nodes: readonly StreamNode[];
   readonly jobs: readonly DecidedJob[];
   readonly strategy: StreamStrategy;
-  /** What has happened since the last decision; null: nothing but that jobs came. */
+  /** Changes since the last decision; null: only new jobs. */
   readonly change: Change | null;
 }
 
-/** What becomes of a job. `refused`: its spec can't be planned. */
 export type Verdict =
   | { readonly kind: "placed"; readonly placement: Placement }
   | { readonly kind: "waiting"; readonly why: WaitReason }
   | { readonly kind: "refused"; readonly message: string };
 
-/** A job that fits the empty cluster and has waited for so long isn't overtaken in its namespace. */
+/** A job that fits the empty cluster isn't overtaken in its namespace after this wait. */
 const PATIENCE_MS = 300_000;
-/** Waiting jobs that a decision tries to place. Each costs a search or three. */
+/** Bound on jobs tried per decision: each costs up to three searches. */
 export const MOST_TRIED = 100;
 
 interface Waiting {
@@ -88,11 +83,8 @@ export async function decide(input: DecideInput): Promise<Map<string, Verdict>> 
   return verdicts;
 }
 
-/** The jobs as the strategies see them. */
 export function systemOf({ network, paths, nodes, jobs }: Omit<DecideInput, "change" | "strategy">): {
-  /** With the jobs that have nodes. */
   readonly system: StreamSystem;
-  /** Of jobs that can't be planned. */
   readonly verdicts: Map<string, Verdict>;
   readonly decidedOf: ReadonlyMap<StreamJob, DecidedJob>;
   readonly waiting: readonly Waiting[];
@@ -132,7 +124,7 @@ function readable(
   }
 }
 
-/** Null while a task has no node, a node is gone, or a flow has no path. */
+/** Null if a task has no node, a node is gone, or a flow has no path. */
 function restored({ hosts, flows }: Placement, job: StreamJob, system: StreamSystem): PlacedJob | null {
   const indexes = job.tasks.map(({ name }) => system.network.indexOf(hosts.get(name) ?? ""));
   if (indexes.some((index) => index === null)) return null;
@@ -148,7 +140,6 @@ function restored({ hosts, flows }: Placement, job: StreamJob, system: StreamSys
   );
 }
 
-/** Returns the next best nodes in words, by key of those that were placed. */
 async function placeWaiting(
   waiting: readonly Waiting[],
   system: StreamSystem,
@@ -157,7 +148,6 @@ async function placeWaiting(
 ): Promise<ReadonlyMap<string, string | null>> {
   const { strategy, nodes } = input;
   const placedNow = new Map<string, string | null>();
-  /** A job for which room is kept, by namespace. */
   const reserved = new Map<string, string>();
   let tried = 0;
   const wait = (key: string, why: WaitReason): void => void verdicts.set(key, { kind: "waiting", why });
@@ -194,7 +184,6 @@ function namespaceOf({ job }: Pick<Waiting, "job">): string {
   return jobNamespace(job);
 }
 
-/** How many jobs of each namespace run. */
 function jobsOf({ running }: StreamSystem): Map<string, number> {
   const counts = new Map<string, number>();
   for (const placed of running) counts.set(namespaceOf(placed), (counts.get(namespaceOf(placed)) ?? 0) + 1);
@@ -205,14 +194,13 @@ function byAge(a: Waiting, b: Waiting): number {
   return a.decided.createdMs - b.decided.createdMs || (a.decided.key < b.decided.key ? -1 : 1);
 }
 
-/** Whether the job would get nodes if no other stream job ran. */
 async function fitsEmpty(decided: DecidedJob, input: DecideInput, system: StreamSystem): Promise<boolean> {
   const { definition, requestsOf, rejection, measured, placement } = decided;
   const job = plannedJob({
     definition,
     nodes: input.nodes,
     requestsOf,
-    // What pods of other stream jobs hold would be free.
+    // Room held by other stream jobs would be free.
     allows: (task, node) => [undefined, "NodeResourcesFit"].includes(rejection(task, node)?.plugin),
     measured,
     fastest: null,

@@ -113,7 +113,7 @@ describe("links", () => {
               .map(({ link }) => (link.capacityBitsPerSecond * linkShare) / namespaces.length),
           );
           const own = declared.filter(({ owner }) => owner.namespace === before.owner.namespace).length;
-          // Whole bits per second: rounding takes one of them.
+          // Rounding to whole bit/s takes one of them.
           expect(after?.bitsPerSecond ?? 0).toBeGreaterThanOrEqual(
             Math.floor(Math.min(before.bitsPerSecond, equal / own) / ALMOST),
           );
@@ -131,7 +131,6 @@ function total(floors: readonly { readonly bitsPerSecond: number }[]): number {
 
 type Hop = readonly [string, string];
 
-/** Directions with a capacity of their own. */
 function directionsOf({ source, target, duplex }: FlowLink): Hop[][] {
   const [there, back] = [[source, target] as const, [target, source] as const];
   return duplex === "half" ? [[there, back]] : [[there], [back]];

@@ -1,21 +1,19 @@
-// Floors of AppGroups: their paths, what links admit of them, and what they leave to stream jobs.
+// Floors of AppGroups: their paths, admission by links, and the capacity left to stream jobs.
 import { fairLevel } from "@isochrone/primitives/algorithms";
 import { promisedShares, type FlowLink, type FlowNetwork, type PathTable } from "@isochrone/streams";
 import { FLOW_PLAN_BOUNDS } from "@isochrone/topology";
 import type { AddressedFlow } from "./flow-plans.ts";
 
-/** What is left of a full link: no capacity is 0. Bits per second. */
+/** Remainder of a full link in bit/s: capacity 0 is not allowed. */
 const NEXT_TO_NOTHING = 1;
 
-/** Bounds of the floors that AppGroups declare, whose owners are tenants. */
 export const FLOOR_BOUNDS = {
-  /** Pairs of pods with a floor, of all namespaces together, which share them max-min fairly. */
+  /** Pairs of pods with a floor over all namespaces, shared max-min fairly. */
   pairs: 20_000,
-  /** Greatest `minBandwidth` between two pods, bits per second; a greater one counts as this. */
   bitsPerSecond: 1e15,
 } as const;
 
-/** On the shortest path of the network; without any, from node to node. */
+/** Uses the shortest path of the network; without links, directly from node to node. */
 export function routed(
   floors: readonly Omit<AddressedFlow, "route">[],
   { network, paths }: { readonly network: FlowNetwork; readonly paths: PathTable },
@@ -25,29 +23,25 @@ export function routed(
     const [from, to] = [network.indexOf(source.node), network.indexOf(target.node)];
     const [path] = from === null || to === null ? [] : paths.between(from, to);
     const route = path?.nodes.map((node) => network.nodes[node]!) ?? [source.node, target.node];
-    // Nobody says that the kernel's path is this one: its relays forward as they would anyway.
+    // The kernel's path may differ; relays then forward as usual.
     return { ...floor, route, isKernels: true };
   });
 }
 
 export interface AdmittedFloors {
   readonly floors: readonly AddressedFlow[];
-  /** Floors that get less than declared, as declared. */
   readonly cut: readonly AddressedFlow[];
 }
 
-/** One direction of a link, or both directions of a half-duplex link. */
 interface Pool {
   readonly capacityBitsPerSecond: number;
-  /** Declared rates by namespace. */
   readonly rates: Map<string, number[]>;
-  /** Greatest rate of a floor by namespace. */
   readonly levels: Map<string, number>;
 }
 
 /**
- * Cuts floors to the shares of each link on their paths. Small floors of a namespace are kept before large
- * ones are. The capacity of a hop without a link is unknown: it cuts nothing here.
+ * Cuts floors to their namespace's share of each link, large floors first. A hop without a link has unknown
+ * capacity and cuts nothing.
  */
 export function admitted(floors: readonly AddressedFlow[], links: readonly FlowLink[]): AdmittedFloors {
   const pools = poolsOf(links);
@@ -96,14 +90,13 @@ function poolsOf(links: readonly FlowLink[]): Map<string, Pool> {
   return pools;
 }
 
-/** `SOURCE TARGET` of each hop. */
 function hopsOf(route: readonly string[]): string[] {
   return route.slice(0, -1).map((node, at) => `${node} ${route[at + 1]!}`);
 }
 
 /**
- * The links with the capacity that these floors leave to stream jobs. On links with floors it excludes the
- * rest for traffic without a plan: the network managers need it to keep the floors.
+ * Links with the capacity that floors leave to stream jobs. On links with floors it excludes the reserve for
+ * unplanned traffic, which network managers need to keep the floors.
  */
 export function beside(links: readonly FlowLink[], floors: readonly AddressedFlow[]): readonly FlowLink[] {
   const used = new Map<string, number>();

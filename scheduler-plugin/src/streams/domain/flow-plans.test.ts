@@ -87,7 +87,6 @@ describe("flow plans", () => {
   test("share a node's places between namespaces, and name the flows without one", () => {
     const amounts = fc.record({
       tenants: fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 2, maxLength: 4 }),
-      // The last tenant's flows also pass c, where nobody else has one.
       far: fc.boolean(),
     });
     fc.assert(

@@ -1,40 +1,34 @@
-// What each node is told of the flows that it sends, forwards or receives.
+// Flow plans per node: the flows that it sends, forwards or receives.
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { fairLevel } from "@isochrone/primitives/algorithms";
 import { FLOW_PLAN_BOUNDS, type FlowPlan, type PlannedFlow } from "@isochrone/topology";
 import { inTurns } from "./turns.ts";
 
-/** A flow whose ends have addresses. */
 export interface AddressedFlow extends Pick<PlannedFlow, "channel" | "id" | "owner" | "source" | "target"> {
-  /** Names of nodes from source to target. */
   readonly route: readonly string[];
   readonly bitsPerSecond: number;
-  /** Whether its packets go this way without any rule. @default a direct hop alone does */
+  /** Whether packets take this path without a rule. @default only for a direct hop */
   readonly isKernels?: boolean;
 }
 
 interface PlanSurroundings {
-  /** All that get a plan. */
   readonly nodes: readonly string[];
-  /** IP address of a node; null: it has none. */
   readonly addressOf: (node: string) => string | null;
-  /** Bits per second from one node to the next; null: unknown. */
+  /** Bit/s to the next node; null if unknown. */
   readonly capacityOf: (source: string, target: string) => number | null;
 }
 
-/** A plan without what counts plans. */
 type Content = Pick<FlowPlan, "flows" | "neighbours">;
 
 interface FlowContents {
   readonly byNode: ReadonlyMap<string, Content>;
-  /** Flows in no plan because a node's plan has no place for them. */
   readonly withoutPlace: readonly AddressedFlow[];
 }
 
 /**
- * Plans by node. Namespaces of the flows' owners share a node's places max-min fairly. A flow that meets a
- * node without an address, or without a place for it, is in no plan: its packets go as without Isochrone.
+ * Builds plans by node. Namespaces share a node's places max-min fairly. A flow over a node without an
+ * address or place is in no plan: its packets are routed normally.
  */
 export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurroundings): FlowContents {
   const drafts = new Map(
@@ -50,7 +44,7 @@ export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurround
     for (const node of route) count(drafts.get(node)!.demands, owner.namespace);
   for (const draft of drafts.values())
     draft.level = Math.floor(fairLevel(draft.demands.values(), FLOW_PLAN_BOUNDS.flowsOfNode));
-  // Neighbours have few places, too.
+  // Places for neighbours are limited too.
   const withoutPlace = inTurns(wanted, ({ owner }) => owner.namespace).filter(
     (flow) => !addFlow(flow, drafts, around),
   );
@@ -71,11 +65,8 @@ export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurround
 interface Draft {
   readonly flows: PlannedFlow[];
   readonly neighbours: Map<string, FlowPlan["neighbours"][number]>;
-  /** Flows that want a place, by namespace. */
   readonly demands: Map<string, number>;
-  /** Places that a namespace may take at most. */
   level: number;
-  /** Places of the plan that flows of a namespace take. */
   readonly taken: Map<string, number>;
 }
 
@@ -83,10 +74,6 @@ function count(counts: Map<string, number>, namespace: string): void {
   counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
 }
 
-/**
- * In the order of their ids. Packets of two flows between the same addresses and ports can't be told apart:
- * the second one's rate is the first one's, too. Addresses of different families have no packets.
- */
 function distinct(flows: readonly AddressedFlow[]): AddressedFlow[] {
   const byPackets = new Map<string, AddressedFlow>();
   for (const flow of flows.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
@@ -115,7 +102,6 @@ function distinct(flows: readonly AddressedFlow[]): AddressedFlow[] {
   });
 }
 
-/** Whether all nodes of the route get plans, and have addresses for their neighbours. */
 function isReachable(
   route: readonly string[],
   drafts: ReadonlyMap<string, Draft>,
@@ -124,7 +110,6 @@ function isReachable(
   return route.every((node) => drafts.has(node) && around.addressOf(node) !== null);
 }
 
-/** Returns false if a node's plan has no place for the flow. */
 function addFlow(flow: AddressedFlow, drafts: ReadonlyMap<string, Draft>, around: PlanSurroundings): boolean {
   const { route, bitsPerSecond, isKernels = route.length === 2, ...known } = flow;
   const { namespace } = flow.owner;
@@ -163,20 +148,17 @@ function addFlow(flow: AddressedFlow, drafts: ReadonlyMap<string, Draft>, around
 
 const VERSION_CHARACTERS = 32;
 
-/** The plans of one leader's life, and which of them nodes have. */
+/** The plans of one leadership term, and which of them nodes have applied. */
 export class FlowPlans {
   readonly epoch: string;
   readonly #plans = new Map<string, FlowPlan>();
-  /** Generation that a node's manager has said it carries out, by node. */
   readonly #applied = new Map<string, number>();
   #generation = 0;
 
-  /** @param epoch differs from those of other leaders */
   constructor(epoch: string) {
     this.epoch = epoch;
   }
 
-  /** Counts the changes of all plans. */
   get generation(): number {
     return this.#generation;
   }
@@ -185,7 +167,7 @@ export class FlowPlans {
     return [...this.#plans.values()];
   }
 
-  /** Returns whether any plan changed. Nodes that aren't named have no plan any more. */
+  /** Returns whether any plan changed. Unnamed nodes lose their plans. */
   publish(contents: ReadonlyMap<string, Content>): boolean {
     const generation = this.#generation + 1;
     let isChanged = false;
@@ -205,13 +187,11 @@ export class FlowPlans {
     return isChanged;
   }
 
-  /** A node's manager carries out a plan; of other leaders' plans nothing is kept. */
   confirm(node: string, epoch: string, generation: number): void {
     if (epoch === this.epoch && generation <= this.#generation)
       this.#applied.set(node, Math.max(generation, this.#applied.get(node) ?? 0));
   }
 
-  /** Whether the managers of all these nodes have their newest plan. */
   areApplied(nodes: Iterable<string>): boolean {
     for (const node of nodes) {
       const plan = this.#plans.get(node);

@@ -1,4 +1,4 @@
-// What flows may use: declared links, or without any the measured bandwidth of pairs of nodes.
+// Links for flows: declared ones, or without any the measured bandwidth of node pairs.
 import {
   FieldError,
   FlowNetwork,
@@ -10,16 +10,14 @@ import {
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterGraph } from "@isochrone/topology";
 
-/** A FlowNetwork with what counts of it. */
 export interface ReadNetwork {
   readonly links: readonly FlowLink[];
-  /** Why others don't count, one text each. */
   readonly refused: readonly string[];
 }
 
 /**
- * A link that can't be is left out, so that a node that is away costs its own links alone.
- * @param taken pairs that other FlowNetworks declare; those of this one are added
+ * Drops an invalid link, so that a missing node only costs its own links.
+ * @param taken pairs declared by other FlowNetworks; extended with this one's
  */
 export function readNetwork(spec: unknown, nodes: ReadonlySet<string>, taken: Set<string>): ReadNetwork {
   const links: FlowLink[] = [];
@@ -40,7 +38,6 @@ export function readNetwork(spec: unknown, nodes: ReadonlySet<string>, taken: Se
 function checked(link: FlowLink, nodes: ReadonlySet<string>, taken: Set<string>): FlowLink {
   const { source, target, duplex } = link;
   const ends = [...new Set([source, target])].filter((name) => nodes.has(name));
-  // Says what is wrong with the link alone.
   void new FlowNetwork(ends, [link]);
   const pairs = [`${source} ${target}`, ...(duplex === "simplex" ? [] : [`${target} ${source}`])];
   if (pairs.some((pair) => taken.has(pair)))
@@ -54,10 +51,10 @@ function checked(link: FlowLink, nodes: ReadonlySet<string>, taken: Set<string>)
   return link;
 }
 
-/** Measured capacities change a little all the time: this many significant digits count. */
+/** Significant digits: measured capacities fluctuate. */
 const DIGITS = 2;
 
-/** From the cluster graph; a pair of unknown bandwidth has no link. */
+/** Pairs of unknown bandwidth get no link. */
 export function measuredLinks(graph: ClusterGraph | null, nodes: readonly string[]): FlowLink[] {
   if (graph === null) return [];
   const links: FlowLink[] = [];
@@ -72,7 +69,6 @@ export function measuredLinks(graph: ClusterGraph | null, nodes: readonly string
   return links;
 }
 
-/** The network of now; the same one, with the paths found in it, while nothing changes. */
 export class NetworkKeeper {
   #key = "";
   #network = new FlowNetwork([], []);
@@ -86,7 +82,6 @@ export class NetworkKeeper {
     return this.#paths;
   }
 
-  /** Returns whether it is another network. */
   update(nodes: readonly string[], links: readonly FlowLink[]): boolean {
     const key = JSON.stringify([nodes, links]);
     if (key === this.#key) return false;

@@ -1,21 +1,16 @@
-// Where a job is, by names: it outlives networks, in which nodes have indexes, and restarts.
+// A job's placement by names, which survive network changes and restarts.
 import { limitOf, type JobDefinition, type PlacedJob, type StreamSystem } from "@isochrone/streams";
 
-/** What crosses the network for a job. */
 export interface JobFlow {
-  /** Name of the task that sends; null: the source of the job. */
+  /** Sending task; null: the source of the job. */
   readonly from: string | null;
-  /** Name of the task that receives. */
   readonly to: string;
-  /** Port on which it receives; null: any. */
   readonly port: number | null;
-  /** With headers. */
+  /** Including headers. */
   readonly bitsPerSecond: number;
-  /** Names of nodes from sender to receiver. */
   readonly route: readonly string[];
 }
 
-/** What keeps a job from going faster. */
 export type JobLimit =
   | { readonly kind: "task"; readonly task: string; readonly node: string }
   | {
@@ -24,25 +19,20 @@ export type JobLimit =
       readonly target: string;
       readonly capacityBitsPerSecond: number;
     }
-  /** No more frames arise. */
+  /** The source produces no more frames. */
   | { readonly kind: "source"; readonly node: string };
 
 export interface Placement {
-  /** Name of the node, by task. */
   readonly hosts: ReadonlyMap<string, string>;
-  /** Seconds for a frame there, by task. */
   readonly seconds: ReadonlyMap<string, number>;
   readonly flows: readonly JobFlow[];
-  /** Frames per second. */
+  /** Frames/s. */
   readonly throughput: number;
   readonly limit: JobLimit;
-  /**
-   * In words: the next best nodes when the job was placed, with its throughput there. Null: none is known.
-   */
+  /** Next best nodes at placement and the throughput there, in words; null if unknown. */
   readonly nextBest: string | null;
 }
 
-/** Below this part of it, a rate is the same. */
 const EQUAL = 1e-6;
 
 export function placementOf(
@@ -75,7 +65,6 @@ export function placementOf(
   };
 }
 
-/** Of a job that was placed now. */
 export function nextBestOf({ job, hosts, nextBest }: PlacedJob, { network }: StreamSystem): string | null {
   if (nextBest === undefined) return null;
   const moved = job.tasks.flatMap(({ name }, task) => {

@@ -1,37 +1,31 @@
-// A StreamJob as the strategies see it: its frames with their headers, its pace bounded by its source.
+// Converts a StreamJob for the strategies: frames with headers, pace bounded by the source.
 import { createStreamJob, withHeaders, type JobDefinition, type StreamJob } from "@isochrone/streams";
 import type { Placement } from "./placement.ts";
 
-/** A node as far as streams need it. */
 export interface StreamNode {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** What it has for pods, whoever uses it. */
   readonly totalCpuMillicores: number;
-  /** What it has for tasks of stream jobs; those that run count as free. */
+  /** Available to tasks; running ones count as free. */
   readonly memoryBytes: number;
   readonly cpuMillicores: number;
 }
 
-/** Why kube-scheduler wouldn't let a pod onto a node. */
 export interface NodeRejection {
   readonly plugin: string;
   readonly message: string;
 }
 
-/** What a task's pod requests, as kube-scheduler counts it. */
 export interface TaskRequests {
   readonly memoryBytes: number;
   readonly cpuMillicores: number;
 }
 
-/** Of a task on a node. */
 export type MeasuredSeconds = (task: string, node: StreamNode) => number | null;
 
-/** Counters see frames that were sent again, too. */
+/** Margin for retransmitted frames, which counters include. */
 const SURELY_FASTER = 0.9;
 
-/** Whether a job has made more frames than a task of these seconds could. */
 export function isTooSlow(seconds: number, fastest: number | null): boolean {
   return fastest !== null && fastest * seconds * SURELY_FASTER > 1;
 }
@@ -40,13 +34,11 @@ interface PlannedJobOptions {
   readonly definition: JobDefinition;
   readonly nodes: readonly StreamNode[];
   readonly requestsOf: (task: string) => TaskRequests;
-  /** Whether the task's pod may go there. */
   readonly allows: (task: string, node: string) => boolean;
-  /** Seconds for a frame as a profiling pod took them; null: as declared. */
+  /** Seconds per frame measured by a profiling pod; null: as declared. */
   readonly measured: MeasuredSeconds;
-  /** Frames per second that it has made where it is: no task there can be slower. Null: unknown. */
+  /** Highest frame rate at its nodes, frames/s: bounds how slow a task can be. Null if unknown. */
   readonly fastest: number | null;
-  /** Tasks that have a node stay there. */
   readonly placement: Pick<Placement, "hosts" | "seconds"> | null;
 }
 

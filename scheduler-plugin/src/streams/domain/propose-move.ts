@@ -1,27 +1,23 @@
-// Which task of a running job another node would serve better, beside all that runs.
+// Finds a task of a running job that gains by moving to another node.
 import { bestTaskMove, type StreamJob } from "@isochrone/streams";
 import { systemOf, type DecidedJob, type DecideInput } from "./decide.ts";
 import { plannedJob } from "./planned-job.ts";
 
-/** One task that gains by another node. */
 export interface ProposedMove {
-  /** namespace/name of the job. */
   readonly key: string;
   readonly task: string;
   readonly from: string;
   readonly to: string;
-  /** Frames per second of the job. */
   readonly before: number;
   readonly after: number;
 }
 
 interface ProposeInput extends Omit<DecideInput, "change" | "strategy"> {
-  /** Part of its throughput that a job must gain. */
   readonly margin: number;
   readonly mayMove: (key: string, task: string) => boolean;
 }
 
-/** Null: none gains enough, or some job has no nodes yet and comes first. */
+/** Null if none gains enough, or if a waiting job has precedence. */
 export function proposeMove(input: ProposeInput): ProposedMove | null {
   const { system, decidedOf, waiting } = systemOf(input);
   if (waiting.length > 0) return null;
@@ -44,7 +40,6 @@ export function proposeMove(input: ProposeInput): ProposedMove | null {
   };
 }
 
-/** With what its tasks would take on the nodes that would let them in, too. */
 function unpinned(
   job: StreamJob,
   hosts: readonly number[],

@@ -1,8 +1,6 @@
-// Turns of namespaces that share places.
-
 /**
- * The first item of each namespace, then the second of each, and so on; within a turn in the given order.
- * @param turns that a namespace has had before, by its name
+ * Round-robin over namespaces; stable within one.
+ * @param turns earlier turns by namespace
  */
 export function inTurns<T>(
   items: readonly T[],

@@ -1,8 +1,7 @@
-// What a job that gets no nodes waits for, in words.
+// Explains what a job without nodes waits for.
 import type { JobDefinition, StreamJob, StreamStrategy, StreamSystem } from "@isochrone/streams";
 import type { NodeRejection, StreamNode } from "./planned-job.ts";
 
-/** `reason` is a word for programs. */
 export interface WaitReason {
   readonly reason: "NoNode" | "NoRoom" | "NoRoomTogether" | "Promises" | "Behind" | "Retrying";
   readonly message: string;
@@ -17,7 +16,7 @@ interface WaitQuestion {
   readonly rejection: (task: string, node: string) => NodeRejection | null;
 }
 
-/** A promise by which a strategy says what would be left for the job, frames/s. */
+/** Promise used to test whether anything is left for the job, frames/s. */
 const NEXT_TO_NOTHING = 1e-9;
 
 export async function waitReason(question: WaitQuestion): Promise<WaitReason> {
@@ -43,7 +42,6 @@ export async function waitReason(question: WaitQuestion): Promise<WaitReason> {
   };
 }
 
-/** Null when the task has a node with room. */
 function ofTask(task: number, question: WaitQuestion): WaitReason | null {
   const { job, system, nodes, rejection } = question;
   const { name, memoryBytes, cpuMillicores } = job.tasks[task]!;
@@ -71,7 +69,6 @@ function ofTask(task: number, question: WaitQuestion): WaitReason | null {
 
 const MAX_REASONS = 3;
 
-/** As kube-scheduler says it: how many nodes, and why. */
 function rejections(task: string, { definition, nodes, rejection }: WaitQuestion): string {
   const isUnmeasured = definition.tasks.get(task)!.profiling?.isAnywhere === true;
   const noProfile = isUnmeasured ? "its time isn't measured there yet" : "no entry of its profile matches";

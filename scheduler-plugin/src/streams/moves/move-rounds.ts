@@ -1,4 +1,3 @@
-// What moves of tasks need of the controller's rounds: where tasks and pods are, and what could be better.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { FlowNetwork, PathTable } from "@isochrone/streams";
 import type { DecidedJob } from "../domain/decide.ts";
@@ -10,16 +9,13 @@ import type { TaskMoves } from "./task-moves.ts";
 
 interface MoveRoundsOptions {
   readonly moves: TaskMoves;
-  /** Node of a task by the job's placement; null: it has none. @param uid of the job */
   readonly hostOf: (uid: string, task: string) => string | null;
   readonly podOn: (job: KnownJob, task: string, node: string) => KubernetesObject | null;
   readonly toDecide: (job: KnownJob) => DecidedJob;
 }
 
 interface RoundEnd {
-  /** Whether managers have all flows of the job with this uid. */
   readonly areFlowsApplied: (uid: string) => boolean;
-  /** Whether nothing has changed since the decision. */
   readonly isCalm: boolean;
   readonly known: readonly KnownJob[];
   readonly nodes: readonly StreamNode[];
@@ -44,7 +40,6 @@ export class MoveRounds {
     this.#moves.keep(uids);
   }
 
-  /** The task that has a new node from now on; null: none. */
   async advance(
     known: ReadonlyMap<string, KnownJob>,
   ): Promise<{ readonly uid: string; readonly task: string; readonly node: string } | null> {
@@ -64,7 +59,6 @@ export class MoveRounds {
     return step === null ? null : { uid, ...step };
   }
 
-  /** Looks for a move when it is time to. */
   end({ areFlowsApplied, isCalm, known, nodes, networks: { network, paths } }: RoundEnd): void {
     this.#areFlowsApplied = areFlowsApplied;
     const { hostOf, podOn, toDecide, moves } = this.#options;

@@ -51,7 +51,6 @@ function pod(node: string, { isReady = true, annotations = {}, ageMs = 3_600_000
   };
 }
 
-/** The task on a node, and the pods that there are by their nodes. */
 const jobOn =
   (host: string | null, pods: readonly KubernetesObject[], areFlowsApplied = true) =>
   () => ({
@@ -74,7 +73,6 @@ describe("a move of a task", () => {
     expect(await moves.advance(jobOn("n1", [old, pod("n2", { isReady: false })]))).toBeNull();
     const both = [old, pod("n2")];
     expect(await moves.advance(jobOn("n1", both))).toEqual({ task: "work", node: "n2" });
-    // The job is there now, and the old pod only stays.
     expect(moves.besides(UID)).toEqual({ task: "work", node: "n1", onRefused: null });
     await moves.advance(jobOn("n2", both, false));
     expect(await store.get({ ...KINDS.pod, namespace: "site", name: old.metadata.name })).not.toBeNull();

@@ -1,6 +1,6 @@
-// Moves tasks of running jobs by the descheduler's rules, one at a time: the new pod runs and has the flows
-// before the old one is evicted. What of a move isn't over when a term ends is undone: the status names the
-// old node until the new pod runs, and a pod that no status names is deleted.
+// Moves tasks of running jobs by the descheduler's rules, one at a time: the new pod runs and has flows
+// before the old is evicted. A move unfinished at the end of a term is undone: the status names the old node
+// until the new pod runs, and unnamed pods are deleted.
 import { hasCondition, isStoreError, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { isOpen, keepingAnnotation, parseMaintenanceWindow } from "@isochrone/placement";
 import { BoundedMap } from "@isochrone/primitives";
@@ -32,42 +32,34 @@ interface TaskMovesOptions {
   readonly metrics: StreamMetrics;
 }
 
-/** `starting`: the new pod doesn't run yet. `leaving`: the job is on the new node, and the old pod may go. */
+/** `starting`: the new pod doesn't run yet. `leaving`: the job is on the new node, the old pod may go. */
 interface Move {
   readonly uid: string;
   readonly task: string;
   readonly from: string;
   readonly to: string;
   readonly stage: "leaving" | "starting";
-  /** Monotonic milliseconds. */
   readonly untilMs: number;
 }
 
-/** The job of the move as it is now. */
 interface MovedJob {
-  /** Node of the task; null: it has none. */
   readonly host: string | null;
   readonly podOn: (node: string) => KubernetesObject | null;
-  /** Whether the managers have the flows of the job as they are now. */
   readonly areFlowsApplied: boolean;
 }
 
-/** How long an old pod waits for rules of its successor where nobody may make any. */
+/** How long an old pod waits for its successor's rules where no manager exists. */
 const WITHOUT_MANAGERS_MS = 10_000;
 
-/** Pods whose first sight is remembered. */
 const MAX_SEEN = 10_000;
 
 export class TaskMoves {
   readonly #options: TaskMovesOptions;
   readonly #windows: ReturnType<typeof parseMaintenanceWindow>[];
-  /** By uid of the job: until when it rests. Monotonic milliseconds. */
   readonly #rests = new Map<string, number>();
-  /** When pods were asked about first, by uid; monotonic milliseconds. */
   readonly #seenMs = new BoundedMap<number>(MAX_SEEN);
   #move: Move | null = null;
   #nextMs = Number.NEGATIVE_INFINITY;
-  /** The move that was proposed last, and how often in a row. */
   #proposed = { text: "", rounds: 0 };
 
   constructor(options: TaskMovesOptions) {
@@ -79,12 +71,10 @@ export class TaskMoves {
     return this.#options.rules.minGainRatio;
   }
 
-  /** Uid of the job that a task of is being moved; null: none. */
   get moving(): string | null {
     return this.#move?.uid ?? null;
   }
 
-  /** Whether it is time to look for a move. Asked once for each look. */
   isDue(): boolean {
     const { clock, rules } = this.#options;
     if (this.#move !== null || clock.monotonic() < this.#nextMs) return false;
@@ -92,14 +82,13 @@ export class TaskMoves {
     return isOpen(this.#windows, clock.now());
   }
 
-  /** Whether the pod of a task of this job may be moved now. */
   mayMove(uid: string, pod: KubernetesObject | null): boolean {
     const { clock, rules } = this.#options;
     if (pod === null || !isReady(pod) || clock.monotonic() < (this.#rests.get(uid) ?? -Infinity))
       return false;
     const { annotations = {}, creationTimestamp = "" } = pod.metadata;
     if (keepingAnnotation(annotations) !== null) return false;
-    // The clock by which it is older counts: ours may be years behind.
+    // Use the clock that makes it older: ours may be years behind.
     const { uid: podUid = "" } = pod.metadata;
     const seenMs = this.#seenMs.get(podUid) ?? clock.monotonic();
     this.#seenMs.set(podUid, seenMs);
@@ -107,7 +96,7 @@ export class TaskMoves {
     return ageMs >= rules.minPodAgeMs;
   }
 
-  /** Begins a move that was proposed as often as the rules want it. */
+  /** Begins a move proposed as often as the rules require. */
   propose(uid: string | null, proposed: ProposedMove | null): void {
     const { rules, logger, metrics, clock } = this.#options;
     const text = proposed === null ? "" : [uid, proposed.task, proposed.from, proposed.to].join(" ");
@@ -133,7 +122,6 @@ export class TaskMoves {
     logger.info("a task of a stream job is moved", { ...proposed });
   }
 
-  /** Beside the pods of the job's nodes: the task's pod on the other node of the move. Null: none. */
   besides(uid: string): BesidePod | null {
     if (this.#move?.uid !== uid) return null;
     const { task, from, to, stage } = this.#move;
@@ -142,16 +130,15 @@ export class TaskMoves {
   }
 
   /**
-   * Takes the next step of the move of this job.
-   *
-   * @param jobOf by the task that is moved; null: the job is gone
-   * @returns the task and its new node, once the new pod runs; null: nothing changes
+   * Advances the job's move.
+   * @param jobOf by moving task; null if the job is gone
+   * @returns the task and its new node once the new pod runs; null otherwise
    */
   async advance(jobOf: (task: string) => MovedJob | null): Promise<{ task: string; node: string } | null> {
     const move = this.#move;
     if (move === null) return null;
     const now = jobOf(move.task);
-    // Somebody else has decided where the task is: its node was lost, or the job is over.
+    // The task was placed elsewhere: its node was lost, or the job ended.
     if (now === null || now.host !== (move.stage === "starting" ? move.from : move.to)) {
       this.#end("abandoned");
       return null;
@@ -161,7 +148,6 @@ export class TaskMoves {
     return null;
   }
 
-  /** Forgets jobs that are gone. */
   keep(uids: ReadonlySet<string>): void {
     for (const uid of this.#rests.keys()) if (!uids.has(uid)) this.#rests.delete(uid);
   }
@@ -186,7 +172,7 @@ export class TaskMoves {
       await store.evict({ namespace, name }, uid === undefined ? {} : { preconditions: { uid } });
     } catch (error) {
       if (isStoreError(error, "not_found")) return;
-      // A PodDisruptionBudget that forbids it now lets it go later: the successor counts, too.
+      // A PodDisruptionBudget may allow it later, when the successor counts.
       logger.warnOnce("streams:eviction", "the old pod of a moved task can't go yet", { pod: name, error });
     }
   }

@@ -1,4 +1,4 @@
-// A pod that takes the time of a task: the task's own, with the command that the job gives for it.
+// Builds a profiling pod: the task's pod with the job's profiling command.
 import { createHash } from "node:crypto";
 import { looseFields, looseList } from "@isochrone/primitives";
 import type { Container, KubernetesObject, PodSpec, Unchecked } from "@isochrone/kubernetes";
@@ -13,14 +13,10 @@ interface ProfiledJob {
 /** Label of profiling pods: the StreamJob of their namespace. Services of the job don't select them. */
 export const STREAM_PROFILE_LABEL = "isochrone.dev/stream-profile";
 
-/** The kubelet ends it then. */
 const DEADLINE_SECONDS = 300;
 const WORK_CHARACTERS = 16;
 
-/**
- * By task that is profiled: what its pod does, without job and node. Where that is the same, a measurement
- * counts for both.
- */
+/** Digest of the pod without job and node, by profiled task. Equal digests share measurements. */
 export function worksOf(job: ProfiledJob): Map<string, string> {
   const works = new Map<string, string>();
   for (const [task, { profiling }] of job.definition.tasks) {
@@ -32,12 +28,11 @@ export function worksOf(job: ProfiledJob): Map<string, string> {
   return works;
 }
 
-/** The same for a job, a task and a kind of node. */
+/** Deterministic per job, task and kind of node. */
 export function profilePodName({ object }: ProfiledJob, task: string, kind: string): string {
   return podNameOf(object, `${task}-profile`, kind);
 }
 
-/** @param node null: any */
 export function profilePod(
   job: ProfiledJob,
   task: string,
@@ -74,7 +69,7 @@ export function profilePod(
   };
 }
 
-/** Ports of the node may be taken, and nobody asks whether it is ready. */
+/** Drops host ports, which may be taken, and probes. */
 function quiet(container: Unchecked<Container>): Unchecked<Container> {
   const {
     ports: _,
@@ -87,7 +82,7 @@ function quiet(container: Unchecked<Container>): Unchecked<Container> {
   return kept;
 }
 
-/** No more CPU than the task requests. */
+/** Limits CPU to the task's request. */
 function withLimit(container: Unchecked<Container>): Unchecked<Container> {
   const resources = looseFields<NonNullable<Container["resources"]>>(container.resources);
   const { cpu } = looseFields<Record<"cpu", unknown>>(resources.requests);

@@ -1,4 +1,3 @@
-// How a profiling pod stands.
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { ContainerStatus, KubernetesObject, PodStatus, Unchecked } from "@isochrone/kubernetes";
 import { isUnschedulable } from "../../adapters/observed-pod.ts";
@@ -6,15 +5,13 @@ import { readReport } from "../domain/profiles.ts";
 
 type ProfileRun =
   | { readonly kind: "under_way" }
-  /** Its node has no room any more. */
   | { readonly kind: "homeless" }
   | { readonly kind: "measured"; readonly secondsPerFrame: number; readonly image: string | null }
   | { readonly kind: "failed"; readonly failure: string };
 
-/** A pod that the kubelet doesn't end, or never starts. */
+/** For pods that the kubelet doesn't end, or never starts. */
 const OVERDUE_MS = 600_000;
 
-/** @param knownMs since the pod was seen first */
 export function runOf(pod: KubernetesObject, knownMs: number): ProfileRun {
   const status = looseFields<PodStatus>(pod.status);
   const [container = {}] = looseList<ContainerStatus>(status.containerStatuses);
@@ -33,7 +30,6 @@ export function runOf(pod: KubernetesObject, knownMs: number): ProfileRun {
   return { kind: "under_way" };
 }
 
-/** Digest of the container's image; null: it isn't known. */
 export function digestOf({ imageID }: Unchecked<ContainerStatus>): string | null {
   return /sha256:[0-9a-f]{64}/.exec(looseText(imageID))?.[0] ?? null;
 }
@@ -47,7 +43,7 @@ function ended(state: Partial<Terminated>, image: string | null): ProfileRun {
   return typeof report === "string" ? failed(report) : { kind: "measured", secondsPerFrame: report, image };
 }
 
-/** Both ends are rounded to seconds. Null: unknown. */
+/** Upper bound, because both times are whole seconds; null if unknown. */
 function ranSeconds(startedAt: unknown, finishedAt: unknown): number | null {
   const seconds = (Date.parse(looseText(finishedAt)) - Date.parse(looseText(startedAt))) / 1_000 + 1;
   return seconds >= 1 ? seconds : null;

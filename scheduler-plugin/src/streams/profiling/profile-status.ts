@@ -1,4 +1,3 @@
-// Profiles in the status of a StreamJob.
 import { timestamp } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject } from "@isochrone/kubernetes";
@@ -23,7 +22,7 @@ export function profileStatus(profile: Profile): object {
   };
 }
 
-/** What a former leader has measured. Entries that can't be are left out: they are measured again. */
+/** Reads an earlier leader's profiles. Invalid entries are dropped and measured again. */
 export function readProfiles({ status }: KubernetesObject): Profile[] {
   const { profiles } = looseFields<Record<"profiles", unknown>>(status);
   return looseList<ProfileFields>(profiles).flatMap((fields) => {

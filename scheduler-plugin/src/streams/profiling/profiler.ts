@@ -1,4 +1,4 @@
-// Takes the time of tasks: for each kind of node on which a task may run, one pod on one node, now and again.
+// Measures tasks: one pod on one node per kind of node, repeated from time to time.
 import { keyOf, StoreError } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type {
@@ -21,22 +21,17 @@ import { readProfiles } from "./profile-status.ts";
 
 interface ProfilerOptions {
   readonly writer: JobPodWriter;
-  /** Places of pods on their way are taken in it. */
   readonly model: ClusterModel;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: StreamMetrics;
 }
 
-/** The cluster as a round sees it. */
 interface Surroundings {
-  /** Whether the pod would be let onto the node now. */
   readonly allows: (pod: KubernetesObject, node: string) => boolean;
-  /** The pod that runs the task; null: none. */
   readonly runningPod: (job: KnownJob, task: string) => KubernetesObject | null;
 }
 
-/** A task on one kind of node. */
 interface Pair {
   readonly job: KnownJob;
   readonly task: string;
@@ -45,38 +40,30 @@ interface Pair {
   readonly nodes: readonly StreamNode[];
 }
 
-/** What people are told of a job's profiles. */
 export interface ProfileView {
   readonly profiles: readonly Profile[];
-  /** Pairs of task and kind. */
   readonly wanted: number;
 }
 
-/** Pods at once: they take room from tasks. One per node. */
+/** Concurrent pods, because they take room from tasks. One per node. */
 const MAX_PODS = 4;
-/** Pairs of a job; more are as declared. */
+/** Pairs per job; further ones keep their declared times. */
 const MAX_PAIRS = 256;
-/** Measurements that are kept for other jobs. */
 const MAX_KEPT = 10_000;
-/** A pod that found no room is tried again after this. */
 const PAUSE_MS = 60_000;
 
 export class Profiler {
   readonly #options: ProfilerOptions;
-  /** By uid of the job, then by task and kind. */
   readonly #profiles = new Map<string, Map<string, Profile>>();
   readonly #wanted = new Map<string, number>();
-  /** By work and kind, of all jobs, also of those that are gone. */
+  /** Keyed by work and kind, including jobs that are gone. */
   readonly #kept = new Map<string, Profile>();
-  /** As the cluster shows them, by key. */
   readonly #pods = new Map<string, KubernetesObject>();
-  /** When these were seen first, by uid; monotonic milliseconds. */
+  /** First sight by UID, monotonic. */
   readonly #seenMs = new Map<string, number>();
-  /** Node by key of a pod that was created and isn't seen bound yet. */
   readonly #onTheirWay = new Map<string, string>();
-  /** Monotonic milliseconds by key of a pod that isn't created before. */
+  /** Earliest creation by pod key, monotonic. */
   readonly #pauses = new Map<string, number>();
-  /** Of this round. */
   #pairs: readonly Pair[] = [];
 
   constructor(options: ProfilerOptions) {
@@ -87,7 +74,6 @@ export class Profiler {
     return this.#onTheirWay.has(podKey);
   }
 
-  /** Returns whether it is a profiling pod. */
   takePod({ type, object }: InformerChange): boolean {
     if (object.metadata.labels?.[STREAM_PROFILE_LABEL] === undefined) return false;
     const key = keyOf(object);
@@ -100,7 +86,6 @@ export class Profiler {
     return true;
   }
 
-  /** Of the work that the task is now. */
   secondsOf(job: KnownJob): MeasuredSeconds {
     const profiles = this.#profiles.get(job.uid);
     return (task, node) => {
@@ -111,14 +96,14 @@ export class Profiler {
     };
   }
 
-  /** Null: no task of the job is to be profiled. */
+  /** Null if the job has no task to profile. */
   viewOf(uid: string): ProfileView | null {
     const wanted = this.#wanted.get(uid) ?? 0;
     const profiles = [...(this.#profiles.get(uid)?.values() ?? [])];
     return wanted === 0 && profiles.length === 0 ? null : { profiles, wanted };
   }
 
-  /** Takes what there is to know. Returns whether any measurement has changed. Never rejects. */
+  /** Collects results. Returns whether a measurement changed. Never rejects. */
   async learn(jobs: readonly KnownJob[], nodes: readonly StreamNode[]): Promise<boolean> {
     this.#read(jobs);
     const kinds = new Kinds(nodes);
@@ -134,7 +119,7 @@ export class Profiler {
     return hasChanged;
   }
 
-  /** Creates pods for what isn't known. Never rejects. */
+  /** Starts pods for missing measurements. Never rejects. */
   async start(around: Surroundings): Promise<void> {
     for (const pair of this.#pairs) await this.#start(pair, around);
   }
@@ -156,14 +141,13 @@ export class Profiler {
     }
   }
 
-  /** Profiles of other tasks and other work than the job's are forgotten. */
   #pairsOf(job: KnownJob, kinds: Kinds): Pair[] {
     const pairs: Pair[] = [];
     for (const [task, work] of job.works) {
       const definition = job.definition.tasks.get(task)!;
       const { labels, isAnywhere } = definition.profiling!;
       for (const [kind, nodes] of kinds.by(labels))
-        // Nodes of a kind have the same values of all labels that the profile names.
+        // Nodes of a kind share the values of all labels in the profile.
         if (isAnywhere || definition.secondsOn(nodes[0]!.labels) !== null)
           pairs.push({ job, task, kind, work, nodes });
     }
@@ -174,7 +158,7 @@ export class Profiler {
     return kept;
   }
 
-  /** What another job has measured of the same work counts for this one, too. */
+  /** Adopts other jobs' measurements of the same work. */
   #reuse(): boolean {
     let hasChanged = false;
     for (const pair of this.#pairs) {
@@ -187,7 +171,6 @@ export class Profiler {
     return hasChanged;
   }
 
-  /** Returns whether there is a new measurement. */
   async #finish(pod: KubernetesObject, pair: Pair): Promise<boolean> {
     const { clock, logger, metrics } = this.#options;
     const nowMs = clock.now();
@@ -235,7 +218,7 @@ export class Profiler {
     if (node !== undefined) await this.#create(pair, profilePod(job, task, node.name, name), node.name);
   }
 
-  /** The task runs another image by now: its tag was moved. */
+  /** The task runs another image now: its tag has moved. */
   #isOutdated({ image, atMs }: Profile, { job, task, nodes }: Pair, around: Surroundings): boolean {
     const pod = around.runningPod(job, task);
     if (pod === null || image === null || !nodes.some(({ name }) => name === nodeOf(pod))) return false;
@@ -303,7 +286,6 @@ export class Profiler {
   }
 }
 
-/** Nodes by kind, worked out once for all tasks with the same labels. */
 class Kinds {
   readonly #nodes: readonly StreamNode[];
   readonly #byLabels = new Map<string, Map<string, StreamNode[]>>();

@@ -11,13 +11,14 @@ const COORDINATES: Readonly<Record<string, number[] | null>> = {
   e: null,
 };
 
-function view() {
+/** Links of a: to b measured, to c dead; d only has coordinates, e nothing. */
+function view(nearMs = 4, coordinates = COORDINATES) {
   const columns = (values: readonly (number | null)[]): (number | null)[] => [...values];
   return clusterViewOf({
     version: 1,
     observedAt: "2026-01-01T00:00:00Z",
     windowSeconds: 30,
-    nodes: Object.entries(COORDINATES).map(([name, coordinate]) => ({
+    nodes: Object.entries(coordinates).map(([name, coordinate]) => ({
       name,
       zone: null,
       region: null,
@@ -32,7 +33,7 @@ function view() {
       origin: [0, 0],
       origins: ["measured"],
       provisional: [0, 0],
-      p50Ms: columns([4, null]),
+      p50Ms: columns([nearMs, null]),
       p90Ms: columns([5, null]),
       p99Ms: columns([null, null]),
       lossRatio: columns([0, 1]),
@@ -64,11 +65,24 @@ describe("isochrones", () => {
   test("have rings as far as the farthest node, and say how many are within", () => {
     expect(rings.map(({ ms, within }) => [ms, within])).toEqual([
       [5, 1],
+      [10, 1],
       [20, 1],
       [50, 2],
     ]);
     expect(rings.at(-1)!.share).toBe(1);
   });
+
+  test.each([0.01, 0.4, 6.3, 154, 2_300])(
+    "use the whole drawing where the farthest answers in %d ms",
+    (ms) => {
+      const near = isochronesOf(view(ms, { a: [0, 0, 0], b: [ms, 0, 0], c: null }), "a")!;
+      const share = near.neighbours[0]!.share;
+      expect(share).toBeGreaterThan(ms < 0.4 ? 0.15 : 0.4);
+      expect(share).toBeLessThanOrEqual(1);
+      expect(near.rings.length).toBeLessThanOrEqual(4);
+      expect(near.rings[0]!.share).toBeGreaterThan(0.2);
+    },
+  );
 
   test("keep nodes apart, and in the order of their directions on the map", () => {
     const angles = neighbours.map(({ angle }) => angle).sort((x, y) => x - y);

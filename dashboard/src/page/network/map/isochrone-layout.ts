@@ -3,7 +3,11 @@ import type { ClusterNode } from "@isochrone/topology";
 import { costBetween, findPair, PAIR, type ClusterView } from "../../model/cluster-view.ts";
 import { mapOf } from "./map-layout.ts";
 
-const RINGS_MS: readonly number[] = [5, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
+const RINGS_MS: readonly number[] = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
+/** Further inner rings would overlap the central node. */
+const MOST_RINGS = 4;
+/** Minimum radius, so that nodes do not hide the central one. */
+const NEAREST = 0.16;
 
 export interface Neighbour {
   readonly node: ClusterNode;
@@ -33,7 +37,7 @@ export function isochronesOf(view: ClusterView, from: string): Isochrones | null
   const known = ways.filter(({ ms }) => Number.isFinite(ms)).map(({ ms }) => ms);
   const farthest = Math.max(0, ...known);
   const outer = Math.max(3, RINGS_MS.findIndex((ms) => ms >= farthest) + 1 || RINGS_MS.length);
-  const rings = RINGS_MS.slice(0, outer);
+  const rings = RINGS_MS.slice(Math.max(0, outer - MOST_RINGS), outer);
   // Square root: the first milliseconds matter most and would be a point.
   const shareOf = (ms: number): number =>
     Number.isFinite(ms) ? Math.sqrt(Math.min(1, ms / rings.at(-1)!)) : OUTSIDE;
@@ -42,7 +46,7 @@ export function isochronesOf(view: ClusterView, from: string): Isochrones | null
     neighbours: ways.map((way) => ({
       ...way,
       angle: angles.get(way.node.name)!,
-      share: shareOf(way.ms),
+      share: Math.max(NEAREST, shareOf(way.ms)),
     })),
     rings: rings.map((ms) => ({
       ms,

@@ -2,12 +2,14 @@ import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { plural } from "../../model/format.ts";
+import { shortNames } from "../../model/names.ts";
 import { withMoves, type PodMove } from "../../model/request-time.ts";
 import { Name, Table } from "../../parts/common.tsx";
 import { theme } from "../../state/store.ts";
 import { nameOfWorkload, podsOf } from "./map-pods.ts";
 import { colourOfMark, shapeOfMark, type Marks } from "./workload-colours.ts";
 
+const LONGEST_NAME = 30;
 const ROWS = 12;
 
 /** Pods by workload and name; each row's choice is the keyboard equivalent of dragging. */
@@ -86,13 +88,11 @@ function MoveTo(props: {
   readonly onMove: (move: PodMove) => void;
 }): VNode {
   const { pod, node, nodes, onMove } = props;
-  const options = useMemo(
-    () =>
-      (node === null || nodes.includes(node) ? nodes : [node, ...nodes]).map((name) => (
-        <option>{name}</option>
-      )),
-    [nodes, node],
-  );
+  const options = useMemo(() => {
+    const all = node === null || nodes.includes(node) ? nodes : [node, ...nodes];
+    const short = shortNames(all, LONGEST_NAME);
+    return all.map((name) => <option value={name}>{short.get(name)}</option>);
+  }, [nodes, node]);
   return (
     <select
       aria-label={`Move ${pod} to`}

@@ -2,9 +2,11 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import {
   changeLink,
+  dropEmulatorToken,
   emulatorToken,
-  enterEmulatorToken,
   linkPath,
+  offerEmulatorToken,
+  tokenMistake,
   type EmulatedLinkState,
   type LinkChange,
 } from "../../state/emulator.ts";
@@ -28,7 +30,7 @@ interface Change {
 export function PairControls({ source, target }: PairProps): VNode {
   const there = useJson<EmulatedLinkState>(linkPath(source, target), { isOfNow: true });
   const back = useJson<EmulatedLinkState>(linkPath(target, source), { isOfNow: true });
-  const [told, tell] = useState<{ readonly words: string; readonly isFault: boolean } | null>(null);
+  const [told, tell] = useState<Told | null>(null);
   const [isBusy, setBusy] = useState(false);
   const act = ({ words, carryOut }: Change): void => {
     setBusy(true);
@@ -96,10 +98,23 @@ export function PairControls({ source, target }: PairProps): VNode {
           </span>
         </div>
       )}
-      <p role="status" id="emulator-says" class={told?.isFault === true ? "fault" : ""}>
-        {told?.words ?? ""}
-      </p>
+      <Said told={told} />
     </Card>
+  );
+}
+
+interface Told {
+  readonly words: string;
+  readonly isFault: boolean;
+}
+
+/** Result of the last change, or the fault of the token. */
+function Said({ told }: { readonly told: Told | null }): VNode {
+  const mistake = tokenMistake.value;
+  return (
+    <p role="status" id="emulator-says" class={mistake !== "" || told?.isFault === true ? "fault" : ""}>
+      {mistake === "" ? (told?.words ?? "") : mistake}
+    </p>
   );
 }
 
@@ -132,7 +147,7 @@ function stateInWords({ link, initial }: EmulatedLinkState): string {
 
 function faultInWords(error: unknown): string {
   if (error instanceof Refused && error.status === 401) {
-    enterEmulatorToken("");
+    dropEmulatorToken();
     return `Refused: ${error.message}.`;
   }
   if (error instanceof Refused) return `Refused: ${error.message}.`;
@@ -185,7 +200,7 @@ function TokenForm(): VNode {
       class="controls"
       onSubmit={(event) => {
         event.preventDefault();
-        if (token.trim() !== "") enterEmulatorToken(token);
+        if (token.trim() !== "") void offerEmulatorToken(token);
       }}
     >
       <p class="soft">

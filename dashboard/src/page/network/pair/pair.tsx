@@ -245,7 +245,7 @@ function bandwidthNote({
   bandwidthBitsPerSecond: { capacity, achieved, available },
   bandwidthCapacityOrigin,
 }: Link): string {
-  if (capacity === null && achieved === null) return "not measured";
+  if (capacity === null && achieved === null) return "no test has come yet, or probe.bandwidth is off";
   const parts = [available === null ? "" : "available"];
   if (capacity !== null)
     parts.push(

@@ -3,21 +3,15 @@ import { createMemoryStore } from "../../adapters/memory/memory.ts";
 import type { StoreError } from "../../store/errors.ts";
 import type { ClusterStore, KubernetesObject } from "../../store/port.ts";
 
-/** A cluster that knows some accounts, counts what it is asked, and can be away. */
 export class ReviewingStore {
   readonly store: ClusterStore;
-  /** Users by token. */
   readonly users = new Map<string, string>();
-  /** `user verb path` of what is allowed; a path may end in `*`. */
+  /** Allowed requests as `user verb path`; the path may end in `*`. */
   readonly rules: string[] = [];
-  /** Extra attributes of the user, by token. */
   readonly extras = new Map<string, Readonly<Record<string, readonly string[]>>>();
   readonly asked: KubernetesObject[] = [];
-  /** Status of a TokenReview beside the user. */
   audiences: string[] | undefined = ["isochrone"];
-  /** What is thrown instead of an answer. */
   failure: StoreError | null = null;
-  /** Awaited before every answer. */
   gate: Promise<void> = Promise.resolve();
 
   constructor(clock: Clock) {

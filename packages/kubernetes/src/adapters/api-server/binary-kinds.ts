@@ -5,9 +5,8 @@ import type { KindRef } from "../../store/port.ts";
 import type { ApiServerObserver } from "./client.ts";
 
 /**
- * Kinds that are read in their binary form, which an API server makes once for all its watchers: pods. One in
- * which a field is met that this version doesn't know is read as JSON from then on, where the field has its
- * name and whoever looks at the object sees it.
+ * Pods are read in binary form, which the API server encodes once for all watchers. After an unknown field,
+ * falls back to JSON, which includes it.
  */
 export class BinaryKinds {
   readonly #logger: Logger;
@@ -23,7 +22,7 @@ export class BinaryKinds {
     return this.#isOn && kind === KINDS.pod.kind && apiVersion === KINDS.pod.apiVersion;
   }
 
-  /** @param field message and number, as "PodSpec 45" */
+  /** @param field message and number, such as "PodSpec 45" */
   giveUp({ kind }: KindRef, field: string): void {
     if (!this.#isOn) return;
     this.#isOn = false;

@@ -35,10 +35,9 @@ const status = (code: number, reason: string): Record<string, unknown> => ({
   reason,
   code,
 });
-/** A field more than any version has. */
+/** A field that no version of Kubernetes has. */
 const UNKNOWN = lengthy(9_000, Buffer.from("new"));
 const NAMED = lengthy(1, lengthy(1, Buffer.from("x")));
-/** With a second spec, or with another item. */
 const withUnknown = (object: object, ...before: Buffer[]): Buffer =>
   binaryObject({ ...object }, lengthy(2, Buffer.concat([...before, UNKNOWN])));
 
@@ -89,7 +88,6 @@ describe("pods in binary form", () => {
     await once(server, "close");
   });
 
-  /** The first events of a watch. */
   const watched = async (count: number): Promise<WatchEvent[]> => {
     const end = new AbortController();
     const events: WatchEvent[] = [];

@@ -22,61 +22,52 @@ import { errorOfStatus, statusOf } from "./status-error.ts";
 
 const MAX_ATTEMPTS = 4;
 const DELAYS: BackoffDelays = { initialMs: 200, maxMs: 5_000, factor: 2, jitterRatio: 0.5 };
-/** A server that wants longer is told to the caller, who knows what else to do. */
+/** Longest Retry-After that is waited for. Longer ones are left to the caller. */
 const MAX_RETRY_AFTER_MS = 10_000;
 
-/** One request to the API server. */
 export interface ApiRequest {
-  /** For messages and metrics: get, list, patch ... */
   readonly verb: string;
   readonly kind: string;
-  /** `namespace/name`, where there is one. */
   readonly name?: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
   readonly contentType?: string;
-  /** Another form in which the answer is wanted than the object's own. */
+  /** Requests a metadata form instead of the object's own. */
   readonly as?: MetadataForm;
-  /** The answer may come in binary form: whoever reads it looks at its content type. */
+  /** Accepts a binary answer; the reader must check the content type. */
   readonly isBinary?: boolean;
-  /** Doing it twice is as good as once: it is tried again when nobody knows whether it was done. */
+  /** Idempotent: retried if the outcome is unknown. */
   readonly isRepeatable?: boolean;
-  /**
-   * Who owns which field is left out of the answer before it is parsed: for kinds that have no other
-   * `managedFields`.
-   */
+  /** Removes managedFields before parsing, for kinds without other fields of that name. */
   readonly dropsManagedFields?: boolean;
-  /** A 429 is the answer, not a plea for patience. */
+  /** Returns a 429 instead of retrying. */
   readonly takesRefusal?: boolean;
 }
 
-/** Hears of what happens on the way to the API server. Never throws. */
 export interface ApiServerObserver {
-  /** One try of a request has ended. `code` is 0 when there was no answer. */
   requested?(request: {
     readonly verb: string;
     readonly kind: string;
     readonly code: number;
     readonly durationMs: number;
   }): void;
-  /** A request had to wait for our own rate limit. */
+  /** A request was delayed by our own rate limit. */
   throttled?(waitMs: number): void;
-  /** A watch goes on with a new request; see {@link Renewal}. */
+  /** A watch continues with a new request. */
   watchRenewed?(kind: string, reason: Renewal): void;
 }
 
 /**
- * The server ended it in good order; said nothing for too long; or sent a field that only its JSON names,
- * because of which the kind is read as JSON from now on, lists included.
+ * The server ended it, was silent for too long, or sent an unknown field, after which the kind is read as
+ * JSON.
  */
 export type Renewal = "ended" | "silent" | "unknown_field";
 
-/** How much may be asked at once. */
 export interface LaneOptions {
   readonly requestTimeoutMs: number;
-  /** null: as much as there is, for what must not wait and is little. */
+  /** Requests per second. Null: unlimited, for rare and urgent requests. */
   readonly qps: number | null;
   readonly burst: number;
   readonly maxConnections: number;
@@ -90,7 +81,7 @@ interface ApiClientOptions extends LaneOptions {
   readonly observer: ApiServerObserver;
 }
 
-/** Sends requests, again where that is safe, and turns what goes wrong into StoreErrors. */
+/** Retries safe requests, and maps failures to StoreErrors. */
 export class ApiClient {
   readonly #options: ApiClientOptions;
   readonly #limit: RateLimit | null;
@@ -105,14 +96,12 @@ export class ApiClient {
     this.#limit = qps === null ? null : new RateLimit(clock, qps, burst);
   }
 
-  /** A way past what waits for this client's rate and connections; closed with it. */
   lane(options: Partial<LaneOptions>): ApiClient {
     const lane = new ApiClient({ ...this.#options, ...options });
     this.#lanes.push(lane);
     return lane;
   }
 
-  /** The answer's JSON. */
   async json(request: ApiRequest): Promise<unknown> {
     return await this.#answer(request, ({ bytes }) => {
       try {
@@ -123,12 +112,11 @@ export class ApiClient {
     });
   }
 
-  /** The answer in whatever form it came. */
   async answer(request: ApiRequest): Promise<Answer> {
     return await this.#answer(request, (answer) => answer);
   }
 
-  /** The answer as it comes, until the signal; whoever reads it must end it. */
+  /** Returns an unbuffered answer. Its reader must end it. */
   async stream(request: ApiRequest, ended: AbortSignal): Promise<IncomingMessage> {
     const { clock, requestTimeoutMs } = this.#options;
     const signal = AbortSignal.any([this.#closed.signal, ended]);
@@ -176,11 +164,11 @@ export class ApiClient {
     }
   }
 
-  /** How long to wait before the request is tried again; null when it must not be. */
+  /** Returns the delay before a retry, or null if there must be none. */
   #pauseMs(request: ApiRequest, failure: Failure, attempt: number): number | null {
     const { code } = failure.error;
     if (code === "unauthorized") {
-      // A token that has just been rotated: once more with the new one.
+      // The token may have been rotated: retry once with the new one.
       this.#options.credentials.forget();
       return attempt === 1 ? 0 : null;
     }
@@ -230,10 +218,8 @@ export class ApiClient {
   }
 }
 
-/** An answer that isn't a success. */
 class Refusal extends Error {
   readonly code: number;
-  /** A Status, or a text. */
   readonly said: unknown;
   readonly retryAfter: string | undefined;
 
@@ -247,13 +233,12 @@ class Refusal extends Error {
 
 interface Failure {
   readonly error: StoreError;
-  /** Whether the server may have got the request. */
+  /** Whether the server may have received it. */
   readonly wasSent: boolean;
-  /** What the server asked for; it did nothing then. */
   readonly retryAfterMs: number | null;
 }
 
-/** Errors of connecting: nothing has been sent. */
+/** Connection errors: nothing was sent. */
 const NEVER_SENT: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -290,7 +275,6 @@ function failureOf(request: ApiRequest, error: unknown): Failure {
   return { error: unavailable, wasSent: !NEVER_SENT.has(codeOf(error) ?? ""), retryAfterMs: null };
 }
 
-/** "patch Pod default/web" */
 export function actOf({ verb, kind, name }: Pick<ApiRequest, "verb" | "kind" | "name">): string {
   return name === undefined ? `${verb} ${kind}` : `${verb} ${kind} ${name}`;
 }

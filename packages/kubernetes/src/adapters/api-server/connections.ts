@@ -8,49 +8,39 @@ import { TLSSocket } from "node:tls";
 import { currentFence } from "../../leases/write-fence.ts";
 import type { Login } from "./credentials.ts";
 
-/**
- * Shorter than the API server's own limit (90 s), lest a request be written onto a connection that is being
- * closed.
- */
+/** Below the API server's limit (90 s), so that no request meets a connection being closed. */
 const IDLE_CONNECTION_MS = 30_000;
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** A request as it goes over the wire. */
 interface WireRequest {
   readonly method: string;
-  /** From the server's root, with its query. */
   readonly path: string;
   readonly headers: OutgoingHttpHeaders;
   readonly body?: string;
-  /** Goes on until it is ended: gets a connection of its own. */
+  /** True for a long-lived request, which gets its own connection. */
   readonly isStream?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Connections to one API server: kept alive, and made anew when the TLS material changes. */
+/** Keep-alive connections to one API server, replaced when TLS material changes. */
 export class Connections {
   readonly #maxSockets: number;
   #agent: HttpAgent | null = null;
   #material = "";
-  /** The one that the agent was last found good for: credentials give the same until they change. */
+  /** The login that the agent was last checked for: credentials return the same object until they change. */
   #login: Login | null = null;
 
-  /**
-   * @param maxConnections requests under way at once; more wait for a connection. Streams have connections of
-   * their own
-   */
+  /** @param maxConnections concurrent requests; others queue. Streams don't count */
   constructor(maxConnections: number) {
     this.#maxSockets = maxConnections;
   }
 
-  /** Gives the answer when its headers are there; its body is still to be read. */
   async send(login: Login, request: WireRequest): Promise<IncomingMessage> {
     const { method, signal, isStream = false } = request;
     const { protocol, hostname, port, pathname } = login.server;
     const isTls = protocol === "https:";
     const options: RequestOptions = {
       method,
-      // Of an IPv6 address without its brackets.
       hostname: hostname.replace(/^\[(.*)\]$/, "$1"),
       ...(port === "" ? {} : { port }),
       path: `${pathname.replace(/\/$/, "")}${request.path}`,
@@ -79,7 +69,7 @@ export class Connections {
     const material = materialOf(login);
     this.#login = login;
     if (this.#agent && material === this.#material) return this.#agent;
-    // The requests of the old one end in peace, its idle connections by their time limit.
+    // Running requests on the old agent finish; its idle connections time out.
     const options = {
       keepAlive: true,
       keepAliveMsecs: KEEP_ALIVE_DELAY_MS,
@@ -95,9 +85,7 @@ export class Connections {
   }
 }
 
-/**
- * Nothing leaves before it is connected, so that the fence is asked in the same step in which the bytes go.
- */
+/** Waits for the connection, so that the fence is checked in the same turn in which the bytes leave. */
 function onceConnected(socket: Socket, act: () => void): void {
   const isTls = socket instanceof TLSSocket;
   const isReady = !socket.connecting && !(isTls && Reflect.get(socket, "secureConnecting") === true);

@@ -12,12 +12,8 @@ import type { ApiServerStoreParts } from "./store.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { ClusterStore, InformerObserver } from "../../store/port.ts";
 
-/** How the API server is found, and how it is spoken to. */
 export interface ApiServerStoreOptions {
-  /**
-   * Of a kubeconfig its current context; of a pod its service account, by the environment variables that
-   * kubelet sets.
-   */
+  /** A kubeconfig's current context, or a pod's service account by kubelet's environment variables. */
   readonly credentials:
     | { readonly kubeconfig: string }
     | { readonly inCluster: Readonly<Record<string, string | undefined>>; readonly folder?: string }
@@ -25,36 +21,25 @@ export interface ApiServerStoreOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** As audit logs show it. @default isochrone */
   readonly userAgent?: string;
-  /** Who writes, when a call doesn't say. @default isochrone */
   readonly fieldManager?: string;
-  /** For one try of one request, answer included; a watch's is for its beginning. @default 30000 */
+  /** Per attempt, answer included; for a watch, until it starts. @default 30000 */
   readonly requestTimeoutMs?: number;
-  /** Requests per second on average, and at once after a quiet time. @default 50 and 100 */
+  /** Requests per second, and their burst. @default 50 and 100 */
   readonly qps?: number;
   readonly burst?: number;
-  /** Requests under way at once; more wait. Watches don't count. @default 16 */
+  /** Concurrent requests; others queue. Watches don't count. @default 16 */
   readonly maxConnections?: number;
-  /** Objects per page of a list. @default 500 */
   readonly pageSize?: number;
-  /**
-   * A watch that says nothing for so long is begun anew; bookmarks come about every minute.
-   * @default 100000
-   */
+  /** Restarts a watch after this silence; bookmarks come about every minute. @default 100000 */
   readonly watchSilenceMs?: number;
-  /** Also of the informers over it. */
+  /** Also observes informers over this store. */
   readonly observer?: ApiServerObserver & InformerObserver;
 }
 
-/** A store that holds connections. */
 export interface ApiServerClusterStore extends ClusterStore {
-  /** Ends what is under way, watches included. */
   close(): void;
-  /**
-   * The same cluster for what must not wait behind other requests, or make them wait.
-   * @default as this store's
-   */
+  /** A view for requests that must not queue behind, or delay, others. @default this store's limits */
   lane(options: Partial<LaneOptions>): ClusterStore;
 }
 
@@ -69,10 +54,7 @@ const DEFAULTS = {
   watchSilenceMs: 100_000,
 };
 
-/**
- * Asks nothing yet: errors of the way and of credentials come with the first call. Throws StoreError
- * `invalid` for options out of range.
- */
+/** Sends nothing: errors appear with the first call. Throws StoreError `invalid` for options out of range. */
 export function createApiServerStore(options: ApiServerStoreOptions): ApiServerClusterStore {
   const resolved = { ...DEFAULTS, ...options };
   for (const name of [

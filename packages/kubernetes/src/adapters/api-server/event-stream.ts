@@ -6,7 +6,6 @@ import { reasonOf } from "@isochrone/primitives";
 import { StoreError } from "../../store/errors.ts";
 import type { Records } from "./records.ts";
 
-/** The server has said nothing for too long: the connection may have died without a sign. */
 export class SilenceError extends Error {
   constructor(silentMs: number) {
     super(`nothing came for ${silentMs} ms`);
@@ -14,9 +13,8 @@ export class SilenceError extends Error {
 }
 
 /**
- * The records of an answer as they are asked for, those of a chunk together: a slow reader slows the
- * connection, nothing piles up here. Throws SilenceError when nothing comes for `maxSilenceMs` while records
- * are waited for, and StoreError `unavailable` when the connection breaks.
+ * Yields records by chunk, with backpressure. Throws SilenceError after `maxSilenceMs` of waiting, and
+ * StoreError `unavailable` if the connection breaks.
  */
 export async function* recordsOf(
   response: IncomingMessage,
@@ -47,11 +45,10 @@ export async function* recordsOf(
   }
 }
 
-/** Ends a connection on which nothing comes while something is waited for. */
 class Watchdog {
   readonly #ended = new AbortController();
   readonly #clock: Clock;
-  /** Since when a chunk is waited for; null while the reader is busy with the last one. */
+  /** Start of waiting for a chunk. Null while the reader is busy. */
   #waitingSinceMs: number | null = null;
 
   constructor(response: IncomingMessage, clock: Clock, maxSilenceMs: number) {

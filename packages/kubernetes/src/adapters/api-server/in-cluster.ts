@@ -1,5 +1,4 @@
-// A pod's own service account. Nothing here loads the client library: its generated models cost 80 MiB and a
-// second.
+// A pod's service account. Avoids the client library, whose generated models cost 80 MiB and a second.
 import type { Clock } from "@isochrone/runtime";
 import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
@@ -9,26 +8,22 @@ import { StoreError } from "../../store/errors.ts";
 import type { Credentials, Login } from "./credentials.ts";
 
 const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** kubelet rotates a token when a fifth of its life is left, minutes at least. */
+/** Token reread interval. kubelet rotates a token minutes before it expires. */
 const KEPT_MS = 30_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where a pod's service account and API server are found. */
 interface InClusterOptions {
   readonly clock: Clock;
-  /** @default process.env of the caller */
   readonly env: Environment;
-  /** @default where kubelet mounts it */
   readonly folder?: string;
 }
 
-/** Whether the process runs in a pod that may ask its API server. */
 export function isInCluster(env: Environment): boolean {
   return Boolean(env["KUBERNETES_SERVICE_HOST"] && env["KUBERNETES_SERVICE_PORT"]);
 }
 
-/** The namespace of the pod, null when it isn't told. */
+/** Namespace of this pod. Null: unknown. */
 export async function inClusterNamespace(folder = SERVICE_ACCOUNT_FOLDER): Promise<string | null> {
   const namespace = await readFile(join(folder, "namespace"), "utf8").catch(() => "");
   return namespace.trim() || null;

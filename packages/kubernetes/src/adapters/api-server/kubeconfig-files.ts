@@ -1,4 +1,4 @@
-// Kubeconfig files as kubectl reads and merges them. The client library reads the merged result.
+// Merges kubeconfig files as kubectl does, for the client library.
 import { isRecord, keysOf, looseFields, looseList } from "@isochrone/primitives";
 import { TextError, yamlValue } from "@isochrone/runtime/yaml-text";
 import type { YamlLimits } from "@isochrone/runtime/yaml-text";
@@ -10,20 +10,18 @@ import type { ProxyEnv } from "./proxy.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Lists of named entries, and the field of an entry that holds its content. */
 const LISTS = { clusters: "cluster", users: "user", contexts: "context" } as const;
 type ListName = keyof typeof LISTS;
 const LIST_NAMES = keysOf(LISTS);
-/** The library refuses a whole file for an entry without these, kubectl such an entry when it is used. */
+/** The library rejects a whole file for an entry without these; kubectl rejects the entry when used. */
 const REQUIRED: Readonly<Record<ListName, string | null>> = {
   clusters: "server",
   users: null,
   contexts: "cluster",
 };
 
-/** A kubeconfig of some 10,000 clusters. */
 const LIMITS: YamlLimits = { bytes: 16 * 1024 * 1024, nesting: 64, lexemes: 2_000_000 };
-/** The library ignores TLS settings of a context without a user. Such a context gets this empty one. */
+/** The library ignores TLS settings of a context without a user, so such a context gets this empty one. */
 const ANONYMOUS = "(anonymous)";
 
 interface MergedKubeconfig extends Readonly<Record<ListName, readonly Fields[]>> {
@@ -31,8 +29,7 @@ interface MergedKubeconfig extends Readonly<Record<ListName, readonly Fields[]>>
 }
 
 /**
- * Merges the files as kubectl does: of entries with the same name, and of current contexts, the first file's
- * counts; relative paths are relative to the file that holds them. `env` names the proxy of clusters without
+ * The first file wins for equal names and the current context. `env` supplies proxies for clusters without
  * `proxy-url`. Throws an error that names the file.
  */
 export function mergedKubeconfig(files: readonly string[], env: ProxyEnv): MergedKubeconfig {
@@ -79,7 +76,6 @@ function contentOf(file: string): unknown {
   return content;
 }
 
-/** The content as the library understands what kubectl means by it. */
 function completed(list: ListName, content: Fields, folder: string, env: ProxyEnv): Fields {
   if (list === "contexts")
     return { ...content, user: looseFields<{ user: unknown }>(content).user || ANONYMOUS };
@@ -102,7 +98,7 @@ function completedCluster(cluster: Fields, folder: string, env: ProxyEnv): Field
     ...cluster,
     server: full,
     "certificate-authority": absolute(caFile, folder),
-    // The library refuses plain HTTP otherwise. It verifies nothing there in any case.
+    // The library requires this for plain HTTP, which verifies nothing anyway.
     "insecure-skip-tls-verify": url?.protocol === "http:" ? true : isUnverified,
     "proxy-url": ownProxy || (url && proxyOf(url, env)) || undefined,
   };
@@ -120,7 +116,7 @@ function completedUser(user: Fields, folder: string): Fields {
   const file = absolute(tokenFile, folder);
   const isByFile = typeof file === "string" && file !== "";
   return {
-    // A token file wins over a token, as in kubectl. The library reads it again from time to time.
+    // As in kubectl, a token file wins over a token. The library rereads it.
     ...(isByFile
       ? { ...withoutToken, "auth-provider": { name: "tokenFile", config: { tokenFile: file } } }
       : others),
@@ -132,7 +128,6 @@ function completedUser(user: Fields, folder: string): Fields {
 
 function pluginOf(exec: Fields, folder: string): Fields {
   const { command } = looseFields<{ command: unknown }>(exec);
-  // A command without a folder is looked for in PATH.
   const hasFolder = typeof command === "string" && /[\\/]/.test(command);
   return hasFolder ? { ...exec, command: absolute(command, folder) } : exec;
 }
@@ -141,7 +136,7 @@ function absolute(path: unknown, folder: string): unknown {
   return typeof path === "string" && path !== "" && !isAbsolute(path) ? join(folder, path) : path;
 }
 
-/** Headers that a user's `as-groups`, `as-uid` and `as-user-extra` ask for; the library knows `as` alone. */
+/** Headers for `as-groups`, `as-uid` and `as-user-extra`; the library supports only `as`. */
 export function impersonationHeaders(
   { users }: MergedKubeconfig,
   user: string | undefined,

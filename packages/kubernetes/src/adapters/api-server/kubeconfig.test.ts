@@ -40,7 +40,6 @@ describe("a kubeconfig", () => {
   });
 });
 
-/** Writes a kubeconfig into a folder of its own and returns its path. */
 function written(name: string, json: object): string {
   mkdirSync(join(folder, name), { recursive: true });
   const path = join(folder, name, "config");
@@ -94,6 +93,7 @@ describe("what kubectl takes", () => {
     await expect(loginOf([join(folder, "x"), join(folder, "y")])).rejects.toThrow(
       `none of the files exists: ${join(folder, "x")}`,
     );
+    await expect(loginOf([join(folder, "x")])).rejects.toMatchObject({ name: "CredentialsError" });
   });
 
   it.each([

@@ -6,39 +6,28 @@ import type { RequestOptions } from "node:https";
 import { delimiter } from "node:path";
 
 import { codeOf, reasonOf } from "@isochrone/primitives";
-import { StoreError } from "../../store/errors.ts";
+import { CredentialsError, StoreError } from "../../store/errors.ts";
 import type { ConnectionTls, Credentials, Login } from "./credentials.ts";
 import type { ProxyEnv } from "./proxy.ts";
 
-/**
- * Files are looked at this often, so that rotated ones are taken up; tokens of plugins live as long as they
- * say.
- */
+/** Rereads files at this interval for rotation; plugin tokens have their own expiry. */
 const KEPT_MS = 10_000;
-/** A plugin that waits for a person who isn't there must not hold up every request for ever. */
+/** A plugin that prompts an absent user must not block requests for ever. */
 const PLUGIN_DEADLINE_MS = 30_000;
 
-/** How a kubeconfig is used. */
 interface KubeconfigOptions {
-  /** @default the files' current one */
   readonly context?: string | undefined;
-  /** Names proxies (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) for clusters without a `proxy-url`. */
+  /** Proxies (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) for clusters without `proxy-url`. */
   readonly env?: ProxyEnv;
 }
 
 interface Loaded {
   readonly config: KubeConfig;
-  /** Headers that the library doesn't know. */
   readonly more: Login["headers"];
-  /** Names and times of the files. */
   readonly changed: string;
 }
 
-/**
- * Credentials of a context of a kubeconfig, or of several that are merged as kubectl does it. The client
- * library reads them: exec plugins, OIDC, client certificates, proxies. It is loaded only here, since it is
- * large.
- */
+/** Uses the client library for exec plugins, OIDC, client certificates and proxies. Loads it lazily. */
 export class KubeconfigCredentials implements Credentials {
   readonly #clock: Clock;
   readonly #files: readonly string[];
@@ -48,7 +37,7 @@ export class KubeconfigCredentials implements Credentials {
   #readAtMs = 0;
   #reading: Promise<Login> | null = null;
 
-  /** @param files of several, as in KUBECONFIG, those that don't exist are left out */
+  /** @param files missing ones among several are ignored, as in KUBECONFIG */
   constructor(files: string | readonly string[], clock: Clock, options: KubeconfigOptions = {}) {
     this.#files = typeof files === "string" ? [files] : files;
     this.#options = options;
@@ -57,7 +46,6 @@ export class KubeconfigCredentials implements Credentials {
 
   async login(): Promise<Login> {
     if (this.#login && this.#clock.monotonic() - this.#readAtMs < KEPT_MS) return this.#login;
-    // Many requests at once ask the plugin once.
     this.#reading ??= this.#read().finally(() => {
       this.#reading = null;
     });
@@ -69,7 +57,7 @@ export class KubeconfigCredentials implements Credentials {
     this.#loaded = null;
   }
 
-  /** The namespace of the current context, null when it names none. */
+  /** Namespace of the current context. Null: it has none. */
   async namespace(): Promise<string | null> {
     const { config } = await this.#load();
     return config.getContextObject(config.getCurrentContext())?.namespace ?? null;
@@ -87,9 +75,13 @@ export class KubeconfigCredentials implements Credentials {
     } catch (error) {
       if (error instanceof StoreError) throw error;
       const reason = reasonOf(error);
-      throw new StoreError("unavailable", `kubeconfig ${this.#name()} gives no credentials: ${reason}`, {
-        cause: error,
-      });
+      throw new CredentialsError(
+        "unavailable",
+        `kubeconfig ${this.#name()} gives no credentials: ${reason}`,
+        {
+          cause: error,
+        },
+      );
     }
     this.#readAtMs = readAtMs;
     return this.#login;

@@ -38,7 +38,7 @@ describe("withoutManagedFields", () => {
 describe("parsedWithoutManagedFields", () => {
   const entries = array(
     record({
-      // Of one kind with what a text must hold to be taken for the end of a list.
+      // Includes texts that look like the end of a list.
       manager: string({
         unit: constantFrom("a", '"', "\\", "{", "}", "[", "]", ",", ":", "}]", "}]}", "}],"),
       }),
@@ -71,7 +71,6 @@ describe("parsedWithoutManagedFields", () => {
   });
 });
 
-/** Values that have a member of that name themselves aren't meant. */
 function rid(value: unknown): unknown {
   return JSON.stringify(value).includes('"managedFields":[') ? null : value;
 }

@@ -3,7 +3,7 @@ import { proxyOf } from "./proxy.ts";
 
 const PROXY = "http://proxy.example:3128";
 
-// As golang.org/x/net/http/httpproxy decides.
+// Expected values are those of golang.org/x/net/http/httpproxy.
 it.each([
   ["https://api.example", "", true],
   ["https://api.example", "*", false],

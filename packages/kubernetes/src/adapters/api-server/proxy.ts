@@ -1,9 +1,9 @@
-// The proxy that the environment names for an address, by the rules of Go's net/http and thus of kubectl.
+// Proxy selection by environment, with the rules of Go's net/http and thus of kubectl.
 import { BlockList, isIP } from "node:net";
 
 export type ProxyEnv = Readonly<Record<string, string | undefined>>;
 
-/** Null: the server is asked directly. Loopback addresses and those of NO_PROXY are never proxied. */
+/** Returns the proxy of a server, or null. Loopback and NO_PROXY addresses have none. */
 export function proxyOf(server: URL, env: ProxyEnv): string | null {
   const isTls = server.protocol === "https:";
   const proxy = isTls ? either(env, "HTTPS_PROXY") : either(env, "HTTP_PROXY");
@@ -24,7 +24,7 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
-/** `*`, a network, an address or a domain with its subdomains; `.name` and `*.name`: the subdomains alone. */
+/** Matches `*`, a network, an address or a domain; `.name` and `*.name` match subdomains only. */
 function isNamedBy(entry: string, host: string, port: string): boolean {
   if (entry === "") return false;
   if (entry === "*") return true;

@@ -1,14 +1,10 @@
 import type { Clock } from "@isochrone/runtime";
 
-/**
- * Lets `perSecond` requests pass on average, `burst` of them at once after a quiet time, in the order of
- * asking.
- */
 export class RateLimit {
   readonly #clock: Clock;
   readonly #spacingMs: number;
   readonly #burst: number;
-  /** When the bucket will be full again (generic cell rate algorithm). */
+  /** Time when the bucket is full again (generic cell rate algorithm). */
   #fullAtMs = 0;
 
   constructor(clock: Clock, perSecond: number, burst: number) {
@@ -17,7 +13,7 @@ export class RateLimit {
     this.#burst = burst;
   }
 
-  /** Resolves when the request may go; gives how long it had to wait. */
+  /** Waits for the rate limit. Returns the wait, ms. */
   async pass(signal: AbortSignal): Promise<number> {
     const nowMs = this.#clock.monotonic();
     this.#fullAtMs = Math.max(this.#fullAtMs, nowMs) + this.#spacingMs;

@@ -10,22 +10,19 @@ import type { ApiClient } from "./client.ts";
 import { readList } from "./protobuf/envelope.ts";
 import { isKnown } from "./resources.ts";
 
-/** How often a list is begun again whose version was compacted away while its pages were read. */
+/** Maximum restarts of a list whose version was compacted while its pages were read. */
 const MAX_LISTINGS = 3;
-/** Each time with larger pages, so that it takes less time. */
 const PAGE_GROWTH = 4;
 
 export interface ListSource {
   readonly client: ApiClient;
   readonly binary: BinaryKinds;
-  /** Objects per page. */
   readonly pageSize: number;
 }
 
 /**
- * A list page by page, each trimmed before the next is asked for. A page that is no longer to be had (410)
- * begins the list anew: going on with newer pages, which the server offers, would hide what was deleted
- * meanwhile, and one answer with everything may exceed the longest string.
+ * Lists page by page, trimming each before the next. A 410 restarts the list: continuing on newer pages would
+ * hide deletions, and a single answer may exceed the longest string.
  */
 export async function listPages(
   path: string,
@@ -80,7 +77,6 @@ async function listOnce(
     const page = pageOf(answer, actOf(request), request.dropsManagedFields, keep);
     giveBack(answer.bytes);
     if (page.unknownField !== null && isBinary) {
-      // The same page once more.
       binary.giveUp(kind, page.unknownField);
       continue;
     }
@@ -130,7 +126,6 @@ function pageOfJson(
   return { items: Array.isArray(items) ? items.map(keep) : [], ...placeOf(metadata) };
 }
 
-/** Which version the list is of, and where it goes on. */
 function placeOf({ resourceVersion, continue: next }: LooseFields): Pick<Page, "resourceVersion" | "next"> {
   return {
     resourceVersion: typeof resourceVersion === "string" ? resourceVersion : "",
@@ -138,7 +133,7 @@ function placeOf({ resourceVersion, continue: next }: LooseFields): Pick<Page, "
   };
 }
 
-/** The object with its kind: items of lists have none, and those of metadata only another one. */
+/** Adds the object's kind: list items have none, and metadata forms another one. */
 export function withKind(object: KubernetesObject, { apiVersion, kind }: KindRef): KubernetesObject {
   return { ...object, apiVersion, kind };
 }

@@ -1,16 +1,14 @@
 const NEWLINE = 0x0a;
-/** No object comes near it: etcd takes 1.5 MiB. */
+/** Maximum size of a record, far above any object: etcd's limit is 1.5 MiB. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
-/** Cuts what comes in chunks into records. */
 export interface Records {
-  /** Those that the chunk completes. Throws for one that is too long. */
+  /** Returns the records that the chunk completes. Throws if one is too long. */
   of(chunk: Buffer): readonly Buffer[];
-  /** Of a record that isn't complete yet. */
   readonly pendingBytes: number;
 }
 
-/** Records that end with a newline each, as JSON comes. */
+/** Newline-terminated records, as in JSON watches. */
 export class Lines implements Records {
   #rest: Buffer[] = [];
   pendingBytes = 0;
@@ -33,11 +31,10 @@ export class Lines implements Records {
 
 const LENGTH_BYTES = 4;
 
-/** Records that begin with their length, as the binary form comes. */
+/** Length-prefixed records, as in binary watches. */
 export class Frames implements Records {
   #rest: Buffer[] = [];
   pendingBytes = 0;
-  /** So much must be there before there is anything to do. */
   #wantedBytes = LENGTH_BYTES;
 
   of(chunk: Buffer): readonly Buffer[] {

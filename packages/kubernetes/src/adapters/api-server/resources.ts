@@ -3,13 +3,11 @@ import { looseFields, looseList } from "@isochrone/primitives";
 import type { KindRef } from "../../store/port.ts";
 import type { ApiClient } from "./client.ts";
 
-/** What a kind is called in paths. */
 interface Resource {
   readonly plural: string;
   readonly isNamespaced: boolean;
 }
 
-/** Kinds that needn't be asked for: [plural, namespaced]. */
 const KNOWN: Readonly<Record<string, readonly [string, boolean]>> = {
   "v1/ConfigMap": ["configmaps", true],
   "v1/Namespace": ["namespaces", false],
@@ -43,22 +41,20 @@ const KNOWN: Readonly<Record<string, readonly [string, boolean]>> = {
   "isochrone.dev/v1alpha1/StreamJob": ["streamjobs", true],
 };
 
-/** Whether the kind is one whose fields are known. */
 export function isKnown({ apiVersion, kind }: KindRef): boolean {
   return KNOWN[`${apiVersion}/${kind}`] !== undefined;
 }
 
-/** Finds what kinds are called, by the API server's discovery for those that aren't known beforehand. */
 export class Resources {
   readonly #client: ApiClient;
-  /** By apiVersion, then kind. One that isn't found is asked for again: its CRD may come. */
+  /** Keyed by apiVersion, then kind. Missing kinds aren't cached, because their CRD may appear. */
   readonly #discovered = new Map<string, Map<string, Resource>>();
 
   constructor(client: ApiClient) {
     this.#client = client;
   }
 
-  /** Throws StoreError `not_found` when the server doesn't serve the kind. */
+  /** Throws StoreError `not_found` if the server doesn't serve the kind. */
   async of(kind: KindRef): Promise<Resource> {
     const known = KNOWN[`${kind.apiVersion}/${kind.kind}`];
     if (known) return { plural: known[0], isNamespaced: known[1] };
@@ -84,7 +80,7 @@ export class Resources {
     );
     const kinds = new Map<string, Resource>();
     for (const { kind, name, namespaced } of looseList(resources)) {
-      // Those with a slash are subresources, which have the kinds of what is written to them.
+      // Names with a slash are subresources; their kinds are those of the written objects.
       if (typeof kind !== "string" || typeof name !== "string" || name.includes("/")) continue;
       kinds.set(kind, { plural: name, isNamespaced: namespaced === true });
     }
@@ -92,7 +88,6 @@ export class Resources {
   }
 }
 
-/** The path of a collection, an object or its subresource. Without a namespace all of them. */
 export function pathOf(
   kind: KindRef,
   { plural }: Resource,

@@ -2,16 +2,14 @@ import { StoreError } from "../../store/errors.ts";
 import type { StoreErrorCode } from "../../store/errors.ts";
 import { looseFields, looseList } from "@isochrone/primitives";
 
-/** A Status object of the API server, as far as it is understood. */
 interface ApiStatus {
   readonly code: number;
   readonly reason: string;
   readonly message: string;
-  /** A version was asked for that the server hasn't reached: it was restored from a backup. */
+  /** Whether the requested version is ahead of the server's, which a backup can cause. */
   readonly isAhead: boolean;
 }
 
-/** Reason of a cause in a Status: the version that was asked for lies ahead of the server's. */
 const TOO_LARGE = "ResourceVersionTooLarge";
 
 const CODES: Readonly<Record<number, StoreErrorCode>> = {
@@ -29,10 +27,8 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
   429: "too_many_requests",
   504: "timeout",
 };
-/** Messages list every fault of an object: enough of them. */
 const MAX_MESSAGE = 1_000;
 
-/** What the body of an answer says; whatever isn't a Status is shown as text. */
 export function statusOf(httpCode: number, body: unknown): ApiStatus {
   const { kind, code, reason, message, details } = looseFields(body);
   if (kind === "Status") {
@@ -49,7 +45,7 @@ export function statusOf(httpCode: number, body: unknown): ApiStatus {
   return { code: httpCode, reason: "", message: text.trim().slice(0, MAX_MESSAGE), isAhead: false };
 }
 
-/** `act` says verb, kind and name: "patch Pod default/web". */
+/** @param act verb, kind and name, such as "patch Pod default/web" */
 export function errorOfStatus(act: string, status: ApiStatus): StoreError {
   const { code, message } = status;
   return new StoreError(

@@ -3,13 +3,8 @@ import type { Clock } from "@isochrone/runtime";
 import type { ApiServerObserver, Renewal } from "./client.ts";
 import type { InformerObserver } from "../../store/port.ts";
 
-/** A number with its labels, as a metric shows it. */
 type LabelledCount<L extends string> = readonly [labels: Readonly<Record<L, string>>, value: number];
 
-/**
- * What a service has asked of its API server, for its metrics: to be an observer of the store and of
- * informers alike.
- */
 export class StoreCounts implements ApiServerObserver, InformerObserver {
   readonly #clock: Clock;
   readonly #requests = new Counter<"verb" | "kind" | "code">();
@@ -49,35 +44,30 @@ export class StoreCounts implements ApiServerObserver, InformerObserver {
     this.#heardAtMs.set(kind, this.#clock.monotonic());
   }
 
-  /** Tries of requests, by verb, kind and HTTP status ("none" when there was no answer). */
+  /** Counts request attempts by verb, kind and HTTP status ("none": no answer). */
   requests(): LabelledCount<"verb" | "kind" | "code">[] {
     return this.#requests.all();
   }
 
-  /** Time that they took until their headers came, in all. */
+  /** Total time of requests until headers arrived. */
   requestSeconds(): LabelledCount<"verb" | "kind">[] {
     return this.#requestSeconds.all();
   }
 
-  /** Time that requests waited for our own limit of their rate, in all. */
   get throttledSeconds(): number {
     return this.#throttledSeconds;
   }
 
-  /** Full lists that informers took in. */
   lists(): LabelledCount<"kind">[] {
     return this.#lists.all();
   }
 
-  /** Watches that had to go on anew: ended, silent, or a StoreError's code. */
+  /** Restarted watches by reason: ended, silent, or a StoreError's code. */
   restarts(): LabelledCount<"kind" | "reason">[] {
     return this.#restarts.all();
   }
 
-  /**
-   * Seconds since an informer of the kind last heard of the server: a list, a change or a bookmark. What it
-   * shows may be as old.
-   */
+  /** Seconds since an informer last received a list, change or bookmark: the maximum age of its data. */
   silenceSeconds(): LabelledCount<"kind">[] {
     const nowMs = this.#clock.monotonic();
     return [...this.#heardAtMs].map(([kind, atMs]) => [{ kind }, (nowMs - atMs) / 1_000]);

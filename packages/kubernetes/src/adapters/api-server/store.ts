@@ -30,7 +30,7 @@ export interface ApiServerStoreParts extends WatchDependencies, ListSource {
   readonly fieldManager: string;
 }
 
-/** All that the API server says of a JSON patch that it could not do. */
+/** The API server's whole message for a JSON patch that failed. */
 const UNEXPLAINED = "the server rejected our request due to an error in our request";
 const MAX_UPDATE_RACES = 5;
 const NO_GET: ReadonlySet<string> = new Set([
@@ -41,7 +41,6 @@ const NO_GET: ReadonlySet<string> = new Set([
 
 type NamedPod = { readonly namespace: string; readonly name: string };
 
-/** A store over the REST API of an API server. */
 export class ApiServerStore implements UntypedStore {
   readonly #parts: ApiServerStoreParts;
 
@@ -85,8 +84,7 @@ export class ApiServerStore implements UntypedStore {
       try {
         return await this.#write(body, options, { verb: "update", method: "PUT", body });
       } catch (error) {
-        // Some kinds are never replaced whatever is there: the version of now is taken, as if the caller had
-        // just read it.
+        // Some kinds require a version for updates: use the current one, as if the caller had just read it.
         const wantsVersion =
           isStoreError(error, "invalid") && /metadata\.resourceVersion/.test(error.message);
         const lostRace = isStoreError(error, "conflict") && race > 1;
@@ -211,8 +209,8 @@ export class ApiServerStore implements UntypedStore {
   }
 
   /**
-   * The server doesn't say whether a test failed or a path isn't there: the object as it is now does. Throws
-   * what is known better.
+   * The server doesn't say whether a test failed or a path is missing; the current object does. Throws the
+   * clearer error.
    */
   async #explainRefusal(
     ref: ObjectRef,
@@ -261,7 +259,6 @@ export class ApiServerStore implements UntypedStore {
     const answer = await this.#parts.client.json(request);
     if (!isObject(answer))
       throw new StoreError("unavailable", `${actOf(request)}: the API server answered no object`);
-    // Of a deletion or an eviction it may be a Status, which nobody looks at.
     return detailed({ ...answer, apiVersion: ref.apiVersion, kind: ref.kind }, {});
   }
 
@@ -269,16 +266,12 @@ export class ApiServerStore implements UntypedStore {
     return { fieldManager };
   }
 
-  /**
-   * Before the way is made: the same messages as of any store. Names of RBAC objects follow rules of their
-   * own.
-   */
+  /** Validates locally, so that all stores give equal messages. RBAC names have other rules. */
   #check(object: KubernetesObject): void {
     if (!object.apiVersion?.startsWith("rbac.authorization.k8s.io/")) validateObject(object);
   }
 }
 
-/** Of a patch through the status subresource: nothing else is to change. */
 function statusPatch(patch: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { status, metadata } = patch;
   const { resourceVersion, uid } = isPlainObject(metadata) ? metadata : {};
@@ -289,10 +282,7 @@ function statusPatch(patch: Readonly<Record<string, unknown>>): Record<string, u
   };
 }
 
-/**
- * What an apply may say: the server refuses what it manages itself, and a status without its subresource is
- * no business of it.
- */
+/** Part of an object to apply: the server rejects its own fields, and a status. */
 function appliedPart(object: KubernetesObject, { subresource }: WriteOptions): Record<string, unknown> {
   const { apiVersion, kind, metadata, status, ...rest } = object;
   const { name, namespace, uid, resourceVersion } = metadata;

@@ -15,9 +15,9 @@ import { fieldSelector, withKind } from "./reading.ts";
 import { Frames, Lines } from "./records.ts";
 import { errorOfStatus, statusOf } from "./status-error.ts";
 
-/** The server ends a watch after so long, drawn up to twice it, so that they don't all come back at once. */
+/** Length of a watch, randomised up to twice this, so that watches don't end together. */
 const WATCH_TIMEOUT_MS = 300_000;
-/** A server that ends every watch at once isn't asked in a tight loop. */
+/** Minimum length of a watch. Prevents a tight loop if the server ends each at once. */
 const MIN_WATCH_MS = 1_000;
 
 export interface WatchRequest extends Detail {
@@ -36,13 +36,9 @@ export interface WatchDependencies {
   readonly maxSilenceMs: number;
 }
 
-/**
- * So many watches in a row on which nothing came, not even a bookmark: the version may lie ahead of the
- * server's, which was restored from a backup.
- */
+/** After this many watches without even a bookmark, the version may be ahead of a restored server's. */
 const MAX_SILENT_WATCHES = 2;
 
-/** Changes from a version on, over as many requests as it takes; see ClusterStore.watch. */
 export async function* watchChanges(
   pathOf: () => Promise<string>,
   kind: KindRef,
@@ -99,7 +95,10 @@ function checkSilence(silentWatches: number, { kind }: KindRef, version: string)
   );
 }
 
-/** Why a watch goes on after an error; null: at once, in another form. Throws what ends it. */
+/**
+ * Returns the reason to continue after an error; null: at once, in another form. Throws errors that end the
+ * watch.
+ */
 function renewalAfter(error: unknown, kind: KindRef, binary: BinaryKinds): Renewal | null {
   if (error instanceof SilenceError) return "silent";
   if (!(error instanceof UnknownFieldError)) throw error;
@@ -107,19 +106,16 @@ function renewalAfter(error: unknown, kind: KindRef, binary: BinaryKinds): Renew
   return null;
 }
 
-/** Where to go on. */
 function versionAfter(event: WatchEvent): string | undefined {
   return event.type === "bookmark" ? event.resourceVersion : event.object.metadata.resourceVersion;
 }
 
 interface OpenWatch {
-  /** Records that came together, until the server ends the watch. */
   readonly batches: AsyncIterable<readonly Buffer[]>;
-  /** null: an event of which nobody knows. */
+  /** Returns null for an unknown event type. */
   readonly read: (record: Buffer) => WatchEvent | null;
 }
 
-/** One request. */
 async function openWatch(
   path: string,
   kind: KindRef,
@@ -158,7 +154,6 @@ async function openWatch(
   };
 }
 
-/** What came has a field whose name only JSON tells. */
 class UnknownFieldError extends Error {
   readonly field: string;
 
@@ -179,7 +174,7 @@ function eventOf({ type, object }: RawEvent, kind: KindRef, act: string, detail:
     case "MODIFIED":
     case "DELETED": {
       const kept = detailed(withKind(object, kind), detail);
-      // Trimming must not lose where to go on.
+      // Trimming must keep the version to continue from.
       kept.metadata.resourceVersion ??= versionOf(object);
       return { type: EVENT_TYPES[type], object: kept };
     }
@@ -194,7 +189,7 @@ function eventOf({ type, object }: RawEvent, kind: KindRef, act: string, detail:
 
 const EVENT_TYPES = { ADDED: "added", MODIFIED: "modified", DELETED: "deleted" } as const;
 
-/** @param isAsked else the server sends nothing but this form, and what it sends is taken as it is */
+/** @param isAsked false: the server sends only this form, so unknown fields are accepted */
 function ofFrame(frame: Buffer, act: string, isAsked: boolean): RawEvent {
   const { value, unknownField } = readEvent(frame, act);
   if (unknownField !== null && isAsked) throw new UnknownFieldError(unknownField);
@@ -207,7 +202,7 @@ function ofLine(line: Buffer, act: string): RawEvent {
   try {
     event = JSON.parse(text);
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   const { type, object } = looseFields(event);
   if (isPlainObject(object)) return { type, object: object as KubernetesObject };

@@ -6,8 +6,8 @@ import { timestamp } from "../../store/objects.ts";
 import type { KubernetesObject } from "../../store/port.ts";
 
 /**
- * What an eviction leaves of the pod's PodDisruptionBudget, null when none has a say in it. Throws StoreError
- * `too_many_requests` when the budget is spent. `budgets` are all of the pod's namespace.
+ * Null: no budget applies. Throws StoreError `too_many_requests` if it is spent.
+ * @param budgets all of the pod's namespace
  */
 export function budgetAfterEviction(
   pod: KubernetesObject,
@@ -15,8 +15,7 @@ export function budgetAfterEviction(
   nowMs: number,
 ): KubernetesObject | null {
   const phase = pod.status?.phase;
-  // What doesn't run yet or any more is no replica that a budget protects, and what is going already is
-  // counted.
+  // Budgets ignore pods that aren't running, and count terminating ones already.
   if (phase === "Succeeded" || phase === "Failed" || phase === "Pending" || pod.metadata.deletionTimestamp)
     return null;
   const own = budgets.filter((budget) => matchesSelector(budget.spec?.selector, pod.metadata.labels));
@@ -60,7 +59,7 @@ function spent(
   };
 }
 
-/** A pod that isn't ready takes nothing away from a budget that is met without it, or that says so. */
+/** Whether evicting an unready pod is free: the budget is met without it, or allows it. */
 function ignoresUnhealthy(budget: KubernetesObject, pod: KubernetesObject): boolean {
   if (hasCondition(pod, "Ready")) return false;
   if (budget.spec?.unhealthyPodEvictionPolicy === "AlwaysAllow") return true;

@@ -4,8 +4,8 @@ import { fieldPaths, mergeApplied, sameAt, without } from "./field-paths.ts";
 import type { FieldPath, FieldPaths } from "./field-paths.ts";
 import { isBuiltIn } from "./kinds.ts";
 /**
- * What one manager owns by one way of writing: what it applied goes when it applies without it, what it
- * updated stays.
+ * Fields of one manager by one way of writing. Applied fields vanish when a later apply omits them; updated
+ * ones stay.
  */
 interface Owned {
   readonly manager: string;
@@ -13,21 +13,19 @@ interface Owned {
 }
 
 /**
- * Who owns which fields of one object; never changed, only replaced. One that updated all of it alone is only
- * named: the fields needn't be listed before a second writer comes.
+ * Field ownership of one object. Immutable. `sole`: one manager updated everything, so fields aren't listed
+ * until a second writer comes.
  */
 export type FieldManagers =
   | { readonly sole: string }
   | { readonly updated: readonly Owned[]; readonly applied: ReadonlyMap<string, Owned> };
 
-/** How an apply is to be done. */
 export interface Application {
   readonly manager: string;
   readonly subresource: string;
   readonly force: boolean;
 }
 
-/** Who owns what after an update or patch: what it changed becomes the writer's. */
 export function managersAfterUpdate(
   managers: FieldManagers,
   before: KubernetesObject,
@@ -50,10 +48,6 @@ export function managersAfterUpdate(
   };
 }
 
-/**
- * The object with what is applied, and who owns what then. `applied` is a private copy. Throws StoreError
- * `conflict`.
- */
 export function applyFields(
   stored: KubernetesObject | null,
   managers: FieldManagers | null,
@@ -92,7 +86,7 @@ export function applyFields(
   return { object, managers: { updated: updated.map(kept).filter(isOwner), applied: after } };
 }
 
-/** Whether they say the same: then an apply that changes no value writes nothing. */
+/** Compares field ownership. If it is equal, an apply without changed values writes nothing. */
 export function sameManagers(a: FieldManagers, b: FieldManagers): boolean {
   if ("sole" in a || "sole" in b) return "sole" in a && "sole" in b && a.sole === b.sole;
   const texts = ({ updated, applied }: typeof a): string =>
@@ -127,7 +121,7 @@ function refuseConflicts(object: KubernetesObject, others: readonly Owned[], cha
   );
 }
 
-/** What was applied as an empty map is one still when something is in it now. */
+/** Whether a path is a parent of wanted fields: an applied empty map may contain some now. */
 function isAround({ steps }: FieldPath, wanted: FieldPaths): boolean {
   const text = JSON.stringify(steps);
   return [...wanted.values()].some(
@@ -135,7 +129,7 @@ function isAround({ steps }: FieldPath, wanted: FieldPaths): boolean {
   );
 }
 
-/** An element of a list stays while another owns anything of it. */
+/** Whether a manager owns part of a list element, which then stays. */
 function ownsWithin({ paths }: Owned, text: string): boolean {
   if (paths.has(text)) return true;
   return text.endsWith("]") && [...paths.keys()].some((other) => other.startsWith(`${text}.`));

@@ -4,9 +4,6 @@ import { isPlainObject } from "../../store/json.ts";
 import type { KubernetesObject } from "../../store/port.ts";
 import { isBuiltIn } from "./kinds.ts";
 
-/**
- * Members that say which element of a list is which, by the list's name, as the API's own types declare them.
- */
 const LIST_KEYS: Readonly<Record<string, readonly string[]>> = {
   conditions: ["type"],
   addresses: ["type"],
@@ -19,26 +16,22 @@ const LIST_KEYS: Readonly<Record<string, readonly string[]>> = {
   volumeMounts: ["mountPath"],
   ownerReferences: ["uid"],
 };
-/** Lists of texts in which each text is an element of its own. */
+/** Lists of texts whose elements are owned separately. */
 const SETS: ReadonlySet<string> = new Set(["finalizers"]);
 const DEFAULT_PROTOCOL = "TCP";
 
-/** A member's name, or the key of a list's element. */
 type Step = string | { readonly list: string; readonly key: string };
 
-/**
- * Something that a manager owns: a value that isn't looked into any further, or an element of a keyed list as
- * such.
- */
+/** An owned field: an atomic value, or an element of a keyed list. */
 export interface FieldPath {
   readonly steps: readonly Step[];
   readonly isElement: boolean;
 }
 
-/** By their texts, as the API server prints them: `.spec.containers[name="main"].image`. */
+/** Keyed as the API server prints them: `.spec.containers[name="main"].image`. */
 export type FieldPaths = ReadonlyMap<string, FieldPath>;
 
-/** Metadata that nobody owns: names and what the server sets. */
+/** Unowned metadata: identity and server-set fields. */
 const UNOWNED_METADATA: ReadonlySet<string> = new Set([
   "name",
   "namespace",
@@ -51,10 +44,9 @@ const UNOWNED_METADATA: ReadonlySet<string> = new Set([
   "managedFields",
 ]);
 
-/** Everything in the object that can be owned. */
 export function fieldPaths(object: KubernetesObject): Map<string, FieldPath> {
   const paths = new Map<string, FieldPath>();
-  // Lists of custom resources are one value each, unless their schema says more.
+  // Lists of custom resources are atomic unless their schema says otherwise.
   const keyed = isBuiltIn(object);
   const { apiVersion: _, kind: __, metadata, ...rest } = object;
   for (const [name, value] of Object.entries(metadata)) {
@@ -65,17 +57,13 @@ export function fieldPaths(object: KubernetesObject): Map<string, FieldPath> {
   return paths;
 }
 
-/** Whether both objects have it, with the same value. */
 export function sameAt(a: KubernetesObject, b: KubernetesObject, path: FieldPath): boolean {
   const [left, right] = [valueAt(a, path.steps), valueAt(b, path.steps)];
   if (left === undefined || right === undefined) return false;
   return path.isElement || isDeepStrictEqual(left, right);
 }
 
-/**
- * `live` with what `applied` says: maps and keyed lists merge, every other value is replaced. Neither
- * argument changes.
- */
+/** Merges maps and keyed lists, and replaces other values. Changes neither argument. */
 export function mergeApplied(live: unknown, applied: unknown, keyed: boolean, list = ""): unknown {
   if (isPlainObject(applied) && isPlainObject(live)) {
     const merged = { ...live };
@@ -93,7 +81,7 @@ export function mergeApplied(live: unknown, applied: unknown, keyed: boolean, li
   return [...merged.values()];
 }
 
-/** The object without it, and without the maps and lists that are empty then. */
+/** Removes a field, and the maps and lists that become empty. */
 export function without(object: KubernetesObject, path: FieldPath): KubernetesObject {
   return (removed(object, path.steps) ?? object) as KubernetesObject;
 }
@@ -127,10 +115,7 @@ function collect(
   }
 }
 
-/**
- * The list's elements by key; null when it is one value: no keyed list, or one with elements that can't be
- * told apart.
- */
+/** Elements of a keyed list. Null: the list is atomic, or keys repeat. */
 function elementsByKey(
   elements: readonly unknown[],
   list: string,
@@ -160,7 +145,7 @@ function keyText(element: unknown, list: string): string | null {
   return `[${parts.join(",")}]`;
 }
 
-/** A container's ports are told apart by containerPort, a service's by port, both with the protocol. */
+/** Container ports have the key containerPort, Service ports the key port, both with the protocol. */
 function keysOf(element: Readonly<Record<string, unknown>>, list: string): readonly string[] {
   if (list !== "ports") return LIST_KEYS[list] ?? [];
   return [element.containerPort === undefined ? "port" : "containerPort", "protocol"];
@@ -177,7 +162,6 @@ function valueAt(root: unknown, steps: readonly Step[]): unknown {
   return value;
 }
 
-/** undefined when nothing is left of it. */
 function removed(value: unknown, [step, ...rest]: readonly Step[]): unknown {
   if (step === undefined) return undefined;
   if (typeof step === "string") {

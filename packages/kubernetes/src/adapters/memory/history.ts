@@ -7,7 +7,6 @@ import { matchesFields } from "../../store/fields.ts";
 import { cloneJson } from "../../store/json.ts";
 import type { Detail, FieldSelector, KindRef, KubernetesObject, WatchEvent } from "../../store/port.ts";
 
-/** One write. Versions are dense: every write has the version after its predecessor's. */
 interface Change {
   readonly type: "added" | "modified" | "deleted";
   readonly object: KubernetesObject;
@@ -20,16 +19,13 @@ export interface WatchRequest extends Detail {
   readonly signal: AbortSignal;
 }
 
-/**
- * The last changes of a store, in order. A watcher is only a cursor into it, so that a slow one costs nothing
- * and, once overrun, is told to list again.
- */
+/** Last changes. A watcher is only a cursor: a slow one is free, and relists once overrun. */
 export class History {
   readonly #clock: Clock;
   readonly #limit: number;
   readonly #bookmarkIntervalMs: number;
   readonly #listeners = new Set<() => void>();
-  /** Ring: the change of version v is at v % limit, for the last `limit` versions. */
+  /** Ring: the change of version v is at v % limit. */
   readonly #ring: Change[] = [];
   #version = 0;
 
@@ -39,19 +35,17 @@ export class History {
     this.#bookmarkIntervalMs = bookmarkIntervalMs;
   }
 
-  /** The version of the last write; 0 before the first. */
   get version(): number {
     return this.#version;
   }
 
-  /** `object` must not be changed any more, and must carry version + 1. */
+  /** Records a change. `object` must be immutable and carry version + 1. */
   record(type: Change["type"], object: KubernetesObject): void {
     this.#version += 1;
     this.#ring[this.#version % this.#limit] = { type, object };
     for (const listener of this.#listeners) listener();
   }
 
-  /** Changes of one kind after a version, each a copy; ends with the signal. */
   async *watch(kind: KindRef, request: WatchRequest): AsyncGenerator<WatchEvent> {
     const { signal } = request;
     let cursor = parseVersion(request.resourceVersion);
@@ -91,7 +85,6 @@ export class History {
   }
 }
 
-/** Lets one watcher wait for the next change, its signal, or the time of a bookmark. */
 class Pacer {
   readonly #signal: AbortSignal;
   readonly #ended = new AbortController();
@@ -115,7 +108,6 @@ class Pacer {
     this.#resolve();
   }
 
-  /** Resolves at once when something happened since the last pause. */
   async pause(): Promise<void> {
     if (!this.#woken && !this.#signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -125,7 +117,6 @@ class Pacer {
     this.#woken = false;
   }
 
-  /** At most one bookmark per interval. */
   takeBookmark(): boolean {
     const due = this.#bookmarkDue;
     this.#bookmarkDue = false;

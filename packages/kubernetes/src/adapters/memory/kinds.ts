@@ -1,9 +1,6 @@
 import type { KindRef } from "../../store/port.ts";
 
-/**
- * Kinds whose status is written through its own subresource only; of custom resources those of Isochrone's
- * own group, while upstream's CRDs declare none.
- */
+/** Kinds with a status subresource. Of custom resources, only Isochrone's: upstream's CRDs declare none. */
 const WITH_STATUS: ReadonlySet<string> = new Set([
   "v1/Namespace",
   "v1/Node",
@@ -26,13 +23,11 @@ export function hasStatusSubresource({ apiVersion, kind }: KindRef): boolean {
   return WITH_STATUS.has(`${apiVersion}/${kind}`);
 }
 
-/** Whether the kind is one of the API server's own, not defined by a CRD. */
 export function isBuiltIn(kind: KindRef): boolean {
   const group = groupOf(kind);
   return !group.includes(".") || (group.endsWith(".k8s.io") && !group.endsWith(".x-k8s.io"));
 }
 
-/** Whether the kind is a question that is answered, never stored. */
 export function isReview(kind: KindRef): boolean {
   return REVIEW_GROUPS.has(groupOf(kind)) && kind.kind.endsWith("Review");
 }

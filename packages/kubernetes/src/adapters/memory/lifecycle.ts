@@ -7,10 +7,8 @@ import { timestamp } from "../../store/objects.ts";
 import type { KubernetesObject, ObjectMeta, Pod } from "../../kinds.ts";
 import { hasStatusSubresource, isBuiltIn } from "./kinds.ts";
 
-/** The API server's default for pods that don't say. */
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Metadata that only the store sets: whatever a caller sends is replaced. */
 const SERVER_SET = [
   "uid",
   "resourceVersion",
@@ -20,7 +18,6 @@ const SERVER_SET = [
   "deletionGracePeriodSeconds",
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
-/** A new object with its server-set metadata; `object` is a private copy. */
 export function newObject(object: KubernetesObject, uid: string, nowMs: number): KubernetesObject {
   const { metadata, ...rest } = unstamped(object);
   return {
@@ -30,8 +27,8 @@ export function newObject(object: KubernetesObject, uid: string, nowMs: number):
 }
 
 /**
- * What replaces `stored`: the caller's content, the store's metadata. `next` is a private copy. Throws what
- * the API server forbids.
+ * Combines the caller's content with the store's metadata. Throws for changes that the API server forbids.
+ * @param next a private copy
  */
 export function replacement(stored: KubernetesObject, next: KubernetesObject): KubernetesObject {
   const kept: Partial<ObjectMeta> = {};
@@ -47,7 +44,6 @@ export function replacement(stored: KubernetesObject, next: KubernetesObject): K
   return merged;
 }
 
-/** The object without what only the store sets, managedFields included. */
 export function unstamped(object: KubernetesObject): KubernetesObject {
   const metadata: ObjectMeta & { managedFields?: unknown } = { ...object.metadata };
   for (const field of SERVER_SET) delete metadata[field];
@@ -55,7 +51,6 @@ export function unstamped(object: KubernetesObject): KubernetesObject {
   return { ...object, metadata };
 }
 
-/** The workload with another number of replicas; `object` is a private copy. */
 export function scaled(object: KubernetesObject, from: number, to: number): KubernetesObject {
   const { replicas = 1 } = looseFields(object.spec);
   if (replicas === from) return { ...object, spec: { ...object.spec, replicas: to } };
@@ -63,7 +58,6 @@ export function scaled(object: KubernetesObject, from: number, to: number): Kube
   throw new StoreError("conflict", `${namespace}/${name} hasn't ${from} replicas, but ${String(replicas)}`);
 }
 
-/** The pod with its node, as the binding subresource leaves it. */
 export function bound(pod: Pod, nodeName: string, nowMs: number): Pod {
   const subject = `pod ${pod.metadata.namespace}/${pod.metadata.name}`;
   const current = pod.spec?.nodeName;
@@ -86,7 +80,7 @@ export function bound(pod: Pod, nodeName: string, nowMs: number): Pod {
   };
 }
 
-/** The object as a delete leaves it, or null when it goes at once. */
+/** Returns the object after a delete; null if it vanishes at once. */
 export function deletion(
   object: KubernetesObject,
   requestedGraceSeconds: number | undefined,
@@ -96,7 +90,7 @@ export function deletion(
   const grace = graceSeconds(object, requestedGraceSeconds);
   const held = (metadata.finalizers?.length ?? 0) > 0;
   if (grace === 0 && !held) return null;
-  // A second delete may only shorten the time that is left.
+  // A repeated delete can only shorten the grace period.
   if (metadata.deletionTimestamp && (metadata.deletionGracePeriodSeconds ?? 0) <= grace) return object;
   return {
     ...object,
@@ -108,7 +102,6 @@ export function deletion(
   };
 }
 
-/** Whether nothing keeps a deleted object any more: no finalizer, no grace period. */
 export function isGone({ metadata }: KubernetesObject): boolean {
   return (
     metadata.deletionTimestamp !== undefined &&
@@ -117,7 +110,7 @@ export function isGone({ metadata }: KubernetesObject): boolean {
   );
 }
 
-/** Only pods on a node that have not finished are given time; nobody would end the grace period of others. */
+/** Only unfinished pods on a node get a grace period: nobody would end it for others. */
 function graceSeconds(object: KubernetesObject, requested: number | undefined): number {
   if (requested !== undefined && (!Number.isSafeInteger(requested) || requested < 0)) {
     throw new StoreError(
@@ -134,8 +127,8 @@ function graceSeconds(object: KubernetesObject, requested: number | undefined): 
 }
 
 /**
- * What a change of raises the generation: the spec; of a custom resource everything but metadata, and but a
- * status that has a subresource.
+ * Content whose change raises the generation: the spec, or for custom resources everything but metadata and a
+ * status subresource.
  */
 function intent(object: KubernetesObject): unknown {
   if (isBuiltIn(object)) return object.spec;

@@ -5,7 +5,7 @@ import { KINDS } from "../../kinds.ts";
 import type { ClusterStore, KubernetesObject } from "../../store/port.ts";
 import { createMemoryStore } from "./memory.ts";
 
-// What every store must do is tested in test/contract; here is what only the memory store promises.
+// Promises of the memory store alone; test/contract covers all stores.
 
 const node = (name: string): KubernetesObject => ({ ...KINDS.node, metadata: { name } });
 const pod = (name: string, rest: Partial<KubernetesObject> = {}): KubernetesObject => ({

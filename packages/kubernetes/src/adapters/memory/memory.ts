@@ -30,26 +30,17 @@ import { hasStatusSubresource, isReview } from "./kinds.ts";
 import { bound, deletion, isGone, newObject, replacement, scaled, unstamped } from "./lifecycle.ts";
 import { OwnerIndex } from "./owner-index.ts";
 
-/** How a memory store is built. */
 interface MemoryStoreOptions {
   readonly clock: Clock;
-  /**
-   * Changes kept for watchers, over all kinds; one that lags further behind gets `expired`.
-   * @default 10000
-   */
+  /** Changes kept for watchers; a watcher further behind gets `expired`. @default 10000 */
   readonly historyLimit?: number;
-  /** How often a watcher hears of the version when other kinds changed and its own did not. @default 10000 */
   readonly bookmarkIntervalMs?: number;
-  /** Who writes when a call doesn't say. @default isochrone */
+  /** Field manager of calls without their own. @default isochrone */
   readonly fieldManager?: string;
-  /**
-   * Answers TokenReviews and SubjectAccessReviews: gives their status.
-   * @default nobody is known, nothing allowed
-   */
+  /** Returns the status of TokenReviews and SubjectAccessReviews. @default denies all */
   readonly review?: (review: KubernetesObject) => Record<string, unknown>;
 }
 
-/** Of an object that a dry run would have made. */
 const DRY_RUN_UID = "00000000-0000-4000-8000-000000000000";
 
 const DEFAULTS = {
@@ -61,8 +52,8 @@ const DEFAULTS = {
 };
 
 /**
- * An API server's objects in memory: versions, watches, field managers, graceful deletion and garbage
- * collection as the real one has them. One liberty: a new object keeps the status that it is created with.
+ * An in-memory API server: versions, watches, field managers, graceful deletion and garbage collection.
+ * Deviation: a new object keeps the status it is created with.
  */
 export function createMemoryStore(options: MemoryStoreOptions): ClusterStore {
   const resolved = { ...DEFAULTS, ...options };
@@ -80,13 +71,9 @@ class MemoryStore implements UntypedStore {
   readonly #options: Required<MemoryStoreOptions>;
   readonly #clock: Clock;
   readonly #history: History;
-  /**
-   * Current objects by kind, then by key. Stored objects are never changed, only replaced: history shares
-   * them.
-   */
+  /** Keyed by kind, then key. Stored objects are immutable, because the history shares them. */
   readonly #kinds = new Map<string, Map<string, KubernetesObject>>();
   readonly #owners = new OwnerIndex();
-  /** By uid. */
   readonly #managers = new Map<string, FieldManagers>();
   #lastUid = 0;
 
@@ -109,7 +96,6 @@ class MemoryStore implements UntypedStore {
       )
       .filter(([, { metadata }]) => matchesLabels(options.labels ?? {}, metadata.labels))
       .filter(([, object]) => matchesFields(options.fields ?? {}, object))
-      // The order of the API server's keys.
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([, object]) => detailed(cloneJson(object), options));
     return { items, resourceVersion: String(this.#history.version) };
@@ -141,7 +127,7 @@ class MemoryStore implements UntypedStore {
   ): Promise<KubernetesObject> {
     const stored = this.#require(ref);
     const { resourceVersion: _, ...metadata } = stored.metadata;
-    // Without the stored version: only one that the patch brings is compared.
+    // Compares only a version in the patch itself.
     const draft = this.#accept(mergePatch({ ...stored, metadata }, patch) as KubernetesObject);
     return this.#replace(stored, draft, options);
   }
@@ -160,10 +146,9 @@ class MemoryStore implements UntypedStore {
     const stored = this.#find({ ...draft, ...draft.metadata });
     const config = appliedPart(draft, options);
     if (stored) return this.#applyTo(stored, draft, config, options);
-    // As the API server: whoever names a uid means an object that is there.
+    // As in the API server, a uid refers to an existing object.
     if (draft.metadata.uid)
       throw new StoreError("conflict", `${nameOf(draft)} is gone: its uid was ${draft.metadata.uid}`);
-    // What isn't there has no status to be written.
     if (options.subresource) return this.#require({ ...draft, ...draft.metadata });
     const created = applyFields(null, null, config, applicationOf(options));
     if (options.dryRun) return newObject(created.object, DRY_RUN_UID, this.#clock.now());
@@ -214,7 +199,6 @@ class MemoryStore implements UntypedStore {
     return this.#history.watch(kind, options);
   }
 
-  /** A valid private copy, in its namespace. */
   #accept(object: KubernetesObject): KubernetesObject {
     const draft = cloneJson(object);
     validateObject(draft);
@@ -248,7 +232,7 @@ class MemoryStore implements UntypedStore {
     checkSameObject(stored, draft);
     checkPreconditions(stored, draft.metadata);
     const next = replacement(stored, writtenPart(stored, draft, options));
-    // A write without a change is none: no version, no event.
+    // A write without changes makes no version and no event.
     if (isDeepStrictEqual(stored, next)) return cloneJson(stored);
     if (isGone(next)) return this.#remove(next);
     return this.#write("modified", next, this.#managersAfter(stored, next, options));
@@ -279,7 +263,7 @@ class MemoryStore implements UntypedStore {
     return cloneJson(written);
   }
 
-  /** Removes it, then, as the garbage collector does in the background, what only it owned. */
+  /** Removes an object, and dependents without other owners, as the garbage collector does. */
   #remove(object: KubernetesObject): KubernetesObject {
     const removed = this.#stamp(object);
     this.#objects(removed).delete(keyOf(removed, removed.metadata));
@@ -322,10 +306,7 @@ function applicationOf({ fieldManager, force = false, subresource }: ApplyOption
   return { manager: fieldManager, subresource: subresource ?? "", force };
 }
 
-/**
- * What a write changes: through the status subresource the status alone, else everything but a status that
- * has one.
- */
+/** Object to store: changes only the status, or everything but a status with a subresource. */
 function writtenPart(
   stored: KubernetesObject,
   draft: KubernetesObject,
@@ -335,7 +316,6 @@ function writtenPart(
   return hasStatusSubresource(draft) ? withStatus(draft, stored.status) : draft;
 }
 
-/** As `writtenPart`, of what is applied: nothing else is looked at. */
 function appliedPart(draft: KubernetesObject, { subresource }: WriteOptions): KubernetesObject {
   const { apiVersion, kind, metadata, status, ...rest } = unstamped(draft);
   const { name, namespace } = metadata;
@@ -389,7 +369,6 @@ interface Named {
   readonly name: string;
 }
 
-/** A namespaced object that names none is in "default", as for kubectl. */
 function keyOf(kind: KindRef, { namespace, name }: Named): string {
   return isNamespaced(kind) ? `${namespace ?? "default"}/${name}` : name;
 }

@@ -1,11 +1,9 @@
 import type { KubernetesObject } from "../../store/port.ts";
 
-/** Who owns whom by ownerReferences, for the garbage collection of what has lost its owners. */
 export class OwnerIndex {
   readonly #dependents = new Map<string, Map<string, KubernetesObject>>();
   readonly #ownersOf = new Map<string, readonly string[]>();
 
-  /** Notes the object's owners, in place of those noted before. */
   set(object: KubernetesObject): void {
     const uid = object.metadata.uid ?? "";
     this.#unlink(uid);
@@ -18,7 +16,7 @@ export class OwnerIndex {
     }
   }
 
-  /** Forgets the object; returns its dependents that now have no owner left. */
+  /** Forgets an object. Returns dependents that lost their last owner. */
   remove(object: KubernetesObject): KubernetesObject[] {
     const uid = object.metadata.uid ?? "";
     this.#unlink(uid);

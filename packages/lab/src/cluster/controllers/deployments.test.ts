@@ -26,7 +26,6 @@ async function setUp(): Promise<ClusterStore> {
   return store;
 }
 
-/** The workload's pods, when there are that many. */
 function podsOf(store: ClusterStore, workload: string, count: number): Promise<KubernetesObject[]> {
   return vi.waitFor(async () => {
     const pods = (await store.list(KINDS.pod)).items.filter((pod) => workloadOf(pod).name === workload);

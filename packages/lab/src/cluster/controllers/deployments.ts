@@ -1,4 +1,3 @@
-// Stand-ins for the Deployment and ReplicaSet controllers.
 import { KINDS, podView, TEMPLATE_HASH_LABEL } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
@@ -22,8 +21,8 @@ interface DeploymentSpec {
 const specOf = (object: KubernetesObject): DeploymentSpec => object.spec as unknown as DeploymentSpec;
 
 /**
- * Rolls a changed template out as Kubernetes does: by `RollingUpdate` within `maxSurge` and `maxUnavailable`,
- * or by `Recreate`. A Deployment that is scaled during its rollout scales its newest ReplicaSet alone.
+ * Rolls out a changed template as Kubernetes does, by `RollingUpdate` or `Recreate`. Scaling during a rollout
+ * only scales the newest ReplicaSet.
  */
 export class DeploymentController {
   readonly #store: ClusterStore;
@@ -56,12 +55,11 @@ export class DeploymentController {
     return this.#reconciler.stop();
   }
 
-  /** Resolves when the cluster is as it is to be, as far as these controllers can make it so. */
   settled(): Promise<void> {
     return this.#reconciler.settled();
   }
 
-  /** Reads the store itself, not the informers: its own writes of the previous run are then always seen. */
+  /** Reads the store, not the informers, so that it sees the previous run's writes. */
   async #reconcile(): Promise<void> {
     const deployments = (await this.#store.list(KINDS.deployment)).items;
     const before = (await this.#store.list(KINDS.pod)).items;

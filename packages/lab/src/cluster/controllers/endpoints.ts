@@ -4,10 +4,9 @@ import { PUBLISHED, UNKNOWN } from "../names.ts";
 import { serviceSelects } from "../objects.ts";
 import type { Identity } from "../pod/protocol.ts";
 
-/** A ready pod behind a service, before its address is resolved for a caller. */
 interface ServiceEndpoint {
   readonly node: string;
-  /** Port of the inbound proxy on that node's address. */
+  /** Port of the inbound proxy on the node's address. */
   readonly port: number;
   readonly identity: Identity;
 }
@@ -18,7 +17,6 @@ export interface ServiceEndpoints {
   readonly endpoints: readonly ServiceEndpoint[];
 }
 
-/** Who a pod says it is in metrics. */
 export function identityOf(pod: KubernetesObject, address: string): Identity {
   const labels = pod.metadata.labels ?? {};
   return {
@@ -31,7 +29,7 @@ export function identityOf(pod: KubernetesObject, address: string): Identity {
   };
 }
 
-/** The endpoints of each service: ready pods that are not being deleted, in the order of their names. */
+/** Endpoints by Service: ready, non-terminating pods, sorted by name. */
 export function endpointsOf(
   services: readonly KubernetesObject[],
   pods: readonly KubernetesObject[],

@@ -1,5 +1,3 @@
-// What the control plane does of a node whose kubelet is silent: the node isn't ready, and its pods are
-// replaced.
 import { isStoreError, KINDS, podView, timestamp, withConditions } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock } from "@isochrone/runtime";
@@ -7,7 +5,7 @@ import type { Clock } from "@isochrone/runtime";
 interface LostNodeOptions {
   readonly store: Pick<ClusterStore, "get" | "list" | "patch" | "delete">;
   readonly node: string;
-  /** How long the kubelet has been silent before it is noticed; Kubernetes waits 50 s. @default 5000 */
+  /** Silence before it is noticed; Kubernetes waits 50 s. @default 5000 */
   readonly graceMs?: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -17,10 +15,8 @@ const GRACE_MS = 5_000;
 const TAINT = "node.kubernetes.io/unreachable";
 
 /**
- * Marks the node and deletes its pods, as node lifecycle controller and taint eviction do; not after five
- * more minutes, which the pods of a cluster tolerate by default, but at once. No kubelet confirms the
- * deletion, so that it is forced.
- *
+ * Marks the node unready and deletes its pods, like the node lifecycle controller and taint eviction, but
+ * without the default toleration of five minutes. Deletes by force, because no kubelet confirms.
  * @returns the pods that were on it
  */
 export async function loseNode(options: LostNodeOptions): Promise<readonly KubernetesObject[]> {

@@ -3,14 +3,13 @@ import type { Random } from "@isochrone/runtime";
 /** Kubernetes' alphabet for generated names: no vowels, no look-alikes. */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
-/** The end of a generated pod name. */
 export function randomSuffix(random: Random, length = 5): string {
   let suffix = "";
   while (suffix.length < length) suffix += ALPHABET[Math.floor(random.next() * ALPHABET.length)];
   return suffix;
 }
 
-/** A short hash of a pod template: the same template gives the same ReplicaSet. FNV-1a over its JSON. */
+/** Equal templates give the same ReplicaSet. FNV-1a over the JSON. */
 export function templateHash(template: unknown): string {
   let hash = 0x811c9dc5;
   for (const char of JSON.stringify(template) ?? "")

@@ -1,4 +1,3 @@
-// Stand-in for the ReplicaSet controller.
 import { conditionsOf, isStoreError, KINDS, matchesSelector, podView } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject, OwnerReference } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
@@ -19,7 +18,6 @@ interface ReplicaSetSpec {
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
 
-/** Adopts, releases, makes and deletes pods. */
 export class ReplicaSets {
   readonly #store: ClusterStore;
   readonly #random: Random;
@@ -53,7 +51,7 @@ export class ReplicaSets {
     await this.#store.patch(refOf(object), { status }, { subresource: "status" }).catch(ignoreNotFound);
   }
 
-  /** Pods of this ReplicaSet, after those without a controller were adopted and others released. */
+  /** Pods of this ReplicaSet, after adopting orphans and releasing others. */
   async #claim(replicaSet: KubernetesObject, pods: readonly KubernetesObject[]): Promise<KubernetesObject[]> {
     const { uid, namespace = "default" } = replicaSet.metadata;
     const claimed: KubernetesObject[] = [];
@@ -81,7 +79,6 @@ export class ReplicaSets {
   }
 }
 
-/** @param withoutSelector what holds of a ReplicaSet that has none */
 function isSelected(
   { metadata: { labels } }: KubernetesObject,
   { spec }: KubernetesObject,
@@ -91,7 +88,6 @@ function isSelected(
   return selector === undefined ? withoutSelector : matchesSelector(selector, labels);
 }
 
-/** Pods of a ReplicaSet, those first that Kubernetes deletes first. */
 export function deletionOrder(pods: readonly KubernetesObject[]): KubernetesObject[] {
   const onNode = Map.groupBy(pods, (pod) => podView(pod).node);
   const keysOf = (pod: KubernetesObject): readonly (number | string)[] => {

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { rolloutSizes } from "./rollout.ts";
 import type { RolloutStrategy } from "./rollout.ts";
 
-/** Rolls out until nothing changes; new pods are ready at once, deleted ones gone at once. */
 function rolledOut(replicas: number, strategy: RolloutStrategy): { total: number; ready: number }[] {
   let [current, old] = [0, replicas];
   const steps: { total: number; ready: number }[] = [];
@@ -15,7 +14,7 @@ function rolledOut(replicas: number, strategy: RolloutStrategy): { total: number
       old: [size(old, old)],
     });
     if (next.current === current && next.old[0] === old) break;
-    // Worst case: the new pods come before the old ones go, and are ready afterwards.
+    // Worst case: new pods exist before old ones go, and become ready afterwards.
     steps.push({ total: next.current + old, ready: current + next.old[0]! });
     [current, old] = [next.current, next.old[0]!];
   }

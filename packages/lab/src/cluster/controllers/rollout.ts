@@ -1,16 +1,13 @@
-// How large the ReplicaSets of a Deployment are to be, as kube-controller-manager computes it.
+// Sizes of a Deployment's ReplicaSets, computed as in kube-controller-manager.
 import { looseFields } from "@isochrone/primitives";
 
 export interface RolloutStrategy {
-  /** @default "RollingUpdate" */
   readonly type?: string;
   readonly rollingUpdate?: { readonly maxSurge?: number | string; readonly maxUnavailable?: number | string };
 }
 
 interface Size {
-  /** Its spec.replicas. */
   readonly wanted: number;
-  /** Its pods, terminating ones included. */
   readonly running: number;
   readonly ready: number;
 }
@@ -18,7 +15,6 @@ interface Size {
 interface Rollout {
   readonly replicas: number;
   readonly strategy: RolloutStrategy;
-  /** Of the newest template. */
   readonly current: Size;
   readonly old: readonly Size[];
 }
@@ -43,11 +39,11 @@ export function rolloutSizes({ replicas, strategy, current, old }: Rollout): {
   const wanted = sum([current, ...old], (size) => size.wanted);
   const room = Math.max(0, replicas + surge - wanted);
   const next = Math.min(replicas, current.wanted + room);
-  // The API server forbids that both are zero; rounding can bring it about.
+  // The API server forbids two zeros, but rounding can cause them.
   const least = replicas - (surge === 0 && unavailable === 0 ? 1 : unavailable);
   const missing = Math.max(0, next - current.ready);
   let spare = wanted + (next - current.wanted) - least - missing;
-  // Pods that aren't ready are missed by nobody.
+  // Removing unready pods costs no availability.
   const cleaned = old.map((size) => {
     const gone = Math.min(Math.max(0, spare), Math.max(0, size.wanted - size.ready));
     spare -= gone;

@@ -19,7 +19,6 @@ interface StandInOptions {
   readonly logger: Logger;
 }
 
-/** Controllers and scheduler of a cluster that has no others. */
 export class StandIn {
   readonly #deployments: DeploymentController;
   readonly #scheduler: Scheduler;

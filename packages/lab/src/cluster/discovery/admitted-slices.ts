@@ -8,10 +8,7 @@ interface Surroundings {
   readonly logger: Logger;
 }
 
-/**
- * The store as an API server has it for EndpointSlices: the webhooks that are registered in it see each write
- * of one, and may change it.
- */
+/** A store that passes writes of EndpointSlices through the registered webhooks, like an API server. */
 export function admittingSlices(store: ClusterStore, around: Surroundings): ClusterStore {
   const admission = new MutatingAdmission({ store, ...around });
   const isSlice = ({ kind }: Pick<ObjectRef, "kind">): boolean => kind === KINDS.endpointSlice.kind;

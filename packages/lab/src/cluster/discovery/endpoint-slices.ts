@@ -7,7 +7,6 @@ import type { ServiceEndpoints } from "../controllers/endpoints.ts";
 import { Reconciler } from "../reconciler.ts";
 
 interface SliceControllerOptions {
-  /** Shows slices to webhooks before they are kept. */
   readonly store: ClusterStore;
   readonly services: Informer;
   readonly pods: Informer;
@@ -19,15 +18,14 @@ interface SliceControllerOptions {
 const NEAR = new Set(["PreferSameZone", "PreferClose"]);
 
 /**
- * Stand-in for the EndpointSlice controller: a slice for each Service, with ready pods. Hints are those of
- * `trafficDistribution` or none, each time that it writes: those of others are theirs to put in again.
+ * Stand-in for the EndpointSlice controller: one slice of ready pods per Service. Each write sets hints by
+ * `trafficDistribution` or none; others must reapply theirs.
  */
 export class EndpointSliceController {
   readonly #options: SliceControllerOptions;
   readonly #reconciler: Reconciler;
-  /** What was written last, by slice: hints of others are no difference. */
+  /** Last write by slice; others' hints don't count as a difference. */
   readonly #written = new Map<string, string>();
-  /** Addresses of pods, as a pod network would give them: each has one of its own. */
   readonly #addresses = new Map<string, string>();
 
   constructor(options: SliceControllerOptions) {
@@ -66,7 +64,6 @@ export class EndpointSliceController {
       if (before === null) await store.create(slice);
       else await store.update({ ...before, endpoints: slice.endpoints });
     } catch (error) {
-      // Somebody else has written it: once more, with what it is now.
       if (!isStoreError(error, "conflict") && !isStoreError(error, "already_exists")) throw error;
       return this.#reconciler.trigger();
     }

@@ -1,13 +1,11 @@
-// To which endpoints of a Service requests go from a node: what kube-proxy makes of EndpointSlices.
+// Endpoints that receive a node's requests to a Service, derived from EndpointSlices as kube-proxy does.
 import { readyEndpoints, serviceOfSlice } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { ServiceEndpoints } from "../controllers/endpoints.ts";
 
-/** A ready endpoint of a slice. */
 interface SliceEndpoint {
   readonly pod: string;
-  /** Empty: it has no hint of that kind. */
   readonly forNodes: readonly string[];
   readonly forZones: readonly string[];
 }
@@ -17,10 +15,7 @@ interface Place {
   readonly zone: string;
 }
 
-/**
- * Of each Service the endpoints that its slices name and hints leave for the place. A pod that no slice names
- * gets no requests yet.
- */
+/** Endpoints per Service in slices, as hints allow for the place. Pods without an entry get no requests. */
 export function endpointsFor(
   services: readonly ServiceEndpoints[],
   slices: readonly KubernetesObject[],
@@ -37,10 +32,7 @@ export function endpointsFor(
   });
 }
 
-/**
- * Hints count where every endpoint has one and one is for this place: those of nodes first, then those of
- * zones. Otherwise all endpoints get requests.
- */
+/** Applies hints if every endpoint has one and one matches: nodes first, then zones. Else returns all. */
 export function byHints<T extends Pick<SliceEndpoint, "forNodes" | "forZones">>(
   endpoints: readonly T[],
   { node, zone }: Place,

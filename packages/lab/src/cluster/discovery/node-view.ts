@@ -1,5 +1,5 @@
-// Services, EndpointSlices and pods as a program on a node finds them: each endpoint has the address that
-// reaches it from there. In the emulated network these differ from node to node.
+// Services, EndpointSlices and pods as seen from one node: in the emulated network the reachable address of
+// an endpoint differs from node to node.
 import { createInformer, isStoreError, keyOf, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
@@ -12,7 +12,6 @@ import { Reconciler } from "../reconciler.ts";
 interface NodeViewOptions {
   readonly node: string;
   readonly store: ClusterStore;
-  /** Empty: it becomes the view. */
   readonly view: ClusterStore;
   readonly network: Pick<PodNetwork, "resolve">;
   readonly zoneOf: (node: string) => string;
@@ -26,7 +25,6 @@ export class NodeView {
   readonly #services: Informer;
   readonly #pods: Informer;
   readonly #reconciler: Reconciler;
-  /** What stands in the view, by object. */
   #written = new Map<string, string>();
 
   constructor(options: NodeViewOptions) {
@@ -72,7 +70,7 @@ export class NodeView {
     this.#written = written;
   }
 
-  /** The pod of each endpoint with the address that reaches it, and a slice for each: their ports differ. */
+  /** One slice per endpoint, because ports differ. */
   async #objectsOf(
     service: KubernetesObject,
     { endpoints }: ServiceEndpoints,

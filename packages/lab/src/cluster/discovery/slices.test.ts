@@ -1,4 +1,3 @@
-// Service discovery by EndpointSlices, with processes as pods.
 import { KINDS, readyEndpoints, zonesHinted } from "@isochrone/kubernetes";
 import { looseList } from "@isochrone/primitives";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -55,7 +54,6 @@ it(
     const plan = { phasesMs: [0], periodMs: 20, timeoutMs: 10_000, maxPending: 100 };
     const users = new ZoneUsers({ ...around, plans: new Map([["web", plan]]) });
     onTestFinished(() => users.stop());
-    /** Requests that each api pod has had, by zone. */
     const asked = async (): Promise<Map<string, number>> => {
       const pages = await cluster.sidecarPages();
       const byUid = new Map((await store.list(KINDS.pod)).items.map((pod) => [pod.metadata.uid, pod]));

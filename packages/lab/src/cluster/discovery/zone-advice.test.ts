@@ -1,4 +1,4 @@
-// What the advice calls safe, in a queueing simulation with the lab's kube-proxy.
+// Queueing simulation of advised weights with the lab's kube-proxy.
 import { MinHeap, quantile, seeded, type Draw } from "@isochrone/primitives";
 import { zoneAdvice } from "@isochrone/placement/testing";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ const CASES = 50;
 const REQUESTS = 20_000;
 const WARM_UP = 2_000;
 const MAX_CPU_USE = 0.75;
-/** Of p95 in a run of so many requests. */
+/** Noise of p95 in a run of this length. */
 const NOISE = 1.1;
 
 interface SimEndpoint {
@@ -19,14 +19,13 @@ interface SimEndpoint {
 
 interface Case {
   readonly endpoints: readonly SimEndpoint[];
-  /** Requests per second, by zone. */
   readonly rates: ReadonlyMap<string, number>;
   readonly cpuMs: number;
   readonly idleMillicores: number;
   readonly farMs: number;
 }
 
-/** Zones, replicas and rates that are a little or far out of balance. */
+/** Zones, replicas and rates, slightly or far out of balance. */
 function generated(draw: Draw): Case {
   const zones = ["a", "b", "c", "d"].slice(0, 2 + Math.floor(draw() * 3));
   const tilt = draw() < 0.6 ? 0.1 : 1.5;
@@ -62,7 +61,6 @@ function adviceOn({ endpoints, rates, cpuMs, idleMillicores, farMs }: Case) {
 }
 
 interface Outcome {
-  /** CPU used over capacity, by zone of the endpoints: of the busiest. */
   readonly use: number;
   readonly p95Ms: number;
 }
@@ -71,7 +69,7 @@ type SimEvent =
   | { readonly kind: "asks"; readonly zone: string }
   | { readonly kind: "answers"; readonly at: number; readonly since: number; readonly zone: string };
 
-/** Poisson arrivals, exponential work, first come first served, a core for a request. */
+/** M/M/c queues, first come first served, one core per request. */
 function simulated(
   { endpoints, rates, cpuMs, idleMillicores, farMs }: Case,
   near: boolean,
@@ -160,7 +158,7 @@ describe("PreferSameZone, as it was advised", () => {
   it("overloads an endpoint where a zone was said to starve", () => {
     expect(of("starves").length).toBeGreaterThan(5);
     const least = Math.min(...of("starves").map(({ near }) => near.use));
-    // What endpoints use without requests counts as caused by them.
+    // Endpoints' idle usage counts as caused by requests.
     expect(least).toBeGreaterThan(MAX_CPU_USE * 0.85);
   });
 });

@@ -1,5 +1,3 @@
-// The kubelet's /metrics/cadvisor page: the families that the collector reads, in cAdvisor's own format.
-
 export interface ContainerUsage {
   readonly namespace: string;
   readonly pod: string;
@@ -10,7 +8,7 @@ export interface ContainerUsage {
   readonly startedAtMs: number;
   readonly timeMs: number;
   readonly cpuSeconds: number;
-  /** Of the pod's earlier containers too: a pod's cgroup outlives them. */
+  /** Including earlier containers of the pod, which its cgroup outlives. */
   readonly podCpuSeconds: number;
   readonly memoryBytes: number;
 }
@@ -20,7 +18,6 @@ interface NodeUsage {
   readonly nowMs: number;
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
-  /** CPU of pods that have gone. */
   readonly endedCpuSeconds: number;
   readonly containers: readonly ContainerUsage[];
 }
@@ -38,7 +35,7 @@ interface Row {
   readonly memoryBytes: number;
 }
 
-/** The page in the text format 0.0.4, with a timestamp on each container sample. */
+/** Text format 0.0.4, with a timestamp on each container sample. */
 export function renderCadvisor(node: NodeUsage): string {
   const rows = [rootRow(node), ...node.containers.flatMap((usage) => [podRow(usage), containerRow(usage)])];
   const lines = [

@@ -16,12 +16,11 @@ export interface ContainerPorts {
   readonly metricsPort: number;
 }
 
-/** Asks for a share of the node's CPU; `done` is called once the work has had it. */
+/** Requests CPU of the node; calls `done` once the work has had it. */
 type AskCpu = (cpuMs: number, done: () => void) => void;
 
-/** One run of a pod's process: from its start to its exit. */
 export class Container {
-  /** Resolves once with the exit code, null when a signal ended it. */
+  /** Resolves with the exit code; null if killed by a signal. */
   readonly exited: Promise<number | null>;
   readonly #child: ChildProcess;
   readonly #clock: Clock;
@@ -62,12 +61,11 @@ export class Container {
     return this.#usage;
   }
 
-  /** Requests received as far as known without asking: at most one usage interval old. */
   get received(): ReceivedCounts {
     return this.#received;
   }
 
-  /** The ports it listens on. Throws PodProcessError when it ends or takes too long. */
+  /** Throws PodProcessError if it ends or takes too long. */
   async listening(timeoutMs: number): Promise<ContainerPorts> {
     const answer = new Promise<ContainerPorts | Error>((resolve) => {
       this.#listening = resolve;
@@ -86,37 +84,30 @@ export class Container {
     return result;
   }
 
-  /** Tells the sidecar where services are; the same routes are not sent twice. */
   setRoutes(routes: readonly Route[], text: string): void {
     if (text === this.#routesSent) return;
     this.#routesSent = text;
     this.#send({ type: "routes", routes });
   }
 
-  /** The program behaves so from now on. */
   setBehaviour(behaviour: Behaviour): void {
     this.#send({ type: "behaviour", behaviour });
   }
 
-  /** Requests received up to now; what was known before when the process doesn't answer. */
   async askReceived(): Promise<ReceivedCounts> {
     return (await this.#counts.ask((id) => this.#send({ type: "counts", id }))) ?? this.#received;
   }
 
-  /**
-   * Whether the process has taken all that it was sent: it answers in order. False when it doesn't answer in
-   * time.
-   */
+  /** True if the process has handled everything sent before; false on timeout. */
   async answers(): Promise<boolean> {
     return (await this.#counts.ask((id) => this.#send({ type: "counts", id }))) !== null;
   }
 
-  /** The sidecar's metrics page, for who can't reach its address; null when the process doesn't answer. */
+  /** The sidecar's metrics page over IPC, for callers that can't reach its address; null on timeout. */
   askPage(): Promise<string | null> {
     return this.#pages.ask((id) => this.#send({ type: "page", id }));
   }
 
-  /** Ends the process, kindly first. */
   async stop(): Promise<void> {
     if (hasEnded(this.#child)) return;
     this.#send({ type: "stop" });

@@ -33,23 +33,18 @@ interface KubeletDependencies {
   readonly logger: Logger;
   readonly pods: Informer;
   readonly services: Informer;
-  /** Requests go where they say; null: to all ready pods. */
+  /** EndpointSlices that routes follow; null: route to all ready pods. */
   readonly slices: Informer | null;
-  /** Which endpoint of a slice gets a request. */
   readonly choice: "in-turn" | "random";
   readonly options: RunnerOptions;
-  /** False: the node is there already, and is its maker's. */
+  /** False: the node exists and isn't ours. */
   readonly registersNode: boolean;
   readonly addresses: PodAddresses;
-  /** Holds pods to the site's CPU; null: they take what the machine gives. */
   readonly cpuBudget: CpuBudget | null;
   onRestart(pod: string): void;
 }
 
-/**
- * Stand-in for one node's kubelet: runs the pods bound to it as processes, reports on them, serves their
- * usage.
- */
+/** Stand-in kubelet of one node: runs bound pods as processes, reports their status, serves usage. */
 export class Kubelet {
   readonly #deps: KubeletDependencies;
   readonly #runners = new Map<string, PodRunner>();
@@ -79,7 +74,6 @@ export class Kubelet {
     return this.#deps.site.name;
   }
 
-  /** Where its usage page is served. */
   get address(): { readonly host: string; readonly port: number } {
     const { network } = this.#deps;
     return {
@@ -88,7 +82,6 @@ export class Kubelet {
     };
   }
 
-  /** Serves the usage page, registers the node and begins to follow its pods. */
   async start(): Promise<void> {
     const { pods, services, slices } = this.#deps;
     this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
@@ -124,39 +117,37 @@ export class Kubelet {
     );
   }
 
-  /** Work that a pod has been given of the node's budget, ms of one core; null without a budget. */
+  /** CPU time granted by the node's budget, ms of one core; null without a budget. */
   workedMs(uid: string): number | null {
     return this.#cpu?.workedMs(uid) ?? null;
   }
 
-  /** Whether the sidecars of all its pods have taken the routes that are known now. */
+  /** True if the sidecars of all its pods have the current routes. */
   async isRouted(): Promise<boolean> {
     await this.#reconciler.settled();
     const answers = await Promise.all([...this.#runners.values()].map((runner) => runner.answers()));
     return !answers.includes(false);
   }
 
-  /** Changes what the running programs of a workload do. */
   setBehaviour(workload: string, behaviour: Behaviour): void {
     for (const runner of this.#runners.values())
       if (runner.workload === workload) runner.setBehaviour(behaviour);
   }
 
-  /** Has its pods send the requests of a Service to a proxy on the node; null: to the Service again. */
+  /** Redirects a Service's requests to a proxy on the node; null restores direct routing. */
   setProxy(service: string, address: SocketAddress | null): void {
     if (address === null) this.#proxies.delete(service);
     else this.#proxies.set(service, address);
     this.#reconciler.trigger();
   }
 
-  /** Process ids of its pods, for tests and diagnosis. */
   processes(): ReadonlyMap<string, number> {
     return new Map(
       [...this.#runners].flatMap(([key, { pid }]) => (pid === undefined ? [] : [[key, pid] as const])),
     );
   }
 
-  /** Metrics pages of its pods' sidecars, by pod; those that don't answer are left out. */
+  /** Sidecars' metrics pages by pod, without those that don't answer. */
   async sidecarPages(): Promise<[pod: string, page: string][]> {
     const pages = await Promise.all(
       [...this.#runners].map(async ([pod, runner]) => [pod, await runner.sidecarPage()] as const),
@@ -164,11 +155,10 @@ export class Kubelet {
     return pages.flatMap(([pod, page]) => (page === null ? [] : [[pod, page]]));
   }
 
-  /** Adds what this node's applications received, ended ones included, by target and source. */
   async addReceived(totals: Map<string, Map<string, number>>): Promise<void> {
     const live = [...this.#runners.values()];
-    // A pod that ends while it is asked counts once: the ledger is read after the answers, for pods that were
-    // not asked.
+    // A pod that ends during the request counts once: the ledger is read after the answers, for pods that
+    // didn't answer.
     const answers = await Promise.all(
       live.map(async (runner) => ({ runner, received: await runner.received() })),
     );
@@ -220,7 +210,6 @@ export class Kubelet {
     return service?.metadata.name ?? UNKNOWN;
   }
 
-  /** Tells each sidecar where the services are, seen from this node. */
   async #pushRoutes(services: readonly ServiceEndpoints[]): Promise<void> {
     if (this.#runners.size === 0) return;
     const routes: Route[] = [];
@@ -268,7 +257,7 @@ export class Kubelet {
     outgoing.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(page);
   }
 
-  /** The ledger holds every ended container; those of pods that still live are in the pods' own sums. */
+  /** The ledger holds all ended containers; live pods' sums include their own. */
   #endedCpuSeconds(containers: readonly ContainerUsage[]): number {
     let counted = 0;
     for (const { podCpuSeconds, cpuSeconds } of containers) counted += podCpuSeconds - cpuSeconds;

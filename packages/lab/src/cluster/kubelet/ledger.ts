@@ -1,15 +1,14 @@
 import type { ReceivedCounts, Usage } from "../pod/protocol.ts";
 
-/** Requests that one workload received from another, by the receiving applications' own counters. */
 export interface ReceiverCount {
-  /** The calling workload; "unknown" for callers outside the cluster, such as the load generator. */
+  /** "unknown" for callers outside the cluster, such as the load generator. */
   readonly source: string;
   readonly target: string;
-  /** Cumulative since the cluster began, ended pods included. */
+  /** Cumulative since the cluster began, including ended pods. */
   readonly count: number;
 }
 
-/** Sums of what ended containers received and used, so that totals never fall. */
+/** Totals of ended containers, so that sums never fall. */
 export class Ledger {
   readonly #received = new Map<string, Map<string, number>>();
   #cpuSeconds = 0;
@@ -18,19 +17,16 @@ export class Ledger {
     return this.#cpuSeconds;
   }
 
-  /** Adds the last figures of a container that has ended. */
   close(workload: string, received: ReceivedCounts, usage: Usage): void {
     this.#cpuSeconds += usage.cpuSeconds;
     addCounts(this.#received, workload, received);
   }
 
-  /** Adds what is recorded here to the totals by target and source. */
   addTo(totals: Map<string, Map<string, number>>): void {
     for (const [target, sources] of this.#received) addCounts(totals, target, Object.fromEntries(sources));
   }
 }
 
-/** Adds counts of one target to the totals by target and source. */
 export function addCounts(
   totals: Map<string, Map<string, number>>,
   target: string,

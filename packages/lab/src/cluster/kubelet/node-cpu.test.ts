@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NodeCpu } from "./node-cpu.ts";
 
-/** Time by hand, and one timer, as the CPU has. */
 class HandClock {
   nowMs = 0;
   #timer: { readonly atMs: number; run(): void } | null = null;
@@ -59,7 +58,6 @@ describe("the CPU of a node", () => {
     work("a", 10);
     work("b", 20);
     clock.passTo(100);
-    // Both at half a core until a is done at 20 ms; b's other half then has a core of its own.
     expect(done["a"]).toBeCloseTo(20, 6);
     expect(done["b"]).toBeCloseTo(30, 6);
   });

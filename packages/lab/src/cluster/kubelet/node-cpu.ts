@@ -1,10 +1,7 @@
 import type { Clock } from "@isochrone/runtime";
 
-/** How much CPU the pods of a node have together. */
 export interface CpuBudget {
-  /**
-   * All work takes so many times longer; 1: as declared. At least 1, since no machine is faster than it is.
-   */
+  /** Factor on all work, at least 1; 1: as declared. */
   readonly slowdown: number;
 }
 
@@ -16,14 +13,12 @@ interface Work {
 interface PodQueue {
   readonly waiting: Work[];
   current: Work;
-  /** Virtual time at which the current work is done. */
   finishAt: number;
 }
 
 /**
- * The CPU of one node: pods that have work share it equally, and none gets more than one core, being
- * single-threaded; a pod's works queue. It keeps a budget in virtual time, the work that each busy pod has
- * been given so far, and says when work counts as done.
+ * A node's CPU by processor sharing in virtual time: busy pods share it equally, at most one core each,
+ * because they are single-threaded. A pod's works queue.
  */
 export class NodeCpu {
   readonly #cores: number;
@@ -50,7 +45,7 @@ export class NodeCpu {
     this.#updatedMs = clock.monotonic();
   }
 
-  /** Has a pod work; `done` is called once it has had the CPU for it, never if the pod is removed before. */
+  /** `done` is never called if the pod is removed first. */
   work(pod: string, cpuMs: number, done: () => void): void {
     this.#advance();
     const queue = this.#busy.get(pod);
@@ -60,19 +55,18 @@ export class NodeCpu {
     this.#rearm();
   }
 
-  /** Forgets what a pod has to do; what it has done stays counted. */
   remove(pod: string): void {
     this.#advance();
     this.#busy.delete(pod);
     this.#rearm();
   }
 
-  /** Work done by a pod so far, ms of one core. */
+  /** Done work, ms of one core. */
   workedMs(pod: string): number {
     return this.#workedMs.get(pod) ?? 0;
   }
 
-  /** Ms of wall time for a ms of work of each busy pod. */
+  /** Wall time per ms of each busy pod's work. */
   get #paceMs(): number {
     return this.#slowdown / Math.min(1, this.#cores / Math.max(1, this.#busy.size));
   }

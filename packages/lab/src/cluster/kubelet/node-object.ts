@@ -4,7 +4,6 @@ import type { Site } from "../ports.ts";
 
 const MAX_PODS = 110;
 
-/** The Node object that a kubelet registers for a site. */
 export function nodeObject(
   site: Site,
   address: string,

@@ -2,35 +2,30 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import { PodProcessError } from "../errors.ts";
 
-/** What the status of a node's pods says of where they are. */
 export interface PodAddresses {
-  /** Null: the node has no address. */
   host(): string | null;
-  /** An address for one more pod. */
   take(): string;
-  /** The pod has ended. */
   give(address: string): void;
 }
 
-/** Pods are where their processes listen. */
 export function listeningAddresses(address: string): PodAddresses {
   return { host: () => address, take: () => address, give: () => undefined };
 }
 
-/** 198.18.0.0/15 is set aside for tests of networks (RFC 2544): the second octet is one of these. */
+/** 198.18.0.0/15 is reserved for network tests (RFC 2544). */
 const SECOND_OCTETS = [18, 19];
 const LAST_HOST = 254;
 
 /**
- * Addresses for a real API server, whose endpoint controllers refuse loopback ones. Nothing routes them:
- * LabCluster tells where a pod's pages are really served.
+ * Addresses for a real API server, whose endpoint controllers refuse loopback. They aren't routed; LabCluster
+ * tells where a pod's pages are served.
  */
 export class TestRange implements PodAddresses {
   readonly #site: number;
   readonly #node: () => KubernetesObject | null;
   readonly #taken = new Set<string>();
 
-  /** @param site at most 255: each has a range of its own */
+  /** @param site at most 255: each has its own range */
   constructor(site: number, node: () => KubernetesObject | null) {
     this.#site = site;
     this.#node = node;

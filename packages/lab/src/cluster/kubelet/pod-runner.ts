@@ -19,25 +19,17 @@ import type { PodAddresses } from "./pod-addresses.ts";
 import { podStatus } from "./pod-status.ts";
 import type { PodReport } from "./pod-status.ts";
 
-/** How the kubelet stand-in treats pods. */
 export interface RunnerOptions {
-  /** A pod that is deleted keeps serving for this long, or its own grace period if shorter. @default 3000 */
+  /** Time that a deleted pod keeps serving, or its own grace period if shorter. @default 3000 */
   readonly terminationGraceMs: number;
-  /** First pause before a crashed container is started again; doubles with each crash. @default 1000 */
+  /** First pause before restarting a crashed container; doubles with each crash. @default 1000 */
   readonly restartBackoffMs: number;
-  /** @default 30000 */
   readonly maxRestartBackoffMs: number;
-  /** @default 5000 */
   readonly callTimeoutMs: number;
-  /** @default 1000 */
   readonly usageIntervalMs: number;
-  /** Kept connections between pods are closed after so long without use. @default 30000 */
+  /** Idle timeout of connections between pods. @default 30000 */
   readonly idleTimeoutMs: number;
-  /**
-   * Of the pods' processes; null: this process's own. By default below the probes and the relay, so that
-   * pods' work doesn't disturb measuring.
-   * @default 5
-   */
+  /** Niceness of pods' processes, which yields to probes and relay; null: inherited. @default 5 */
   readonly niceness: number | null;
 }
 
@@ -51,12 +43,9 @@ export const RUNNER_DEFAULTS: RunnerOptions = {
   niceness: 5,
 };
 
-/**
- * A second, and a minute on a machine that has other things to do. One that ends before is started anew at
- * once.
- */
+/** Startup takes 1 s, or a minute on a busy machine. A process that exits earlier is restarted at once. */
 const START_TIMEOUT_MS = 120_000;
-/** Of what the store is told. Without an end: a kubelet, too, waits for its API server. */
+/** Retries of status writes without limit, like a real kubelet's. */
 const STORE_RETRIES = {
   initialMs: 200,
   maxMs: 5_000,
@@ -75,13 +64,11 @@ interface RunnerDependencies {
   readonly logger: Logger;
   readonly options: RunnerOptions;
   readonly ledger: Ledger;
-  /** Null: pods take what the machine gives. */
   readonly cpu: NodeCpu | null;
-  /** Told of every container that crashed. */
   onRestart(pod: string): void;
 }
 
-/** Keeps one pod's process running from its binding to its deletion, and its status in the store true. */
+/** Runs one pod's process from binding to deletion, and keeps its status current. */
 export class PodRunner {
   readonly #pod: KubernetesObject;
   readonly #service: string;
@@ -122,7 +109,6 @@ export class PodRunner {
     return this.#container?.pid;
   }
 
-  /** The end of the pod: its process has gone and the store has been told. */
   get done(): Promise<void> {
     return this.#done;
   }
@@ -132,17 +118,16 @@ export class PodRunner {
     this.#container?.setRoutes(routes, text);
   }
 
-  /** Changes what the running program does; a container that is started again behaves as its pod says. */
+  /** A restarted container uses its pod's behaviour again. */
   setBehaviour(behaviour: Behaviour): void {
     this.#container?.setBehaviour(behaviour);
   }
 
-  /** Begins the graceful end; the pod keeps serving for the grace period. */
   terminate(): void {
     this.#terminate.abort();
   }
 
-  /** Ends the process without grace and leaves the store alone. */
+  /** Kills the process without a status update. */
   async kill(): Promise<void> {
     this.#abort.abort();
     this.#terminate.abort();
@@ -153,7 +138,6 @@ export class PodRunner {
     return (await this.#container?.askReceived()) ?? {};
   }
 
-  /** Whether the process has taken all that it was sent. */
   async answers(): Promise<boolean> {
     return (await this.#container?.answers()) ?? false;
   }
@@ -202,7 +186,6 @@ export class PodRunner {
     await this.#insist("deletion", this.#abort.signal, () => this.#deletePod());
   }
 
-  /** One container from start to exit. Returns when the process has gone, for whatever reason. */
   async #runContainer(): Promise<void> {
     const { clock, cpu } = this.#deps;
     const askCpu = cpu === null ? null : (cpuMs: number, done: () => void) => cpu.work(this.uid, cpuMs, done);
@@ -230,7 +213,6 @@ export class PodRunner {
     }
   }
 
-  /** Resolves when the pod is to go and its grace period is over. */
   async #graceOver(): Promise<void> {
     const { terminate, abort } = { terminate: this.#terminate.signal, abort: this.#abort.signal };
     if (!terminate.aborted)
@@ -279,10 +261,7 @@ export class PodRunner {
     return pod?.metadata.uid === this.uid ? pod : null;
   }
 
-  /**
-   * Takes the place of the report before, and is waited for by nobody: containers run, end and start also
-   * while the store is away.
-   */
+  /** Replaces a pending report. Not awaited: containers also run while the store is unavailable. */
   #report(state: PodReport["state"]): void {
     this.#reporting.abort();
     const { signal } = (this.#reporting = new AbortController());
@@ -312,14 +291,13 @@ export class PodRunner {
     await store.patch(this.#ref, { status }, { subresource: "status" });
   }
 
-  /** Tries until the signal aborts. What the store refuses is said, and left. */
+  /** Retries until aborted. Logs and drops what the store refuses. */
   async #insist(what: string, signal: AbortSignal, run: () => Promise<void>): Promise<void> {
     const { clock, random, logger } = this.#deps;
     const { name: pod } = this.#pod.metadata;
     try {
       await retry({ clock, random, policy: STORE_RETRIES, signal, run });
     } catch (error) {
-      // A pod that has gone needs neither.
       if (signal.aborted || isStoreError(error, "not_found")) return;
       logger.error(`${what} of a pod refused by the store`, { pod, node: this.#deps.node, error });
     }

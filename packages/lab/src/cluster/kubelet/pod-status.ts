@@ -3,21 +3,16 @@ import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { podSpec } from "../objects.ts";
 
-/** A pod as its kubelet sees it. */
 export interface PodReport {
   readonly state: "running" | "crashed";
   readonly nowMs: number;
-  /** Null: the node has none. */
   readonly hostAddress: string | null;
   readonly address: string;
   readonly containerId: string;
   readonly restarts: number;
 }
 
-/**
- * What a kubelet writes into the status. The API server refuses an address that isn't the first of its list
- * (hostIP of hostIPs, podIP of podIPs).
- */
+/** The API server requires hostIP and podIP to equal the first entries of their lists. */
 export function podStatus(pod: KubernetesObject, report: PodReport): Record<string, unknown> {
   const { hostAddress, address, containerId, restarts, nowMs } = report;
   const ready = report.state === "running";

@@ -5,7 +5,6 @@ import { ManualClock } from "@isochrone/runtime/testing";
 import { expect, it, onTestFinished } from "vitest";
 import { Questions } from "./questions.ts";
 
-/** A process that lives until its input ends. */
 function child(): ChildProcess {
   const host = spawn(process.execPath, ["-e", "process.stdin.resume()"], {
     stdio: ["pipe", "ignore", "ignore"],

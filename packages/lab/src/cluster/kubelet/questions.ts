@@ -3,7 +3,7 @@ import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 import { hasEnded } from "./child.ts";
 
-/** Questions to a child process, which it answers by their numbers. */
+/** Matches a child process's answers to questions by id. */
 export class Questions<Answer> {
   readonly #child: ChildProcess;
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class Questions<Answer> {
     });
   }
 
-  /** Has `send` put the question; null when the process has ended or doesn't answer in time. */
+  /** Returns null if the process has ended or doesn't answer in time. */
   async ask(send: (id: number) => void): Promise<Answer | null> {
     if (hasEnded(this.#child)) return null;
     const id = ++this.#lastId;
@@ -35,7 +35,6 @@ export class Questions<Answer> {
     return answer;
   }
 
-  /** To be called with what the process answers; an answer that comes too late is nobody's. */
   settle(id: number, answer: Answer): void {
     this.#open.get(id)?.(answer);
   }

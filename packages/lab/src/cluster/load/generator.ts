@@ -5,19 +5,16 @@ import type { SocketAddress } from "../ports.ts";
 import { ANSWER_MS, LoadProcess } from "./load-process.ts";
 import type { EndToEnd, LoadPlan, RawStretch } from "./protocol.ts";
 
-/** One request after the other, at equal distances. */
 export function steadyLoad(requestsPerSecond: number): LoadPlan {
   return { phasesMs: [0], periodMs: 1000 / requestsPerSecond, timeoutMs: 10_000, maxPending: 500 };
 }
 
 interface GeneratorOptions {
-  /** Command before the process's own. @default nothing */
   readonly commandOn?: readonly string[];
-  /** Told of each start but the first, with the number of restarts so far. */
   readonly onRestart?: (restarts: number) => void;
 }
 
-/** The load generator, as the cluster sees it. A process that ends is started again and told all it needs. */
+/** Parent side of the load generator. Restarts and reconfigures a process that ends. */
 export class LoadGenerator {
   readonly #plan: LoadPlan;
   readonly #clock: Clock;
@@ -41,19 +38,17 @@ export class LoadGenerator {
     return this.#process.pid;
   }
 
-  /** Where the entry service is; without endpoints requests fail, as users' would. */
+  /** Without endpoints requests fail, as users' would. */
   setEndpoints(host: string, endpoints: readonly SocketAddress[]): void {
     this.#entry = { host, endpoints };
     this.#process.send({ type: "endpoints", host, endpoints });
   }
 
-  /** Requests come so many times as rarely as the plan says. */
   setPace(factor: number): void {
     this.#pace = factor;
     this.#process.send({ type: "pace", factor });
   }
 
-  /** Throws PodProcessError when the process doesn't answer. */
   async report(lastMs: number): Promise<EndToEnd> {
     const { reports } = this.#process;
     const report = await reports.ask((id) => this.#process.send({ type: "report", id, lastMs }));
@@ -63,8 +58,8 @@ export class LoadGenerator {
   }
 
   /**
-   * Every request of the time that begins with the end of the last stretch. One at a time. Throws
-   * PodProcessError when the process has ended.
+   * All requests of a period that starts at the end of the previous one. One at a time. Throws
+   * PodProcessError if the process has ended.
    */
   async stretch(durationMs: number): Promise<RawStretch> {
     const { stretches } = this.#process;

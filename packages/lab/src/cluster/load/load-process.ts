@@ -6,10 +6,8 @@ import type { EndToEnd, FromLoad, LoadPlan, RawStretch, ToLoad } from "./protoco
 
 const LOAD_ENTRY = new URL("main.ts", import.meta.url);
 export const ANSWER_MS = 10_000;
-/** Nobody waits longer than this for a stretch of load. */
 const LONGEST_STRETCH_MS = 24 * 3_600_000;
 
-/** One life of the load generator's process. */
 export class LoadProcess {
   readonly #child: ChildProcess;
   readonly reports: Questions<EndToEnd>;

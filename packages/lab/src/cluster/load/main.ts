@@ -1,6 +1,5 @@
-// The load generator: requests to the workflow's entry on a fixed schedule, whatever becomes of earlier ones.
-// Latency counts from the planned time, so that a stalled service can't hide behind requests that were never
-// sent. Started with an IPC channel.
+// Load generator process (with IPC channel): open-loop requests to the entry on a fixed schedule. Latency
+// counts from the planned time, so that a stalled service can't hide.
 import { Agent, request } from "node:http";
 import type { SocketAddress } from "../ports.ts";
 import type { EndToEnd, FromLoad, LoadPlan, RawStretch, ToLoad } from "./protocol.ts";
@@ -8,10 +7,9 @@ import { LoadResults } from "./results.ts";
 import { Schedule } from "./schedule.ts";
 import { Stretches } from "./stretches.ts";
 
-/** Connections that are kept; as many requests wait at once on long ways. */
+/** Kept connections: long round trips have this many requests in flight. */
 const MAX_FREE_SOCKETS = 4_096;
 
-/** Requests that are sent before messages are looked at. */
 const MAX_PER_TURN = 500;
 
 class Generator {
@@ -28,13 +26,12 @@ class Generator {
 
   constructor(plan: LoadPlan) {
     this.#plan = plan;
-    // Kept at least as long as a request may take: on long ways nothing comes back for a while.
+    // At least a request's timeout: on long paths nothing returns for a while.
     const timeout = Math.max(30_000, plan.timeoutMs);
     this.#agent = new Agent({ keepAlive: true, maxFreeSockets: MAX_FREE_SOCKETS, timeout });
   }
 
   setEndpoints(host: string, endpoints: readonly SocketAddress[]): void {
-    // Before the entry is ready for the first time there is nobody to call, and nothing to fail.
     const first = this.#host === "" && endpoints.length > 0;
     if (endpoints.length > 0) this.#host = host;
     this.#endpoints = endpoints;
@@ -61,7 +58,7 @@ class Generator {
 
   #sendDue(schedule: Schedule): void {
     const nowMs = performance.now();
-    // Whoever is behind its schedule must still hear that it is to end.
+    // An overloaded generator must still receive the end message.
     for (let inTurn = 0; schedule.nextMs <= nowMs && inTurn < MAX_PER_TURN; inTurn++)
       this.#send(schedule.take());
     this.#stretches.end(nowMs);

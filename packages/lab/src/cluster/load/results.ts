@@ -25,7 +25,7 @@ export const NO_REQUESTS: EndToEnd = {
   failure: null,
 };
 
-/** Results of requests in panes of one second, by the time at which each was planned to be sent. */
+/** Results in panes of one second by planned sending time. */
 export class LoadResults {
   readonly #panes: Pane[] = [];
   readonly #startedMs: number;
@@ -34,20 +34,17 @@ export class LoadResults {
     this.#startedMs = startedMs;
   }
 
-  /** @param failure what it failed of; null: answered */
   record(plannedMs: number, latencyMs: number, failure: string | null): void {
     const { latency, failures } = this.#pane(Math.floor(plannedMs / PANE_MS) * PANE_MS);
     if (failure !== null) failures.set(failure, (failures.get(failure) ?? 0) + 1);
     else latency.record(latencyMs / 1000);
   }
 
-  /** A request leaves. */
   sent(plannedMs: number, nowMs: number): void {
     const { lateness } = this.#pane(Math.floor(plannedMs / PANE_MS) * PANE_MS);
     lateness.record(Math.max(0, nowMs - plannedMs) / 1000);
   }
 
-  /** Figures of the requests planned in the last `lastMs`. */
   report(nowMs: number, lastMs: number): EndToEnd {
     const merged = new Distribution();
     const lateness = new Distribution();
@@ -88,7 +85,7 @@ export class LoadResults {
   }
 }
 
-/** Two standard errors of a share, binomial, on each side of the quantile. */
+/** Two binomial standard errors around the quantile. */
 function rangeOf(times: Distribution, quantile: number): RangeMs | null {
   if (times.count === 0) return null;
   const error = 1.96 * Math.sqrt((quantile * (1 - quantile)) / times.count);

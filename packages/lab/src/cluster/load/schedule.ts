@@ -1,11 +1,9 @@
 import type { LoadPlan } from "./protocol.ts";
 
-/** When requests are due. */
 export class Schedule {
   readonly #plan: Pick<LoadPlan, "phasesMs" | "periodMs">;
   #begunMs: number;
   #pace: number;
-  /** Since `#begunMs`. */
   #taken = 0;
 
   constructor(plan: Pick<LoadPlan, "phasesMs" | "periodMs">, nowMs: number, pace = 1) {
@@ -21,17 +19,13 @@ export class Schedule {
     return this.#begunMs + this.#pace * (round * periodMs + inRoundMs);
   }
 
-  /** When the next request was due; the one after it is next. */
   take(): number {
     const dueMs = this.nextMs;
     this.#taken++;
     return dueMs;
   }
 
-  /**
-   * Times between requests are so many times the plan's. The next request stays due when it is, as the first
-   * of a round.
-   */
+  /** Multiplies the time between requests. The next request keeps its time and starts a round. */
   setPace(factor: number): void {
     this.#begunMs = this.nextMs - factor * this.#plan.phasesMs[0]!;
     this.#taken = 0;

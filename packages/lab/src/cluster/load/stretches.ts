@@ -8,18 +8,14 @@ interface Stretch {
   done(this: void, stretch: RawStretch): void;
 }
 
-/**
- * Single requests, stretch after stretch; one at a time is recorded, and what is sent after its end is the
- * next one's.
- */
+/** Records the requests of one period at a time; requests sent after its end belong to the next one. */
 export class Stretches {
   #current: Stretch | null = null;
-  /** Requests that were sent after the last stretch's end. */
   #early = new Map<number, { readonly plannedMs: number; responseMs: number | null | undefined }>();
   #endMs = -Infinity;
   #planned = 0;
 
-  /** Records from the last end on, or from now if that is long ago, when nobody asked for stretches. */
+  /** Continues at the last period's end, or starts now if that is long ago. */
   begin(nowMs: number, durationMs: number, done: (stretch: RawStretch) => void): void {
     const first = this.#endMs === -Infinity;
     const endMs = (first ? nowMs : this.#endMs) + durationMs;
@@ -33,7 +29,6 @@ export class Stretches {
     this.end(nowMs);
   }
 
-  /** A request is due; gives its number. */
   planned(plannedMs: number): number {
     const request = this.#planned++;
     const stretch = this.#current;
@@ -44,7 +39,6 @@ export class Stretches {
     return request;
   }
 
-  /** @param responseMs null: failed */
   settled(request: number, responseMs: number | null, nowMs: number): void {
     const early = this.#early.get(request);
     if (early !== undefined) early.responseMs = responseMs;
@@ -56,10 +50,7 @@ export class Stretches {
     this.end(nowMs);
   }
 
-  /**
-   * Ends the stretch if its time is over and nothing of it is open. To be called now and then, for stretches
-   * without requests.
-   */
+  /** Ends the period if its time is over and no request is open. Call regularly, even without requests. */
   end(nowMs: number): void {
     const stretch = this.#current;
     if (stretch === null || nowMs < stretch.endMs || stretch.open > 0) return;

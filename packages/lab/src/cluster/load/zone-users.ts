@@ -1,4 +1,4 @@
-// Users of several entries, each with a load of its own: those of a zone call the Service of their zone.
+// Users by zone, each with their own load on their zone's Service.
 import { createInformer, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
@@ -10,7 +10,6 @@ import type { LoadPlan } from "./protocol.ts";
 interface ZoneUsersOptions {
   readonly store: ClusterStore;
   readonly network: Pick<PodNetwork, "nodeAddress">;
-  /** By name of the Service that users call. */
   readonly plans: ReadonlyMap<string, LoadPlan>;
   readonly clock: Clock;
   readonly random: Random;
@@ -23,9 +22,7 @@ export class ZoneUsers {
   readonly #services: Informer;
   readonly #loads: ReadonlyMap<string, LoadGenerator>;
   readonly #clock: Clock;
-  /** Of the last stretch. */
   #endMs: number | null = null;
-  /** Users that have found their Service ready once. */
   readonly #begun = new Set<string>();
 
   constructor({ network, plans, ...around }: ZoneUsersOptions) {
@@ -37,23 +34,18 @@ export class ZoneUsers {
     for (const informer of [this.#pods, this.#services]) informer.onChange(() => this.#push());
   }
 
-  /** Whether all users send. */
   get isBegun(): boolean {
     return this.#begun.size === this.#loads.size;
   }
 
-  /** Users of a Service send so many times as rarely as their plan says. */
   setPace(service: string, factor: number): void {
     this.#loads.get(service)?.setPace(factor);
   }
 
-  /**
-   * Every request of so much time from now on, by Service: how long it took, ms; null: it failed. Answered
-   * when all of them are. One at a time.
-   */
+  /** Latency (ms; null: failed) of requests from now on, by Service. Waits for all. One call at a time. */
   async stretch(durationMs: number): Promise<ReadonlyMap<string, readonly (number | null)[]>> {
     const nowMs = this.#clock.monotonic();
-    // Generators go on where the last stretch ended.
+    // Generators continue where the last period ended.
     if (this.#endMs !== null) await this.#record(nowMs - this.#endMs);
     this.#endMs = nowMs + durationMs;
     return await this.#record(durationMs);
@@ -80,7 +72,7 @@ export class ZoneUsers {
       const load = this.#loads.get(service);
       if (load === undefined) continue;
       if (endpoints.length > 0) this.#begun.add(service);
-      // Users reach their Service at its node's own address: the way there is no part of the network.
+      // Users reach their Service at its node's own address: their path isn't emulated.
       load.setEndpoints(
         service,
         endpoints.map(({ node, port }) => ({ host: this.#network.nodeAddress(node), port })),

@@ -5,10 +5,6 @@ export const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const MAX_CPU_MS = 1_000;
 const SERVICE_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
-/**
- * Reads the behaviour of the stand-in program from a pod template's annotations; `refuse` is told each broken
- * rule.
- */
 export function readBehaviour(
   annotations: Readonly<Record<string, string>>,
   refuse: (annotation: string, message: string) => void,
@@ -89,7 +85,6 @@ function readCalls(text: string, refuse: (annotation: string, message: string) =
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
-  // Who is named twice is called twice.
   for (const name of names)
     if (!SERVICE_NAME.test(name))
       refuse(BEHAVIOUR.calls, `${BEHAVIOUR.calls} must list service names, got "${name}"`);

@@ -30,7 +30,7 @@ type Refuse = (document: ManifestDocument, path: readonly (string | number)[], m
 
 const TEMPLATE = ["spec", "template", "metadata", "annotations"];
 
-/** Holds the documents of a manifest against the rules. Throws ManifestError with every broken rule. */
+/** Throws ManifestError with every broken rule. */
 export function checkManifest(file: string, documents: readonly ManifestDocument[]): WorkflowManifest {
   const problems: ManifestProblem[] = [];
   const refuse: Refuse = (document, path, message) => {
@@ -77,7 +77,6 @@ export function checkManifest(file: string, documents: readonly ManifestDocument
   };
 }
 
-/** Documents with a proper kind and a name of their own; the namespace is filled in. */
 function checkObjects(documents: readonly ManifestDocument[], refuse: Refuse): ManifestDocument[] {
   const seen = new Map<string, number>();
   let namespace: string | null = null;
@@ -170,7 +169,6 @@ function checkSelector(
   refuse(document, ["spec", "selector"], `Deployment "${document.object.metadata.name}": ${rule}`);
 }
 
-/** Annotations with string values; others are refused. */
 function readAnnotations(
   document: ManifestDocument,
   spec: DeploymentSpec,
@@ -222,7 +220,6 @@ function checkContainers(document: ManifestDocument, spec: DeploymentSpec, refus
   }
 }
 
-/** Service name -> the workload whose pods it selects. */
 function matchServices(
   services: readonly ManifestDocument[],
   drafts: readonly Draft[],
@@ -284,7 +281,6 @@ function checkCalls(
   const callees = new Map<string, string[]>();
   for (const { document, name, behaviour, entry } of drafts) {
     callees.set(name, []);
-    // Who is called more than once is one callee.
     for (const service of new Set(behaviour.calls)) {
       const workload = serving.get(service);
       if (workload === undefined)
@@ -320,7 +316,6 @@ function checkCycle(
   return [];
 }
 
-/** The objects of a manifest, as copies that may be handed out. */
 export function copyObjects(manifest: WorkflowManifest): KubernetesObject[] {
   return structuredClone([...manifest.objects]);
 }

@@ -1,7 +1,4 @@
-/**
- * Callers before callees, ties in the given order; or the names of one cycle, its first name repeated at the
- * end.
- */
+/** Topological order (callers first, ties as given), or one cycle with its first name repeated at the end. */
 export function orderCallersFirst(
   names: readonly string[],
   calleesOf: (name: string) => readonly string[],
@@ -19,7 +16,7 @@ export function orderCallersFirst(
       return;
     }
     path.push(name);
-    // Backwards, because the finishing order is reversed below: siblings then keep their order.
+    // Backwards, because the finishing order is reversed below; siblings keep their order.
     for (const callee of [...calleesOf(name)].reverse()) visit(callee);
     path.pop();
     done.add(name);

@@ -9,10 +9,9 @@ import type { ManifestProblem } from "../errors.ts";
 import { checkManifest } from "./check.ts";
 import type { ManifestDocument, WorkflowManifest } from "./model.ts";
 
-/** The manifest of the sample workflow: 17 services, m0 to m12 and db1 to db4. */
+/** Sample workflow: 17 services, m0 to m12 and db1 to db4. */
 export const SAMPLE_MANIFEST = new URL("../../../manifests/sample-workflow.yaml", import.meta.url);
 
-/** Reads and checks a workflow manifest from a file. Throws ManifestError with every broken rule. */
 export async function loadManifest(path: string | URL): Promise<WorkflowManifest> {
   const name = path instanceof URL ? path.pathname : path;
   let text: string;
@@ -25,10 +24,7 @@ export async function loadManifest(path: string | URL): Promise<WorkflowManifest
   return readManifest(text, name);
 }
 
-/**
- * Reads and checks a workflow manifest: multi-document YAML of Deployments and Services. Throws ManifestError
- * with every broken rule.
- */
+/** Parses multi-document YAML of Deployments and Services. Throws ManifestError with every broken rule. */
 export function readManifest(text: string, file: string): WorkflowManifest {
   const problems: ManifestProblem[] = [];
   const documents = parseDocuments(text, file, problems);
@@ -77,7 +73,6 @@ function parseDocuments(text: string, file: string, problems: ManifestProblem[])
       }
       return lineAt(start);
     };
-    // The stand-in for the API server completes nothing.
     documents.push({ index, object: completed(value), line });
   }
   return documents;

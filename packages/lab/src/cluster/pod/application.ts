@@ -9,12 +9,10 @@ import type { Cpu } from "./cpu.ts";
 interface ApplicationDependencies {
   readonly workload: string;
   readonly behaviour: Behaviour;
-  /** The sidecar's outbound listener. */
   readonly outbound: () => SocketAddress;
   readonly cpu: Cpu;
-  /** What answers say of the load of a modelled CPU; null: nothing. */
+  /** Load reported in responses with a modelled CPU; null: none. */
   readonly load: () => { readonly queueLength: number; readonly worksPerSecond: number } | null;
-  /** Uniform in [0, 1). */
   readonly random: () => number;
 }
 
@@ -25,13 +23,10 @@ interface Call {
   options(this: void): RequestOptions;
 }
 
-/** A caller that names itself differently each time must not grow the counter without end. */
+/** Bounds the counter against callers that vary their name. */
 const MAX_CALLERS = 1_000;
 
-/**
- * The stand-in program of a workload. It counts what it receives by itself, apart from the sidecar, so that
- * the two can be compared.
- */
+/** A workload's stand-in program. Counts received requests independently of the sidecar, for comparison. */
 export class Application {
   readonly #workload: string;
   readonly #outbound: () => SocketAddress;
@@ -53,19 +48,16 @@ export class Application {
     this.behave(behaviour);
   }
 
-  /** Behaves so from the next request on. */
   behave(behaviour: Behaviour): void {
     this.#behaviour = behaviour;
     this.#answer = Buffer.alloc(behaviour.responseBytes, "x");
     this.#calls = behaviour.calls.map((service) => this.#callOf(service, behaviour));
   }
 
-  /** Requests received, by the caller's workload. */
   received(): Record<string, number> {
     return Object.fromEntries(this.#received);
   }
 
-  /** Handler of the application's listener. */
   readonly handle = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     incoming.resume();
     if (incoming.url === LOAD_PATH) return void outgoing.writeHead(200, this.#loadHeader()).end();
@@ -83,7 +75,6 @@ export class Application {
     incoming.on("error", () => outgoing.destroy());
   };
 
-  /** Closes the kept connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -113,7 +104,7 @@ export class Application {
     this.#received.set(source, (this.#received.get(source) ?? 0) + 1);
   }
 
-  /** As ORCA has it: who serves one request at a time is full with one, and fuller with each that waits. */
+  /** ORCA load: 1 for the request in service, plus 1 per waiting request. */
   #loadHeader(): Readonly<Record<string, string>> {
     const load = this.#load();
     if (load === null) return {};
@@ -128,9 +119,7 @@ export class Application {
     return cpuSpread === "exponential" ? -Math.log(1 - this.#random()) * cpuMs : cpuMs;
   }
 
-  /**
-   * Of the size that the caller asks for; who asks for too much, or for nothing sensible, gets the usual one.
-   */
+  /** The requested size; the default size for an invalid or excessive one. */
   #answerTo(incoming: IncomingMessage): Buffer {
     const wanted = incoming.headers[RESPONSE_BYTES_HEADER];
     if (wanted === undefined) return this.#answer;

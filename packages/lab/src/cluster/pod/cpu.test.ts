@@ -15,7 +15,6 @@ test("modelled work takes its time, one after the other, and counts as worked", 
   vi.advanceTimersByTime(20);
   expect([done, cpu.queueLength]).toEqual([["a", "b"], 0]);
   vi.advanceTimersByTime(500);
-  // An idle core doesn't save time up.
   cpu.work(10, () => done.push("c"));
   vi.advanceTimersByTime(9);
   expect(done).toHaveLength(2);

@@ -1,6 +1,5 @@
-/** What does a program's busy work. */
 export interface Cpu {
-  /** Calls `done` when so many milliseconds of one core have been worked; one work after the other. */
+  /** Calls `done` after `cpuMs` of one core; works run one after the other. */
   work(cpuMs: number, done: () => void): void;
 }
 
@@ -9,7 +8,6 @@ function burn(cpuMs: number, monotonic: () => number): void {
   while (monotonic() < endMs);
 }
 
-/** As fast as the machine can. */
 export class OwnCpu implements Cpu {
   readonly #monotonic: () => number;
 
@@ -25,17 +23,13 @@ export class OwnCpu implements Cpu {
 
 const RATE_MS = 3_000;
 
-/**
- * A core of its own that is not this machine's: work takes its time, one after the other, and counts as CPU
- * time, while the machine is free for others. A queue of work has an end.
- */
+/** Simulated core with a bounded queue: works run in sequence and only count as CPU time. */
 export class ModelledCpu implements Cpu {
   readonly #waiting: { readonly cpuMs: number; readonly done: () => void }[] = [];
   readonly #monotonic: () => number;
   #freeAtMs: number;
   #isBusy = false;
   #workedMs = 0;
-  /** Ends of the works of the last seconds. */
   #endsMs: number[] = [];
 
   constructor(monotonic: () => number) {
@@ -43,17 +37,14 @@ export class ModelledCpu implements Cpu {
     this.#freeAtMs = monotonic();
   }
 
-  /** What it has worked so far. */
   get workedSeconds(): number {
     return this.#workedMs / 1000;
   }
 
-  /** Works that wait or are worked on. */
   get queueLength(): number {
     return this.#waiting.length + (this.#isBusy ? 1 : 0);
   }
 
-  /** Of the last seconds. */
   get worksPerSecond(): number {
     const sinceMs = this.#monotonic() - RATE_MS;
     this.#endsMs = this.#endsMs.filter((endMs) => endMs >= sinceMs);
@@ -67,7 +58,7 @@ export class ModelledCpu implements Cpu {
     this.#next();
   }
 
-  /** By the time at which the work before should have ended: a late timer costs no capacity. */
+  /** Starts at the previous work's planned end, so a late timer costs no capacity. */
   #next(): void {
     const next = this.#waiting.shift();
     this.#isBusy = next !== undefined;
@@ -77,7 +68,6 @@ export class ModelledCpu implements Cpu {
       () => {
         this.#workedMs += next.cpuMs;
         this.#endsMs.push(this.#monotonic());
-        // What is done isn't in the queue any more.
         this.#next();
         next.done();
       },
@@ -86,14 +76,13 @@ export class ModelledCpu implements Cpu {
   }
 }
 
-/** As fast as the node's budget allows: the work is done here, and counts as done when the node says so. */
+/** Works at the pace of the node's budget: executes here, and completes when the node says so. */
 export class SharedCpu implements Cpu {
   readonly #monotonic: () => number;
   readonly #ask: (id: number, cpuMs: number) => void;
   readonly #open = new Map<number, () => void>();
   #lastId = 0;
 
-  /** @param ask sends the work to the node, which answers by {@link worked} */
   constructor(monotonic: () => number, ask: (id: number, cpuMs: number) => void) {
     this.#monotonic = monotonic;
     this.#ask = ask;
@@ -102,7 +91,7 @@ export class SharedCpu implements Cpu {
   work(cpuMs: number, done: () => void): void {
     const id = ++this.#lastId;
     this.#open.set(id, done);
-    // Asked first: the node's time runs while this process burns its own.
+    // Ask first, so that the node's time runs while this process works.
     this.#ask(id, cpuMs);
     burn(cpuMs, this.#monotonic);
   }

@@ -10,27 +10,22 @@ import { FLAGS } from "./metrics.ts";
 import type { Flag, Outcome } from "./metrics.ts";
 import type { SocketAddress } from "../ports.ts";
 
-/**
- * A request body is held until it is whole, because a request on a connection that the peer just closed is
- * sent once more.
- */
+/** Buffers request bodies, so that a request on a connection just closed by the peer can be resent. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
-/** One request on its way through the proxy. */
 interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   readonly target: SocketAddress;
   readonly agent: Agent;
   readonly timeoutMs: number;
-  /** Headers added to (string) or taken from (undefined) the request. */
+  /** Headers to set (string) or remove (undefined). */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly monotonic: (this: void) => number;
-  /** Called exactly once, when the exchange is over. */
   done(this: void, outcome: Outcome): void;
 }
 
-/** Forwards one request, answers 503 when the target can't be reached and 504 when it is too slow. */
+/** Answers 503 if the target is unreachable and 504 if it is too slow. */
 export function forward(exchange: Exchange): void {
   const startedMs = exchange.monotonic();
   const chunks: Buffer[] = [];
@@ -47,7 +42,6 @@ export function forward(exchange: Exchange): void {
   exchange.incoming.on("error", () => exchange.outgoing.destroy());
 }
 
-/** Answers a request that has no target. */
 export function refuse(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -92,7 +86,7 @@ class Attempt {
     upstream.on("response", (response) => this.#relay(response));
     upstream.on("error", (error: NodeJS.ErrnoException) => {
       if (this.#over) return;
-      // A kept connection that the peer closed in the same moment: nothing was processed, a fresh one may do.
+      // The peer closed a kept connection at that moment without processing anything: retry on a new one.
       if (upstream.reusedSocket && error.code === "ECONNRESET" && !this.#exchange.outgoing.headersSent)
         this.send();
       else this.refuse(503, FLAGS.connectionFailure);
@@ -100,9 +94,7 @@ class Attempt {
     upstream.end(this.#body);
   }
 
-  /**
-   * Ends the exchange with an answer of the proxy's own; once the head has gone, with a broken connection.
-   */
+  /** Answers from the proxy; breaks the connection if the head was already sent. */
   refuse(code: number, flag: Flag): void {
     if (this.#over) return;
     const { outgoing } = this.#exchange;

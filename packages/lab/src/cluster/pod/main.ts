@@ -1,5 +1,5 @@
-// One pod: the application and its sidecar, on sockets of their own. Started by the kubelet stand-in with an
-// IPC channel. Imports are few on purpose: seventeen of these start at once on a small machine.
+// Process of one pod: application and sidecar on their own sockets, with an IPC channel. Few imports:
+// seventeen of these start at once on a small machine.
 import { createServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
 import { setPriority } from "node:os";
@@ -23,7 +23,7 @@ function usage(modelledSeconds: number): Usage {
   return { timeMs: Date.now(), cpuSeconds, memoryBytes: process.memoryUsage.rss() };
 }
 
-/** A server keeps connections longer than its clients do, so that it is never the one who closes. */
+/** Longer than clients keep connections, so that the server never closes first. */
 const KEEP_LONGER_MS = 35_000;
 
 function listen(
@@ -36,7 +36,6 @@ function listen(
     const keepAliveTimeout = idleTimeoutMs + KEEP_LONGER_MS;
     const server = createServer({ keepAliveTimeout, requestTimeout: 0 }, handler);
     server.on("error", (error: NodeJS.ErrnoException) => {
-      // The port of the previous run may have been taken meanwhile; any other will do.
       if (port !== 0 && error.code === "EADDRINUSE") resolve(listen(handler, host, 0, idleTimeoutMs));
       else reject(error);
     });
@@ -125,7 +124,7 @@ class Pod {
   };
 }
 
-// The kubelet decides when a pod ends; Ctrl-C in a terminal reaches the whole process group.
+// The kubelet ends pods; Ctrl-C in a terminal reaches the whole process group.
 process.on("SIGINT", () => {});
 process.on("disconnect", () => process.exit(0));
 
@@ -140,7 +139,7 @@ function beNice(niceness: number | null): void {
   try {
     if (niceness !== null) setPriority(0, niceness);
   } catch {
-    // Some systems forbid it; the pod then runs with the priority of its parent.
+    // Some systems forbid it; the pod then keeps its parent's priority.
   }
 }
 

@@ -1,12 +1,11 @@
 import type { Identity } from "./protocol.ts";
 
-/** What Istio's Envoy writes: upper bounds of the buckets, in the metric's own unit. */
+/** Bucket bounds of Istio's Envoy, in the metric's unit. */
 const BOUNDS = [
   0.5, 1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000,
   1_800_000, 3_600_000,
 ] as const;
 
-/** Envoy's response flags that this proxy can raise. */
 export const FLAGS = {
   none: "-",
   noHealthyUpstream: "UH",
@@ -20,7 +19,6 @@ export type Flag = (typeof FLAGS)[keyof typeof FLAGS];
 
 const FLAG_LIST = Object.values(FLAGS);
 
-/** One finished exchange. Byte counts are of bodies. */
 export interface Outcome {
   readonly code: number;
   readonly flag: Flag;
@@ -66,10 +64,7 @@ interface Series {
   readonly duration: Histogram;
 }
 
-/**
- * Series of one channel: who calls whom under which service. Label strings are built once per response code
- * and flag.
- */
+/** Series of one channel (caller, callee, service). Label strings are cached per response code and flag. */
 export class Channel {
   readonly #labels: ChannelLabels;
   readonly #series = new Map<number, Series>();
@@ -103,11 +98,9 @@ export class Channel {
   }
 }
 
-/** All channels of one sidecar, and the page that shows them. */
 export class SidecarMetrics {
   readonly #channels = new Map<string, Channel>();
 
-  /** The channel of that key, made on first use. */
   channel(key: string, labels: () => ChannelLabels): Channel {
     let channel = this.#channels.get(key);
     if (channel === undefined) {
@@ -117,7 +110,6 @@ export class SidecarMetrics {
     return channel;
   }
 
-  /** The page in the text format 0.0.4. */
   render(): string {
     const series = [...this.#channels.values()].flatMap((channel) => [...channel.series()]);
     const lines = ["# TYPE istio_requests_total counter"];
@@ -135,10 +127,7 @@ export class SidecarMetrics {
   }
 }
 
-/**
- * The full label set of Istio's standard metrics. Traffic is plain text here, so principals are unknown and
- * the policy is none.
- */
+/** Labels of Istio's standard metrics. Plain text traffic: principals are unknown, the policy is none. */
 function labelText(labels: ChannelLabels, code: number, flag: Flag): string {
   const { reporter, source, destination, service, serviceNamespace } = labels;
   const known = service !== "unknown";

@@ -1,9 +1,7 @@
-// What the kubelet and a pod's process say to each other over the IPC channel. Types only: nothing of this
-// exists at run time.
+// IPC messages between the kubelet and a pod's process. Types only.
 import type { Behaviour } from "../manifest/model.ts";
 import type { SocketAddress } from "../ports.ts";
 
-/** Who a pod is, as its sidecar tells others. */
 export interface Identity {
   readonly pod: string;
   readonly namespace: string;
@@ -15,26 +13,21 @@ export interface Identity {
 
 export interface PodConfig {
   readonly identity: Identity;
-  /** The service under which others call this pod; "unknown" without one. */
+  /** Service through which others call this pod; "unknown" without one. */
   readonly service: string;
   readonly behaviour: Behaviour;
-  /**
-   * Ports of the previous run of this container, tried first so that others need not learn new ones; 0 = any.
-   */
+  /** Ports of the container's previous run, tried first to keep routes valid; 0 = any. */
   readonly port: number;
   readonly metricsPort: number;
-  /** A call through the outbound listener is answered 504 after this time. */
   readonly callTimeoutMs: number;
   readonly usageIntervalMs: number;
-  /** Kept connections are closed after so long without use. */
   readonly idleTimeoutMs: number;
-  /** Its node has a budget of CPU: busy work asks for its share. */
+  /** Its node has a CPU budget that busy work must request from. */
   readonly sharesCpu: boolean;
-  /** Null: as it was started. */
   readonly niceness: number | null;
 }
 
-/** A pod that serves a route, with the address that reaches it from the caller's node. */
+/** A route's pod, with its address as seen from the caller's node. */
 export interface RouteEndpoint extends SocketAddress {
   readonly identity: Identity;
 }
@@ -43,18 +36,17 @@ export interface Route {
   readonly service: string;
   readonly namespace: string;
   readonly endpoints: readonly RouteEndpoint[];
-  /** As kube-proxy chooses; absent: one after the other. */
+  /** As kube-proxy does; absent: in turn. */
   readonly choice?: "random";
-  /** The host that a proxy knows the Service by; absent: the one that the caller names. */
+  /** Host name for a proxy; absent: the caller's. */
   readonly authority?: string;
 }
 
-/** Requests that an application received, by the caller's workload: cumulative since the process began. */
+/** Received requests by calling workload, cumulative since process start. */
 export type ReceivedCounts = Readonly<Record<string, number>>;
 
 export interface Usage {
   readonly timeMs: number;
-  /** CPU time since the process began. */
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
 }

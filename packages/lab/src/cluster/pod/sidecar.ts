@@ -23,13 +23,10 @@ interface SidecarDependencies {
   readonly config: Pick<PodConfig, "identity" | "service" | "callTimeoutMs" | "idleTimeoutMs">;
   readonly application: () => SocketAddress;
   readonly monotonic: () => number;
-  /** Uniform in [0, 1). */
   readonly random: () => number;
 }
 
-/**
- * The proxy beside an application: forwards what comes in and what goes out, and counts both as Istio's does.
- */
+/** An application's proxy: forwards inbound and outbound requests, and counts both like Istio's. */
 export class Sidecar {
   readonly metrics = new SidecarMetrics();
   readonly #config: SidecarDependencies["config"];
@@ -55,7 +52,6 @@ export class Sidecar {
     };
   }
 
-  /** Replaces the routes. Connections to endpoints that are gone die of idleness. */
   setRoutes(routes: readonly Route[]): void {
     const states = new Map<string, RouteState>();
     for (const route of routes) {
@@ -70,7 +66,7 @@ export class Sidecar {
     this.#routes = states;
   }
 
-  /** Handler of the inbound listener: from other pods to the application. */
+  /** From other pods to the application. */
   readonly inbound = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     const channel = this.#inboundChannel(incoming.headers[PEER_METADATA_HEADER]);
     forward({
@@ -81,12 +77,11 @@ export class Sidecar {
       timeoutMs: this.#config.callTimeoutMs * 2,
       headers: STRIP_PEER,
       monotonic: this.#monotonic,
-      // Whoever asks for the load is no caller.
       done: (outcome) => (incoming.url === LOAD_PATH ? undefined : channel.record(outcome)),
     });
   };
 
-  /** Handler of the outbound listener: from the application to other services, by the Host header. */
+  /** From the application to other services, by Host header. */
   readonly outbound = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     const host = (incoming.headers.host ?? "").replace(/:\d+$/, "");
     const state = this.#routes.get(host);
@@ -114,7 +109,6 @@ export class Sidecar {
     });
   };
 
-  /** Closes the kept connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -156,7 +150,7 @@ export class Sidecar {
     let peer = this.#peers.get(metadata);
     if (peer === undefined) {
       peer = decodePeer(metadata);
-      // Pods come and go; what is never asked for again must not pile up.
+      // Bounds the cache, because pods come and go.
       if (this.#peers.size >= 1_000) this.#peers.clear();
       this.#peers.set(metadata, peer);
     }
@@ -187,7 +181,6 @@ function isIdentity(value: unknown): value is Identity {
   return isRecord(value) && IDENTITY_FIELDS.every((field) => typeof value[field] === "string");
 }
 
-/** Metadata comes from the network: what doesn't decode counts as unknown. */
 function decodePeer(metadata: string): Identity | null {
   try {
     const value: unknown = JSON.parse(Buffer.from(metadata, "base64").toString("utf8"));

@@ -5,35 +5,32 @@ import { isRecord, looseFields, looseList, looseText, reasonOf } from "@isochron
 import { ExtenderError } from "../errors.ts";
 import { podSpec } from "../objects.ts";
 
-/** One entry of `extenders` in kube-scheduler's configuration. */
 export interface ExtenderConfig {
   readonly urlPrefix: string;
-  /** Empty or absent: the extender doesn't filter. */
+  /** Empty or absent: doesn't filter. */
   readonly filterVerb?: string;
-  /** Empty or absent: the extender doesn't score. */
+  /** Empty or absent: doesn't score. */
   readonly prioritizeVerb?: string;
-  /** @default 1 */
   readonly weight?: number;
-  /** @default 5000 */
   readonly httpTimeoutMs?: number;
-  /** Only names of nodes travel. @default false */
+  /** Only node names are sent. @default false */
   readonly nodeCacheCapable?: boolean;
-  /** Scheduling goes on when the extender fails. @default false */
+  /** Scheduling continues if the extender fails. @default false */
   readonly ignorable?: boolean;
-  /** Extended resources; when given, only pods that request one of them are sent. */
+  /** Extended resources; if given, only pods that request one are sent. */
   readonly managedResources?: readonly string[];
 }
 
 interface FilterResult {
   readonly feasible: KubernetesObject[];
-  /** Node -> reason; of both kinds, the unresolvable ones win. */
+  /** Reason by node; unresolvable ones win. */
   readonly failed: ReadonlyMap<string, string>;
 }
 
 const MAX_EXTENDER_SCORE = 10;
 const MAX_NODE_SCORE = 100;
 
-/** kube-scheduler's side of the HTTP extender protocol (extender/v1): PascalCase JSON without tags. */
+/** Client of the HTTP extender protocol (extender/v1): PascalCase JSON. */
 export class ExtenderClient {
   readonly config: ExtenderConfig;
   readonly #clock: Clock;
@@ -47,7 +44,6 @@ export class ExtenderClient {
     this.#clock = clock;
   }
 
-  /** Whether this pod is its business. */
   isInterested(pod: KubernetesObject): boolean {
     const managed = this.config.managedResources ?? [];
     if (managed.length === 0) return true;
@@ -79,10 +75,7 @@ export class ExtenderClient {
     return { feasible, failed };
   }
 
-  /**
-   * Node -> score on kube-scheduler's scale: the extender's 0..10 times weight times 10. Nodes that it
-   * doesn't name are absent.
-   */
+  /** Scores by node on kube-scheduler's scale: 0..10 times weight times 10. Unnamed nodes are absent. */
   async prioritize(pod: KubernetesObject, nodes: readonly KubernetesObject[]): Promise<Map<string, number>> {
     const scores = new Map<string, number>();
     if (!this.config.prioritizeVerb) return scores;
@@ -104,7 +97,6 @@ export class ExtenderClient {
     return scores;
   }
 
-  /** Absent lists mean: no feasible node, as in kube-scheduler. */
   #namesIn(reply: unknown): string[] {
     const names = field(reply, "NodeNames");
     if (this.config.nodeCacheCapable === true && Array.isArray(names)) return names.map(String);
@@ -143,7 +135,7 @@ export class ExtenderClient {
   }
 }
 
-/** Go's decoder matches names without regard to case; so does this. */
+/** Case-insensitive, like Go's decoder. */
 function field(value: unknown, name: string): unknown {
   if (!isRecord(value)) return undefined;
   if (name in value) return value[name];

@@ -17,7 +17,6 @@ interface Call {
   readonly body: Record<string, unknown>;
 }
 
-/** A real HTTP server in the extender's place; `answer` gives status and body, or null to hang. */
 async function extender(
   answer: (call: Call) => { status?: number; body: unknown } | null,
 ): Promise<{ urlPrefix: string; calls: Call[] }> {

@@ -26,12 +26,12 @@ import type { ExtenderConfig } from "./extender.ts";
 import { interleaveRegions } from "./spread.ts";
 
 /**
- * `score`: kube-scheduler's way, with the extender if one is set. `spread`: round robin over nodes far apart,
- * a bad start on purpose, among those that the pod itself prefers.
+ * `score`: as kube-scheduler, with the extender if set. `spread`: round robin over distant nodes among those
+ * the pod prefers; deliberately bad.
  */
 export type Placement = "score" | "spread";
 
-/** kube-scheduler's pauses before a pod that did not fit is tried again. */
+/** kube-scheduler's backoff for unschedulable pods. */
 const POD_BACKOFF = { initialMs: 1_000, maxMs: 10_000, factor: 2, jitterRatio: 0 };
 
 interface Backoff {
@@ -39,17 +39,13 @@ interface Backoff {
   untilMs: number;
 }
 
-/** The cluster as one pod finds it. */
 interface Snapshot {
   readonly nodes: readonly KubernetesObject[];
   readonly model: SchedulingModel;
   readonly scores: DefaultScores;
 }
 
-/**
- * A minimal kube-scheduler: one pod at a time, the model's filters and scores, an extender, binding. It
- * preempts nobody.
- */
+/** Minimal kube-scheduler: one pod at a time; filters, scores, extender and binding, but no preemption. */
 export class Scheduler {
   readonly #store: ClusterStore;
   readonly #clock: Clock;
@@ -59,7 +55,7 @@ export class Scheduler {
   readonly #backoff = new Map<string, Backoff>();
   #placement: Placement;
   #extender: ExtenderClient | null = null;
-  /** Where the search for feasible nodes goes on, so that all nodes get their turn. */
+  /** Start of the next search for feasible nodes, so that all get their turn. */
   #nextStart = 0;
   #nextSpread = 0;
 
@@ -87,7 +83,6 @@ export class Scheduler {
     options.nodes.onChange(() => this.#reconciler.trigger());
   }
 
-  /** Sets or removes the extender; placement is by score from then on when one is set. */
   setExtender(config: ExtenderConfig | null): void {
     this.#extender = config === null ? null : new ExtenderClient(config, this.#clock);
     if (config !== null) this.#placement = "score";
@@ -136,7 +131,6 @@ export class Scheduler {
       this.#backoff.delete(keyOf(pod));
       this.#logger.debug("pod bound", { pod: pod.metadata.name, node: chosen, feasible: feasible.length });
     } catch (error) {
-      // Gone or bound meanwhile: nothing is left to do.
       if (isStoreError(error, "not_found") || isStoreError(error, "conflict")) return;
       if (!(error instanceof ExtenderError)) throw error;
       await this.#reject(pod, error.message);
@@ -158,7 +152,7 @@ export class Scheduler {
     pod: KubernetesObject,
     { nodes, model }: Snapshot,
   ): Promise<{ feasible: readonly KubernetesObject[]; reasons: readonly string[] }> {
-    // As kube-scheduler does: a nominated node that fits is taken without a look at the others.
+    // Like kube-scheduler, takes a nominated node that fits without examining others.
     const { nominatedNodeName } = looseFields<PodStatus>(pod.status);
     const nominated = nodes.find(({ metadata }) => metadata.name === nominatedNodeName);
     if (nominated !== undefined && model.verdict(pod, nominated.metadata.name) === null)
@@ -192,7 +186,6 @@ export class Scheduler {
     }
   }
 
-  /** The next node in turn that is feasible. */
   #nextOf(nodes: readonly KubernetesObject[], feasible: readonly string[]): string {
     const names = new Set(feasible);
     for (let step = 0; step < nodes.length; step++) {
@@ -202,10 +195,7 @@ export class Scheduler {
     return feasible[0]!;
   }
 
-  /**
-   * The best node by the sum of scores; ties are broken at random. Scoring is skipped when there is no
-   * choice.
-   */
+  /** Highest sum of scores, ties at random. A single candidate isn't scored. */
   async #best(
     pod: KubernetesObject,
     feasible: readonly KubernetesObject[],
@@ -221,7 +211,6 @@ export class Scheduler {
     return ties[Math.floor(this.#random.next() * ties.length)]!;
   }
 
-  /** An extender that fails to score is left out: no pod waits for that. */
   async #extenderScores(
     pod: KubernetesObject,
     feasible: readonly KubernetesObject[],

@@ -1,8 +1,6 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-/**
- * Nodes with regions taking turns, each region in the order of names: neighbours in the list are far apart.
- */
+/** Alternates regions, each sorted by name, so that neighbours in the list are far apart. */
 export function interleaveRegions(nodes: readonly KubernetesObject[]): KubernetesObject[] {
   const regions = new Map<string, KubernetesObject[]>();
   for (const node of [...nodes].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {

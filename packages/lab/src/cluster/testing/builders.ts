@@ -2,7 +2,6 @@ import { readManifest } from "../manifest/read.ts";
 import type { WorkflowManifest } from "../manifest/model.ts";
 import type { Site } from "../ports.ts";
 
-/** A Deployment and its Service as YAML. */
 export function workloadYaml(
   name: string,
   annotations: Readonly<Record<string, string>> = {},
@@ -34,7 +33,6 @@ spec: { selector: { app: ${name} }, ports: [{ port: 80 }] }
 `;
 }
 
-/** a calls b and c, b calls c. */
 export function threeServices(): WorkflowManifest {
   return readManifest(
     [
@@ -46,7 +44,6 @@ export function threeServices(): WorkflowManifest {
   );
 }
 
-/** Nodes n1, n2, ... with regions taking turns. */
 export function sites(count: number, cpuMillicores = 2_000): Site[] {
   return Array.from({ length: count }, (_, index) => ({
     name: `n${index + 1}`,

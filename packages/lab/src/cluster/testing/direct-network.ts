@@ -1,8 +1,5 @@
 import type { NodePort, PodNetwork, SocketAddress } from "../ports.ts";
 
-/**
- * All nodes on loopback addresses, without any emulation: what one node exposes, the others reach directly.
- */
 export class DirectNetwork implements PodNetwork {
   readonly exposed = new Set<string>();
   readonly #hosts: ReadonlyMap<string, string>;

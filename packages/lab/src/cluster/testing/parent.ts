@@ -1,5 +1,4 @@
-// A process that runs a small cluster and is killed by a test: prints the ids of its children when all are
-// ready.
+// Process with a small cluster, to be killed by a test. Prints its children's ids once all are ready.
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";

@@ -1,5 +1,3 @@
-// Prints how far the wire's packets leave from their time: node tools/node24.mjs
-// packages/lab/src/namespaces/testing/accuracy.ts
 import { cpus, loadavg } from "node:os";
 import { NamespaceLab } from "../namespace-lab.ts";
 import type { ExactTimes } from "../record.ts";

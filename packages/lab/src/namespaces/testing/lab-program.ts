@@ -1,4 +1,3 @@
-// Makes a lab with a server in it, says who is part of it, and stays until it is killed.
 import { readdirSync, readFileSync } from "node:fs";
 import { NamespaceLab } from "../namespace-lab.ts";
 

@@ -1,13 +1,9 @@
-// Programs that tests run on a lab's nodes.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import type { NamespaceLab } from "../namespace-lab.ts";
 
-/**
- * Runs a program in JavaScript on a node to its end; returns what it printed. Fails with its complaint when
- * it ends with another code than 0.
- */
+/** Runs JavaScript on a node and returns its output. Throws with the error output on a nonzero exit code. */
 export async function runOn(lab: NamespaceLab, node: string, program: string): Promise<string> {
   const child = start(lab, node, program);
   const [printed, complaint, [code]] = await Promise.all([
@@ -19,7 +15,6 @@ export async function runOn(lab: NamespaceLab, node: string, program: string): P
   return printed;
 }
 
-/** Starts a program on a node and waits for its first words: it is ready. It is killed with the lab. */
 export async function serveOn(lab: NamespaceLab, node: string, program: string): Promise<ChildProcess> {
   const child = start(lab, node, program);
   const complaint = text(child.stderr!);
@@ -36,7 +31,6 @@ function start(lab: NamespaceLab, node: string, program: string): ChildProcess {
   return lab.spawn(node, process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Answers every datagram with itself, on port 9000 of all addresses. */
 export const UDP_ECHO = `
   import { createSocket } from "node:dgram";
   for (const type of ["udp4", "udp6"]) {
@@ -46,9 +40,8 @@ export const UDP_ECHO = `
   }`;
 
 /**
- * Sends `count` datagrams of 100 bytes that begin with their number, one per `intervalMs`, and prints the
- * numbers of those that come back, in the order of coming, when nothing came for `lingerMs` (250); of those
- * that come back altered, -1 - number.
+ * Sends `count` datagrams of 100 bytes, one per `intervalMs`. Prints the numbers of returning ones in order
+ * (-1 - number if altered) after `lingerMs` (250) of silence.
  */
 export function udpPinger(
   address: string,

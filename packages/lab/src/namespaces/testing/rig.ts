@@ -12,14 +12,12 @@ import { onTestFinished } from "vitest";
 import { NamespaceLab, type NamespaceLabOptions } from "../namespace-lab.ts";
 import { runOn, udpPinger } from "./programs.ts";
 
-/** A lab of `a` and `b` (or other nodes, if named), closed with the test. */
 export async function makeLab(options: Partial<NamespaceLabOptions> = {}): Promise<NamespaceLab> {
   const lab = await NamespaceLab.create({ nodes: ["a", "b"], ...options });
   onTestFinished(() => lab.close());
   return lab;
 }
 
-/** Sends datagrams from `a` to `b` and back as above; the numbers that came back. */
 export async function pingUdp(
   lab: NamespaceLab,
   options: { count: number; intervalMs: number; lingerMs?: number; family?: 4 | 6 },
@@ -28,10 +26,7 @@ export async function pingUdp(
   return JSON.parse(printed) as number[];
 }
 
-/**
- * One echo request after the other from `a` to `b`: round-trip times in ms by the kernel's stamps on `a`, by
- * sequence.
- */
+/** Sequential echoes from `a` to `b`: round-trip times in ms by kernel timestamps on `a`, by sequence. */
 export async function pingIcmp(
   lab: NamespaceLab,
   family: 4 | 6,

@@ -1,23 +1,18 @@
 import { recordOf } from "@isochrone/primitives";
 
-/** Counted for every ordered pair of nodes since the wire's start, or the packets of one query. */
 export interface PathCounts {
-  /** Packets that came in; copies made by the emulator are not among them. */
   readonly entered: number;
   readonly enteredBytes: number;
-  /** Packets that went out, copies too. */
   readonly delivered: number;
-  /** By the drawn loss. */
   readonly lost: number;
   readonly cut: number;
-  /** The rate's queue or the emulator's own was full. */
+  /** The rate's or the emulator's queue was full. */
   readonly queueFull: number;
-  /** The kernel didn't take it, e.g. because the receiver's device is down. */
+  /** Refused by the kernel, for example because the receiver's device is down. */
   readonly refused: number;
-  /** Copies made. */
   readonly duplicated: number;
   readonly corrupted: number;
-  /** Went out after one of the same path that had come in later (RFC 4737). */
+  /** Left after a packet of the same path that entered later (RFC 4737). */
   readonly reordered: number;
 }
 
@@ -34,25 +29,17 @@ export const PATH_COUNTS = [
   "reordered",
 ] as const satisfies readonly (keyof PathCounts)[];
 
-/** Counted for the whole wire. */
 export interface WireCounts {
-  /**
-   * Frames that are no unicast of one node to another: multicast, foreign addresses, longer than the MTU
-   * allows.
-   */
+  /** Frames other than unicast between nodes: multicast, foreign addresses, longer than the MTU. */
   readonly ignored: number;
-  /** Frames that the kernel dropped because the emulator didn't read fast enough. They are in no record. */
+  /** Frames that the kernel dropped because the emulator read too slowly. Not in the record. */
   readonly overrun: number;
-  /** Packets without the kernel's stamp of entry; the emulator's clock stands in. */
+  /** Packets timed by the emulator's clock for lack of a kernel timestamp of entry. */
   readonly unstampedEntries: number;
-  /**
-   * Entry stamps that lay in the future or more than a second back: the system's clock was set, or the
-   * emulator stood still.
-   */
+  /** Entry timestamps in the future or over a second old: the clock was set, or the emulator stalled. */
   readonly oddStamps: number;
-  /** Most frames that ever waited at once. */
   readonly mostWaiting: number;
-  /** How long before its time a frame is given to the kernel, µs: learned from the kernel's stamps. */
+  /** How early a frame is passed to the kernel, µs; learned from kernel timestamps. */
   readonly leadUs: number;
 }
 
@@ -65,7 +52,7 @@ const WIRE_COUNTS = [
   "leadUs",
 ] as const satisfies readonly (keyof WireCounts)[];
 
-/** Numbers in memory that one thread writes and another reads. */
+/** Counters in shared memory, written by one thread and read by another. */
 export class Counters {
   readonly #nodes: number;
   readonly #paths: Float64Array;

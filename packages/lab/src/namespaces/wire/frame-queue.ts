@@ -1,18 +1,15 @@
-/**
- * Frames that wait for their time: their bytes in a fixed store, their order in a heap. Nothing is allocated
- * per frame.
- */
+/** Priority queue of frames with preallocated bytes and a heap; no allocation per frame. */
 export class FrameQueue {
   readonly capacity: number;
   readonly frameBytes: number;
-  /** Bytes of the frame in slot s begin at s * frameBytes. */
+  /** The frame in slot s begins at s * frameBytes. */
   readonly bytes: Buffer;
   readonly #lengths: Uint16Array;
   readonly #targets: Uint16Array;
   readonly #packets: Float64Array;
   readonly #dueMs: Float64Array;
   readonly #sequence: Float64Array;
-  /** Slots; those of waiting frames are a binary heap in front, the free ones lie behind. */
+  /** Slots: a binary heap of waiting frames, then the free ones. */
   readonly #slots: Int32Array;
   #size = 0;
   #added = 0;
@@ -33,17 +30,14 @@ export class FrameQueue {
     return this.#size;
   }
 
-  /** Of the frame that is due first; Infinity when none waits. */
   get nextDueMs(): number {
     return this.#size === 0 ? Infinity : this.#dueMs[this.#slots[0]!]!;
   }
 
-  /** A slot to write a frame to, which `add` then queues; -1: full. */
   freeSlot(): number {
     return this.#size === this.capacity ? -1 : this.#slots[this.#size]!;
   }
 
-  /** Queues the frame written to {@link freeSlot}. `packet`: its number in the record. */
   add(dueMs: number, length: number, target: number, packet: number): void {
     const slot = this.#slots[this.#size]!;
     this.#lengths[slot] = length;
@@ -54,9 +48,7 @@ export class FrameQueue {
     this.#rise(this.#size++);
   }
 
-  /**
-   * Takes out the frame that is due first; its slot stays as it is until the next `freeSlot`. -1: none waits.
-   */
+  /** Removes the frame that is due first; its slot stays valid until the next `freeSlot`. -1: empty. */
   take(): number {
     if (this.#size === 0) return -1;
     const slots = this.#slots;

@@ -1,23 +1,20 @@
 import type { Random } from "@isochrone/runtime";
 
-/** Bytes of an Ethernet header. */
 export const ETHERNET_BYTES = 14;
 const ETHERTYPE_V4 = 0x0800;
 const ETHERTYPE_V6 = 0x86dd;
 const V6_HEADER_BYTES = 40;
 const SWAP_REACH_BYTES = 32;
 
-/** Where what stands in a frame; one object per reader, filled again for every frame. */
+/** Offsets in a frame; one object per reader, reused. */
 export interface FrameLayout {
   family: 4 | 6;
   protocol: number;
-  /** Of the transport header, from the frame's begin. */
   transportAt: number;
-  /** Behind the IP packet: Ethernet pads short frames. */
+  /** End of the IP packet: Ethernet pads short frames. */
   end: number;
 }
 
-/** Reads the headers of the frame at `at`; false when it is no whole IP packet. */
 export function readFrame(bytes: Buffer, at: number, length: number, into: FrameLayout): boolean {
   if (length < ETHERNET_BYTES + 20) return false;
   const ip = at + ETHERNET_BYTES;
@@ -36,10 +33,7 @@ export function readFrame(bytes: Buffer, at: number, length: number, into: Frame
   return into.transportAt <= into.end && into.end <= length;
 }
 
-/**
- * Flips one bit behind the IP header. The rest stays, so that the packet still finds its receiver's checksum
- * test.
- */
+/** Flips a bit after the IP header, so that the receiver's transport checksum detects it. */
 export function flipBit(bytes: Buffer, at: number, layout: FrameLayout, random: Random): void {
   const bits = (layout.end - layout.transportAt) * 8;
   if (bits === 0) return;
@@ -48,13 +42,13 @@ export function flipBit(bytes: Buffer, at: number, layout: FrameLayout, random: 
 }
 
 /**
- * Exchanges two 16-bit words among the last 32 bytes that differ: an Internet checksum is a sum, it stays the
- * same. False when all words there are alike.
+ * Swaps two different 16-bit words among the last 32 bytes, which preserves an Internet checksum. Returns
+ * false if all are equal.
  */
 export function swapWords(bytes: Buffer, at: number, layout: FrameLayout, random: Random): boolean {
   const words = Math.floor(Math.min(SWAP_REACH_BYTES, layout.end - layout.transportAt - 8) / 2);
   if (words < 2) return false;
-  // The words must lie as the checksum's do: at an even distance from the transport header.
+  // Words must align with the checksum's: at an even distance from the transport header.
   const even = (layout.end - layout.transportAt) & ~1;
   const first = at + layout.transportAt + even - 2 * words;
   const start = Math.floor(random.next() * words);

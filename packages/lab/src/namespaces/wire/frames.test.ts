@@ -6,7 +6,6 @@ import { FrameQueue } from "./frame-queue.ts";
 
 const empty = (): FrameLayout => ({ family: 4, protocol: 0, transportAt: 0, end: 0 });
 
-/** An Ethernet frame with a UDP packet of so many bytes of payload, at an offset of its buffer. */
 function udpFrame(payload: Buffer, at = 3): { bytes: Buffer; length: number } {
   const length = 14 + 20 + 8 + payload.length;
   const bytes = Buffer.alloc(at + length);
@@ -18,7 +17,6 @@ function udpFrame(payload: Buffer, at = 3): { bytes: Buffer; length: number } {
   return { bytes, length };
 }
 
-/** RFC 1071, of everything from the transport header on. */
 function checksum(bytes: Buffer, from: number): number {
   let sum = 0;
   for (let i = from; i < bytes.length; i += 2) sum += bytes[i]! * 256 + (bytes[i + 1] ?? 0);

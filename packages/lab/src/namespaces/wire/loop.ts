@@ -12,24 +12,18 @@ import { Recorder, type Arrival } from "./recorder.ts";
 
 const RECEIVE_SLOTS = 64;
 const SEND_SLOTS = 16;
-/** Frames sent before arrivals are looked at again. */
 const MAX_SENDS_IN_A_ROW = 64;
-/** The thread looks for orders at least so often. */
 const MAX_WAIT_MS = 20;
-/** The kernel wakes a sleeper some tens of µs late; the last part of a wait is spent awake. */
+/** The kernel wakes a sleeper some tens of µs late, so the end of a wait spins. */
 const SPIN_MS = 0.12;
-/**
- * Share of the time that may be spent so, and how much can be saved up: a busy wire must leave the core to
- * others.
- */
+/** Share of time for spinning, and the most that is saved up: a busy wire must leave the core to others. */
 const SPIN_SHARE = 0.3;
 const MAX_SPIN_CREDIT_MS = 30;
-/** The lead follows the median of the lateness in steps of this. */
 const LEAD_STEP_MS = 0.000_5;
 const MAX_LEAD_MS = 0.06;
-/** Older stamps mean that the clock was set. */
+/** Older timestamps mean that the clock was set. */
 const MAX_STAMP_AGE_MS = 1000;
-/** Reading the system's clock takes less, unless the thread is interrupted. */
+/** Longer readings of the clock were interrupted. */
 const CLOCK_READING_MS = 0.01;
 const CLOCK_ATTEMPTS = 5;
 
@@ -48,10 +42,6 @@ interface WireLoopOptions {
   readonly monotonic: () => number;
 }
 
-/**
- * The emulator proper: takes frames from the nodes' cables, and gives each to its receiver's when its time
- * has come.
- */
 export class WireLoop {
   readonly #libc: Libc;
   readonly #monotonic: () => number;
@@ -59,7 +49,6 @@ export class WireLoop {
   readonly #counters: Counters;
   readonly #ports: readonly WirePort[];
   readonly #paths: readonly (readonly WirePath[])[];
-  /** Of what corruption does. */
   readonly #random: Random;
   readonly #queue: FrameQueue;
   readonly #poller: Poller;
@@ -67,14 +56,12 @@ export class WireLoop {
   readonly #stamps: ReceiveBatch;
   readonly #sends: SendBatch;
   readonly #arrival: Arrival;
-  /** Numbers of the packets in the send batch, and whom they are for. */
   readonly #sending: number[] = [];
   #sendingTo = -1;
-  /** How long before its time a frame is given to the kernel. */
   #leadMs = 0.01;
   #spinCreditMs = MAX_SPIN_CREDIT_MS;
   #lastTurnMs: number;
-  /** One instant by the thread's clock and by that of the stamps. */
+  /** The same instant on the thread's clock and on the timestamps' clock. */
   #nowMs = 0;
   #nowNs = 0;
 
@@ -86,13 +73,13 @@ export class WireLoop {
     this.#recorder = new Recorder(ring, counters, plan.nodes);
     this.#counters = counters;
     this.#random = seededRandom(plan.seed);
-    // Every path draws from a sequence of its own, so that what one sends doesn't change the luck of another.
+    // Each path has its own random sequence, so that paths are independent.
     const seedOf = (source: number, target: number): number =>
       Math.imul(plan.seed, 0x9e3779b1) ^ (source << 17) ^ (target << 1);
     this.#paths = plan.paths.map((row, source) =>
       row.map((path, target) => new WirePath(path, seededRandom(seedOf(source, target)))),
     );
-    // One byte more than the longest frame shows which are too long.
+    // One extra byte detects frames that are too long.
     const frameBytes = plan.mtu + ETHERNET_BYTES + 1;
     this.#queue = new FrameQueue(plan.queueFrames, frameBytes);
     this.#frames = new ReceiveBatch(libc, RECEIVE_SLOTS, frameBytes);
@@ -123,7 +110,6 @@ export class WireLoop {
     this.#paths[source]![target]!.change(path, this.#monotonic());
   }
 
-  /** Sends what is due, then waits until something is or comes, at most 20 ms. To be called for ever. */
   turn(): void {
     this.#sendDue();
     const nowMs = this.#monotonic();
@@ -165,7 +151,6 @@ export class WireLoop {
     this.#counters.maxWire("mostWaiting", this.#queue.size);
   }
 
-  /** Only what one node sends to another, as long as the cables allow. */
   #isForwarded(): boolean {
     const { source, bytes, at, length, layout } = this.#arrival;
     const target = nodeOfMac(bytes, at);
@@ -174,7 +159,6 @@ export class WireLoop {
     return length < this.#queue.frameBytes && readFrame(bytes, at, length, layout);
   }
 
-  /** When the arrival entered, by both clocks. */
   #time(kernelTime: number): void {
     const arrival = this.#arrival;
     arrival.isStamped = !Number.isNaN(kernelTime);
@@ -215,7 +199,7 @@ export class WireLoop {
     this.#queue.add(dueMs, length, target, packet);
   }
 
-  /** Both clocks at one instant: whoever is held up between two readings tries again. */
+  /** Reads both clocks; repeats if interrupted in between. */
   #readClocks(): void {
     for (let attempt = 0; attempt < CLOCK_ATTEMPTS; attempt++) {
       const beforeMs = this.#monotonic();
@@ -255,7 +239,7 @@ export class WireLoop {
       if (i < sent) this.#recorder.left(packets[i]!, nowNs);
       else this.#recorder.refused(packets[i]!);
     }
-    // A veth stamps while it takes the frame, so that the stamps are there already.
+    // A veth timestamps on transmit, so the timestamps are already available.
     port.readStamps(this.#stamps, this.#stamp);
     if (sent < packets.length) port.restart();
     packets.length = 0;

@@ -1,4 +1,3 @@
-// The wire's process. Its parent talks to it over the IPC channel; without a parent it ends.
 import { constants, setPriority } from "node:os";
 import { reasonOf } from "@isochrone/primitives";
 import type { CallMessage } from "../../child/call-process.ts";
@@ -17,7 +16,7 @@ let running: { readonly thread: PacketThread; readonly plan: WirePlan } | null =
 
 const handlers: Handlers = {
   async start(plan) {
-    // For good: the packet thread inherits it, and whoever ends the lab finds this process by its namespace.
+    // Permanently: the packet thread inherits the namespace, and cleanup finds this process by it.
     await enterNamespace(plan.hubPath);
     running = { plan, thread: await PacketThread.start(plan, fail) };
     return null;
@@ -65,13 +64,13 @@ function fail(error: Error): void {
 }
 
 try {
-  // Before the packet thread is made, which inherits it, for where it may not have a real-time priority.
+  // Before the packet thread inherits it, in case real-time priority is refused.
   setPriority(0, constants.priority.PRIORITY_HIGHEST);
 } catch {
-  // Delays are then late by what the machine is busy, and the record tells.
+  // Delays are then late on a busy machine, which the record shows.
 }
 process.on("message", (request) => void answer(request as WireRequest));
 process.on("disconnect", () => process.exit(0));
-// Ctrl-C reaches the whole group of processes; the wire must stay until the lab is closed.
+// Ctrl-C reaches the whole process group; the wire must run until the lab closes.
 process.on("SIGINT", () => undefined);
 tell({ kind: "ready" });

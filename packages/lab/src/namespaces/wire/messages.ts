@@ -3,26 +3,22 @@ import type { PathCounts, WireCounts } from "./counters.ts";
 import type { PacketRingMemory } from "./packet-ring.ts";
 import type { PathMatrix, PathSettings } from "./settings.ts";
 
-/** What the emulator needs to start; it enters the hub's namespace itself. */
 export interface WirePlan {
   readonly hubPath: string;
   /** Number of nodes; the hub's device of node i is `portName(i)`. */
   readonly nodes: number;
   readonly paths: PathMatrix;
   readonly seed: number;
-  /** Of the IP packet; longer frames are ignored. */
   readonly mtu: number;
   readonly queueFrames: number;
   readonly recordPackets: number;
 }
 
-/** A filter by positions of nodes. */
 export interface IndexFilter extends Omit<PacketFilter, "source" | "target"> {
   readonly source?: number | undefined;
   readonly target?: number | undefined;
 }
 
-/** What the lab asks of the wire, and what it gets. */
 export interface WireCalls {
   start: { readonly arguments: WirePlan; readonly result: null };
   setPath: {
@@ -33,7 +29,6 @@ export interface WireCalls {
   record: { readonly arguments: IndexFilter; readonly result: WireRecord };
   totals: {
     readonly arguments: null;
-    /** By sender, then receiver. */
     readonly result: { readonly paths: readonly (readonly PathCounts[])[]; readonly wire: WireCounts };
   };
   packets: { readonly arguments: IndexFilter; readonly result: PacketList<number> };
@@ -41,23 +36,20 @@ export interface WireCalls {
 
 type WireCall = keyof WireCalls;
 
-/** Lab to wire. */
 export interface WireRequest<C extends WireCall = WireCall> {
   readonly id: number;
   readonly call: C;
   readonly arguments: WireCalls[C]["arguments"];
 }
 
-/** What the packet thread gets at its birth. */
 export interface ThreadPlan {
   readonly plan: WirePlan;
   readonly ring: PacketRingMemory;
   readonly counters: SharedArrayBuffer;
-  /** Number of orders sent so far; the thread looks at it between packets. */
+  /** Number of orders sent; the thread polls it between packets. */
   readonly orders: SharedArrayBuffer;
 }
 
-/** To the packet thread. */
 export interface PathOrder {
   readonly id: number;
   readonly source: number;
@@ -65,7 +57,6 @@ export interface PathOrder {
   readonly path: PathSettings;
 }
 
-/** From the packet thread. */
 export type ThreadMessage =
   | { readonly kind: "running"; readonly kernelTimeBase: number }
   | { readonly kind: "done"; readonly id: number };

@@ -1,44 +1,40 @@
-/** What became of a packet; the position is its code in the ring. */
+/** Outcome of a packet; the index is its code in the ring. */
 export const OUTCOMES = ["waiting", "delivered", "lost", "cut", "queue_full", "refused"] as const;
 export type PacketOutcome = (typeof OUTCOMES)[number];
 
-/** Of a packet, as bits. */
 export const FLAGS = {
   duplicate: 1,
   corrupted: 2,
   reordered: 4,
-  /** Entry and exit are the kernel's stamps, not the emulator's clock. */
+  /** Entry and exit have kernel timestamps. */
   entryStamped: 8,
   exitStamped: 16,
   v6: 32,
 } as const;
 
-/** Bytes kept of every packet from its transport header on. */
 export const HEAD_BYTES = 80;
 
-/** Memory of the ring, to give to another thread. */
 export interface PacketRingMemory {
   readonly capacity: number;
   readonly buffer: SharedArrayBuffer;
 }
 
 /**
- * The last packets, in memory that one thread writes and another reads without disturbing it. A packet's
- * number counts from 0 and never changes; its place in the ring is taken again after `capacity` others.
+ * Ring of the last packets in shared memory, written by one thread and read lock-free by another. Packet
+ * numbers count from 0; a place is reused after `capacity` further packets.
  */
 export class PacketRing {
   readonly capacity: number;
-  /** ns since the writer's time base; NaN where there is none. */
+  /** ns since the writer's time base; NaN if unknown. */
   readonly entryNs: Float64Array;
   readonly exitNs: Float64Array;
-  /** Delay that was intended, ms. */
   readonly intendedMs: Float64Array;
   readonly bytes: Uint16Array;
   readonly source: Uint8Array;
   readonly target: Uint8Array;
   readonly outcome: Uint8Array;
   readonly flags: Uint8Array;
-  /** Of IP: 1 ICMP, 6 TCP, 17 UDP, 58 ICMPv6. */
+  /** IP protocol: 1 ICMP, 6 TCP, 17 UDP, 58 ICMPv6. */
   readonly protocol: Uint8Array;
   readonly headLength: Uint8Array;
   readonly heads: Uint8Array;
@@ -71,12 +67,11 @@ export class PacketRing {
     this.heads = new Uint8Array(buffer, at, capacity * HEAD_BYTES);
   }
 
-  /** Packets ever written. Wraps after 2^32, a day at 50,000/s: labs live for minutes. */
+  /** Packets ever written. Wraps after 2^32, a day at 50,000/s; labs live for minutes. */
   get written(): number {
     return Atomics.load(this.#written, 0);
   }
 
-  /** Number of the oldest packet that is still there. */
   get oldest(): number {
     return Math.max(0, this.written - this.capacity);
   }
@@ -85,12 +80,12 @@ export class PacketRing {
     return packet % this.capacity;
   }
 
-  /** False once the packet's place was taken again. */
+  /** False once the packet's place was reused. */
   holds(packet: number): boolean {
     return packet >= this.oldest;
   }
 
-  /** Makes the packet visible that was written at `placeOf(written)`; returns its number. */
+  /** Publishes the packet written at `placeOf(written)`; returns its number. */
   publish(): number {
     return Atomics.add(this.#written, 0, 1);
   }

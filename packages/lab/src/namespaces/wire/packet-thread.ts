@@ -4,20 +4,16 @@ import { Counters } from "./counters.ts";
 import type { PathOrder, ThreadMessage, ThreadPlan, WirePlan } from "./messages.ts";
 import { PacketRing } from "./packet-ring.ts";
 
-/** The packet thread as the wire's process sees it: shared memory to read, orders to send. */
+/** Handle of the packet thread: shared memory to read, orders to send. */
 export class PacketThread {
   readonly ring: PacketRing;
   readonly counters: Counters;
-  /** Seconds since 1970 that the ring's times count from. */
   readonly kernelTimeBase: number;
   readonly #worker: Worker;
   readonly #orders: Int32Array;
   readonly #pending = new Map<number, () => void>();
 
-  /**
-   * Resolves when it forwards. Its namespace is that of the calling thread. Rejects with the reason when it
-   * can't.
-   */
+  /** Resolves when it forwards, in the calling thread's namespace. Rejects with the reason of a failure. */
   static async start(plan: WirePlan, onError: (error: Error) => void): Promise<PacketThread> {
     const data: ThreadPlan = {
       plan,
@@ -46,10 +42,9 @@ export class PacketThread {
     });
   }
 
-  /** Resolves when the path is in force for the next frame. */
   setPath(order: Omit<PathOrder, "id">): Promise<void> {
     return new Promise((resolve) => {
-      // The thread may see the new number only after the order is there.
+      // Increment the number only after the order was posted.
       const id = Atomics.load(this.#orders, 0) + 1;
       this.#pending.set(id, resolve);
       this.#worker.postMessage({ ...order, id }, []);

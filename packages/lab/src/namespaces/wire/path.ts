@@ -1,27 +1,21 @@
 import type { Random } from "@isochrone/runtime";
 import { IDEAL_PATH, type PathSettings } from "./settings.ts";
 
-/** As the relay's: a frame waits at most this long for its turn on the wire, but 64 KiB may always wait. */
+/** Like the relay: a frame waits at most this long for transmission, but 64 KiB may always wait. */
 const QUEUE_MS = 100;
 const MIN_QUEUE_BYTES = 65_536;
 const NORMAL_CUT_OFF = 4;
 
-/** What `admit` returns instead of a time. */
+/** Returned by `admit` instead of a time. */
 export const NOT_ADMITTED = { lost: -1, cut: -2, queueFull: -3 } as const;
 
-/**
- * The way from one node to another: decides when a frame that enters comes out, whether it does, and in what
- * state.
- */
+/** One direction between two nodes: decides whether, when and how a frame is delivered. */
 export class WirePath {
-  /** Of the frame admitted last: it arrives twice. */
   duplicated = false;
-  /** Of the frame admitted last: it must be changed. */
   corrupted = false;
   readonly #random: Random;
   #settings: PathSettings = IDEAL_PATH;
   #queueBytes = Infinity;
-  /** When the last bit of what has entered so far is on the wire, had there been no bucket. */
   #wireFreeAtMs = -Infinity;
   #lastDueMs = -Infinity;
   #inBurst = false;
@@ -38,16 +32,14 @@ export class WirePath {
   change(settings: PathSettings, nowMs: number): void {
     this.#settings = settings;
     this.#wireFreeAtMs = Math.min(this.#wireFreeAtMs, nowMs);
-    // What comes now may overtake what is under way at the old delay.
+    // New frames may overtake those with the old delay.
     this.#lastDueMs = -Infinity;
     const { queueBytes, bandwidthBitsPerSecond } = settings;
     this.#queueBytes =
       queueBytes ?? Math.max(MIN_QUEUE_BYTES, (QUEUE_MS * (bandwidthBitsPerSecond ?? Infinity)) / 8000);
   }
 
-  /**
-   * When a frame that entered at `nowMs` comes out, in ms of the same clock, or one of {@link NOT_ADMITTED}.
-   */
+  /** Delivery time of a frame on the same clock (ms), or one of {@link NOT_ADMITTED}. */
   admit(bytes: number, nowMs: number): number {
     this.duplicated = this.corrupted = false;
     const { cut, corruptRatio, duplicateRatio } = this.#settings;
@@ -60,10 +52,7 @@ export class WirePath {
     return this.#arrivalMs(sentMs);
   }
 
-  /**
-   * When the last bit is out; below 0: no room. A bucket lets `burstBytes` worth of wire time pass at once,
-   * so that without one this is a line that sends frame after frame.
-   */
+  /** End of transmission; negative: no room. A bucket passes `burstBytes` at once, else frames serialise. */
   #putOnWire(bytes: number, nowMs: number): number {
     const { bandwidthBitsPerSecond: rate, burstBytes } = this.#settings;
     if (rate === null) return nowMs;
@@ -74,10 +63,7 @@ export class WirePath {
     return Math.max(nowMs, this.#wireFreeAtMs - burstBytes * msPerByte);
   }
 
-  /**
-   * With bursts: two states, one losing all, the other nothing, left with the probabilities that give ratio
-   * and mean length.
-   */
+  /** Gilbert model (lose all, lose nothing), with transition probabilities from ratio and mean length. */
   #isLost(): boolean {
     const { lossRatio, lossBurstPackets } = this.#settings;
     if (lossBurstPackets === null || lossRatio === 0 || lossRatio === 1) return this.#draw(lossRatio);
@@ -94,15 +80,13 @@ export class WirePath {
     return Math.max(-NORMAL_CUT_OFF, Math.min(NORMAL_CUT_OFF, this.#normal())) * jitterMs;
   }
 
-  /** Box and Muller's transform of two even draws. */
+  /** Box-Muller transform. */
   #normal(): number {
     const radius = Math.sqrt(-2 * Math.log(1 - this.#random.next()));
     return radius * Math.cos(2 * Math.PI * this.#random.next());
   }
 
-  /**
-   * Without jitter the order is kept too: entry times have errors that would exchange packets of one burst.
-   */
+  /** Keeps the order even without jitter: errors of entry times would swap packets of one burst. */
   #arrivalMs(sentMs: number): number {
     const { delayMs, jitterMs, keepOrder, reorderRatio, reorderDelayMs } = this.#settings;
     const dueMs = sentMs + Math.max(0, delayMs + this.#jitterMs());

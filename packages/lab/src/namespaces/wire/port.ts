@@ -7,18 +7,14 @@ import {
   type SendBatch,
 } from "@isochrone/kernel-sockets";
 
-/**
- * Frames that come while the emulator is busy wait here: about a tenth of a second of the most that it can
- * forward.
- */
+/** Buffers frames while the emulator is busy: 0.1 s at its highest rate. */
 const RECEIVE_BUFFER_BYTES = 8 * 1024 * 1024;
-/** Sends whose stamps may be outstanding; they come at once. A power of two. */
+/** Bound on outstanding send timestamps. A power of two. */
 const REMEMBERED_SENDS = 4096;
 
-/** Hears the kernel's stamp of a packet's departure. */
 type StampListener = (packet: number, kernelTime: number) => void;
 
-/** The lab's end of the cable to one node: frames in with the kernel's stamps, frames out likewise. */
+/** The lab's end of the cable to one node: sends and receives frames with kernel timestamps. */
 export class WirePort {
   readonly fd: number;
   readonly #socket: KernelSocket;
@@ -26,7 +22,6 @@ export class WirePort {
   #sends = 0;
   #overflows = 0;
 
-  /** @throws SystemCallError */
   static open(libc: Libc, device: string): WirePort {
     const socket = KernelSocket.open(libc, { family: SYS.AF_PACKET, type: SYS.SOCK_RAW, protocol: 0 });
     try {
@@ -47,10 +42,7 @@ export class WirePort {
     this.fd = socket.fd;
   }
 
-  /**
-   * Sends the batch, whose packets have these numbers; how many the kernel took. Stamps of former sends must
-   * have been read.
-   */
+  /** Sends the batch and returns how many the kernel accepted. Read earlier timestamps first. */
   send(batch: SendBatch, packets: readonly number[]): number {
     const sent = batch.send(this.fd);
     for (let i = 0; i < sent; i++) {
@@ -60,13 +52,12 @@ export class WirePort {
     return sent;
   }
 
-  /** After a refused send nobody knows the next send's number. Stamps of former sends must have been read. */
+  /** Call after a refused send: the next one's number is unknown. Read earlier timestamps first. */
   restart(): void {
     this.#socket.restartNumbering();
     this.#sends = 0;
   }
 
-  /** Reads the stamps of departures that have come. */
   readStamps(batch: ReceiveBatch, listener: StampListener): void {
     for (let count = batch.slots; count === batch.slots;) {
       count = batch.receive(this.fd, SYS.MSG_ERRQUEUE);
@@ -77,7 +68,6 @@ export class WirePort {
     }
   }
 
-  /** Frames that the kernel dropped since the last call, as a received message tells. */
   newOverflows({ overflows }: MessageInfo): number {
     if (overflows < 0) return 0;
     const more = (overflows - this.#overflows) >>> 0;

@@ -11,7 +11,6 @@ const PROTOCOLS: Readonly<Record<number, "icmp" | "udp" | "tcp">> = {
   17: "udp",
 };
 const STAMPED = FLAGS.entryStamped | FLAGS.exitStamped;
-/** ICMP type of echo messages: [request, reply]. */
 const ECHO_TYPES: Readonly<Record<number, readonly [number, number]>> = { 1: [8, 0], 58: [128, 129] };
 const COUNT_OF: Readonly<Record<PacketOutcome, keyof PathCounts | null>> = {
   waiting: null,
@@ -22,7 +21,6 @@ const COUNT_OF: Readonly<Record<PacketOutcome, keyof PathCounts | null>> = {
   refused: "refused",
 };
 
-/** Counts and times of the packets that the filter means. */
 export function readRecord(ring: PacketRing, filter: IndexFilter): WireRecord {
   const counts = recordOf(PATH_COUNTS, () => 0);
   const delivered: number[] = [];
@@ -52,7 +50,7 @@ export function readRecord(ring: PacketRing, filter: IndexFilter): WireRecord {
   };
 }
 
-/** The packets that the filter means, in the order of entry. `baseNs`: since 1970, of the ring's times. */
+/** Matching packets in order of entry. `baseNs`: time base of the ring, since 1970. */
 export function readPackets(ring: PacketRing, filter: IndexFilter, baseNs: bigint): PacketList<number> {
   const packets: WirePacket<number>[] = [];
   const { forgotten } = visit(ring, filter, (place, packet) =>
@@ -61,7 +59,6 @@ export function readPackets(ring: PacketRing, filter: IndexFilter, baseNs: bigin
   return { packets, forgotten };
 }
 
-/** Exact nearest-rank quantiles. */
 function exactTimes(values: Float64Array): ExactTimes {
   const sorted = values.toSorted();
   const count = sorted.length;
@@ -114,7 +111,7 @@ function countFlags(counts: Record<keyof PathCounts, number>, flags: number, byt
   if ((flags & FLAGS.reordered) !== 0) counts.reordered++;
 }
 
-/** Paths are told apart, because the packets of another one say nothing of this one's variation. */
+/** Computed per path, because other paths' packets are unrelated. */
 function variationMs(ring: PacketRing, places: readonly number[]): number | null {
   const last = new Map<number, number>();
   let sum = 0;
@@ -169,7 +166,7 @@ function familyOf(ring: PacketRing, place: number): 4 | 6 {
   return (ring.flags[place]! & FLAGS.v6) === 0 ? 4 : 6;
 }
 
-/** 0 for what has no ports. */
+/** 0 without ports. */
 function portAt(ring: PacketRing, place: number, offset: number): number {
   const protocol = ring.protocol[place]!;
   return protocol === 6 || protocol === 17 ? wordAt(ring, place, offset) : 0;

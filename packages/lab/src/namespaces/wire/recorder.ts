@@ -5,29 +5,24 @@ import { FLAGS, HEAD_BYTES, OUTCOMES, type PacketOutcome, type PacketRing } from
 
 const CODE = recordOf(OUTCOMES, (_, code) => code);
 
-/** What the emulator knows of a frame when it comes in; one object, filled again for every frame. */
+/** A received frame; one object, reused. */
 export interface Arrival {
   source: number;
   target: number;
   bytes: Buffer;
-  /** Of the frame in `bytes`. */
   at: number;
   length: number;
   layout: FrameLayout;
   /** ns since the kernel's time base. */
   entryNs: number;
-  /** The same instant by the thread's clock. */
   entryMs: number;
-  /** `entryNs` is the kernel's. */
   isStamped: boolean;
 }
 
-/** Writes what happens to the shared memory: the ring of packets and the counters. */
 export class Recorder {
   readonly #ring: PacketRing;
   readonly #counters: Counters;
   readonly #nodes: number;
-  /** Highest number that has left, by sender and receiver. */
   readonly #lastLeft: Float64Array;
 
   constructor(ring: PacketRing, counters: Counters, nodes: number) {
@@ -43,13 +38,12 @@ export class Recorder {
     if (!isStamped) this.#counters.addWire("unstampedEntries");
   }
 
-  /** Notes a packet that isn't to be delivered. */
   dropped(arrival: Arrival, outcome: PacketOutcome, count: keyof PathCounts): void {
     this.#counters.add(arrival.source, arrival.target, count);
     this.#note(arrival, outcome, Number.NaN, 0);
   }
 
-  /** Notes a packet that waits for its time; returns its number. `flags`: duplicate, corrupted. */
+  /** Records a waiting packet; returns its number. `flags`: duplicate, corrupted. */
   waits(arrival: Arrival, intendedMs: number, flags: number): number {
     const { source, target } = arrival;
     if ((flags & FLAGS.duplicate) !== 0) this.#counters.add(source, target, "duplicated");
@@ -57,7 +51,7 @@ export class Recorder {
     return this.#note(arrival, "waiting", intendedMs, flags);
   }
 
-  /** The kernel took it; `nowNs` stands in until its stamp comes. */
+  /** The kernel accepted it; `nowNs` holds until its timestamp arrives. */
   left(packet: number, nowNs: number): void {
     const ring = this.#ring;
     if (!ring.holds(packet)) return;
@@ -84,7 +78,7 @@ export class Recorder {
     this.#counters.add(ring.source[place]!, ring.target[place]!, "refused");
   }
 
-  /** The kernel's stamp of a departure; returns how late it was in ms, NaN for a packet that is forgotten. */
+  /** Sets the kernel's departure timestamp; returns the lateness in ms, NaN for an overwritten packet. */
   stamped(packet: number, kernelTime: number): number {
     const ring = this.#ring;
     if (Number.isNaN(kernelTime) || !ring.holds(packet)) return Number.NaN;

@@ -1,4 +1,4 @@
-// The packet thread: nothing but frames, and now and then an order. It never returns to its event loop.
+// Packet thread: only frames and occasional orders. Never returns to its event loop.
 import { readlinkSync, writeFileSync } from "node:fs";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { kernelTimeBase, loadLibc } from "@isochrone/kernel-sockets";
@@ -18,7 +18,7 @@ function tell(message: ThreadMessage): void {
   port.postMessage(message, []);
 }
 
-/** By default the kernel may wake a sleeper 50 µs late to save power. */
+/** The kernel may by default wake a sleeper 50 µs late to save power. */
 function sharpenTimers(): void {
   const thread = readlinkSync("/proc/thread-self").split("/").pop();
   writeFileSync(`/proc/${thread}/timerslack_ns`, "1");
@@ -42,7 +42,7 @@ const loop = new WireLoop({
   monotonic: () => performance.now(),
 });
 sharpenTimers();
-// Refused without the right: delays are then late by what the machine is busy, and the record tells.
+// Refused without the right: delays are then late on a busy machine, which the record shows.
 libc.setRealtimePriority(REALTIME_PRIORITY);
 tell({ kind: "running", kernelTimeBase });
 for (;;) {

@@ -1,11 +1,10 @@
 import { MinHeap } from "@isochrone/primitives";
 
-/** Wakes the queue at a point of the relay's clock; a later call with an earlier time replaces the former. */
 export interface WakeTimer {
   wakeAt(timeMs: number): void;
 }
 
-/** Runs things when they are due: in order of time, and of adding where times are equal. */
+/** Runs callbacks when due, in order of time, then of insertion. */
 export class DelayQueue {
   readonly #monotonic: () => number;
   readonly #timer: WakeTimer;
@@ -26,9 +25,7 @@ export class DelayQueue {
     this.drain();
   }
 
-  /**
-   * Runs what is due and asks to be woken for the rest. Does nothing when called by something that it runs.
-   */
+  /** Runs due callbacks and sets the next wake-up. Not reentrant. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;

@@ -2,10 +2,7 @@ import type { Socket } from "node:net";
 import type { RelayContext } from "./context.ts";
 import type { Path } from "./path.ts";
 
-/**
- * Bytes that one way of a connection holds at most: reading stops there, so that the sender is slowed down.
- * It is the window of the emulated connection: no more than this passes in the time of one way.
- */
+/** Window per direction: at this many bytes in flight reading stops, which slows the sender down. */
 const MAX_HELD_BYTES = 1024 * 1024;
 
 type Step =
@@ -13,30 +10,26 @@ type Step =
   | { readonly kind: "end" }
   | { readonly kind: "reset" };
 
-/** Something under way, in the order in which it must arrive. */
 interface Item {
   readonly step: Step;
   readonly arrivedMs: number;
   dueMs: number;
-  /** Called with the time spent inside, when the other end gets it. */
   readonly onRelease: ((spentMs: number, nowMs: number) => void) | null;
 }
 
-/** What the connection wants to know of one way. */
 interface StreamObserver {
-  /** A chunk came in; the result is called when it goes out. */
+  /** A chunk arrived; the result is called on its delivery. */
   arrived(nowMs: number): ((spentMs: number, nowMs: number) => void) | null;
-  /** A chunk was sent more than once. */
   retransmitted(count: number, nowMs: number): void;
 }
 
-/** One way of a TCP connection: bytes, then its end or its reset, delayed in order. */
+/** One direction of a TCP connection: data, then end or reset, delayed in order. */
 export class DelayedStream {
   readonly #context: RelayContext;
   readonly #path: Path;
   readonly #from: Socket;
   readonly #observer: StreamObserver;
-  /** Nothing counts as sent before: the handshake takes its time. */
+  /** Nothing counts as sent earlier, because of the handshake. */
   readonly #notBeforeMs: number;
   #items: Item[] = [];
   #heldBytes = 0;
@@ -63,7 +56,6 @@ export class DelayedStream {
     from.on("error", () => this.#accept({ kind: "reset" }, 0));
   }
 
-  /** Where it goes to, once that is connected or connecting. */
   attach(to: Socket): void {
     this.#to = to;
     to.on("drain", () => {
@@ -74,10 +66,7 @@ export class DelayedStream {
     this.#pump();
   }
 
-  /**
-   * Nobody is left to receive: what comes is read and thrown away, so that the sender's own end is still
-   * seen.
-   */
+  /** Without a receiver, data is read and discarded, so that the sender's end is still seen. */
   abandon(): void {
     if (this.#abandoned) return;
     this.#abandoned = true;
@@ -101,7 +90,6 @@ export class DelayedStream {
     this.#context.queue.add(this.#lastDueMs, () => this.#pump());
   }
 
-  /** Passes on everything that is due, until the receiver has enough or the path stalls. */
   #pump(): void {
     for (let item = this.#items[0]; item !== undefined; item = this.#items[0]) {
       const nowMs = this.#context.monotonic();
@@ -126,7 +114,7 @@ export class DelayedStream {
     }
   }
 
-  /** What was under way when the path stalled is sent again: it arrives one way's delay after the healing. */
+  /** Retransmits what was in flight when the path stalled: arrives one delay after healing. */
   #resumeAt(healedMs: number): void {
     this.#stopWaiting = null;
     const dueMs = healedMs + this.#path.delayMs;

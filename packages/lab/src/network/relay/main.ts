@@ -1,4 +1,3 @@
-// The relay's process. Its parent talks to it over the IPC channel; without a parent it ends.
 import { constants, setPriority } from "node:os";
 import { reasonOf } from "@isochrone/primitives";
 import { DelayQueue } from "./delay-queue.ts";
@@ -23,11 +22,10 @@ async function answer(relay: Relay, { id, call, arguments: argument }: RelayRequ
 }
 
 try {
-  // Before the timer's thread is made, which inherits it: a network must not slow down because its hosts are
-  // busy.
+  // Before the timer thread inherits it: a network must not slow down because its hosts are busy.
   setPriority(0, constants.priority.PRIORITY_HIGH);
 } catch {
-  // Most users may not; delays are then late by what the machine is busy.
+  // Most users may not; delays are then late on a busy machine.
 }
 
 const queue: DelayQueue = new DelayQueue(monotonicMs, new ThreadTimer(() => queue.drain()));
@@ -39,7 +37,7 @@ const relay = new Relay({
 
 process.on("message", (request) => void answer(relay, request as RelayRequest));
 process.on("disconnect", () => process.exit(0));
-// Ctrl-C reaches the whole group of processes; the network must stay up until the parent is done with it.
+// Ctrl-C reaches the whole process group; the network must run until the parent is done.
 process.on("SIGINT", () => undefined);
 setInterval(() => relay.expire(), EXPIRY_INTERVAL_MS).unref();
 tell({ kind: "ready" });

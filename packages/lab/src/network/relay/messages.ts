@@ -2,17 +2,14 @@ import type { CallMessage } from "../../child/call-process.ts";
 import type { LinkMatrix, LinkSettings } from "../links.ts";
 import type { Protocol, TrafficRecord } from "../record.ts";
 
-/** One listener of an exposed port: what `source` sends to `host:port`. */
 export interface ListenerPlan {
   readonly source: number;
   readonly host: string;
-  /** 0: the system chooses. */
   readonly port: number;
-  /** Address that the traffic leaves from; null leaves it to the system. */
+  /** Source address of forwarded traffic; null: the system chooses. */
   readonly egressHost: string | null;
 }
 
-/** A port of a node, to be opened for the other nodes. */
 export interface ExposePlan {
   readonly target: number;
   readonly protocol: Protocol;
@@ -21,7 +18,6 @@ export interface ExposePlan {
   readonly listeners: readonly ListenerPlan[];
 }
 
-/** The record of one ordered pair that had traffic. */
 export interface RelayPairRecord {
   readonly source: number;
   readonly target: number;
@@ -29,7 +25,6 @@ export interface RelayPairRecord {
   readonly tcp: TrafficRecord;
 }
 
-/** What the parent asks of the relay, and what it gets. */
 export interface RelayCalls {
   configure: {
     readonly arguments: { readonly links: LinkMatrix; readonly seed: number };
@@ -39,7 +34,6 @@ export interface RelayCalls {
     readonly arguments: { readonly source: number; readonly target: number; readonly link: LinkSettings };
     readonly result: null;
   };
-  /** The port of every listener, in the order of the plan. */
   expose: { readonly arguments: ExposePlan; readonly result: readonly number[] };
   unexpose: {
     readonly arguments: { readonly target: number; readonly protocol: Protocol; readonly port: number };
@@ -50,19 +44,16 @@ export interface RelayCalls {
 
 type RelayCall = keyof RelayCalls;
 
-/** Parent to relay. */
 export interface RelayRequest<C extends RelayCall = RelayCall> {
   readonly id: number;
   readonly call: C;
   readonly arguments: RelayCalls[C]["arguments"];
 }
 
-/** Something that the parent's log should say. */
 export interface RelayFault {
   readonly kind: "fault";
   readonly event: string;
   readonly message: string;
 }
 
-/** Relay to parent. */
 export type RelayMessage = CallMessage | RelayFault;

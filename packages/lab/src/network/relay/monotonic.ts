@@ -1,7 +1,4 @@
-/**
- * The system's monotonic clock in ms, the same in every thread of the relay; only the relay's entry points
- * use it.
- */
+/** System monotonic clock in ms, equal in all threads of the relay; only entry points use it. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -3,7 +3,6 @@ import type { LinkSettings } from "../links.ts";
 import { Path } from "./path.ts";
 import { TrafficLog } from "./traffic-log.ts";
 
-/** An ordered pair of nodes: the way of its requests, the way of their answers, and what happened on both. */
 export class Pair {
   readonly source: number;
   readonly target: number;
@@ -12,10 +11,7 @@ export class Pair {
   readonly udp = new TrafficLog();
   readonly tcp = new TrafficLog();
 
-  /**
-   * Every way draws from a sequence of its own, so that what one pair sends doesn't change the luck of
-   * another.
-   */
+  /** Each direction has its own random sequence, so that pairs are independent. */
   constructor(source: number, target: number, link: LinkSettings, seed: number) {
     this.source = source;
     this.target = target;

@@ -28,7 +28,7 @@ test("packets wait for each other on the wire, and no longer than it is busy", (
 test("the bandwidth bounds a transfer, whose chunks wait for each other", () => {
   const way = path({ rttMs: 2, bandwidthBitsPerSecond: 20e6 });
   const dueMs = Array.from({ length: 16 }, () => way.admitChunk(62_500, 0, 2).dueMs);
-  // 8 Mbit at 20 Mbit/s, and half of the round trip.
+  // 8 Mbit at 20 Mbit/s, plus half of the round trip.
   expect(dueMs.at(-1)).toBe(401);
   expect(dueMs[0]).toBe(26);
 });
@@ -44,7 +44,7 @@ test("bytes under way are bounded, and free again when they have left", () => {
 test("every loss of a chunk doubles the wait for the next attempt", () => {
   const draws = [0.5, 0.1, 0.1, 0.9];
   const way = path({ rttMs: 300, lossRatio: 0.75 }, { next: () => draws.shift()! });
-  // One way of 0.75 is 0.5; two losses at a time-out of 2 x 300 ms.
+  // One direction of 0.75 is 0.5; two losses at a timeout of 2 x 300 ms.
   expect(way.admitChunk(100, 0)).toEqual({ dueMs: 150 + 600 + 1200, retransmissions: 2 });
 });
 

@@ -1,29 +1,27 @@
 import type { Random } from "@isochrone/runtime";
 import { oneWayLossRatio, type LinkSettings } from "../links.ts";
 
-/** A UDP packet waits at most this long for its turn on the wire, but 64 KiB may always wait. */
+/** Longest wait of a UDP packet for transmission, but 64 KiB may always wait. */
 const QUEUE_MS = 100;
 const MIN_QUEUE_BYTES = 65_536;
-/** Bytes of UDP under way at once; more are dropped, so that a flood can't fill the memory. */
+/** Bound on UDP bytes in flight; more are dropped to protect memory. */
 const MAX_BYTES_IN_FLIGHT = 4 * 1024 * 1024;
-/** As TCP's: the least, and the doublings of one loss after another. */
+/** As in TCP: least timeout; doubles with each further loss. */
 const MIN_RETRANSMISSION_MS = 200;
 const MAX_RETRANSMISSIONS = 6;
 
-/** When a TCP chunk arrives at the other end, and how often it was lost before. */
 interface ChunkPassage {
   readonly dueMs: number;
   readonly retransmissions: number;
 }
 
-/** One way of an ordered pair: there or back. It decides when what enters comes out, and whether it does. */
+/** One direction of an ordered pair: decides whether and when traffic arrives. */
 export class Path {
   readonly #random: Random;
   readonly #healListeners = new Set<(nowMs: number) => void>();
   #link: LinkSettings;
   #lossRatio = 0;
   #bytesInFlight = 0;
-  /** When the last bit of what has entered so far is on the wire. */
   #wireFreeAtMs = -Infinity;
 
   constructor(link: LinkSettings, random: Random) {
@@ -35,7 +33,6 @@ export class Path {
   get isCut(): boolean {
     return this.#link.cut;
   }
-  /** Nothing can ever get through: then TCP waits. */
   get stalls(): boolean {
     return this.#link.cut || this.#lossRatio === 1;
   }
@@ -55,16 +52,12 @@ export class Path {
     for (const listener of listeners) listener(nowMs);
   }
 
-  /** Calls once when the path no longer stalls. Returns how to give up waiting. */
   onceHealed(listener: (nowMs: number) => void): () => void {
     this.#healListeners.add(listener);
     return () => this.#healListeners.delete(listener);
   }
 
-  /**
-   * When the packet arrives, or null when it is lost. Whoever gets a time must call `left` with the same size
-   * then.
-   */
+  /** Arrival time of the packet; null if lost. On arrival call `left` with the same size. */
   admitPacket(bytes: number, nowMs: number): number | null {
     if (this.#link.cut || this.#bytesInFlight + bytes > MAX_BYTES_IN_FLIGHT) return null;
     if (this.#queueIsFull(bytes, nowMs)) return null;
@@ -79,10 +72,9 @@ export class Path {
   }
 
   /**
-   * Of TCP; 0 bytes is a packet of the handshake. Lost chunks come later, each loss doubling the wait. What
-   * may not leave before `notBeforeMs` waits beside the wire, not on it: reserving the wire ahead of time
-   * would hold up all others of the pair, and a burst of new connections would push each other ever further
-   * into the future.
+   * TCP; 0 bytes is a handshake packet. Each loss doubles the retransmission wait. A chunk held until
+   * `notBeforeMs` doesn't occupy the wire: a reservation would delay all others of the pair, and bursts of
+   * connections would push each other into the future.
    */
   admitChunk(bytes: number, nowMs: number, notBeforeMs: number = nowMs): ChunkPassage {
     let dueMs = Math.max(this.#putOnWire(bytes, nowMs), notBeforeMs) + this.#travelMs();
@@ -102,7 +94,6 @@ export class Path {
     return waitingBytes + bytes > Math.max(MIN_QUEUE_BYTES, (QUEUE_MS * bandwidth) / 8000);
   }
 
-  /** When the last bit is out, after everything that entered before. */
   #putOnWire(bytes: number, nowMs: number): number {
     const bandwidth = this.#link.bandwidthBitsPerSecond;
     if (bandwidth === null) return nowMs;

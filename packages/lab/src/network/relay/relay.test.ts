@@ -1,4 +1,4 @@
-// How long things take in the relay, exactly: real sockets, and a clock that the test moves.
+// Exact times in the relay, with real sockets and a manual clock.
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
@@ -9,7 +9,6 @@ const echo = (socket: Socket): void => {
   socket.pipe(socket);
 };
 
-/** Connects, and sends a byte at once; its answer has come when it resolves. */
 async function connectAndExchange(network: HandDrivenNetwork, port: number): Promise<[Socket, number[]]> {
   const client = tcpClient(network, "a", "b", port);
   client.write("x");
@@ -21,7 +20,6 @@ async function connectAndExchange(network: HandDrivenNetwork, port: number): Pro
   return [client, times];
 }
 
-/** Times at which a request goes out to the server and its answer to the client. */
 async function exchangeOn(network: HandDrivenNetwork, client: Socket): Promise<[number, number]> {
   client.write("x");
   await until(() => network.held === 1);
@@ -36,7 +34,7 @@ test("connect and first exchange take two round trips, later exchanges one", asy
   const network = new HandDrivenNetwork({ rttMs: 150 });
   const port = await tcpServer(network, "b", echo);
   const [client, times] = await connectAndExchange(network, port);
-  // The SYN comes after half a round trip. The request leaves when the handshake is over, after a whole one.
+  // SYN after half a round trip; request after the handshake, a whole round trip.
   expect(times).toEqual([75, 150 + 75, 300]);
   expect(await exchangeOn(network, client)).toEqual([375, 450]);
 });
@@ -140,7 +138,6 @@ test("a queue that is full drops packets and counts them", async () => {
   });
   const client = await udpClient(network, "a", "b", port);
   const dropped = (): number => network.record()?.udp.dropped ?? 0;
-  // In batches, so that no socket buffer overflows.
   for (let sent = 20; sent <= 200; sent += 20) {
     for (let i = 0; i < 20; i++) client.send(Buffer.alloc(1000));
     await until(() => network.held + dropped() === sent);

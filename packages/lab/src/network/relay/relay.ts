@@ -12,7 +12,6 @@ type Handlers = {
   ) => RelayCalls[C]["result"] | Promise<RelayCalls[C]["result"]>;
 };
 
-/** The relay proper: pairs, their listeners, and what the parent may ask of them. */
 export class Relay implements Handlers {
   readonly #context: RelayContext;
   readonly #pairs = new Map<string, Pair>();
@@ -67,7 +66,6 @@ export class Relay implements Handlers {
     return records;
   }
 
-  /** To be called now and then: gives idle sockets back. */
   expire(): void {
     const nowMs = this.#context.monotonic();
     for (const listeners of this.#listeners.values()) {

@@ -6,14 +6,13 @@ import type { Pair } from "./pair.ts";
 import { isExpired, type OpenExchange } from "./traffic-log.ts";
 
 /**
- * One connection through the relay. The client's own connect succeeds at once, the relay can't hold it back;
- * so the handshake is charged afterwards. With t the time of the accept and R the round trip:
- * - the relay connects to the target at t + R/2, when a SYN would have arrived;
- * - what the client sends before t + R counts as sent at t + R, when a connect would have returned. Connect
- *   and first exchange together take 2 R for a client that writes at once; one that waits R or longer sees R
- *   for the exchange;
- * - what the target says by itself on accepting reaches the client at t + R; a refusal resets the client at
- *   t + R. A lost packet of the handshake delays it as any lost chunk.
+ * One connection through the relay. The client's connect succeeds at once, so the handshake is charged later.
+ * With t the time of accept and R the round trip:
+ * - the relay connects to the target at t + R/2, when a SYN would arrive;
+ * - data that the client sends before t + R counts as sent at t + R, when connect would return. A client that
+ *   writes at once sees 2 R for connect and first exchange, one that waits R or longer sees R;
+ * - data that the target sends first, or its refusal, reaches the client at t + R.
+ * A lost handshake packet delays the connection like any lost chunk.
  */
 export class TcpConnection {
   readonly #context: RelayContext;
@@ -37,7 +36,6 @@ export class TcpConnection {
     context.queue.add(synArrivesMs, () => this.#whenPassable(() => this.#dial(expose, plan, forward)));
   }
 
-  /** Resets both ends. */
   destroy(): void {
     this.#client.resetAndDestroy();
     this.#upstream?.resetAndDestroy();
@@ -71,7 +69,7 @@ export class TcpConnection {
     this.#exchange ??= { spentMs, releasedMs: nowMs };
   }
 
-  /** The first chunk back closes the exchange that the first chunk there opened. */
+  /** The first chunk back closes the exchange that the first chunk out opened. */
   #answerArrived(arrivedMs: number): (spentMs: number, nowMs: number) => void {
     const exchange = this.#exchange;
     this.#exchange = null;

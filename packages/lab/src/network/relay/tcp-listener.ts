@@ -6,10 +6,8 @@ import type { ExposePlan, ListenerPlan } from "./messages.ts";
 import type { Pair } from "./pair.ts";
 import { TcpConnection } from "./tcp-connection.ts";
 
-/** Connections of one listener at once; more are closed on arrival. */
 const MAX_CONNECTIONS = 2048;
 
-/** One TCP port of a target as one source sees it. */
 export class TcpListener implements Listener {
   readonly #server: Server;
   readonly #connections = new Set<TcpConnection>();

@@ -2,14 +2,13 @@ import { Worker } from "node:worker_threads";
 import type { WakeTimer } from "./delay-queue.ts";
 import { WakeSignal } from "./wake-signal.ts";
 
-/** A timer that is more exact than setTimeout: a thread waits, and tells by a message. */
+/** More precise than setTimeout: a thread waits and posts a message. */
 export class ThreadTimer implements WakeTimer {
   readonly #signal = new WakeSignal();
   readonly #worker: Worker;
-  /** What the thread waits for; a wake-up that isn't earlier needs no message. */
   #armedMs = Infinity;
 
-  /** `onWake` may come too early, never too late because of a lost call. */
+  /** `onWake` may come early, but is never lost. */
   constructor(onWake: () => void) {
     this.#worker = new Worker(new URL("timer-thread.ts", import.meta.url), {
       workerData: this.#signal.memory,

@@ -2,7 +2,7 @@ import { Distribution, Window } from "@isochrone/telemetry";
 import { RECORD_DEPTH_MS, type TrafficRecord } from "../record.ts";
 
 const PANE_MS = 1000;
-/** An answer that comes later belongs to no exchange. */
+/** A later answer belongs to no exchange. */
 const EXCHANGE_EXPIRY_MS = 5000;
 
 interface Pane {
@@ -11,9 +11,7 @@ interface Pane {
   dropped: number;
 }
 
-/** A request that left the relay and waits for its answer. */
 export interface OpenExchange {
-  /** Time that the request spent inside the relay. */
   readonly spentMs: number;
   readonly releasedMs: number;
 }
@@ -22,7 +20,7 @@ export function isExpired(exchange: OpenExchange, nowMs: number): boolean {
   return nowMs - exchange.releasedMs > EXCHANGE_EXPIRY_MS;
 }
 
-/** What happened to the traffic of one protocol of one ordered pair, in panes of 1 s, the last 120 s. */
+/** Traffic of one protocol of an ordered pair, in panes of 1 s over 120 s. */
 export class TrafficLog {
   readonly #window = new Window<Pane>({
     paneMs: PANE_MS,
@@ -47,7 +45,6 @@ export class TrafficLog {
     this.#pane(nowMs).exchangeSeconds.record(spentMs / 1000);
   }
 
-  /** Null without any traffic. */
   read(nowMs: number, lastMs: number): TrafficRecord | null {
     const pane = this.#window.read(nowMs, { panes: Math.ceil(lastMs / PANE_MS) });
     if (pane === null) return null;

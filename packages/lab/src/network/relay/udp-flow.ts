@@ -5,20 +5,18 @@ import type { Pair } from "./pair.ts";
 import type { Path } from "./path.ts";
 import { isExpired, type OpenExchange } from "./traffic-log.ts";
 
-/** Requests of one flow that wait for an answer; more than that are forgotten, oldest first. */
 const MAX_OPEN_EXCHANGES = 1024;
-/** Packets for a socket that is not connected yet. */
 const MAX_UNSENT = 64;
 
 interface UdpFlowEnds {
   readonly client: SocketAddress;
   readonly target: SocketAddress;
   readonly egressHost: string | null;
-  /** The socket that the client sends to, from which its answers must come. */
+  /** The client's destination, from which answers must come. */
   readonly listener: Socket;
 }
 
-/** The packets between one client socket and one target port, with a socket of its own towards the target. */
+/** Packets between a client socket and a target port, with its own upstream socket. */
 export class UdpFlow {
   readonly #context: RelayContext;
   readonly #pair: Pair;
@@ -36,8 +34,7 @@ export class UdpFlow {
     this.#pair = pair;
     this.#ends = ends;
     this.lastUsedMs = context.monotonic();
-    // A target that doesn't listen is seen as an ICMP error here; to the client that is silence, as beyond a
-    // real network's NAT.
+    // ICMP errors of a closed target are silence to the client, as behind NAT.
     this.#upstream.on("error", () => undefined);
     this.#upstream.on("message", (packet) => this.#answer(packet));
     const connect = (): void =>
@@ -71,7 +68,7 @@ export class UdpFlow {
   #answer(packet: Buffer): void {
     const { back, udp } = this.#pair;
     const arrivedMs = this.#context.monotonic();
-    // Matched even when the answer gets lost: the next answer belongs to the next request.
+    // Matched even if the answer gets lost: the next answer belongs to the next request.
     const exchange = this.#takeExchange(arrivedMs);
     const dueMs = this.#admit(back, packet, arrivedMs);
     if (dueMs === null) return;
@@ -93,9 +90,6 @@ export class UdpFlow {
     return dueMs;
   }
 
-  /**
-   * The time of release, or null when the packet can't go on: the path was cut or the flow closed meanwhile.
-   */
   #release(path: Path, packet: Buffer): number | null {
     path.left(packet.length);
     const nowMs = this.#context.monotonic();

@@ -5,13 +5,12 @@ import type { ExposePlan, ListenerPlan } from "./messages.ts";
 import type { Pair } from "./pair.ts";
 import { UdpFlow } from "./udp-flow.ts";
 
-/** Clients of one listener at once; the one that was idle longest makes room. */
 const MAX_FLOWS = 512;
 const FLOW_IDLE_MS = 60_000;
-/** So that a burst waits while this process is busy; the system may give less. */
+/** Buffers bursts while the process is busy; the system may grant less. */
 const RECEIVE_BUFFER_BYTES = 1024 * 1024;
 
-/** Opens a socket to which addresses are numbers already: no look-up, no detour through a later tick. */
+/** A socket whose addresses are numeric: no DNS look-up and no extra tick. */
 function openUdpSocket(): Socket {
   return createSocket({
     type: "udp4",
@@ -20,7 +19,6 @@ function openUdpSocket(): Socket {
   });
 }
 
-/** One UDP port of a target as one source sees it. */
 export class UdpListener implements Listener {
   readonly #context: RelayContext;
   readonly #expose: ExposePlan;
@@ -38,7 +36,7 @@ export class UdpListener implements Listener {
   ): Promise<UdpListener> {
     const listener = new UdpListener(context, expose, plan, pair);
     const socket = listener.#socket;
-    // Asked for first: with this socket's own look-up it may be listening before `bind` returns.
+    // Subscribe first: with the custom look-up it may be listening before `bind` returns.
     const listening = once(socket, "listening");
     socket.bind({ address: plan.host, port: plan.port, exclusive: true });
     await listening;
@@ -66,7 +64,6 @@ export class UdpListener implements Listener {
     this.#flows.clear();
   }
 
-  /** Closes flows that nothing used for a minute. */
   expire(nowMs: number): void {
     for (const [key, flow] of this.#flows) {
       if (nowMs - flow.lastUsedMs > FLOW_IDLE_MS) this.#remove(key, flow);

@@ -1,7 +1,4 @@
-/**
- * Memory that the relay shares with its timer thread: bytes 0-7 the time to wake at (ms of the monotonic
- * clock), bytes 8-11 a number that changes with every new time.
- */
+/** Memory shared with the timer thread: bytes 0-7 wake time (monotonic ms), 8-11 version of the time. */
 export class WakeSignal {
   readonly memory: SharedArrayBuffer;
   readonly #time: Float64Array;
@@ -13,20 +10,16 @@ export class WakeSignal {
     this.#version = new Int32Array(memory, 8, 1);
   }
 
-  /** The relay's side. */
   set(timeMs: number): void {
     this.#time[0] = timeMs;
     Atomics.add(this.#version, 0, 1);
     Atomics.notify(this.#version, 0);
   }
 
-  /**
-   * The thread's side: blocks until the time of a `set` newer than `seen` has come, and returns that set's
-   * version.
-   */
+  /** Thread side: blocks until the time of a `set` newer than `seen`, and returns its version. */
   waitForNext(seen: number, monotonic: () => number): number {
     for (;;) {
-      // The version is read before the time: a set in between makes the wait below return at once.
+      // Read the version before the time: a set in between makes the wait return at once.
       const version = Atomics.load(this.#version, 0);
       const restMs = version === seen ? Infinity : this.#time[0]! - monotonic();
       if (restMs <= 0) return version;

@@ -11,9 +11,8 @@ const NODES = ["a", "b"];
 const RECORD_MS = 120_000;
 
 /**
- * The relay of `a` and `b` in this process, on real sockets, with a clock that stands still until a test
- * moves it. What a test sees is what the relay decides, to the microsecond, however long the machine takes to
- * carry it out.
+ * In-process relay of `a` and `b` on real sockets with a manual clock, so that tests see exact decisions
+ * regardless of machine load.
  */
 export class HandDrivenNetwork implements Reachable {
   readonly #relay: Relay;
@@ -23,7 +22,7 @@ export class HandDrivenNetwork implements Reachable {
   #nowMs = 0;
   #nextMs = Infinity;
 
-  /** Ends with the test. @param links of what `a` begins and of what `b` begins @default as those of `a` */
+  /** Ends with the test. @param links initiated by `a` and by `b` @default as those of `a` */
   constructor(a: LinkChange, b: LinkChange = a) {
     this.#links = { a: linkOf(a), b: linkOf(b) };
     this.#queue = new DelayQueue(() => this.#nowMs, { wakeAt: (timeMs) => (this.#nextMs = timeMs) });
@@ -50,24 +49,21 @@ export class HandDrivenNetwork implements Reachable {
     return this.#nowMs;
   }
 
-  /** What is under way and has its time. */
   get held(): number {
     return this.#queue.size;
   }
 
-  /** Moves time on to where something is due, lets that happen, and tells the time. */
+  /** Advances to the next due item, runs it, and returns the time. */
   next(): number {
     if (this.#queue.size === 0) throw new Error(`nothing is under way at ${this.#nowMs} ms`);
     return this.#moveTo(this.#nextMs);
   }
 
-  /** Lets time pass in which nothing is due. */
   pass(ms: number): void {
     if (this.#nextMs <= this.#nowMs + ms) throw new Error(`something is due at ${this.#nextMs} ms`);
     this.#moveTo(this.#nowMs + ms);
   }
 
-  /** Of what `a` begins. */
   change(change: LinkChange): void {
     this.#links.a = { ...this.#links.a, ...(change as object) };
     this.#relay.setLink({ source: 0, target: 1, link: this.#links.a });

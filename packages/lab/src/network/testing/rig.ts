@@ -8,10 +8,9 @@ import { IDEAL_LINK, type LinkChange } from "../links.ts";
 import type { PairRecord } from "../record.ts";
 import { NO_TRAFFIC } from "../relay/traffic-log.ts";
 
-/** What the helpers below need of a network. */
 export type Reachable = Pick<EmulatedNetwork, "nodeAddress" | "expose" | "resolve">;
 
-/** A network of `a` and `b` (and more, if named) whose links are all alike; stopped with the test. */
+/** A network of `a`, `b` and further nodes with equal links; stopped with the test. */
 export async function startNetwork(
   change: LinkChange = {},
   options: Partial<EmulatedNetworkOptions> = {},
@@ -24,10 +23,6 @@ export async function startNetwork(
   return network;
 }
 
-/**
- * A UDP responder on `node`, exposed; answers what `answer` makes of a packet (default: the packet). Returns
- * its port.
- */
 export async function udpResponder(
   network: Reachable,
   node: string,
@@ -46,7 +41,6 @@ export async function udpResponder(
   return port;
 }
 
-/** A UDP client on `source`, connected to a port of `target`. */
 export async function udpClient(
   network: Reachable,
   source: string,
@@ -62,7 +56,6 @@ export async function udpClient(
   return socket;
 }
 
-/** A TCP server on `node`, exposed; returns its port. */
 export async function tcpServer(
   network: Reachable,
   node: string,
@@ -85,7 +78,6 @@ export async function tcpServer(
   return port;
 }
 
-/** A TCP connection from `source` to a port of `target`. */
 export function tcpClient(network: Reachable, source: string, target: string, port: number): Socket {
   const to = network.resolve(source, target, { protocol: "tcp", port });
   const socket = connect({ ...to, allowHalfOpen: true, noDelay: true });
@@ -93,7 +85,6 @@ export function tcpClient(network: Reachable, source: string, target: string, po
   return socket;
 }
 
-/** The network's own record of one ordered pair, also when nothing passed yet. */
 export async function recordOf(
   network: EmulatedNetwork,
   source: string,
@@ -104,7 +95,6 @@ export async function recordOf(
   return found ?? { source, target, udp: NO_TRAFFIC, tcp: NO_TRAFFIC };
 }
 
-/** Waits, by looking every 5 ms, until something holds; the test's own limit ends it. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await pause(5);
 }

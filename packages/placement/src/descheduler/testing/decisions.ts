@@ -1,4 +1,3 @@
-// What tests ask of a decision about a shop.
 import { decideMoves } from "../decide.ts";
 import type { DescheduleDecision, DescheduleInput, DescheduleRow, MoveRules } from "../deschedule-input.ts";
 import { NO_MEMORY } from "../memory.ts";

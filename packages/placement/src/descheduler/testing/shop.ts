@@ -1,5 +1,3 @@
-// A small cluster for tests: raw objects, the graphs of what they do, and the problem that the feasibility
-// model makes of both.
 import { ClusterGraph, WorkflowGraph, type Link } from "@isochrone/topology";
 import { channel, link, node, workload } from "../../testing/problems.ts";
 import type { ApiObject } from "../../feasibility/objects/json.ts";
@@ -30,29 +28,24 @@ export const RULES: MoveRules = {
 };
 
 export interface ShopOptions {
-  /** By node, its zone. @default n1 and n2 in za, n3 and n4 in zb */
+  /** Zone by node. @default n1 and n2 in za, n3 and n4 in zb */
   readonly nodes?: Readonly<Record<string, string>>;
-  /** Pods of one CPU that fit on a node. @default 8 */
+  /** One-CPU pods that fit on a node. @default 8 */
   readonly cpus?: number;
-  /** By node. */
   readonly cpusOf?: Readonly<Record<string, number>>;
-  /** By workload, the nodes of its pods, which are called after it: web-0, web-1, ... */
+  /** Nodes of the pods by workload. Pods are named web-0, web-1, ... */
   readonly pods: Readonly<Record<string, readonly string[]>>;
-  /** Source, target, bytes per second. */
   readonly channels: readonly (readonly [string, string, number])[];
-  /** Milliseconds. @default 1 within a zone, 20 between */
+  /** Round-trip cost, milliseconds. @default 1 within a zone, 20 between zones */
   readonly costMs?: (a: string, b: string) => number;
-  /** By how much each cost may be wrong, milliseconds. @default nobody knows */
+  /** Error of each cost, milliseconds. @default unknown */
   readonly errorMs?: number;
-  /** What links say beside that. */
   readonly linkOf?: (a: string, b: string) => Partial<Link>;
-  /** Workloads whose pods may not be moved, or such pods. */
+  /** Pods or workloads that must not move. */
   readonly fixed?: readonly string[];
-  /** Of a pod's spec. */
   readonly spec?: (workload: string) => Record<string, unknown>;
-  /** By node, CPU that is used of 8,000 millicores. @default nobody knows */
   readonly usedOf?: Readonly<Record<string, number>>;
-  /** By workload, what one pod of it uses, millicores. @default 1 */
+  /** Millicores per pod, by workload. @default 1 */
   readonly use?: Readonly<Record<string, number>>;
 }
 

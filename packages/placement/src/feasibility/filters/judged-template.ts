@@ -13,20 +13,17 @@ const WORDS_PER_ANSWER = 12;
 const NOBODY: readonly SchedulingPod[] = Object.freeze([]);
 const NO_VOLUMES: BoundVolumes = { volumes: [], exclusive: [] };
 
-/** All that pods are judged by. */
 interface JudgedCluster {
   readonly nodes: readonly NodeState[];
   readonly topologies: Topologies;
   readonly storage: Storage;
   readonly population: Population;
   readonly placedAntiAffinity: PlacedAntiAffinity;
-  /** How many placed pods use the claim. */
   claimUsers(key: string): number;
-  /** What filters say that look at nothing but the node. */
   staticVerdicts(pod: SchedulingPod, volumes: BoundVolumes): StaticVerdicts;
 }
 
-/** A kind of pod, with what was found out about the nodes for it. */
+/** Cached verdicts for one kind of pod. */
 export class JudgedTemplate {
   readonly unsupported: readonly string[];
   readonly spread: SpreadState;
@@ -46,28 +43,27 @@ export class JudgedTemplate {
     this.#static = cluster.staticVerdicts(pod, this.volumes);
   }
 
-  /** Whether it has rules about other pods. */
   get isCounting(): boolean {
     const { affinity, antiAffinity, spread } = this.#pod;
     return affinity.length + antiAffinity.length + spread.length > 0;
   }
 
-  /** Its memory in words of four bytes, about: counts by domain, and answers of its selectors. */
+  /** Approximate memory in four-byte words. */
   get words(): number {
     const { together, apart } = this.affinity;
     const rules = [...this.spread.counts, ...together, ...apart];
     return rules.reduce((sum, { counts }) => sum + counts.length + WORDS_PER_ANSWER * MAX_ANSWERS, 0);
   }
 
-  /** A pod was placed or taken away. */
+  /** A pod was placed (1) or removed (-1). */
   change(pod: SchedulingPod, node: number, pods: 1 | -1): void {
     this.spread.change(pod, node, pods);
     this.affinity.change(pod, node, pods);
   }
 
   /**
-   * As RunFilterPluginsWithNominatedPods: first with the pods of equal or higher priority that are nominated
-   * to the node, then, since these may end up elsewhere, without.
+   * As RunFilterPluginsWithNominatedPods: first with pods of equal or higher priority nominated to the node,
+   * then without, because these may end up elsewhere.
    * @param pod one of this kind
    */
   verdict(pod: SchedulingPod, node: NodeState): Rejection | null {
@@ -81,9 +77,9 @@ export class JudgedTemplate {
   }
 
   /**
-   * By node, 1 where such a pod may be planned to but for resources and for what pods planned with it have a
-   * say in. Shared: not to be changed.
-   * @param joinable whether one of those is who its affinity asks for
+   * Returns 1 for each node open to the pod, ignoring resources and pods planned with it. Shared: don't
+   * modify.
+   * @param joinable whether pods planned with it can meet its affinity
    */
   openNodes(pod: SchedulingPod, joinable: boolean): Uint8Array {
     const { nodes } = this.#cluster;
@@ -96,7 +92,6 @@ export class JudgedTemplate {
     return open;
   }
 
-  /** Whether pods that are placed or nominated can close a node to it, other than by using it up. */
   #looksAtPods(): boolean {
     const { ports, affinity, set } = this.#pod;
     if (this.isCounting || ports.length + affinity.length + this.volumes.volumes.length > 0) return true;
@@ -126,7 +121,6 @@ export class JudgedTemplate {
     );
   }
 
-  /** NodePorts, NodeResourcesFit, VolumeRestrictions and NodeVolumeLimits. */
   #occupied(node: NodeState, nominated: readonly SchedulingPod[]): Rejection | null {
     const { ports, requests } = this.#pod;
     if (ports.length > 0 && node.hasTaken(ports, nominated)) return PORTS_TAKEN;
@@ -146,7 +140,7 @@ const PORTS_TAKEN: Rejection = {
   message: "node(s) didn't have free ports for the requested pod ports",
 };
 
-/** Whom the pod must let go first. */
+/** Nominated pods that take precedence over the pod. */
 function nominatedBefore(pod: SchedulingPod, node: NodeState): readonly SchedulingPod[] {
   if (node.nominated.size === 0) return NOBODY;
   return [...node.nominated.values()].filter(

@@ -1,4 +1,4 @@
-// Filters that look at the pod and the node alone: the answer is the same whatever else is placed.
+// Filters that depend on the pod and the node only.
 import type { PodSpec } from "../objects/fields.ts";
 import { labelOf, records, text, textMembers } from "../objects/json.ts";
 import type { NodeState } from "../objects/node-state.ts";
@@ -7,7 +7,6 @@ import { nodeSelector, type NodeTest } from "../objects/selectors.ts";
 import { tolerates, untoleratedTaint, UNSCHEDULABLE } from "../objects/taints.ts";
 import type { Rejection } from "../objects/verdict.ts";
 
-/** The pod's nodeSelector and its required node affinity. */
 export function requiredNodes(spec: PodSpec): NodeTest {
   const wanted = Object.entries(textMembers(spec.nodeSelector));
   const required = requiredAffinity(spec, "nodeAffinity");
@@ -16,7 +15,6 @@ export function requiredNodes(spec: PodSpec): NodeTest {
     wanted.every(([key, value]) => labelOf(node.labels, key) === value) && (affinity?.(node) ?? true);
 }
 
-/** NodeUnschedulable, NodeName, TaintToleration and NodeAffinity for one pod. */
 export function nodeFilter(pod: SchedulingPod): (node: NodeState) => Rejection | null {
   const tolerations = records(pod.spec.tolerations);
   const toleratesCordon = tolerates(tolerations, UNSCHEDULABLE);

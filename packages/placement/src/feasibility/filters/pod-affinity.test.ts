@@ -4,7 +4,6 @@ import { aModel, aNode, aPod, HOST, near, rejections, required, ZONE } from "../
 
 const DB = { app: "db" };
 const WEB = { app: "web" };
-/** a and b in z1, c in z2, d in no zone. */
 const NODES = [aNode("a", "z1"), aNode("b", "z1"), aNode("c", "z2"), aNode("d")];
 const pod = (kind: "podAffinity" | "podAntiAffinity", ...terms: object[]): ApiObject =>
   aPod("p", { labels: WEB, spec: { ...required(kind, ...terms.map((term) => ({ ...term }))) } });
@@ -83,7 +82,7 @@ describe("pod anti-affinity", () => {
       aPod("1", { node: "c", spec: required("podAntiAffinity", near(ZONE, WEB)) }),
     ]);
     expect(rejections(theirs, aPod("p", { labels: WEB }))).toEqual({ a: NO, b: "", c: NO, d: "" });
-    // kube-scheduler leaves the plugin out when no placed pod and no own term asks for it.
+    // kube-scheduler skips the plugin if neither a placed pod nor an own term needs it.
     expect(rejections(aModel(NODES, [loner]), aPod("p", { labels: WEB }))).toMatchObject({ a: "" });
   });
 });

@@ -1,4 +1,3 @@
-// InterPodAffinity: what a kind of pod wants of others, and what those that are placed don't want near them.
 import type { LabelSet, PodTerm } from "../objects/label-sets.ts";
 import type { NodeState } from "../objects/node-state.ts";
 import type { Population } from "./population.ts";
@@ -19,17 +18,15 @@ const NOT_WANTED: Rejection = {
   message: "node(s) didn't satisfy existing pods anti-affinity rules",
 };
 
-/** Whether pods with these labels are what all the terms speak of. */
 export function matchesAll(terms: readonly PodTerm[], set: LabelSet): boolean {
   return terms.length > 0 && terms.every(({ test }) => test.matches(set));
 }
 
-/** One kind of pod with required (anti-)affinity, and the placed pods that its terms speak of, by domain. */
+/** Required (anti-)affinity of one kind of pod, with counts of the matching placed pods by domain. */
 export class AffinityState {
   readonly pod: SchedulingPod;
-  /** By term: pods that match all terms. */
+  /** Counts by term, only pods that match all terms. */
   readonly together: readonly DomainCounts[];
-  /** By term: pods that match it. */
   readonly apart: readonly DomainCounts[];
 
   constructor(pod: SchedulingPod, topologies: Topologies, population: Population) {
@@ -43,23 +40,21 @@ export class AffinityState {
       for (const count of this.#countsOf(set)) for (const [node, { all }] of byNode) count.add(node, all);
   }
 
-  /** A pod came to the node (1) or left it (-1). */
   change(other: SchedulingPod, node: number, pods: 1 | -1): void {
     for (const count of this.#countsOf(other.set)) count.add(node, pods);
   }
 
-  /** @param nominated pods that are taken to be on the node as well */
+  /** @param nominated pods assumed to be on the node */
   check(node: NodeState, placed: PlacedAntiAffinity, nominated: readonly SchedulingPod[]): Rejection | null {
     if (!this.isTogether(node, nominated)) return NOT_TOGETHER;
     return this.#collision(node, placed, nominated);
   }
 
-  /** Whether nobody there, or nominated to it, must be apart from it. */
   isApart(node: NodeState, placed: PlacedAntiAffinity, nominated: readonly SchedulingPod[]): boolean {
     return this.#collision(node, placed, nominated) === null;
   }
 
-  /** The first of a group that wants to be with its own kind goes anywhere that has the topology. */
+  /** The first of a group with affinity to itself may go to any node that has the topology. */
   isTogether(node: NodeState, nominated: readonly SchedulingPod[]): boolean {
     const { affinity, set } = this.pod;
     if (affinity.length === 0) return true;
@@ -69,7 +64,6 @@ export class AffinityState {
     return this.together.every(({ total }) => total === 0) && matchesAll(affinity, set);
   }
 
-  /** Where pods with these labels are counted. */
   #countsOf(set: LabelSet): DomainCounts[] {
     const { affinity, antiAffinity } = this.pod;
     return [
@@ -91,8 +85,7 @@ export class AffinityState {
     }
     const unwanted = placed.termsAgainst(set);
     if (unwanted.some(({ counts }) => counts.at(node.index) > 0)) return NOT_WANTED;
-    // kube-scheduler skips the whole plugin, the rules of nominated pods included, when neither own terms nor
-    // placed pods ask for it.
+    // kube-scheduler skips the whole plugin if neither own terms nor placed pods need it.
     if (affinity.length + antiAffinity.length === 0 && unwanted.every(({ counts }) => counts.total === 0))
       return null;
     const promised = nominated.some((pod) =>
@@ -104,13 +97,11 @@ export class AffinityState {
   }
 }
 
-/** A term of placed pods' anti-affinity, and where they are. */
 interface PlacedTerm {
   readonly term: PodTerm;
   readonly counts: SparseCounts;
 }
 
-/** Required anti-affinity of the pods that are placed. */
 export class PlacedAntiAffinity {
   readonly #topologies: Topologies;
   readonly #terms = new Map<string, PlacedTerm>();
@@ -124,13 +115,12 @@ export class PlacedAntiAffinity {
     for (const term of pod.antiAffinity) this.#of(term).counts.add(node, pods);
   }
 
-  /** Forgets what it can find out again. */
+  /** Frees caches that can be rebuilt. */
   tidy(): void {
     this.#against.clear();
     for (const [key, { counts }] of this.#terms) if (counts.total === 0) this.#terms.delete(key);
   }
 
-  /** Those that speak of pods with these labels. */
   termsAgainst(set: LabelSet): readonly PlacedTerm[] {
     let terms = this.#against.get(set);
     if (terms === undefined) {

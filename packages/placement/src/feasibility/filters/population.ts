@@ -1,18 +1,13 @@
 import type { LabelSet } from "../objects/label-sets.ts";
 import type { SchedulingPod } from "../objects/scheduling-pod.ts";
 
-/** Pods of one namespace and set of labels on one node. */
 interface Residents {
-  /** All of them. */
   all: number;
-  /** Without those that are being deleted. */
+  /** Number of pods without terminating ones. */
   lasting: number;
 }
 
-/**
- * Who is where, by namespace and labels: to count pods for a selector takes a look at each set of labels, not
- * at each pod.
- */
+/** Pod counts by label set and node, so that a selector is evaluated per label set, not per pod. */
 export class Population {
   readonly #bySet = new Map<LabelSet, Map<number, Residents>>();
 
@@ -27,7 +22,6 @@ export class Population {
     if (byNode.size === 0) this.#bySet.delete(set);
   }
 
-  /** Sets of labels that are there, and by node how many have them. */
   sets(): Iterable<readonly [LabelSet, ReadonlyMap<number, Readonly<Residents>>]> {
     return this.#bySet;
   }

@@ -1,12 +1,10 @@
-// What filters say of a pod and a node alone. Kinds of pods that differ in nothing such filters look at share
-// the answers: the workloads of a hundred workflows are hundreds of kinds, and mostly one to these.
 import { nodeFilter } from "./node-filters.ts";
 import type { NodeState } from "../objects/node-state.ts";
 import { requiredAffinity, type SchedulingPod } from "../objects/scheduling-pod.ts";
 import type { Rejection } from "../objects/verdict.ts";
 import { volumeFilter, type BoundVolumes } from "./volumes.ts";
 
-/** kube-scheduler asks about resources in between. */
+/** Verdicts before and after kube-scheduler's check of resources. */
 interface StaticVerdict {
   readonly first: Rejection | null;
   readonly last: Rejection | null;
@@ -14,7 +12,7 @@ interface StaticVerdict {
 
 const PASSED: StaticVerdict = { first: null, last: null };
 
-/** Equal for pods of which the answers are the same. */
+/** Equal keys mean equal verdicts. */
 export function staticKey({ spec, claims, set }: SchedulingPod): string {
   const required = requiredAffinity(spec, "nodeAffinity");
   const volumes = claims.length === 0 ? null : [set.namespace, claims];
@@ -25,7 +23,6 @@ export class StaticVerdicts {
   readonly #nodes: readonly NodeState[];
   readonly #nodeFilter: (node: NodeState) => Rejection | null;
   readonly #volumeFilter: (node: NodeState) => Rejection | null;
-  /** By node; undefined = not asked yet. */
   readonly #byNode: (StaticVerdict | undefined)[] = [];
   #targets: Uint8Array | null = null;
 
@@ -44,7 +41,7 @@ export class StaticVerdicts {
     return verdict;
   }
 
-  /** By node, 1 where the pod would be let in and plans may send it. Shared: not to be changed. */
+  /** 1 for each admitting node that plans may use. Shared: don't modify. */
   targets(): Uint8Array {
     if (this.#targets === null) {
       this.#targets = new Uint8Array(this.#nodes.length);

@@ -1,22 +1,19 @@
 import { labelOf } from "../objects/json.ts";
 import type { NodeState } from "../objects/node-state.ts";
 
-/** The domains of one topology key: the values that nodes have for it. */
 export interface Topology {
   readonly key: string;
-  /** By node: the domain's index; -1 without the label. */
+  /** Domain index by node; -1 without the label. */
   readonly domainOf: Int32Array;
-  /** By domain: the label's value. */
   readonly values: readonly string[];
 }
 
 export class Topologies {
   readonly #nodes: readonly NodeState[];
   readonly #byKey = new Map<string, Topology>();
-  /** Keys of labels that nodes have. Null: not looked up yet. */
   #keys: ReadonlySet<string> | null = null;
   readonly #nowhere: Int32Array;
-  /** By node: itself, as the topology in which each is a domain, whatever its labels. */
+  /** The topology in which each node is a domain. */
   readonly each: Int32Array;
 
   constructor(nodes: readonly NodeState[]) {
@@ -25,7 +22,7 @@ export class Topologies {
     this.#nowhere = new Int32Array(nodes.length).fill(-1);
   }
 
-  /** Keeps nothing of a key that no node has: pods may name any number of them. */
+  /** Caches nothing for unknown keys: pods can name any number of them. */
   of(key: string): Topology {
     this.#keys ??= new Set(this.#nodes.flatMap(({ labels }) => Object.keys(labels)));
     if (!this.#keys.has(key)) return { key, domainOf: this.#nowhere, values: [] };
@@ -54,18 +51,16 @@ export class Topologies {
   }
 }
 
-/** Pods by domain, for terms that are many and whose pods are in few domains each. */
 export class SparseCounts {
   readonly #topology: Topology;
   readonly #counts = new Map<number, number>();
-  /** Pods in all domains together. */
   total = 0;
 
   constructor(topology: Topology) {
     this.#topology = topology;
   }
 
-  /** Nothing happens on a node without the label. */
+  /** Counts pods in the node's domain. Ignores nodes without the label. */
   add(node: number, pods: number): void {
     const domain = this.#topology.domainOf[node]!;
     if (domain < 0) return;
@@ -75,17 +70,14 @@ export class SparseCounts {
     this.total += pods;
   }
 
-  /** 0 for a node without the label. */
   at(node: number): number {
     return this.#counts.get(this.#topology.domainOf[node]!) ?? 0;
   }
 }
 
-/** Pods by domain. */
 export class DomainCounts {
   readonly topology: Topology;
   readonly counts: Int32Array;
-  /** Of all domains. */
   total = 0;
 
   constructor(topology: Topology) {
@@ -93,7 +85,6 @@ export class DomainCounts {
     this.counts = new Int32Array(topology.values.length);
   }
 
-  /** Nothing happens on a node without the label. */
   add(node: number, pods: number): void {
     const domain = this.topology.domainOf[node]!;
     if (domain < 0) return;
@@ -101,7 +92,6 @@ export class DomainCounts {
     this.total += pods;
   }
 
-  /** 0 for a node without the label. */
   at(node: number): number {
     const domain = this.topology.domainOf[node]!;
     return domain < 0 ? 0 : this.counts[domain]!;

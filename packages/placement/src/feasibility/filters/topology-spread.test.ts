@@ -13,7 +13,6 @@ import {
 } from "../testing/objects.ts";
 
 const WEB = { app: "web" };
-/** a and b in z1, c in z2, d in no zone. */
 const NODES = [aNode("a", "z1"), aNode("b", "z1"), aNode("c", "z2"), aNode("d")];
 const web = (name: string, node?: string, fields: PodFields = {}): ApiObject =>
   aPod(name, { labels: WEB, ...(node === undefined ? {} : { node }), ...fields });
@@ -23,7 +22,6 @@ const asking = (...topologySpreadConstraints: object[]): ApiObject =>
 describe("PodTopologySpread", () => {
   test("the domain with the fewest, plus the skew; a node without the label is out", () => {
     const model = aModel(NODES, [web("1", "a"), web("2", "b"), web("3", "c")]);
-    // z1 has 2, z2 has 1: 2 + 1 - 1 > 1.
     const expected = { a: "PodTopologySpread", b: "PodTopologySpread", c: "", d: "PodTopologySpread" };
     expect(rejections(model, asking(spreadOver(ZONE, 1, WEB)))).toEqual(expected);
     expect(rejections(model, asking(spreadOver(ZONE, 2, WEB)))).toMatchObject({ a: "", c: "" });
@@ -68,7 +66,7 @@ describe("PodTopologySpread", () => {
     const model = aModel(NODES, [web("1", "a")]);
     const verdict = (policy: Fields): string | undefined =>
       model.verdict(web("p", undefined, { spec: spec(policy) }), "a")?.plugin;
-    // z2 is not among the domains: z1 has the fewest.
+    // z2 is no domain, so z1 has the fewest.
     expect(verdict({})).toBeUndefined();
     expect(verdict({ nodeAffinityPolicy: "Ignore" })).toBe("PodTopologySpread");
   });
@@ -99,7 +97,7 @@ describe("PodTopologySpread", () => {
 
   test("a node takes part in all constraints of a pod or in none", () => {
     const nodes = [aNode("a", "z1", { labels: { rack: "r1" } }), aNode("c", "z2")];
-    // c has no rack, so z2 isn't a domain, and z1 has the fewest.
+    // c has no rack, so z2 is no domain, and z1 has the fewest.
     const model = aModel(nodes, [web("1", "a")]);
     expect(model.verdict(asking(spreadOver(ZONE, 1, WEB), spreadOver("rack", 1, WEB)), "a")).toBeNull();
     expect(model.verdict(asking(spreadOver(ZONE, 1, WEB)), "a")?.plugin).toBe("PodTopologySpread");
@@ -109,7 +107,7 @@ describe("PodTopologySpread", () => {
     const waiting = web("w", undefined, { status: { nominatedNodeName: "a" } });
     const model = aModel(NODES, [waiting, web("1", "c")]);
     const pod = asking(spreadOver(ZONE, 1, WEB));
-    // On a: 0 placed + 1 nominated + 1 - 1 (z2). On b nobody is nominated.
+    // On a: 0 placed + 1 nominated + 1 - 1 (z2). On b no pod is nominated.
     expect(rejections(model, pod)).toMatchObject({ a: "", b: "", c: "PodTopologySpread" });
     model.place(web("2", "b"), "b");
     expect(rejections(model, pod)).toMatchObject({ a: "PodTopologySpread", b: "", c: "" });

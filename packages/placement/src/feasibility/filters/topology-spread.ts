@@ -1,4 +1,3 @@
-// PodTopologySpread for one kind of pod, kept up to date while others come and go.
 import type { NodeState } from "../objects/node-state.ts";
 import type { Population } from "./population.ts";
 import type { SchedulingPod, SpreadRule } from "../objects/scheduling-pod.ts";
@@ -8,18 +7,15 @@ import { requiredNodes } from "./node-filters.ts";
 import { untoleratedTaint } from "../objects/taints.ts";
 import type { Rejection } from "../objects/verdict.ts";
 
-/** One constraint, with the pods that it counts. */
 export interface SpreadCount {
   readonly rule: SpreadRule;
   readonly topology: Topology;
-  /** By node, 1 where its pods count. */
+  /** 1 for each node whose pods count. */
   readonly included: Uint8Array;
-  /** By domain: pods that count. */
   readonly counts: Int32Array;
-  /** By domain, 1 where a node of it is included: those have the minimum among them. */
+  /** 1 for each domain with an included node. The minimum is over these. */
   readonly present: Uint8Array;
   readonly presentDomains: number;
-  /** Whether the pod itself is counted once it is placed. */
   readonly countsItself: boolean;
 }
 
@@ -52,19 +48,16 @@ export class SpreadState {
           for (const [node, { lasting }] of byNode) this.#add(index, node, lasting);
   }
 
-  /** A pod came to the node (1) or left it (-1). */
   change(pod: SchedulingPod, node: number, pods: 1 | -1): void {
     if (pod.terminating) return;
     for (const [index, { rule }] of this.counts.entries())
       if (rule.test.matches(pod.set)) this.#add(index, node, pods);
   }
 
-  /** Whether the node has none of the domains of a constraint. */
   lacksLabel(node: NodeState): boolean {
     return this.counts.some(({ topology }) => topology.domainOf[node.index]! < 0);
   }
 
-  /** @param nominated pods that are taken to be on the node as well */
   check(node: NodeState, nominated: readonly SchedulingPod[]): Rejection | null {
     for (const [index, count] of this.counts.entries()) {
       const domain = count.topology.domainOf[node.index]!;
@@ -87,7 +80,7 @@ export class SpreadState {
     this.#leasts[index] = null;
   }
 
-  /** The fewest pods of a domain, with so many more in one. 0 while there are too few domains. */
+  /** Minimum count over the domains, with `more` pods in one. 0 if there are fewer than minDomains. */
   #least(index: number, domain: number, more: number): number {
     const count = this.counts[index]!;
     if (count.presentDomains < count.rule.minDomains || count.presentDomains === 0) return 0;
@@ -99,9 +92,7 @@ export class SpreadState {
 
 interface Least {
   readonly pods: number;
-  /** How many domains have so few. */
   readonly domains: number;
-  /** The fewest of the others. */
   readonly next: number;
 }
 
@@ -117,12 +108,10 @@ function leastOf({ counts, present }: SpreadCount): Least {
   return { pods, domains, next };
 }
 
-/** Whether the node has the keys of all constraints. */
 export function hasKeys(node: NodeState, rules: readonly SpreadRule[]): boolean {
   return rules.every(({ topologyKey }) => labelOf(node.labels, topologyKey) !== undefined);
 }
 
-/** Whether pods of a node count, by the constraint's policies on affinity and taints. */
 export function includes(rule: SpreadRule, pod: SchedulingPod): (node: NodeState) => boolean {
   const matches = requiredNodes(pod.spec);
   const tolerations = records(pod.spec.tolerations);
@@ -131,7 +120,6 @@ export function includes(rule: SpreadRule, pod: SchedulingPod): (node: NodeState
     (!rule.honorsTaints || untoleratedTaint(node.taints, tolerations) === undefined);
 }
 
-/** Nodes that count for a constraint: 1 by node. Constraints with the same policies share one list. */
 class IncludedNodes {
   readonly #pod: SchedulingPod;
   readonly #nodes: readonly NodeState[];
@@ -142,7 +130,7 @@ class IncludedNodes {
     this.#nodes = nodes;
   }
 
-  /** Only nodes that have the keys of all the pod's constraints are included in any of them. */
+  /** A node without the keys of all the pod's constraints is excluded from each. */
   of(rule: SpreadRule): Uint8Array {
     const policies = `${rule.honorsAffinity} ${rule.honorsTaints}`;
     let included = this.#byPolicies.get(policies);

@@ -50,7 +50,7 @@ describe("volumes that are bound", () => {
   test.each([
     ["any", { a: "", b: "", c: "" }],
     ["local", { a: "", b: "VolumeBinding", c: "VolumeBinding" }],
-    // A node in no zone at all may have any: a cluster of one zone may go without labels.
+    // A node without zone label may use any volume: single-zone clusters may omit the label.
     ["zoned", { a: "VolumeZone", b: "", c: "" }],
   ])("%s", (name, expected) => {
     expect(rejections(model, using("p", name))).toEqual(expected);

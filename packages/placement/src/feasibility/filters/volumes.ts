@@ -1,5 +1,4 @@
-// Volumes: claims that are bound already. Which volume a claim that isn't will get only the volume binder can
-// know.
+// Filters for bound claims. The volume of an unbound claim is up to the volume binder.
 import type {
   AttachmentSpec,
   ClaimSpec,
@@ -25,17 +24,15 @@ import type { SchedulingPod } from "../objects/scheduling-pod.ts";
 import { nodeSelector, type NodeTest } from "../objects/selectors.ts";
 import type { Rejection } from "../objects/verdict.ts";
 
-/** What is known of storage. */
 export interface StorageObjects {
   readonly persistentVolumes?: Iterable<ApiObject>;
   readonly persistentVolumeClaims?: Iterable<ApiObject>;
-  /** For attach limits. Without them pods with volumes of a CSI driver are not supported. */
+  /** CSINodes, for attach limits. Without them, pods with CSI volumes are unsupported. */
   readonly csiNodes?: Iterable<ApiObject>;
-  /** What is attached to a node counts there, even when no pod uses it any more, or yet. */
+  /** Attached volumes count on a node even if no pod there uses them. */
   readonly volumeAttachments?: Iterable<ApiObject>;
 }
 
-/** Volumes that filters don't look at. */
 const PLAIN_VOLUMES = new Set([
   "configMap",
   "csi",
@@ -57,7 +54,7 @@ const PLAIN_VOLUMES = new Set([
   "storageos",
   "cephfs",
 ]);
-/** PersistentVolumes that kube-scheduler takes as they are: no driver's migration changes them. */
+/** PersistentVolume sources that no CSI migration rewrites. */
 const PLAIN_SOURCES = [
   "local",
   "hostPath",
@@ -80,25 +77,20 @@ const ZONE_LABELS = [...Object.keys(GA_LABELS), ...Object.values(GA_LABELS)];
 interface Volume {
   readonly labels: readonly (readonly [key: string, values: ReadonlySet<string>])[];
   readonly onNode: NodeTest | null;
-  /** Of a CSI driver, else null. */
   readonly driver: string | null;
-  /** The same for claims of the same volume. */
+  /** Identity of the volume, equal for all its claims. */
   readonly handle: string;
 }
 
-/** A pod's bound volumes. */
 export interface BoundVolumes {
   readonly volumes: readonly Volume[];
-  /** Keys of claims that one pod at a time may use. */
   readonly exclusive: readonly string[];
 }
 
 export class Storage {
   readonly #volumes: ReadonlyMap<string, ApiObject>;
   readonly #claims: ReadonlyMap<string, ApiObject>;
-  /** By node, then driver; null when they are not known. */
   readonly #limits: ReadonlyMap<string, ReadonlyMap<string, number>> | null;
-  /** By node: names of volumes. */
   readonly #attached = new Map<string, string[]>();
   readonly #parsed = new Map<string, Volume>();
 
@@ -117,7 +109,6 @@ export class Storage {
         : new Map(Array.from(csiNodes, (node) => [node.metadata.name, limitsOf(node)]));
   }
 
-  /** Why the pod's volumes can't be judged. */
   unsupported(pod: SchedulingPod): string[] {
     return records(pod.spec.volumes).flatMap((volume) => {
       const other = Object.keys(volume).find((kind) => kind !== "name" && !PLAIN_VOLUMES.has(kind));
@@ -128,7 +119,7 @@ export class Storage {
     });
   }
 
-  /** Of a pod that is supported. */
+  /** Bound volumes of the pod, which must be supported. */
   boundVolumes(pod: SchedulingPod): BoundVolumes {
     const claims = pod.claims.map((name) => this.#claims.get(`${pod.set.namespace}/${name}`)!);
     return {
@@ -139,14 +130,12 @@ export class Storage {
     };
   }
 
-  /** Whether the node can't attach the volumes beside those of the pods on it and of these others. */
   exceedsLimits({ volumes }: BoundVolumes, node: NodeState, others: readonly SchedulingPod[]): boolean {
     const limits = this.#limits?.get(node.name);
     if (limits === undefined || limits.size === 0 || volumes.every(({ driver }) => driver === null))
       return false;
     const { used, attached } = this.attachedTo(node, others);
-    // A volume that is attached already, but used by no pod there, counts again as one that is added:
-    // kube-scheduler does the same.
+    // As in kube-scheduler, an attached volume that no pod on the node uses counts again.
     const added = driversOf(volumes.filter(({ handle }) => !used.has(handle)));
     const count = (drivers: ReadonlyMap<string, string>, driver: string): number =>
       [...drivers.values()].filter((one) => one === driver).length;
@@ -155,14 +144,13 @@ export class Storage {
     );
   }
 
-  /** How many volumes of the driver the node attaches; null: nobody said. */
+  /** Attach limit of a driver on a node. Null: unknown. */
   limitOf(node: string, driver: string): number | null {
     return this.#limits?.get(node)?.get(driver) ?? null;
   }
 
   /**
-   * CSI volumes, drivers by handle: those that pods on the node and these others use, and with them those
-   * attached without a pod.
+   * Drivers by volume handle: `used` by pods on the node or `others`; `attached` adds those without a pod.
    */
   attachedTo(
     node: NodeState,
@@ -214,7 +202,6 @@ export class Storage {
   }
 }
 
-/** Of CSI volumes: their drivers, by handle. */
 export function driversOf(volumes: readonly Volume[]): Map<string, string> {
   return new Map(
     volumes.flatMap(({ driver, handle }) => (driver === null ? [] : [[handle, driver] as const])),
@@ -269,7 +256,7 @@ function parseVolume(volume: ApiObject): Volume {
   };
 }
 
-/** Several are joined by "__"; null for what is none. */
+/** Splits values joined by "__". Returns null if one is empty. */
 function zonesOf(label: string | undefined): ReadonlySet<string> | null {
   const zones = label?.split("__").map((zone) => zone.trim());
   return zones === undefined || zones.includes("") ? null : new Set(zones);

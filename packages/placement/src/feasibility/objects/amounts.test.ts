@@ -19,7 +19,6 @@ describe("quantities", () => {
     ["-2", -2_000_000_000n],
     ["+2", 2_000_000_000n],
     [3, 3_000_000_000n],
-    // Finer than a billionth is rounded up.
     ["0.0000000001", 1n],
     ["", null],
     [".", null],
@@ -51,8 +50,8 @@ describe("quantities", () => {
     expect(wholeUnits(exactAmounts({ cpu: "0.0001" })).get("cpu")).toBe(1);
   });
 
-  // What Quantity.MilliValue and Quantity.Value of k8s.io/apimachinery 0.35 return, but for the last CPU: its
-  // -1000 is no amount.
+  // Expected values are Quantity.MilliValue and Quantity.Value of k8s.io/apimachinery 0.35, except the last
+  // CPU: its -1000 is no amount.
   test.each([
     ["1e308", 0, 0],
     ["100e306", 0, 0],

@@ -1,28 +1,24 @@
-// Amounts of resources, exact as kube-scheduler's: quantities are added as decimals, and only the sum is
-// rounded up to whole units. In binary fractions 0.1 + 0.2 CPU would be one millicore more.
+// Adds quantities as decimals, as kube-scheduler does: binary fractions of 0.1 + 0.2 CPU would be a millicore
+// more.
 import { parseDecimal, scaledUp } from "@isochrone/primitives";
 import { record } from "./json.ts";
 
-/**
- * Whole units by resource name: cpu in millicores, memory and ephemeral-storage in bytes, all others in
- * pieces.
- */
+/** Whole units by resource: cpu in millicores, memory and ephemeral-storage in bytes, others in pieces. */
 export type Amounts = ReadonlyMap<string, number>;
 
-/** Billionths, the finest that a Kubernetes quantity can be. */
+/** Billionths, the finest Kubernetes quantity. */
 export type ExactAmounts = Map<string, bigint>;
 
 const NANO = 1_000_000_000n;
 const NANO_DECIMALS = 9;
 const MAX_INT64 = 2n ** 63n - 1n;
-/** Kubernetes caps amounts with a binary suffix, and only those, at this many whole units. */
+/** Kubernetes caps only amounts with a binary suffix at this many units. */
 const MAX_BINARY_AMOUNT = MAX_INT64 * NANO;
-/** More characters than any amount needs; a bound on the work that a hostile text can cause. */
+/** Longer than any amount; bounds the work on hostile text. */
 const MAX_LENGTH = 64;
 const MAX_KNOWN = 10_000;
 const known = new Map<string, bigint | null>();
 
-/** A quantity in billionths, rounded up; null when it isn't one. */
 export function exactQuantity(value: unknown): bigint | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
   const text = String(value);
@@ -35,7 +31,7 @@ export function exactQuantity(value: unknown): bigint | null {
   return parsed;
 }
 
-/** Of a list such as `resources.requests`; what is no quantity is left out. */
+/** Skips invalid quantities. */
 export function exactAmounts(list: unknown): ExactAmounts {
   const amounts: ExactAmounts = new Map();
   for (const [name, value] of Object.entries(record(list))) {
@@ -49,7 +45,6 @@ export function addAmounts(to: ExactAmounts, amounts: ExactAmounts): void {
   for (const [name, amount] of amounts) to.set(name, (to.get(name) ?? 0n) + amount);
 }
 
-/** The greater of both, by name. */
 export function raiseAmounts(to: ExactAmounts, amounts: ExactAmounts): void {
   for (const [name, amount] of amounts) {
     const before = to.get(name);
@@ -58,9 +53,8 @@ export function raiseAmounts(to: ExactAmounts, amounts: ExactAmounts): void {
 }
 
 /**
- * Rounded up, without those that no node can limit. kube-scheduler counts in int64 and reads an amount that
- * doesn't fit as 0 ("1e308" CPU), so it puts such a pod on any node. It is 0 here, too: otherwise a pod with
- * an absurd request would keep others away from a node that kube-scheduler gives them.
+ * Rounds up and drops unlimited resources. An amount above int64 counts as 0: kube-scheduler admits such a
+ * pod anywhere.
  */
 export function wholeUnits(amounts: ExactAmounts): Map<string, number> {
   const units = new Map<string, number>();
@@ -72,7 +66,6 @@ export function wholeUnits(amounts: ExactAmounts): Map<string, number> {
   return units;
 }
 
-/** As framework.Resource takes resources up: standard ones, extended ones, hugepages, attachable volumes. */
 function isLimited(name: string): boolean {
   return (
     name === "cpu" ||

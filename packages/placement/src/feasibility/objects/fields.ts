@@ -1,12 +1,9 @@
-// The fields of Kubernetes objects that the model reads. Their names are checked, their values may be
-// anything: `record`, `records` and `text` look at them.
+// Field names of Kubernetes objects. Values are untrusted: read them with `record`, `records` and `text`.
 
-/** Fields of these names, of any type. */
 export type Named<Names extends string> = Readonly<Partial<Record<Names, unknown>>>;
 
 declare const SHAPE: unique symbol;
 
-/** A value that should be of the type, and may be anything. */
 export interface Untrusted<T> {
   readonly [SHAPE]?: T;
 }

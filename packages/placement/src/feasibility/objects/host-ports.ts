@@ -1,4 +1,4 @@
-// Host ports, as framework.HostPortInfo: a port on 0.0.0.0 conflicts with the same one on any address.
+// As framework.HostPortInfo: 0.0.0.0 conflicts with every address.
 import type { PodSpec } from "./fields.ts";
 import { integer, records, text } from "./json.ts";
 
@@ -10,7 +10,6 @@ export interface HostPort {
 
 export const ANY_IP = "0.0.0.0";
 
-/** Of its containers, and of init containers that go on running. */
 export function hostPortsOf(podSpec: PodSpec): HostPort[] {
   const lasting = records(podSpec.initContainers).filter((one) => one.restartPolicy === "Always");
   return [...lasting, ...records(podSpec.containers)].flatMap((container) =>

@@ -1,8 +1,8 @@
-// Reading raw Kubernetes objects: what is of the wrong type counts as absent.
+// Lenient readers of raw Kubernetes objects: a value of the wrong type counts as absent.
 import { isRecord } from "@isochrone/primitives";
 import type { Metadata, Untrusted } from "./fields.ts";
 
-/** As the API server answers it, its defaults filled in. It must not change while a model holds it. */
+/** As the API server returns it, with defaults. Must not change while a model holds it. */
 export interface ApiObject {
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
   readonly spec?: unknown;
@@ -15,7 +15,7 @@ export type Labels = Readonly<Record<string, string>>;
 const NOTHING: Json = Object.freeze({});
 const NO_ITEMS: readonly Json[] = Object.freeze([]);
 
-/** The type only names fields; what they hold stays unknown. */
+/** Types only the field names; values stay unknown. */
 export function record<T extends object>(value: Untrusted<T> | undefined): T;
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the fields that it reads
 export function record<T extends object = Json>(value: unknown): T;
@@ -30,7 +30,6 @@ export function records(value: unknown): readonly Json[] {
   return Array.isArray(value) && value.length > 0 ? value.map((entry: unknown) => record(entry)) : NO_ITEMS;
 }
 
-/** "" for what is no text. */
 export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
@@ -47,7 +46,7 @@ export function labelsOf(object: ApiObject): Labels {
   return textMembers(record<Metadata>(object.metadata).labels);
 }
 
-/** Members that are texts; the object itself where all are. */
+/** Drops members that aren't strings. Returns the object itself if all are. */
 export function textMembers(value: unknown): Labels {
   const members = record(value);
   if (areTexts(members)) return members;
@@ -60,7 +59,6 @@ function areTexts(members: Json): members is Labels {
   return Object.values(members).every((member) => typeof member === "string");
 }
 
-/** The label's value; undefined without it. */
 export function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
@@ -69,12 +67,10 @@ export function namespaceOf(object: ApiObject): string {
   return object.metadata.namespace ?? "default";
 }
 
-/** A pod's or claim's key: namespace/name. */
 export function keyOf(object: ApiObject): string {
   return `${namespaceOf(object)}/${object.metadata.name}`;
 }
 
-/** Whether it is being deleted. */
 export function isTerminating(object: ApiObject): boolean {
   return text(record<Metadata>(object.metadata).deletionTimestamp) !== "";
 }

@@ -1,9 +1,9 @@
-// Pods of equal namespace and labels are one to every selector, so each selector looks at them once.
+// Interns namespace and labels, so that a selector is evaluated once per distinct set.
 import { labelSelector, type LabelSelector } from "./selectors.ts";
 import type { AffinityTerm } from "./fields.ts";
 import { text, texts, type Labels } from "./json.ts";
 
-/** The same object for equal namespace and labels. */
+/** Equal namespace and labels share one object. */
 export interface LabelSet {
   readonly namespace: string;
   readonly labels: Labels;
@@ -27,10 +27,8 @@ export class LabelSets {
   }
 }
 
-/** Answers that a test remembers. A pod's author can name many selectors, and use many sets of labels. */
 export const MAX_ANSWERS = 256;
 
-/** A yes or no about pods by namespace and labels. Remembers recent answers. */
 export class LabelSetTest {
   readonly #test: (set: LabelSet) => boolean;
   readonly #answers = new Map<LabelSet, boolean>();
@@ -50,22 +48,18 @@ export class LabelSetTest {
   }
 }
 
-/** One required term of a pod's affinity or anti-affinity. */
 export interface PodTerm {
   readonly topologyKey: string;
-  /** Whether it speaks of such a pod. */
   readonly test: LabelSetTest;
-  /** The same of terms that say the same, for messages and to put them together. */
+  /** Key of the term, equal for equivalent terms; used in messages and to merge them. */
   readonly key: string;
 }
 
-/** Labels of a namespace. */
 export type NamespaceLabels = (namespace: string) => Labels;
 
 /**
- * As newAffinityTerm of kube-scheduler/framework: of the namespaces named, of those selected, else of the
- * pod's own. null when a selector is not valid. matchLabelKeys and mismatchLabelKeys are in the labelSelector
- * already: the API server puts them there at creation.
+ * As newAffinityTerm of kube-scheduler/framework. Null: an invalid selector. The API server has already
+ * merged matchLabelKeys into labelSelector.
  */
 export function podTerm(term: AffinityTerm, own: string, labelsOf: NamespaceLabels): PodTerm | null {
   const selector = labelSelector(term.labelSelector);

@@ -7,7 +7,6 @@ import { taintsOf, type Taint } from "./taints.ts";
 
 const NONE: Amounts = new Map();
 
-/** A node, and what is on it. */
 export class NodeState {
   readonly index: number;
   readonly name: string;
@@ -16,9 +15,10 @@ export class NodeState {
   readonly unschedulable: boolean;
   readonly allocatable: Amounts;
   readonly maxPods: number;
+  /** Whether its kubelet reports, whatever else speaks against the node. */
+  readonly isReady: boolean;
   /** Why it is no target for a plan although a pod may be let in; null when it is one. */
   readonly noTarget: string | null;
-  /** By pod key. */
   readonly pods = new Map<string, SchedulingPod>();
   readonly #nominated = new Map<string, SchedulingPod>();
   #version = 0;
@@ -35,15 +35,16 @@ export class NodeState {
     this.unschedulable = spec.unschedulable === true;
     this.allocatable = wholeUnits(exactAmounts(allocatable));
     this.maxPods = Number((exactQuantity(allocatable.pods) ?? 0n) / 1_000_000_000n);
+    const ready = records(record<NodeStatus>(node.status).conditions).find(({ type }) => type === "Ready");
+    this.isReady = ready?.status === "True";
     this.noTarget = reasonAgainst(node, this);
   }
 
-  /** Pods that wait and that have been promised a place here, by key. */
   get nominated(): ReadonlyMap<string, SchedulingPod> {
     return this.#nominated;
   }
 
-  /** Another one each time that a pod or a promise comes or goes. */
+  /** Changes whenever pods or nominations change. */
   get version(): number {
     return this.#version;
   }
@@ -53,7 +54,6 @@ export class NodeState {
     this.#version++;
   }
 
-  /** Ends a promise, if there is one. */
   withdraw(podKey: string): void {
     if (this.#nominated.delete(podKey)) this.#version++;
   }
@@ -74,7 +74,6 @@ export class NodeState {
     return this.#used.get(resource) ?? 0;
   }
 
-  /** Whether one of its pods, or of these, has one of the ports. */
   hasTaken(ports: readonly HostPort[], others: readonly SchedulingPod[]): boolean {
     return ports.some(
       (port) =>
@@ -83,7 +82,7 @@ export class NodeState {
     );
   }
 
-  /** What is missing for the pod beside these others, in kube-scheduler's words. */
+  /** Returns kube-scheduler's messages for missing resources, with `others` on the node. */
   missing(requests: Amounts, others: readonly SchedulingPod[]): string[] {
     const missing: string[] = [];
     if (this.pods.size + others.length + 1 > this.maxPods) missing.push("Too many pods");
@@ -103,10 +102,7 @@ export class NodeState {
   }
 }
 
-/**
- * Taints of those who are about to take a node away; pods that tolerate everything would go there all the
- * same.
- */
+/** Taints of a node about to be removed. Pods that tolerate everything would still go there. */
 const LEAVING = ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
 
 function reasonAgainst(node: ApiObject, state: NodeState): string | null {
@@ -114,6 +110,5 @@ function reasonAgainst(node: ApiObject, state: NodeState): string | null {
   if (state.unschedulable) return "it is cordoned";
   const leaving = state.taints.find(({ key }) => LEAVING.includes(key));
   if (leaving !== undefined) return `it is about to be removed (taint ${leaving.key})`;
-  const ready = records(record<NodeStatus>(node.status).conditions).find(({ type }) => type === "Ready");
-  return ready?.status === "True" ? null : "it is not Ready";
+  return state.isReady ? null : "it is not Ready";
 }

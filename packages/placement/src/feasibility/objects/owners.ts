@@ -2,7 +2,6 @@ import { controlledWorkload } from "@isochrone/primitives/workload-name";
 import type { Metadata, OwnerReference } from "./fields.ts";
 import { labelsOf, namespaceOf, record, records, text, type ApiObject } from "./json.ts";
 
-/** The name of what the pod is a replica of; its own without a controller. */
 export function workloadName(pod: ApiObject): string {
   const controller = controllerOf(pod);
   if (controller === undefined) return pod.metadata.name;
@@ -10,10 +9,7 @@ export function workloadName(pod: ApiObject): string {
   return controlledWorkload({ name: pod.metadata.name, labels: labelsOf(pod) }, owner).name;
 }
 
-/**
- * The same for pods of one controller: of a Deployment's generations each is by itself. null without a
- * controller.
- */
+/** Equal for pods of one controller, so generations of a Deployment differ. Null: no controller. */
 export function controllerKey(pod: ApiObject): string | null {
   const controller = controllerOf(pod);
   if (controller === undefined) return null;

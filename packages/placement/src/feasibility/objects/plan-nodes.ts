@@ -1,27 +1,23 @@
-// Nodes as plans see them. Between two plans few of thousands change, so the others are kept.
+// Caches plan nodes, because few of thousands change between plans.
 import type { PlanNode } from "../../planner/objective/plan-problem.ts";
 import type { Amounts } from "./amounts.ts";
 import { labelOf } from "./json.ts";
 import type { NodeState } from "./node-state.ts";
 import { REGION, ZONE } from "./spread-limits.ts";
 
-/** As plans call the number of pods. */
 export const PODS = "pods";
 
-/** Lists of resources that are remembered. */
 const MAX_LISTS = 8;
 
 interface Kept {
   readonly nodes: PlanNode[];
-  /** Of the node's state when it was made; -1: it is to be made anew. */
+  /** Version of the node's state; -1: must be rebuilt. */
   readonly versions: Int32Array;
 }
 
 export class PlanNodes {
   readonly #nodes: readonly NodeState[];
-  /** In the order of the model. */
   readonly names: readonly string[];
-  /** By list of resources. */
   readonly #kept = new Map<string, Kept>();
 
   constructor(nodes: readonly NodeState[]) {
@@ -30,8 +26,7 @@ export class PlanNodes {
   }
 
   /**
-   * In the order of the model. Pods that are nominated to a node and that one of the planned ones must yield
-   * to have their share already.
+   * Nodes in model order. Deducts nominated pods that a planned pod must yield to.
    * @param lowestPriority of the planned pods
    */
   of(resources: readonly string[], lowestPriority: number): PlanNode[] {
@@ -40,7 +35,7 @@ export class PlanNodes {
       const node = this.#nodes[index]!;
       if (versions[index] === node.version) continue;
       nodes[index] = planNode(node, resources, lowestPriority, nodes[index]);
-      // Who counts among the nominated depends on who asks.
+      // The nominated pods that count depend on the caller.
       versions[index] = node.nominated.size === 0 ? node.version : -1;
     }
     return nodes.slice();
@@ -58,7 +53,7 @@ export class PlanNodes {
   }
 }
 
-/** @param before the same node with other pods: what never changes is taken from it */
+/** @param before previous version of the node; constant values are reused */
 function planNode(
   node: NodeState,
   resources: readonly string[],

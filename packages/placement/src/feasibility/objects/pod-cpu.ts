@@ -1,11 +1,10 @@
-// How much CPU a pod may use.
 import { exactAmounts } from "./amounts.ts";
 import type { Container, PodSpec } from "./fields.ts";
 import { record, records } from "./json.ts";
 
 const NANO_PER_MILLICORE = 1e6;
 
-/** Limits of all its containers together, millicores; null: one has none. */
+/** Sum of its containers' CPU limits, millicores. Null: a container has none. */
 export function podCpuLimit({ containers, initContainers }: PodSpec): number | null {
   const sidecars = records(initContainers).filter(({ restartPolicy }) => restartPolicy === "Always");
   const running: readonly Container[] = [...records(containers), ...sidecars];

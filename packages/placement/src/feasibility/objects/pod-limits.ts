@@ -1,10 +1,9 @@
-// Bounds on what a pod's author can write into its scheduling rules. The API server has none but the object's
-// size. The planner leaves out a pod beyond a bound; of a placed one the model reads lists up to the bound.
+// Bounds on scheduling rules, which the API server doesn't limit. Pods beyond a bound aren't planned; for
+// placed ones, lists are cut.
 import { isList, isRecord } from "@isochrone/primitives";
 import type { Container, NodeSelector, PodSpec } from "./fields.ts";
 import { record, records } from "./json.ts";
 
-/** Entries of a list. No workload that we know comes near them. */
 export const MOST_ENTRIES = {
   topologySpreadConstraints: 16,
   podAffinity: 16,
@@ -17,20 +16,18 @@ export const MOST_ENTRIES = {
   ports: 200,
 } as const;
 
-/** All rules together: members and entries, each evaluated for every kind of pod or every node. */
+/** Members and entries of all rules. Each is evaluated for every kind of pod or every node. */
 const MOST_RULE_PARTS = 2_000;
-/** All rules together: characters of names and values. */
 const MOST_RULE_CHARACTERS = 65_536;
 
 type ListName = keyof typeof MOST_ENTRIES;
 
 interface BoundedSpec {
   readonly spec: PodSpec;
-  /** Bounds that the pod exceeds, in words that follow "not planned: ". */
   readonly faults: readonly string[];
 }
 
-/** The spec with every list cut to its bound; the spec itself where all are within. */
+/** Cuts every list to its bound. Returns the spec itself if all are within. */
 export function boundedSpec(spec: PodSpec): BoundedSpec {
   const faults: string[] = [];
   const bounds = new SpecBounds((name, got) =>
@@ -85,11 +82,10 @@ class SpecBounds {
     return { ...spec, ...lists, ...(spec.affinity === undefined ? {} : { affinity }) };
   }
 
-  /** Required rules and preferences, each up to the bound. */
   #affinity(kind: ListName, rules: Readonly<Record<string, unknown>>): unknown {
     return Object.fromEntries(
       Object.entries(rules).map(([when, rule]) => {
-        // Node affinity has its terms one level deeper where it is required.
+        // Required node affinity nests its terms one level deeper.
         const terms = record<NodeSelector>(rule).nodeSelectorTerms;
         return [
           when,
@@ -109,7 +105,6 @@ class SpecBounds {
   }
 }
 
-/** Counts without recursion, and only up to the bounds. */
 function isLarge(rules: readonly unknown[]): boolean {
   const open: unknown[] = [...rules];
   let [parts, characters] = [0, 0];

@@ -1,4 +1,3 @@
-// By hand from KEP-753: an init container runs beside the sidecars that were started before it.
 import { describe, expect, test } from "vitest";
 import type { Labels } from "./json.ts";
 import { podRequests } from "./pod-requests.ts";
@@ -41,7 +40,6 @@ describe("what a pod requests", () => {
   test("an init container runs beside the sidecars before it, not beside those after it", () => {
     const containers = [container("a", { cpu: "1" })];
     const late = [sidecar("s", { cpu: "1" }), container("i", { cpu: "5" }), sidecar("t", { cpu: "3" })];
-    // Starting: 1, 1 + 5, 1 + 3. Running: 1 + 1 + 3.
     expect(requestsOf({ containers, initContainers: late })).toEqual({ cpu: 6000 });
     const early = [sidecar("s", { cpu: "1" }), sidecar("t", { cpu: "3" }), container("i", { cpu: "5" })];
     expect(requestsOf({ containers, initContainers: early })).toEqual({ cpu: 9000 });

@@ -1,5 +1,5 @@
-// What a pod requests, as k8s.io/component-helpers/resource PodRequests (KEP-753 for sidecars, KEP-2837 for
-// resources of the pod, KEP-1287 for those that are changed in place).
+// As PodRequests of k8s.io/component-helpers/resource (sidecars: KEP-753, pod-level resources: KEP-2837,
+// in-place resize: KEP-1287).
 import {
   addAmounts,
   exactAmounts,
@@ -12,27 +12,23 @@ import type { Container, ContainerStatus, PodSpec, PodStatus } from "./fields.ts
 import { record, records, text, type ApiObject } from "./json.ts";
 
 interface PodRequests {
-  /** What filters compare. */
   readonly requests: Amounts;
-  /** What LeastAllocated compares: a container that names no CPU or memory counts with a default. */
+  /** For LeastAllocated: adds defaults for containers without requests. */
   readonly scored: Amounts;
 }
 
-/** kube-scheduler, pkg/scheduler/util/pod_resources.go. */
+/** Defaults in kube-scheduler's pkg/scheduler/util/pod_resources.go. */
 const SCORED_DEFAULTS: ExactAmounts = exactAmounts({ cpu: "100m", memory: "200Mi" });
 const NO_DEFAULTS: ExactAmounts = new Map();
 
-/** Replicas request the same: the sums are made once, and kept once. */
 const MAX_KNOWN = 10_000;
-/** Longer lists of requests aren't kept: together the keys would take more than the pods. */
+/** Longer keys aren't cached: they would take more memory than the pods. */
 const MAX_KEY_CHARACTERS = 8_192;
 const known = new Map<string, PodRequests>();
 
 /**
- * In whole units. Containers and sidecars together, or what an init container needs beside the sidecars
- * before it, whichever is more; resources of the pod itself instead where it has some; and its overhead.
- * @param placed a pod on a node holds what its containers were given, too, until a change of theirs is
- * through
+ * The larger of running containers and init steps, or pod-level resources, plus overhead; in whole units.
+ * @param placed includes resources allocated by the kubelet until a resize completes
  */
 export function podRequests(pod: ApiObject, placed: boolean): PodRequests {
   const spec = record<PodSpec>(pod.spec);
@@ -105,10 +101,8 @@ function containerRequests(container: Container, given: GivenAmounts | null): Ex
   return given === null ? wanted : given.with(text(container.name), wanted);
 }
 
-/** What the kubelet says that containers have. */
 class GivenAmounts {
   readonly #byName = new Map<string, ContainerStatus>();
-  /** Nothing will come of the change that is wanted. */
   readonly #infeasible: boolean;
 
   constructor(status: PodStatus) {

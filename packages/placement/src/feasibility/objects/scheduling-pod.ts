@@ -26,7 +26,6 @@ import { boundedSpec } from "./pod-limits.ts";
 import { podRequests } from "./pod-requests.ts";
 import { labelSelector, withLabels, type LabelSelector } from "./selectors.ts";
 
-/** What the filters want to know of a pod. */
 export interface SchedulingPod {
   /** namespace/name */
   readonly key: string;
@@ -35,41 +34,33 @@ export interface SchedulingPod {
   readonly priority: number;
   readonly terminating: boolean;
   readonly spec: PodSpec;
-  /** Of a pod on a node what it holds there, of others what they would. */
   readonly requests: Amounts;
-  /** The same with kube-scheduler's defaults for containers that name no CPU or memory. */
+  /** With kube-scheduler's defaults for containers without requests. */
   readonly scoredRequests: Amounts;
   readonly ports: readonly HostPort[];
   readonly affinity: readonly PodTerm[];
   readonly antiAffinity: readonly PodTerm[];
-  /** Those that say DoNotSchedule. */
   readonly spread: readonly SpreadRule[];
-  /** Names of its PersistentVolumeClaims. */
   readonly claims: readonly string[];
-  /** What it is a replica of; null without a controller. */
+  /** Controller of the pod. Null: none. */
   readonly controller: string | null;
-  /** What is wrong with its rules; such a pod can't be judged. */
+  /** Invalid rules; such a pod can't be judged. */
   readonly faults: readonly string[];
 }
 
-/** A topologySpreadConstraint. */
 export interface SpreadRule {
   readonly topologyKey: string;
   readonly maxSkew: number;
   readonly minDomains: number;
-  /** Pods that it counts. */
   readonly test: LabelSetTest;
-  /** It selects everything: kube-scheduler then counts no placed pod at all. */
+  /** Selects everything: kube-scheduler then counts no placed pod. */
   readonly countsNone: boolean;
-  /** Nodes that the pod's nodeSelector and affinity leave out don't count. */
   readonly honorsAffinity: boolean;
-  /** Nor do those whose taints it doesn't tolerate. */
   readonly honorsTaints: boolean;
 }
 
 const NONE: readonly never[] = Object.freeze([]);
 
-/** What is known beside the pods. */
 interface PodContext {
   readonly labelSets: LabelSets;
   readonly namespaceLabels: NamespaceLabels;
@@ -100,7 +91,7 @@ export function schedulingPod(pod: ApiObject, placed: boolean, context: PodConte
     requests,
     scoredRequests: scored,
     ports: hostPortsOf(spec),
-    // Nobody asks a pod that is placed already what it wanted, but for whom it wants away.
+    // Of a placed pod only anti-affinity still matters.
     affinity: placed ? NONE : terms("podAffinity"),
     antiAffinity: terms("podAntiAffinity"),
     spread: placed
@@ -112,12 +103,11 @@ export function schedulingPod(pod: ApiObject, placed: boolean, context: PodConte
   };
 }
 
-/** The rules that a node must keep; undefined without. */
 export function requiredAffinity(spec: PodSpec, kind: AffinityKind): unknown {
   return record(record(spec.affinity)[kind]).requiredDuringSchedulingIgnoredDuringExecution;
 }
 
-/** Equal for pods that are one to kube-scheduler: either may take the other's node. */
+/** Equal keys mean that pods may exchange nodes. */
 export function templateKey(pod: SchedulingPod): string {
   const { spec } = pod;
   return JSON.stringify([
@@ -137,9 +127,7 @@ export function templateKey(pod: SchedulingPod): string {
   ]);
 }
 
-/**
- * As filterTopologySpreadConstraints: matchLabelKeys are added here as well. null: a selector isn't valid.
- */
+/** As filterTopologySpreadConstraints, including matchLabelKeys. Null: an invalid selector. */
 export function spreadRules(
   spec: PodSpec,
   own: LabelSet,
@@ -165,7 +153,7 @@ function spreadRule(constraint: SpreadConstraint, own: LabelSet): SpreadRule | n
   };
 }
 
-/** @param namespace of the pods that are counted */
+/** @param namespace of the counted pods */
 export function countedPods(
   namespace: string,
   selector: LabelSelector,

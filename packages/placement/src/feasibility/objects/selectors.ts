@@ -1,10 +1,9 @@
-// Selectors of labels and of nodes, as k8s.io/apimachinery and
-// component-helpers/scheduling/corev1/nodeaffinity take them.
+// As k8s.io/apimachinery and component-helpers/scheduling/corev1/nodeaffinity.
 import type { NodeSelector, NodeSelectorTerm, Requirement } from "./fields.ts";
 import { labelOf, record, records, text, textMembers, texts, type Labels } from "./json.ts";
 
 export interface LabelSelector {
-  /** True of `{}`. A selector that isn't given matches nothing, an empty one everything. */
+  /** True for `{}`. A missing selector matches nothing, an empty one everything. */
   readonly matchesAll: boolean;
   matches(labels: Labels): boolean;
 }
@@ -14,7 +13,6 @@ type Test = (labels: Labels) => boolean;
 const NOTHING: LabelSelector = { matchesAll: false, matches: () => false };
 const EVERYTHING: LabelSelector = { matchesAll: true, matches: () => true };
 
-/** @param selector a LabelSelector's JSON. null when it is not valid. */
 export function labelSelector(selector: unknown): LabelSelector | null {
   if (selector === undefined || selector === null) return NOTHING;
   const { matchLabels, matchExpressions } = record(selector);
@@ -32,7 +30,6 @@ export function labelSelector(selector: unknown): LabelSelector | null {
   return tests.length === 0 ? EVERYTHING : allOf(tests);
 }
 
-/** Both: pods that have these labels, and that the selector matches. */
 export function withLabels(selector: LabelSelector, labels: Labels): LabelSelector {
   const entries = Object.entries(labels);
   if (entries.length === 0 || selector === NOTHING) return selector;
@@ -40,7 +37,6 @@ export function withLabels(selector: LabelSelector, labels: Labels): LabelSelect
   return allOf(selector.matchesAll ? [test] : [test, (all) => selector.matches(all)]);
 }
 
-/** A node as a NodeSelector sees it. */
 interface SelectedNode {
   readonly name: string;
   readonly labels: Labels;
@@ -49,9 +45,8 @@ interface SelectedNode {
 export type NodeTest = (node: SelectedNode) => boolean;
 
 /**
- * Terms are alternatives. An empty term, or one that is not valid, matches no node, and so does a selector
- * without terms.
- * @param fields whether matchFields count; of a PersistentVolume they don't
+ * Terms are alternatives. An empty or invalid term matches no node.
+ * @param fields whether matchFields count; not for PersistentVolumes
  */
 export function nodeSelector(selector: unknown, fields = true): NodeTest {
   const terms = records(record<NodeSelector>(selector).nodeSelectorTerms)
@@ -68,7 +63,6 @@ function nodeTerm(term: NodeSelectorTerm, fields: boolean): NodeTest | null {
     byLabels.every((test) => test!(node.labels)) && (!fields || byFields.every((test) => test!(node)));
 }
 
-/** The only field is the node's name, one value each. */
 function fieldRequirement(expression: Requirement): NodeTest | null {
   const values = texts(expression.values);
   const operator = text(expression.operator);
@@ -116,7 +110,6 @@ function comparison(
   };
 }
 
-/** As Go's ParseInt(text, 10, 64). */
 function int64(text: string): bigint | null {
   if (!/^[+-]?\d+$/.test(text)) return null;
   const value = BigInt(text.startsWith("+") ? text.slice(1) : text);

@@ -1,5 +1,4 @@
-// Taints and tolerations, as k8s.io/api/core/v1 Toleration.ToleratesTaint without the comparison operators
-// (alpha in 1.35).
+// As Toleration.ToleratesTaint of k8s.io/api/core/v1, without comparison operators (alpha in 1.35).
 import type { NodeSpec, Toleration } from "./fields.ts";
 import { records, text } from "./json.ts";
 
@@ -9,7 +8,6 @@ export interface Taint {
   readonly effect: string;
 }
 
-/** As a cordoned node is tainted. */
 export const UNSCHEDULABLE: Taint = {
   key: "node.kubernetes.io/unschedulable",
   value: "",
@@ -24,7 +22,6 @@ export function taintsOf(nodeSpec: NodeSpec): Taint[] {
   }));
 }
 
-/** The first that keeps the pod away; undefined without. PreferNoSchedule keeps nobody away. */
 export function untoleratedTaint(
   taints: readonly Taint[],
   tolerations: readonly Toleration[],

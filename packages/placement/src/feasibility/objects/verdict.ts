@@ -1,15 +1,11 @@
-/** Why kube-scheduler would not put the pod there. */
 export interface Rejection {
-  /** The first plugin that objects, in kube-scheduler's order. */
+  /** The first plugin that rejects, in kube-scheduler's order. */
   readonly plugin: FilterPlugin;
-  /** In kube-scheduler's words; of several resources that lack, all. */
+  /** kube-scheduler's message; lists all missing resources. */
   readonly message: string;
 }
 
-/**
- * In the order in which kube-scheduler asks them. `Unsupported` is ours: the pod uses what isn't modelled, so
- * nobody says yes.
- */
+/** In kube-scheduler's order. `Unsupported` is ours: the pod uses a feature that the model lacks. */
 export const FILTER_PLUGINS = [
   "Unsupported",
   "NodeUnschedulable",

@@ -1,4 +1,3 @@
-// What nodes attach at most, in plans of several pods at once; of one pod: volumes.test.ts.
 import { array, assert, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { plan } from "../../planner/search/plan.ts";
@@ -32,14 +31,12 @@ const limited = (name: string, count: number): ApiObject => ({
   metadata: { name },
   spec: { drivers: [{ name: DRIVER, allocatable: { count } }] },
 });
-/** A pod that uses the claims. */
 const using = (name: string, claims: readonly string[], node?: string): ApiObject =>
   aPod(name, {
     ...(node === undefined ? {} : { node }),
     spec: { volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })) },
   });
 
-/** @param limits by node; null: nobody said */
 function modelOf(
   limits: Readonly<Record<string, number | null>>,
   pods: readonly ApiObject[],
@@ -60,7 +57,6 @@ function modelOf(
   );
 }
 
-/** By node: slots that are free and all slots. */
 function slotsOf(model: SchedulingModel, pods: readonly ApiObject[]): Record<string, [number, number]> {
   const { nodes, resources } = problemOf(model, pods);
   const at = resources.indexOf(SLOTS);
@@ -92,7 +88,7 @@ describe("attach limits in a plan", () => {
   test("leave a pod that runs the slots that it has", () => {
     const model = modelOf({ a: 1, b: 1 }, [using("p", ["1"], "a")], ["1"], [attachment("1", "a")]);
     const problem = problemOf(model, [using("p", ["1"])]);
-    // What a running pod holds isn't free, and is given back to it by the planner.
+    // A running pod's slots aren't free; the planner returns them to it.
     expect(slotsOf(model, [using("p", ["1"])])).toEqual({ a: [0, 1], b: [1, 1] });
     expect(problem.pods[0]).toMatchObject({ current: 0 });
   });

@@ -1,30 +1,22 @@
-// Attach limits of CSI drivers as resources of a plan: a node has so many slots of a driver, and each volume
-// of a planned pod takes one. A volume that several pods share takes one for each, and one where it is
-// attached already, which is more than kube-scheduler asks for: no plan is refused because of it, and only a
-// node that is nearly full of shared volumes is left out without need.
+// Models CSI attach limits as resources, one slot per volume. A shared volume takes a slot per pod, more than
+// in kube-scheduler; at worst, this excludes a node that is nearly full of them.
 import type { PlanNode } from "../../planner/objective/plan-problem.ts";
 import type { NodeState } from "../objects/node-state.ts";
 import type { PlannedPod } from "./plan-input.ts";
 import type { SchedulingModel } from "../scheduling-model.ts";
 import { driversOf } from "../filters/volumes.ts";
 
-/** Nodes and what is wanted of them, by the resources. */
 interface Demand {
   readonly resources: readonly string[];
   readonly nodes: PlanNode[];
-  /** By planned pod. */
   readonly demands: readonly Float64Array[];
 }
 
-/** As the resource was called when nodes had it in their status. */
+/** The former resource name in the node's status. */
 const PREFIX = "attachable-volumes-csi-";
-/** Slots of a node that nobody knows a limit of. */
 const UNLIMITED = 2 ** 31;
 
-/**
- * The same, with slots of each driver that a node limits.
- * @param current by planned pod, where it runs and holds its volumes now
- */
+/** Adds slots for each limited driver. @param current where each planned pod runs and holds volumes */
 export function withAttachLimits(
   model: SchedulingModel,
   planned: readonly PlannedPod[],
@@ -57,10 +49,6 @@ export function withAttachLimits(
   };
 }
 
-/**
- * Drivers of volumes that others than the planned pods hold on the node.
- * @param held by planned pods that run there
- */
 function takenOf(
   { storage }: SchedulingModel,
   node: NodeState,

@@ -13,7 +13,6 @@ import {
 } from "../testing/objects.ts";
 import { problemOf } from "../testing/plans.ts";
 
-/** a and b in z1, c in z2, d in no zone. */
 const NODES = [aNode("a", "z1"), aNode("b", "z1"), aNode("c", "z2"), aNode("d")];
 const replicas = (count: number, fields: PodFields = {}): ApiObject[] =>
   Array.from({ length: count }, (_, index) =>

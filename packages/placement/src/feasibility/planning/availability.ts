@@ -1,5 +1,4 @@
-// What keeps a workload available: its replicas are spread as kube-scheduler does by default, and never all
-// on one node or in one zone.
+// Spreads replicas as kube-scheduler does by default, and never all on one node or in one zone.
 import type {
   DomainConstraint,
   SpanConstraint,
@@ -15,23 +14,16 @@ interface AvailabilityInput {
   readonly model: SchedulingModel;
   readonly planned: readonly PlannedPod[];
   readonly limits: SpreadLimits;
-  /**
-   * Indices of the nodes that the pod could be on, were they empty. The same array for the same nodes, as far
-   * as that is known.
-   */
+  /** Nodes that could host the pod if they were empty. The result is cached by identity. */
   readonly fits: (pod: PlannedPod) => Int32Array;
 }
 
 interface AvailabilityRules {
   readonly rules: readonly DomainConstraint[];
-  /** Where a workload gets less than the limits say, and why. */
   readonly notes: readonly string[];
 }
 
-/**
- * For each controller with at least one planned replica. Replicas that are placed count, those that are being
- * deleted don't.
- */
+/** One rule set per controller with a planned replica. Placed replicas count, terminating ones don't. */
 export function availabilityRules({ model, planned, limits, fits }: AvailabilityInput): AvailabilityRules {
   const rules: DomainConstraint[] = [];
   const notes: string[] = [];
@@ -54,10 +46,9 @@ export function availabilityRules({ model, planned, limits, fits }: Availability
   return { rules, notes };
 }
 
-/** Nodes, or zones. */
 interface Scale {
   readonly what: "nodes" | "zones";
-  /** -1 for a node in no zone. */
+  /** Domain of each node; -1: no zone. */
   readonly domainOf: Int32Array;
   readonly size: number;
   readonly maxSkew: number | null;
@@ -65,12 +56,12 @@ interface Scale {
 }
 
 interface SpreadDomains {
-  /** -1 for a node that isn't in a domain with a node that is open. */
+  /** Domain of each node; -1: it has no open node. */
   readonly domainOf: Int32Array;
   readonly size: number;
 }
 
-/** By all nodes' domains, then by the nodes open to a workload: the domains of these, numbered anew. */
+/** Keyed by all nodes' domains, then by the open nodes. Renumbers the domains of the latter. */
 const SPREADS = new WeakMap<Int32Array, WeakMap<Int32Array, SpreadDomains>>();
 
 function scalesOf(model: SchedulingModel, limits: SpreadLimits): Scale[] {
@@ -93,10 +84,7 @@ function scalesOf(model: SchedulingModel, limits: SpreadLimits): Scale[] {
   ];
 }
 
-/**
- * Not for pods that have topologySpreadConstraints of their own: kube-scheduler has no default for these
- * either.
- */
+/** Skips pods with their own topologySpreadConstraints, as kube-scheduler does. */
 function spreadOf(
   name: string,
   pods: readonly PlannedPod[],
@@ -131,7 +119,6 @@ function spreadDomains(nodes: Int32Array, { domainOf, size }: Scale): SpreadDoma
   let spread = spreads.get(nodes);
   if (spread === undefined) {
     const ids = new Int32Array(size).fill(-1);
-    // Nodes in no zone are one of their own.
     let none = -1;
     let next = 0;
     for (const node of nodes) {
@@ -173,7 +160,6 @@ function spanOf(
     name: `${name}: at least ${offered} ${what}`,
     domainOf,
     placed,
-    // A node in no zone is open, it just adds none.
     subjects: [],
     members: pods.map(({ index }) => index),
     minDistinct: offered,
@@ -181,7 +167,6 @@ function spanOf(
   return { rule, note };
 }
 
-/** Whether their own affinity for each other leaves no two of the domains to them. */
 function staysTogether(pods: readonly PlannedPod[], { domainOf }: Scale, model: SchedulingModel): boolean {
   return pods.some(({ pod }) => {
     if (!matchesAll(pod.affinity, pod.set)) return false;
@@ -208,7 +193,6 @@ function byController(planned: readonly PlannedPod[]): Map<string, PlannedPod[]>
   return groups;
 }
 
-/** Nodes that one of the pods could be on. */
 function openNodes(
   model: SchedulingModel,
   pods: readonly PlannedPod[],

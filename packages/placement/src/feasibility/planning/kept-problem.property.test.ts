@@ -1,5 +1,3 @@
-// A model that has lived through changes keeps much from one problem to the next. What it compiles is what a
-// new model compiles.
 import { array, assert, boolean, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ApiObject } from "../objects/json.ts";
@@ -32,7 +30,6 @@ const NODES = [
   aNode("n4", "z2", { spec: { unschedulable: true } }),
 ];
 
-/** As they may be from now on. */
 const OTHER_NODES: Readonly<Record<string, readonly ApiObject[]>> = {
   relabelled: [
     ...NODES.slice(0, 2),
@@ -120,7 +117,7 @@ function apply(
   };
   const target = NODES[node]!.metadata.name;
   there.delete(name);
-  // Of a node that is gone nobody hears any more.
+  // Removed nodes send no events.
   if (act !== "remove" && model.node(target) === undefined) return void model.remove(`default/${name}`);
   if (act === "remove") model.remove(`default/${name}`);
   else if (act === "place") {

@@ -6,11 +6,8 @@ type NodeName = Pick<PlanNode, "name">;
 const CPU = "cpu";
 
 /**
- * CPU as the graphs have measured it; undefined where no node's use is known. A pod is taken to use what pods
- * of its workload do on average, or what it requests as long as nobody has measured any.
- *
- * @param nodes of a model: they don't change
- * @param resources of the pods' demands
+ * Undefined if no node's use is known. A pod counts with its workload's mean use, or its request.
+ * @param nodes of a model: immutable
  */
 export function measuredUse(
   nodes: readonly NodeName[],
@@ -35,7 +32,7 @@ export function measuredUse(
 type UseOfNodes = Pick<PlanUse, "capacity" | "others">;
 
 /**
- * Of the last nodes of each graph; null where none of them is measured. One pod after the other is planned.
+ * Caches the last nodes of each graph, because pods are planned one after another. Null: no node is measured.
  */
 const KNOWN = new WeakMap<
   ClusterGraph,

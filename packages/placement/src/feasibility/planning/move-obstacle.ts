@@ -2,7 +2,7 @@ import type { CostModel } from "../../planner/objective/objective.ts";
 import { PlanState } from "../../planner/search/plan-state.ts";
 import type { PodMove } from "../../descheduler/proposal.ts";
 
-/** Returns in words why the pod can't go there once the moves `made` are made. */
+/** Returns why the pod can't go there after the moves `made`. */
 export function obstacleAt(
   model: CostModel,
   at: Int32Array,

@@ -1,4 +1,3 @@
-// NodePorts and NodeResourcesFit.
 import { describe, expect, test } from "vitest";
 import type { ApiObject } from "../objects/json.ts";
 import { aModel, aNode, aPod } from "../testing/objects.ts";

@@ -1,5 +1,3 @@
-// From cluster to plan and back: a plan that keeps the problem's constraints is let in, step by step, by the
-// model that made the problem.
 import { array, assert, boolean, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { plan } from "../../planner/search/plan.ts";
@@ -19,7 +17,6 @@ import {
 import { problemOf } from "../testing/plans.ts";
 
 const WEB = { app: "web" };
-/** Rules that pods of one workload have about each other. */
 const RULES: Readonly<Record<string, Fields>> = {
   none: {},
   zones: { topologySpreadConstraints: [spreadOver(ZONE, 1, WEB)] },

@@ -14,7 +14,6 @@ import {
 } from "../testing/objects.ts";
 import { allowedNodes, problemOf } from "../testing/plans.ts";
 
-/** a and b in z1, c in z2, d in no zone. */
 const NODES = [aNode("a", "z1"), aNode("b", "z1"), aNode("c", "z2"), aNode("d")];
 const amountsOf = (resources: readonly string[], amounts: Float64Array): Record<string, number> =>
   Object.fromEntries(resources.map((name, index) => [name, amounts[index]!]));
@@ -151,7 +150,6 @@ describe("rules between planned pods", () => {
       },
     ]);
     expect(allowedNodes(problem)).toEqual(["c", "d"]);
-    // One alone has only those that are placed to look at.
     expect(problemOf(model, pods.slice(1)).constraints).toEqual([]);
   });
 

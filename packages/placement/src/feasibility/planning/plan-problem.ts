@@ -18,9 +18,8 @@ import type { SchedulingModel } from "../scheduling-model.ts";
 import { DEFAULT_SPREAD } from "../objects/spread-limits.ts";
 
 /**
- * What the planner is to solve: where each pod may go by itself, what it needs there, and the rules between
- * the pods that are planned. A plan that keeps them is one that kube-scheduler admits in the order of {@link
- * inQueueOrder}; and a workload of several replicas is not left on one node or in one zone.
+ * kube-scheduler admits a plan that meets the constraints, in the order of {@link inQueueOrder}. Keeps
+ * workloads off a single node or zone.
  */
 export function planProblem(input: PlanInput): FeasiblePlanProblem {
   const { model, pods, going = [], replaced } = input;
@@ -36,14 +35,12 @@ export function planProblem(input: PlanInput): FeasiblePlanProblem {
   }
 }
 
-/** Where a planned pod runs, or the one that it comes for. */
 interface Running {
   readonly node: NodeState;
-  /** What it holds there; null: it isn't there yet. */
+  /** Amounts that it holds there. Null: it isn't there yet. */
   readonly requests: Amounts | null;
 }
 
-/** Of the pod that comes for one that runs there. */
 function successor(running: Running | null): Running | null {
   return running && { node: running.node, requests: null };
 }
@@ -54,7 +51,7 @@ function runningOn(model: SchedulingModel, key: string): Running | null {
   return node === undefined || pod === undefined ? null : { node, requests: pod.requests };
 }
 
-/** @param running by pod; none of these is in the model at the moment */
+/** @param running by pod; removed from the model at this time */
 function compile(input: PlanInput, running: readonly (Running | null)[]): FeasiblePlanProblem {
   const { model, cluster, workflow, assumed } = input;
   const planned = input.pods.map((raw, index): PlannedPod => {
@@ -110,14 +107,13 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
   };
 }
 
-/** The one that will come in its place. */
 function unbound(pod: ApiObject): ApiObject {
   const { nodeName: _, ...spec } = record(pod.spec);
   return { ...pod, spec };
 }
 
 interface OpenNodes {
-  /** By node, 1 where nothing but resources and the other planned pods stands against it. */
+  /** 1 for each open node, ignoring resources and other planned pods. */
   readonly nodes: Uint8Array;
   readonly areAll: boolean;
 }
@@ -133,16 +129,9 @@ function openNodes(planned: readonly PlannedPod[]): Map<JudgedTemplate, OpenNode
   return open;
 }
 
-/**
- * Worked out once for pods that are alike: a model's nodes keep their allocatable amounts. By the nodes that
- * are open.
- */
+/** Shared by equal pods, keyed by open nodes: allocatable amounts don't change. */
 const FITTING = new WeakMap<Uint8Array, Map<string, Int32Array>>();
 
-/**
- * Indices of nodes that are open to a pod and large enough for it, ascending.
- * @param kind of the demand's resources
- */
 function fittingNodes(
   open: Uint8Array,
   nodes: readonly PlanNode[],
@@ -163,7 +152,7 @@ function fittingNodes(
   return fitting;
 }
 
-/** Nodes are kept from one problem to the next. */
+/** Copies: nodes are cached across problems. */
 function lessFree(node: PlanNode, amounts: Float64Array): PlanNode {
   return { ...node, free: node.free.map((amount, index) => amount - amounts[index]!) };
 }

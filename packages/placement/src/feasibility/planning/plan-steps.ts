@@ -1,5 +1,4 @@
-// The steps from today's placement to a better one, best first. A step is the fewest moves that are worth an
-// eviction: one, or several that only pay together.
+// A step is the smallest set of moves worth an eviction.
 import type { MoveRules } from "../../descheduler/deschedule-input.ts";
 import type { PodMove, Proposal } from "../../descheduler/proposal.ts";
 import { WorkflowMoves } from "../../descheduler/workflow-moves.ts";
@@ -8,37 +7,30 @@ import { gainNoise } from "../../planner/search/gain-noise.ts";
 import { obstacleAt } from "./move-obstacle.ts";
 import type { FeasiblePlanProblem } from "./plan-input.ts";
 
-/** Rates are those of a window, often of some hundred requests: they vary by this share between windows. */
+/** Relative variation of rates between windows of some hundred requests. */
 const RATE_NOISE = 0.05;
-/** A step of more moves is only taken as all moves that are left. */
 const MOST_TOGETHER = 8;
-/** Groups begin with one of so many moves, and take their next move from as many. */
+/** Number of moves tried as start of a group, and as each next move. */
 const GROUPED = 24;
-/** Pods x nodes above which steps are taken from a found plan alone. */
+/** Above this many pods x nodes, steps come from a found plan only. */
 const MOST_PAIRS = 20_000;
-/** Bounds the pruning of a step of all moves that are left. */
 const MOST_PRUNED = 64;
 
 export interface PlanStep {
-  /** In the order in which they are to be made. */
   readonly moves: readonly PodMove[];
-  /** What the workflow saves by this step once the steps before it are made, bytes/s x ms. */
+  /** Saving after the previous steps, bytes/s x ms. */
   readonly gain: number;
-  /** How far `gain` may be off, in the same unit. */
   readonly error: number;
-  /** Whether it gains less than half of its error, or of what a step must gain to be found. */
+  /** Gains less than half its error, or less than half the minimum. */
   readonly isWeak: boolean;
-  /** Whether it gains less than a step must gain, however wrong the measurements are. */
+  /** Gain plus error is below half the minimum. */
   readonly isWorthless: boolean;
-  /** Why it can't be carried out now, in words; null: it can. */
   readonly obstacle: string | null;
 }
 
-/** Steps, and where all pods are after those that can be carried out now. */
 export interface PlanSteps {
   readonly steps: readonly PlanStep[];
   readonly target: Int32Array;
-  /** And after all steps. */
   readonly whole: Int32Array;
 }
 
@@ -46,11 +38,10 @@ interface StepsInput {
   readonly problem: FeasiblePlanProblem;
   readonly model: CostModel;
   readonly rules: MoveRules;
-  /** By pod, why it can't be moved now. */
   readonly blocked: ReadonlyMap<number, string>;
 }
 
-/** Places by pod: of pods that can be moved now, and of all pods. */
+/** Node by pod: moving only the movable pods, and moving all. */
 interface Targets {
   readonly open: Int32Array | null;
   readonly all: Int32Array | null;
@@ -69,7 +60,7 @@ export class StepBuilder {
     return this.#current;
   }
 
-  /** The steps towards a found placement; those that can be carried out now come first. */
+  /** Steps that can be executed now come first. */
   towards({ open, all }: Targets): PlanSteps {
     const walk = this.#walk();
     if (open !== null) walk.towards(this.#movesTo(open, false));
@@ -77,7 +68,6 @@ export class StepBuilder {
     return walk.result();
   }
 
-  /** The steps that gain most one after the other, wherever they lead; null: the problem is too large. */
   greedy(): PlanSteps | null {
     const { problem, blocked } = this.#input;
     if (problem.pods.length * problem.nodes.length > MOST_PAIRS) return null;
@@ -88,7 +78,6 @@ export class StepBuilder {
     return walk.result();
   }
 
-  /** The same steps with what they gain now; moves that are made fall away. */
   again(steps: readonly (readonly PodMove[])[]): PlanSteps {
     const walk = this.#walk();
     const isBlocked = (moves: readonly PodMove[]): boolean =>
@@ -102,8 +91,8 @@ export class StepBuilder {
   }
 
   /**
-   * Whether `a` saves more than `b` by more than the costs of both, and of the additional moves, may be off:
-   * by what can be carried out now, or else by all steps.
+   * Whether `a` saves more than `b`, beyond the errors and the cost of extra moves: by executable steps, else
+   * by all.
    */
   isClearlyBetter(a: PlanSteps, b: PlanSteps): boolean {
     const { model, rules } = this.#input;
@@ -127,7 +116,6 @@ export class StepBuilder {
   }
 }
 
-/** What the steps that can be carried out now gain together. */
 export function gainNow({ steps }: PlanSteps): number {
   return steps.reduce((sum, { gain, obstacle }) => (obstacle === null ? sum + gain : sum), 0);
 }
@@ -140,18 +128,14 @@ function movesIn({ steps }: PlanSteps): number {
   return steps.reduce((sum, { moves }) => sum + moves.length, 0);
 }
 
-/** Makes one step after the other. */
 class Walk {
   readonly #input: StepsInput;
   readonly #moves: WorkflowMoves;
   readonly #steps: PlanStep[] = [];
-  /** By workload, the nodes of its replicas, kept up to date. */
   readonly #nodes = new Map<string, string[]>();
-  /** Where all pods are after all steps so far. */
   readonly #at: Int32Array;
-  /** And after those of them that can be carried out now. */
   readonly #target: Int32Array;
-  /** Whether only steps count whose moves find room one after the other. */
+  /** Whether a step must fit without waiting for other moves. */
   #mustFit = true;
 
   constructor(input: StepsInput, current: Int32Array) {
@@ -178,7 +162,7 @@ class Walk {
   }
 
   towards(moves: readonly PodMove[]): void {
-    // Declared priorities stand in for traffic when pods are placed, never to move them.
+    // Declared priorities replace traffic for placing pods, never for moving them.
     if (this.#moves.blind !== null) return;
     let left = moves;
     for (const mustFit of [true, false]) {
@@ -195,7 +179,6 @@ class Walk {
 
   greedily(pods: readonly number[]): void {
     if (this.#moves.blind !== null) return;
-    // Each pod moves once.
     let left = pods;
     while (left.length > 0) {
       const singles = left.flatMap((pod) => this.#moves.singles(pod).slice(0, 1));
@@ -225,7 +208,6 @@ class Walk {
     return this.#best(left.map((move) => this.#moves.judge([move])).filter((found) => found !== null));
   }
 
-  /** The proposal with the most gain for one move of those that are worth it. */
   #best(proposals: readonly Proposal[]): Proposal | null {
     const sorted = proposals.toSorted((a, b) => b.gain / b.moves.length - a.gain / a.moves.length);
     return sorted.find((proposal) => this.#isWorthIt(proposal)) ?? null;
@@ -245,7 +227,6 @@ class Walk {
     return this.#best(first.map((move) => this.#grown(move, first)).filter((found) => found !== null));
   }
 
-  /** The move with others, the best first, until it pays. */
   #grown(first: PodMove, others: readonly PodMove[]): Proposal | null {
     let group: readonly PodMove[] = [first];
     while (group.length < Math.min(MOST_TOGETHER, others.length)) {
@@ -262,7 +243,6 @@ class Walk {
     return null;
   }
 
-  /** All moves that are left, without those that bring nothing. */
   #rest(left: readonly PodMove[]): Proposal | null {
     let rest = this.#moves.judgeTogether(left);
     while (rest !== null && rest.moves.length > 1 && rest.moves.length <= MOST_PRUNED) {

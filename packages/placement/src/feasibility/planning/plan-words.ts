@@ -1,9 +1,8 @@
-// A plan in words, the same everywhere.
 import type { WorkflowPlanReport } from "./plan-report.ts";
 
 type Told = Pick<WorkflowPlanReport, "gain" | "moves" | "perRequest" | "savedRatio">;
 
-/** Such as "2 moves: 23 -> 12 ms per request (+- 2)." */
+/** For example "2 moves: 23 -> 12 ms per request (+- 2)." */
 export function planVerdict({ moves, perRequest, savedRatio }: Told): string {
   const [now, later] = [true, false].map((isNow) =>
     moves.filter(({ obstacle }) => (obstacle === null) === isNow),

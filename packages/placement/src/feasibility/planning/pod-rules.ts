@@ -1,4 +1,3 @@
-// What planned pods ask of each other: host ports, pod affinity and anti-affinity, topologySpreadConstraints.
 import type {
   ApartConstraint,
   DomainConstraint,
@@ -26,9 +25,7 @@ export function podRules(model: SchedulingModel, planned: readonly PlannedPod[])
   ];
 }
 
-/**
- * Of pods that want one port, those on one address exclude each other, and those on any address all of them.
- */
+/** Pods that want one port exclude each other on the same address; on any address, all of them. */
 function portRules(model: SchedulingModel, planned: readonly PlannedPod[]): ApartConstraint[] {
   const wanting = new Map<string, { readonly pod: number; readonly ip: string }[]>();
   for (const { pod, index } of planned)
@@ -101,7 +98,7 @@ function togetherRules(
   });
 }
 
-/** Domains are those that have the minimum among them: the others have no node that the pod may go to. */
+/** Limited to domains that count for the minimum: the pod can't go to the others. */
 function spreadRule(
   count: SpreadCount,
   pods: readonly PlannedPod[],
@@ -115,7 +112,6 @@ function spreadRule(
     domainOf: domainOf.map((domain, node) => (included[node] === 1 ? domain : -1)),
     placed,
     subjects: pods.map(({ index }) => index),
-    // What selects everything counts nobody.
     members: rule.countsNone
       ? []
       : planned.filter(({ pod }) => rule.test.matches(pod.set)).map(({ index }) => index),
@@ -137,7 +133,7 @@ function presentDomains({ topology, present, counts }: SpreadCount): {
   };
 }
 
-/** A node without the label is nobody's neighbour: a domain of its own. */
+/** Makes each node without the label a domain of its own. */
 function withLoners({ topology, counts }: DomainCounts): { domainOf: Int32Array; placed: Int32Array } {
   const loners = lonersOf(topology);
   const placed = new Int32Array(counts.length + loners.length);
@@ -151,7 +147,6 @@ function lonersOf({ domainOf }: Topology): number[] {
   return [...domainOf.keys()].filter((node) => domainOf[node]! < 0);
 }
 
-/** Of pods of one kind. */
 function namesOf(pods: readonly PlannedPod[]): string {
   return pods.length === 1 ? pods[0]!.pod.key : `${pods[0]!.pod.key} and ${pods.length - 1} like it`;
 }

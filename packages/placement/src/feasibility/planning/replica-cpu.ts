@@ -5,9 +5,8 @@ import { podCpuLimit } from "../objects/pod-cpu.ts";
 import type { SchedulingModel } from "../scheduling-model.ts";
 
 /**
- * By workload, of those whose callers go to the nearest: CPU that a replica can get, its limit, else its
- * request, millicores. Workloads without both are left out.
- * @param planned by workload; these count, since they are the newest
+ * Limit, else request, in millicores, by workload with nearest-replica routing. Omits workloads without both.
+ * @param planned takes precedence as the newest
  */
 export function replicaCpu(
   workflow: WorkflowGraph,

@@ -1,19 +1,16 @@
-// Keeps a shown plan the same while nothing changes beyond what measuring may be off by: a plan is shown once
-// it was found for a while, and its steps are withdrawn once they gained nothing for a while.
+// Keeps the displayed plan stable: shows a plan, or withdraws its steps, only after some rounds.
 import type { PlanSteps } from "./plan-steps.ts";
 import type { FoundPlans, PreviousMoves } from "./plan-report.ts";
 import type { WorkflowSteps } from "./workflow-steps.ts";
 
-/** What one round leaves for the next. Plain data, never changed. */
 export interface ShownPlan {
   readonly steps: readonly ShownStep[];
-  /** A better plan that isn't shown yet; null: none was found. */
   readonly challenger: (Streak & { readonly steps: PreviousMoves }) | null;
 }
 
 interface ShownStep {
   readonly moves: PreviousMoves[number];
-  /** Rounds in a row in which it gained too little; null: it gained enough in the last one. */
+  /** Consecutive rounds of too little gain. Null: the last round's gain sufficed. */
   readonly weak: Streak | null;
 }
 
@@ -25,17 +22,16 @@ interface Streak {
 interface Round {
   readonly found: FoundPlans;
   readonly nowMs: number;
-  /** Of the graphs: rounds within one window see mostly the same samples. */
+  /** Rounds within one window see mostly the same samples. */
   readonly windowMs: number;
 }
 
 const WEAK_FOR_MS = 5 * 60_000;
-/** So many rounds in a row, over at least one window, change what is shown. As in the descheduler. */
+/** Consecutive rounds, over at least one window, that change the display. As in the descheduler. */
 const ROUNDS = 3;
 
 export const NOTHING_SHOWN: ShownPlan = { steps: [], challenger: null };
 
-/** What to show after a round, and the memory for the next one. */
 export function nextShown(
   steps: WorkflowSteps,
   before: ShownPlan,
@@ -56,7 +52,6 @@ export function nextShown(
   return { shown: held, memory: { steps: kept, challenger: { ...streak, steps: names } } };
 }
 
-/** The shown steps without those that gained nothing for a while, or clearly lose. */
 function keptSteps(steps: WorkflowSteps, before: ShownPlan, round: Round): ShownStep[] {
   const { steps: held } = steps.again(before.steps.map(({ moves }) => moves));
   return held.flatMap((step): ShownStep[] => {
@@ -70,7 +65,6 @@ function keptSteps(steps: WorkflowSteps, before: ShownPlan, round: Round): Shown
   });
 }
 
-/** The challenger of the round before, while it pays and nothing is clearly better. */
 function freshSteps(steps: WorkflowSteps, { challenger }: ShownPlan, { found }: Round): PlanSteps {
   const fresh = steps.fresh(found);
   if (challenger === null) return fresh;
@@ -83,7 +77,7 @@ function longer(streak: Streak | null, { nowMs }: Round): Streak {
   return streak === null ? { rounds: 1, sinceMs: nowMs } : { ...streak, rounds: streak.rounds + 1 };
 }
 
-/** A step that noise may have weakened stays so long: people who look at it are about to act. */
+/** Users may be about to act on a step, so noise must not remove it earlier. */
 function isOld({ sinceMs }: Streak, { nowMs }: Round): boolean {
   return nowMs - sinceMs >= WEAK_FOR_MS;
 }

@@ -1,6 +1,4 @@
-// The plan of a workflow that runs, asked again and again while nothing changes but what measuring adds:
-// links and rates that are measured anew in each window. The file is longer than 400 lines because all of its
-// tests share the worlds that it generates.
+// The file is longer than 400 lines because all of its tests share the worlds that it generates.
 import { seeded, type Draw } from "@isochrone/primitives";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Link } from "@isochrone/topology";
@@ -16,11 +14,9 @@ import type { PreviousMoves, WorkflowPlanReport } from "./plan-report.ts";
 import { searchSettings, WorkflowSteps } from "./workflow-steps.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
-/** A workflow with one pod per workload, on nodes of three regions. */
 interface Truth {
   readonly nodes: readonly string[];
   readonly rttMs: (a: string, b: string) => number;
-  /** By workload. */
   readonly placed: Readonly<Record<string, string>>;
   readonly channels: readonly (readonly [source: string, target: string, bytesPerSecond: number])[];
 }
@@ -32,7 +28,7 @@ function truthOf(seed: number): Truth {
   const nodes = REGIONS.flatMap((region) => [1, 2, 3].map((at) => `${region}-${at}`));
   const rtts = new Map<string, number>();
   const regionOf = (name: string): string => name.split("-")[0]!;
-  // Regions differ little from each other: many plans cost nearly the same.
+  // Regions differ little, so many plans cost nearly the same.
   for (const [index, a] of nodes.entries())
     for (const b of nodes.slice(index + 1))
       rtts.set([a, b].sort().join(" "), regionOf(a) === regionOf(b) ? 1 + draw() : 60 + 30 * draw());
@@ -49,7 +45,6 @@ function truthOf(seed: number): Truth {
 
 const SAMPLES = 60;
 
-/** As a window of probes has it: the median of some samples is off by what their spread and number say. */
 function measured(source: string, target: string, rttMs: number, draw: Draw): Link {
   const spread = 0.05 * rttMs + 0.3;
   const deviationMs = (1.25 * spread) / Math.sqrt(SAMPLES);
@@ -63,7 +58,7 @@ function normal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
-/** Rates of some hundred requests in a window. */
+/** Relative error of some hundred requests per window. */
 const RATE_SPREAD = 0.05;
 
 function graphsOf(truth: Truth, draw: Draw): { cluster: ClusterGraph; workflow: WorkflowGraph } {
@@ -89,7 +84,7 @@ function graphsOf(truth: Truth, draw: Draw): { cluster: ClusterGraph; workflow: 
   };
 }
 
-/** @param cpuOf a node: how many pods find room on it */
+/** @param cpuOf determines how many pods fit on a node */
 function objectsOf(
   { nodes, placed }: Truth,
   cpuOf: (node: string) => string,
@@ -128,7 +123,6 @@ function planOf(
   draw: Draw,
   { seed = 1, previous, cpuOf = () => "8", obstacleOf }: Asked = {},
 ): WorkflowPlanReport {
-  // A clock of work done: plans are the same on a busy machine.
   let now = 0;
   return workflowPlan({
     ...objectsOf(truth, cpuOf),
@@ -152,7 +146,7 @@ const textOf = ({ moves }: WorkflowPlanReport): string =>
 
 const WINDOWS = 12;
 
-/** How often the plan is another one than in the window before. */
+/** Number of windows in which the plan changes. */
 function flipsOf(seed: number, remembers: boolean): number {
   const truth = truthOf(seed);
   const draw = seeded(1_000 + seed);
@@ -177,13 +171,12 @@ describe("the plan of a workflow that runs, while nothing changes", () => {
     console.log(
       `plans that became others in ${SEEDS.length * (WINDOWS - 1)} windows: ${sum(kept)}, without memory ${sum(forgotten)}`,
     );
-    // A search that is begun anew each time finds another plan of nearly the same cost again and again.
+    // A search from scratch keeps finding different plans of nearly equal cost.
     expect(sum(forgotten)).toBeGreaterThan(5);
     expect(sum(kept)).toBeLessThanOrEqual(1);
   });
 });
 
-/** No noise: each window is as the one before. */
 const QUIET: Draw = () => 0.75;
 
 function truth(
@@ -212,7 +205,7 @@ const CHAIN = [
 describe("the moves of a plan", () => {
   test("are two where two do, though five others would save a trifle more", () => {
     const given = truth(FIVE, CHAIN);
-    // Idle nodes of another region: whoever moves for nothing moves all five there.
+    // Idle nodes in another region attract all five if a move costs nothing.
     const cpuOf = (name: string): string => (name.startsWith("north") ? "66" : "64");
     const found = planOf(given, QUIET, { cpuOf });
     expect(textOf(found)).toBe("w3-1 west-1,w4-1 west-1");
@@ -232,7 +225,7 @@ describe("the moves of a plan", () => {
   });
 
   test("are none for what measuring alone may have made", () => {
-    // w0 may go to east-1 alone, since each node has room for one pod.
+    // Each node has room for one pod, so w0 can only go to east-1.
     const movesAt = (westMs: number): number => {
       const given = truth({ w0: "west-1", w1: "north-1" }, [["w0", "w1", 9_000]], (a, b) => {
         const ends = new Set([a, b]);
@@ -264,7 +257,7 @@ describe("the moves of a plan", () => {
   });
 
   test("that wait for each other say what stands in the way", () => {
-    // Two pairs, each apart, and every node full: they would have to change places.
+    // Two separated pairs on full nodes must exchange places.
     const placed = { a0: "west-1", a1: "east-1", b0: "east-1", b1: "west-1" };
     const given = {
       ...truth(placed, [
@@ -294,7 +287,7 @@ describe("the moves of a plan", () => {
     expect(before.moves.length).toBeGreaterThan(0);
     const again = planOf(slow, QUIET, { ...pinned, seed: 2, previous: movesOf(before) });
     expect(textOf(again)).toBe(textOf(before));
-    // All pods far away from where the plan sends them: it costs more than staying.
+    // The plan costs more than staying.
     const healed = {
       ...near,
       rttMs: (a: string, b: string) => (a.startsWith("west") && b.startsWith("west") ? 0.1 : 300),
@@ -305,7 +298,6 @@ describe("the moves of a plan", () => {
   });
 });
 
-/** Rounds of a service that proposes, on graphs that are measured anew in each. */
 class Rounds {
   readonly #draw: Draw;
   memory: ShownPlan = NOTHING_SHOWN;
@@ -337,15 +329,12 @@ class Rounds {
 }
 
 const HOUR_ROUNDS = 120;
-/** In rounds of 30 s. */
 const FIVE_MINUTES = 10;
 
 describe("a plan that is shown round after round", () => {
   test("isn't withdrawn within five minutes while the network only seems to change", () => {
     const withdrawn: string[] = [];
-    /**
-     * The moves of the last round. Adds those that were withdrawn within five minutes of their first round.
-     */
+    /** Collects moves withdrawn within five minutes. */
     const shownFor = (rounds: Rounds, given: Truth): string => {
       const since = new Map<string, number>();
       let last = "";
@@ -395,8 +384,7 @@ describe("nodes that are alike", () => {
       const nodes = REGIONS.slice(0, 2).flatMap((region) => [1, 2, 3, 4].map((at) => `${region}-${at}`));
       const workloads = Array.from({ length: 4 }, (_, at) => `w${at}`);
       const channels = workloads.slice(1).map((name) => ["w0", name, 5_000 + 10_000 * draw()] as const);
-      // One pod per node of one region: each permutation, and the mirror image in the other region, are as
-      // good.
+      // All permutations, and the mirror image in the other region, are equally good.
       const placed = Object.fromEntries(workloads.map((name, at) => [name, nodes[at]!]));
       const rttMs = (a: string, b: string): number => (a[0] === b[0] ? 2 : 40);
       for (let window = 0; window < 5; window++)

@@ -84,7 +84,6 @@ describe("the plan of a workflow that runs", () => {
 
   test("says what would move where, and what that saves", () => {
     const found = report({ web: { "web-1": "east-0" }, db: { "db-1": "west-0" } })!;
-    // 1,000 B/s over 50 ms today; on one node nothing.
     expect(found.today.network).toBe(50_000);
     expect(found.best.network).toBeLessThan(1_001);
     expect(found.moves).toHaveLength(1);

@@ -1,4 +1,3 @@
-// What a workflow's placement costs today, what the best plan would cost, and which moves lie between.
 import type { PairPrices } from "@isochrone/prices";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { plan } from "../../planner/search/plan.ts";
@@ -19,32 +18,28 @@ import type { SpreadLimits } from "../objects/spread-limits.ts";
 
 interface RunningWorkflowInput {
   readonly model: SchedulingModel;
-  /** Of the cluster's pods. @param key namespace/name */
+  /** @param key namespace/name */
   readonly podOf: (key: string) => ApiObject | undefined;
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
-  /** See PlanProblem. */
   readonly prices?: PairPrices | undefined;
-  /** @default DEFAULT_SPREAD */
   readonly spread?: Partial<SpreadLimits>;
-  /** Why the pod can't be moved now, in words; null: it can. @default all can */
+  /** Why the pod can't be moved now. Null: it can. @default all can */
   readonly obstacleOf?: ((pod: ApiObject) => string | null) | undefined;
 }
 
 export interface WorkflowPlanInput extends Omit<RunningWorkflowInput, "podOf"> {
-  /** All of the cluster. */
   readonly pods: readonly ApiObject[];
   readonly seed: number;
-  /** Steps that were shown, which are kept unless others are clearly better. @default none */
+  /** Displayed steps, kept unless others are clearly better. @default none */
   readonly previous?: PreviousMoves;
-  /** @default DEFAULT_PLAN_SETTINGS */
   readonly cost?: CostSettings;
-  /** For the search, milliseconds. */
+  /** Search time, milliseconds. */
   readonly budgetMs: number;
   readonly now: () => number;
 }
 
-/** Returns null for a workflow of which no pod runs. Changes nothing. */
+/** Plans a running workflow. Returns null if none of its pods runs. */
 export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | null {
   const { pods, seed, budgetMs, now, previous = [] } = input;
   const cost: CostSettings = { ...input.spread, ...input.cost };
@@ -64,12 +59,11 @@ export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | nul
   return steps.report(shown, found);
 }
 
-/** Pods that can't be moved now stay where they are. */
 export function openProblem({ problem, blocked }: RunningWorkflow): FeasiblePlanProblem {
   return blocked.size === 0 ? problem : withFixed(problem, (pod) => (blocked.has(pod) ? null : undefined));
 }
 
-/** The others stay where that plan has them; null: there is no such pod. */
+/** Fixes all other pods at their planned nodes. Null: no pod is blocked. */
 export function blockedProblem(
   { problem, blocked }: RunningWorkflow,
   { assignment, complete }: FoundPlan,
@@ -78,7 +72,7 @@ export function blockedProblem(
   return withFixed(problem, (pod) => (blocked.has(pod) ? undefined : complete ? assignment[pod]! : null));
 }
 
-/** @param nodeOf null: where the pod is; undefined: wherever it may go */
+/** @param nodeOf null: fix at the current node; undefined: no restriction */
 function withFixed(
   problem: FeasiblePlanProblem,
   nodeOf: (pod: number) => number | null | undefined,
@@ -93,10 +87,7 @@ function withFixed(
   return { ...problem, pods };
 }
 
-/**
- * What {@link workflowPlan} searches, for whoever searches elsewhere. Null for a workflow of which no pod
- * runs.
- */
+/** Prepares the input of {@link workflowPlan} for external searches. Null: no pod runs. */
 export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | null {
   const { model, cluster, workflow, prices, spread, obstacleOf = () => null } = input;
   const { movable, kept } = podsOf(input);
@@ -125,10 +116,7 @@ interface MovablePod {
   readonly workload: string;
 }
 
-/**
- * The pods of the workflow that run, as the graph shows them; far ends of its channels in other namespaces
- * are not its to place.
- */
+/** Excludes far ends of channels in other namespaces. */
 function podsOf({ model, podOf, workflow }: RunningWorkflowInput): {
   movable: MovablePod[];
   kept: { pod: string; reason: string }[];

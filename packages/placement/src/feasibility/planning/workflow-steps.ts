@@ -1,4 +1,3 @@
-// The steps of a workflow's plan: what its moves must gain, the choice among plans, and the report of one.
 import type { MoveRules } from "../../descheduler/deschedule-input.ts";
 import { costModel, objectiveOf, type CostModel } from "../../planner/objective/objective.ts";
 import { ENDED_WORDS } from "../../planner/search/search.ts";
@@ -22,16 +21,15 @@ import type {
   WorkflowPlanReport,
 } from "./plan-report.ts";
 
-/** As the descheduler's settings have them. */
+/** Defaults of the descheduler's settings. */
 const DEFAULT_LEAST_GAIN = { minGain: 1_000, minGainRatio: 0.1, minWorkflowGainRatio: 0.005 };
 
-/** For the search: each move costs what it must gain at least, so that plans have few moves. */
+/** Search settings in which a move costs its minimum gain, so that plans have few moves. */
 export function searchSettings(problem: FeasiblePlanProblem, cost: CostSettings): PlanSettings {
   const { minGain, minWorkflowGainRatio } = { ...DEFAULT_LEAST_GAIN, ...cost };
   const settings = costOf(cost);
   const model = costModel(problem, planSettings(settings));
   const { network } = objectiveOf(model).total(currentOf(problem));
-  // Declared priorities that stand in for rates are no bytes.
   const least = model.traffic.source === "measured" ? minGain : 0;
   return { ...settings, moveCost: Math.max(least, minWorkflowGainRatio * network) };
 }
@@ -52,7 +50,6 @@ function costOf({
   };
 }
 
-/** The steps from where the pods of a workflow are to where they would be better. */
 export class WorkflowSteps {
   readonly #running: RunningWorkflow;
   readonly #builder: StepBuilder;
@@ -85,7 +82,7 @@ export class WorkflowSteps {
     this.#builder = new StepBuilder({ problem, model: this.#model, rules, blocked });
   }
 
-  /** The steps that the searches found, unless single moves one after the other do as well. */
+  /** Prefers single moves if they do as well as the searches' plans. */
   fresh({ open, blocked }: FoundPlans): PlanSteps {
     const { problem } = this.#running;
     const { current } = this.#builder;
@@ -96,7 +93,7 @@ export class WorkflowSteps {
     return greedy !== null && !this.isClearlyBetter(found, greedy) ? greedy : found;
   }
 
-  /** The same steps with what they gain now. Moves of pods and to nodes that have gone fall away. */
+  /** Drops moves of missing pods and to missing nodes. */
   again(previous: PreviousMoves): PlanSteps {
     const { pods, nodes } = this.#running.problem;
     const podOf = new Map(pods.map(({ name }, pod) => [name, pod]));
@@ -114,7 +111,6 @@ export class WorkflowSteps {
     return this.#builder.isClearlyBetter(a, b);
   }
 
-  /** By names, for {@link again}. */
   namesOf({ moves }: PlanStep): PreviousMoves[number] {
     const { pods, nodes } = this.#running.problem;
     return moves.map(({ pod, node }) => ({ pod: pods[pod]!.name, to: nodes[node]!.name }));
@@ -167,10 +163,9 @@ export class WorkflowSteps {
   }
 }
 
-/** As in the descheduler. */
 const MAX_GROUP = 3;
 
-/** Steps share links and rates: their errors may all be on one side. */
+/** Adds errors linearly: steps share links and rates, so errors may correlate. */
 function errorNow({ steps }: PlanSteps): number {
   return steps.reduce((sum, { error, obstacle }) => (obstacle === null ? sum + error : sum), 0);
 }
@@ -190,7 +185,7 @@ function currentOf({ pods }: FeasiblePlanProblem): Int32Array {
   return Int32Array.from(pods, ({ current }) => current);
 }
 
-/** Replicas of a workload may take each other's nodes: those stay whose node is in the plan anyway. */
+/** Replicas can exchange nodes, so one whose node is in the plan stays there. */
 function stayingPut(problem: FeasiblePlanProblem, current: Int32Array, assignment: Int32Array): Int32Array {
   const result = assignment.slice();
   const replicas = new Map<string, number[]>();

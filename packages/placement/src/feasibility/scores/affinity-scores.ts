@@ -1,4 +1,3 @@
-// NodeAffinity of kube-scheduler's default profile: nodes that a pod would rather be on.
 import { integer, record, records } from "../objects/json.ts";
 import type { NodeState } from "../objects/node-state.ts";
 import type { SchedulingPod } from "../objects/scheduling-pod.ts";
@@ -9,7 +8,7 @@ interface PreferredTerm {
   readonly preference: unknown;
 }
 
-/** By node, 0 to 100: the weights of the preferences that it meets, of the most that one of them meets. */
+/** Score per node: sum of matched preference weights, scaled so that the best node gets 100. */
 export function preferredNodeScores({ spec }: SchedulingPod, nodes: readonly NodeState[]): Float64Array {
   const { nodeAffinity } = record<{ nodeAffinity?: unknown }>(spec.affinity);
   const { preferredDuringSchedulingIgnoredDuringExecution: preferred } = record<{

@@ -6,8 +6,7 @@ import { aModel, aNode, aPod, HOST, spreadOver, ZONE, type PodFields } from "../
 import { DefaultScores, type ScorePlugin, type SelectingObjects } from "./default-scores.ts";
 
 /**
- * As `node tools/node24.mjs test/experiments/kube-scheduler-record.ts` writes it; its comments say what
- * stands where.
+ * Written by `node tools/node24.mjs test/experiments/kube-scheduler-record.ts`, which documents the fields.
  */
 interface Recording {
   readonly kubernetes: string;
@@ -38,13 +37,12 @@ interface Agreement {
   onTop: number;
   choices: number;
   scores: number;
-  /** Of nodes that could have been chosen, those that share the highest score. */
+  /** Number of eligible nodes, and of those that share the highest score. */
   candidates: number;
   best: number;
   readonly disagreements: string[];
 }
 
-/** Each decision is asked of the cluster as the real one found it: earlier pods are where that put them. */
 function replay(): Agreement {
   const agreement: Agreement = {
     decisions: 0,
@@ -89,7 +87,7 @@ function replay(): Agreement {
       agreement.choices++;
       const totals = profile.totals(asked, ours);
       const most = Math.max(...totals);
-      // kube-scheduler scores nobody where there is no choice.
+      // kube-scheduler doesn't score a single feasible node.
       const best = ours.length === 1 ? ours : ours.filter((_, row) => totals[row] === most);
       agreement.candidates += feasible.length;
       agreement.best += best.length;
@@ -116,7 +114,6 @@ describe(`500 decisions of a real kube-scheduler ${recording.kubernetes}`, () =>
     const all = recording.clusters.flatMap(({ decisions }) => decisions);
     expect(all.filter(([, , feasible]) => feasible.length > 2).length).toBeGreaterThan(300);
     expect(all.filter(([, , , choice]) => choice < 0).length).toBeGreaterThan(5);
-    // Guessing would seldom do.
     expect(agreement.best / agreement.candidates).toBeLessThan(0.3);
   });
 
@@ -156,16 +153,15 @@ const scoresOf = (
 describe("scores by hand", () => {
   test("free CPU and memory are averaged, and imbalance is taken from 100", () => {
     const scores = scoresOf(web("web-0"), [aNode("a"), aNode("b", null, { allocatable: { cpu: "2" } })]);
-    // a: 75 % of both stay free; b: half of its CPU, 75 % of its memory.
+    // a: 75 % of both stay free; b: 50 % of CPU, 75 % of memory.
     expect(scores.NodeResourcesFit).toEqual([75, 62]);
-    // b: 0.5 and 0.25 are 0.125 from their mean.
     expect(scores.NodeResourcesBalancedAllocation).toEqual([100, 87]);
   });
 
   test("a pod without requests counts as 100m and 200Mi for what is free, and isn't scored by balance", () => {
     const nodes = [aNode("a"), aNode("b", null, { allocatable: { cpu: "1" } })];
     const scores = scoresOf(web("web-0", { requests: {} }), nodes);
-    // Of memory 97.56 % stay free, of CPU 97.5 % and 90 %.
+    // 97.56 % of memory stays free, 97.5 % and 90 % of CPU.
     expect(scores.NodeResourcesFit).toEqual([97, 93]);
     expect(scores.NodeResourcesBalancedAllocation).toEqual([0, 0]);
   });
@@ -212,13 +208,12 @@ describe("scores by hand", () => {
     const pod = preferring([
       { weight: 10, preference: named("a") },
       { weight: 20, preference: inZone },
-      // It selects nothing, as everywhere.
+      // An empty term selects nothing.
       { weight: 100, preference: {} },
     ]);
-    // a meets 30, b 20, c nothing.
     expect(scoresOf(pod, zones).NodeAffinity).toEqual([100, 66, 0]);
     expect(scoresOf(web("web-1"), zones).NodeAffinity).toEqual([0, 0, 0]);
-    // What a plan prefers outweighs what replicas say against it, by the default weights.
+    // By default weights, a plan's preference outweighs spreading.
     const planned = preferring([{ weight: 100, preference: named("a") }]);
     const scores = new DefaultScores(aModel(zones, placed), { services: [service("web")] });
     const [first, ...others] = scores.totals(planned, ["a", "b", "c"]);

@@ -1,6 +1,5 @@
-// How kube-scheduler 1.35's default profile scores the nodes that passed its filters. Not modelled, so pods
-// that use them get other scores from it: preferences of pod affinity, PreferNoSchedule taints, and images
-// that are on a node already.
+// Scores of kube-scheduler 1.35's default profile. Not modelled: preferred pod affinity, PreferNoSchedule
+// taints and image locality.
 import { controllerOf } from "../objects/owners.ts";
 import { labelOf, namespaceOf, record, text, textMembers, type ApiObject } from "../objects/json.ts";
 import { labelSelector, withLabels, type LabelSelector } from "../objects/selectors.ts";
@@ -9,7 +8,6 @@ import { preferredNodeScores } from "./affinity-scores.ts";
 import { balancedAllocation, leastAllocated } from "./resource-scores.ts";
 import { spreadScores } from "./spread-scores.ts";
 
-/** Plugins that tell nodes apart, with their default weights. */
 const DEFAULT_PLUGIN_WEIGHTS = {
   NodeResourcesFit: 1,
   NodeResourcesBalancedAllocation: 1,
@@ -18,10 +16,10 @@ const DEFAULT_PLUGIN_WEIGHTS = {
 } as const;
 export type ScorePlugin = keyof typeof DEFAULT_PLUGIN_WEIGHTS;
 
-/** By plugin, then by node: 0 to 100. */
+/** Scores by plugin, then node: 0 to 100. */
 type PluginScores = Readonly<Record<ScorePlugin, Float64Array>>;
 
-/** What selects pods: they are spread by default only where something does. */
+/** Default spreading applies only to pods selected by one of these. */
 export interface SelectingObjects {
   readonly services: Iterable<ApiObject>;
   readonly replicaSets?: Iterable<ApiObject>;
@@ -32,14 +30,12 @@ export class DefaultScores {
   readonly #services: readonly ApiObject[];
   readonly #replicaSets: ReadonlyMap<string, ApiObject>;
 
-  /** The model may change between two pods. */
   constructor(model: SchedulingModel, { services, replicaSets = [] }: SelectingObjects) {
     this.#model = model;
     this.#services = [...services];
     this.#replicaSets = new Map(Array.from(replicaSets, (one) => [nameKey(one, one.metadata.name), one]));
   }
 
-  /** @param nodes names of the feasible ones */
   byPlugin(pod: ApiObject, nodes: readonly string[]): PluginScores {
     const states = nodes.map((name) => this.#model.node(name)).filter((node) => node !== undefined);
     const read = this.#model.schedulingPod(pod);
@@ -51,14 +47,12 @@ export class DefaultScores {
     };
   }
 
-  /** Those of the nodes that the pod itself prefers most: all where it prefers none. */
   mostPreferred(pod: ApiObject, nodes: readonly string[]): string[] {
     const { NodeAffinity: scores } = this.byPlugin(pod, nodes);
     const most = Math.max(...scores);
     return nodes.filter((_, row) => scores[row] === most);
   }
 
-  /** Weighted sums by node. @param weights in place of the default ones */
   totals(
     pod: ApiObject,
     nodes: readonly string[],
@@ -76,7 +70,6 @@ export class DefaultScores {
     );
   }
 
-  /** As DefaultSelector of plugins/helper/spread.go: what all Services of the pod and its ReplicaSet ask. */
   #selectorOf(pod: ApiObject): LabelSelector | null {
     const { labels } = this.#model.schedulingPod(pod).set;
     const wanted = this.#services

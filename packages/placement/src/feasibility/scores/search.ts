@@ -2,14 +2,13 @@ import type { Rejection } from "../objects/verdict.ts";
 
 const MIN_FEASIBLE_NODES = 100;
 
-/** How many feasible nodes kube-scheduler looks for before it scores: its numFeasibleNodesToFind. */
+/** kube-scheduler's numFeasibleNodesToFind. */
 export function feasibleNodesToFind(nodeCount: number): number {
   if (nodeCount < MIN_FEASIBLE_NODES) return nodeCount;
   const percentage = Math.max(5, 50 - Math.floor(nodeCount / 125));
   return Math.max(MIN_FEASIBLE_NODES, Math.floor((nodeCount * percentage) / 100));
 }
 
-/** kube-scheduler's reasons: one for each resource that lacks. */
 export function reasonsOf({ plugin, message }: Rejection): string[] {
   return plugin === "NodeResourcesFit" ? message.split(", ") : [message];
 }

@@ -1,4 +1,4 @@
-// PodTopologySpread's scores in kube-scheduler 1.35's default profile. Source: k8s.io/kubernetes v1.35.8,
+// PodTopologySpread scores. Source: k8s.io/kubernetes v1.35.8,
 // pkg/scheduler/framework/plugins/podtopologyspread/scoring.go.
 import type { Population } from "../filters/population.ts";
 import type { Topologies } from "../filters/topologies.ts";
@@ -17,16 +17,14 @@ interface PopulatedNodes {
 }
 
 const HOSTNAME = "kubernetes.io/hostname";
-/** The system defaults of plugin.go: both say ScheduleAnyway. */
 const DEFAULTS = [
   { topologyKey: HOSTNAME, maxSkew: 3 },
   { topologyKey: ZONE, maxSkew: 5 },
 ] as const;
 
 /**
- * By feasible node: pods that the constraints count on the node and in its zone; the larger a topology, the
- * heavier. Fewer pods are better.
- * @param selector of the Services and the controller of the pod; null: it has none
+ * Counts matching pods per topology; larger topologies weigh more, and fewer pods score higher.
+ * @param selector of the pod's Services and controller; null: none
  */
 export function spreadScores(
   pod: SchedulingPod,
@@ -40,7 +38,7 @@ export function spreadScores(
     : defaultRules(pod, selector);
   const scores = new Float64Array(feasible.length);
   if (rules.length === 0) return scores;
-  // Default constraints also score nodes that lack a key.
+  // Default constraints also score nodes without a key.
   const isScored = feasible.map((node) => !isOwn || hasKeys(node, rules));
   for (const rule of rules) {
     const scored = feasible.filter((_, row) => isScored[row]);
@@ -62,7 +60,6 @@ function defaultRules({ set }: SchedulingPod, selector: LabelSelector | null): S
   }));
 }
 
-/** What one constraint adds to a node's score. */
 function ruleScore(
   rule: SpreadRule,
   pod: SchedulingPod,
@@ -91,7 +88,7 @@ function ruleScore(
   };
 }
 
-/** Rounded, then turned round: the node with the fewest pods gets the most. */
+/** Rounds, then inverts: the node with the fewest pods scores highest. */
 function normalized(scores: Float64Array, isScored: readonly boolean[]): Float64Array {
   let least = Infinity;
   let most = 0;

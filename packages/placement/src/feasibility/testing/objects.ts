@@ -1,4 +1,3 @@
-// Builders of raw Kubernetes objects: what a test doesn't name is plain, and fits everywhere.
 import type { ApiObject, Labels } from "../objects/json.ts";
 import { SchedulingModel } from "../scheduling-model.ts";
 
@@ -15,20 +14,17 @@ interface NodeFields {
 }
 
 export interface PodFields {
-  /** @default default */
   readonly namespace?: string;
   readonly labels?: Labels;
-  /** Of the one container. @default none */
   readonly requests?: Labels;
   readonly node?: string;
   readonly spec?: Fields;
   readonly status?: Fields;
   readonly metadata?: Fields;
-  /** The name of its ReplicaSet. */
+  /** Name of its ReplicaSet. */
   readonly owner?: string;
 }
 
-/** A Ready node in `zone`, if any. */
 export function aNode(name: string, zone: string | null = null, fields: NodeFields = {}): ApiObject {
   const { labels = {}, allocatable = {}, spec = {}, metadata = {} } = fields;
   const zoned: Labels = zone === null ? {} : { "topology.kubernetes.io/zone": zone };
@@ -70,22 +66,19 @@ export function aModel(
   return SchedulingModel.of({ nodes, pods, ...others });
 }
 
-/** The plugin that rejects the pod, by node; "" where it is admitted. */
+/** The rejecting plugin by node; "": admitted. */
 export function rejections(model: SchedulingModel, pod: ApiObject): Record<string, string> {
   return Object.fromEntries(model.nodes.map(({ name }) => [name, model.verdict(pod, name)?.plugin ?? ""]));
 }
 
-/** Required pod (anti-)affinity of these terms. */
 export function required(kind: "podAffinity" | "podAntiAffinity", ...terms: readonly Fields[]): Fields {
   return { affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: terms } } };
 }
 
-/** A term about pods with these labels. */
 export function near(topologyKey: string, matchLabels: Labels, fields: Fields = {}): Fields {
   return { topologyKey, labelSelector: { matchLabels }, ...fields };
 }
 
-/** A DoNotSchedule constraint about pods with these labels. */
 export function spreadOver(
   topologyKey: string,
   maxSkew: number,

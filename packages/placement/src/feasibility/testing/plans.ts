@@ -1,4 +1,3 @@
-// Plans for tests.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Workload } from "@isochrone/topology";
 import type { ApiObject } from "../objects/json.ts";
@@ -8,7 +7,6 @@ import type { SchedulingModel } from "../scheduling-model.ts";
 
 const OBSERVED = "2026-01-01T00:00:00.000Z";
 
-/** With graphs that know nothing, but for these workloads. */
 export function problemOf(
   model: SchedulingModel,
   pods: readonly ApiObject[],
@@ -40,7 +38,6 @@ export function problemOf(
   return planProblem({ model, pods, cluster, workflow, ...fields });
 }
 
-/** Names of the nodes that the pod may go to. */
 export function allowedNodes({ nodes, pods }: FeasiblePlanProblem, pod = 0): string[] {
   const { allowed } = pods[pod]!;
   return nodes.filter((_, index) => allowed === null || allowed[index] === 1).map(({ name }) => name);

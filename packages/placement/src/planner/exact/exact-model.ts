@@ -2,10 +2,9 @@ import { addRule } from "./exact-rules.ts";
 import { LinearProgram } from "@isochrone/primitives/algorithms";
 import type { CostModel } from "../objective/objective.ts";
 
-/** Loads at which the price curve of a node has a tangent from the beginning. */
+/** Initial tangents per price curve, at distinct loads. */
 const FIRST_TANGENTS = 6;
 
-/** A point of a node's price curve. */
 interface Tangent {
   readonly node: number;
   readonly resource: number;
@@ -13,12 +12,12 @@ interface Tangent {
 }
 
 /**
- * The problem as a linear program. x<pod>_<node> is 1 where the pod is; y<a>_<b>_<n>_<m> is 1 when a is on n
- * and b on m (at no more than the sums over either of them, which is tight, Adams 1994); t<node>_<resource>
- * is what the load costs, at least every tangent of its curve (Duran 1986); o<node> is overload.
+ * x<pod>_<node>: the pod is there. y<a>_<b>_<n>_<m>: a is on n and b on m (tight, Adams 1994).
+ * t<node>_<resource>: cost of load, above every tangent of its curve (Duran 1986). o<node>: overload, as a
+ * share of all planned use.
  */
 export class ExactModel {
-  /** Cost of one unit of the program's objective: its coefficients are near 1. */
+  /** Cost per unit of the objective, so that coefficients are near 1. */
   readonly unit: number;
   readonly #costs: CostModel;
   readonly #tangents: Tangent[] = [];
@@ -49,7 +48,7 @@ export class ExactModel {
     );
   }
 
-  /** At the loads of that assignment, so that its cost is exact in the next program. */
+  /** Adds tangents at the loads of the assignment, which makes its cost exact. */
   addTangents(assignment: Int32Array): void {
     const { problem, capacity } = this.#costs;
     for (const resource of capacity.pressed) {
@@ -111,7 +110,7 @@ export class ExactModel {
           (pod) => problem.pods[pod]!.demand[resource]! > 0 && this.#mayBeOn(pod, node),
         );
         const most = capacity.left(node, resource);
-        // As shares of what is left: memory in bytes would swamp the solver's tolerances.
+        // As shares of the free amount: bytes of memory would swamp the solver's tolerances.
         if (users.length > 1)
           program.row(
             users.map((pod) => [problem.pods[pod]!.demand[resource]! / most, x(pod, node)]),
@@ -141,7 +140,6 @@ export class ExactModel {
     }
   }
 
-  /** What all pods cost by latency is within the bound, as shares of it. */
   #addLatencyLimit(program: LinearProgram): void {
     const { problem, latency, latencyLimit } = this.#costs;
     if (latency === null || latencyLimit === Infinity) return;
@@ -168,7 +166,6 @@ export class ExactModel {
     if (terms.length > 0) program.row(terms, "<=", latencyLimit > 0 ? 1 : 0);
   }
 
-  /** What a starts with b, and b with a. */
   #rates(a: number, b: number): { readonly calling: number; readonly called: number } {
     const { groups, groupOf } = this.#costs.traffic;
     const link = groups[groupOf[a]!]?.links.find(({ group }) => group === groupOf[b]);
@@ -184,8 +181,7 @@ export class ExactModel {
       if (price === 0) continue;
       if (!seen.has(t)) program.cost(1, t);
       seen.add(t);
-      // t >= value + slope x (added - (load - start)), with the curve's value above what the node costs
-      // already.
+      // t >= value + slope x (added - (load - start)), relative to the node's current cost.
       const slope = (3 * price * load * load) / this.unit;
       const value = (price * (load ** 3 - start ** 3)) / this.unit;
       const users = [...problem.pods.keys()].filter((pod) => this.#mayBeOn(pod, node));
@@ -196,7 +192,6 @@ export class ExactModel {
     }
   }
 
-  /** o<node> is what is used beyond the node's limit, as a share of all planned use, at least 0. */
   #addOverload(program: LinearProgram): void {
     const { problem, capacity } = this.#costs;
     const { overload } = capacity;
@@ -228,7 +223,6 @@ function x(pod: number, node: number): string {
   return `x${pod}_${node}`;
 }
 
-/** 1 when a is on n and b on m. */
 function pairName(a: number, b: number, n: number, m: number): string {
   return `y${a}_${b}_${n}_${m}`;
 }

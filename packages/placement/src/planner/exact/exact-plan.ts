@@ -1,5 +1,5 @@
-// The cheapest plan of a small problem, proven by integer programming. The linearisation is of Adams 1994;
-// tangents stand in for the convex price of load as in Duran 1986.
+// Proves the cheapest plan of a small problem by integer programming (Adams 1994), with tangents for the
+// convex price of load (Duran 1986).
 import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { ExactModel } from "./exact-model.ts";
 import { costModel, objectiveOf } from "../objective/objective.ts";
@@ -8,22 +8,20 @@ import { planSettings } from "../objective/plan-settings.ts";
 import type { PlanSettings } from "../objective/plan-settings.ts";
 import { limitRules } from "../rules/limit-rule.ts";
 
-/** Pairs of a pod and a node up to which the solver answers within a second or so: 8 x 5. */
+/** Pod-node pairs that the solver handles in about a second: 8 x 5. */
 export const EXACT_PAIRS = 40;
 
 interface ExactOptions extends Partial<PlanSettings> {
   readonly solve: LinearSolver;
-  /** Milliseconds by a clock that never goes back. */
   readonly now: () => number;
   readonly deadlineMs: number;
-  /** Where money has a share: see Plan. @default none */
+  /** See Plan. @default none */
   readonly latencyLimit?: number | null;
-  /** @default EXACT_PAIRS */
   readonly maxPairs?: number;
 }
 
 type ExactPlan =
-  /** Nothing is cheaper by more than the solver's tolerance, some parts in a million. */
+  /** No plan is cheaper by more than the solver's tolerance, some parts per million. */
   | {
       readonly kind: "optimal";
       readonly assignment: Int32Array;
@@ -31,16 +29,14 @@ type ExactPlan =
       readonly lowerBound: number;
     }
   | { readonly kind: "infeasible" }
-  /** The deadline came first; what was found is no proof of anything. */
+  /** The deadline passed without a proof. */
   | { readonly kind: "unfinished" }
-  /** The problem is too large, or has parts that the program doesn't model. */
   | { readonly kind: "unsupported"; readonly reason: string };
 
 const MAX_ROUNDS = 12;
-/** Of the plan's cost. */
+/** Optimality gap relative to the plan's cost. */
 const CLOSE = 1e-6;
 
-/** Throws PlacementError `invalid_setting`; rejects when the solver does. */
 export async function exactPlan(problem: PlanProblem, options: ExactOptions): Promise<ExactPlan> {
   const { solve, now, deadlineMs, maxPairs = EXACT_PAIRS } = options;
   const pairs = problem.pods.length * problem.nodes.length;
@@ -60,7 +56,7 @@ export async function exactPlan(problem: PlanProblem, options: ExactOptions): Pr
     const assignment = model.assignmentOf(solution.values);
     const { total } = objective.total(assignment);
     const lowerBound = solution.bound * model.unit;
-    // Found again although the program now knows its cost: what still lies between is the solver's tolerance.
+    // The same solution despite exact tangents: the rest is the solver's tolerance.
     const again = before !== null && before.every((node, pod) => node === assignment[pod]);
     if (again || total - lowerBound <= CLOSE * total)
       return { kind: "optimal", assignment, total, lowerBound };

@@ -1,5 +1,4 @@
-// Constraints as rows of a linear program. `at(pod, domain)` stands for the terms that are 1 when the pod is
-// in the domain.
+// `at(pod, domain)` returns terms that are 1 if the pod is in the domain.
 import type { LinearProgram, Terms } from "@isochrone/primitives/algorithms";
 import type {
   ApartConstraint,
@@ -11,7 +10,6 @@ import type {
 
 type InDomain = (pod: number, domain: number) => Terms;
 
-/** `prefix` makes the names of the rule's own variables its own. */
 export function addRule(program: LinearProgram, rule: DomainConstraint, at: InDomain, prefix: string): void {
   switch (rule.kind) {
     case "spread":
@@ -27,7 +25,7 @@ export function addRule(program: LinearProgram, rule: DomainConstraint, at: InDo
   }
 }
 
-/** The count of a subject's domain is at most `maxSkew` above that of every other one. */
+/** The count of a subject's domain exceeds no other by more than `maxSkew`. */
 function addSpread(
   program: LinearProgram,
   { placed, members, subjects, maxSkew, minDomains }: SpreadConstraint,
@@ -39,7 +37,7 @@ function addSpread(
   const count = (domain: number): Terms => members.flatMap((pod) => at(pod, domain));
   for (const [domain, there] of placed.entries()) {
     if (!tooFew) program.row([[1, least], ...negative(count(domain))], "<=", there);
-    // Binding only where the subject is: elsewhere the count may be what it likes.
+    // The row binds only in the subject's domain.
     const most = there + members.length;
     for (const subject of subjects) {
       const here = at(subject, domain).map(([, variable]) => [most, variable] as const);
@@ -82,10 +80,7 @@ function addApart(
   }
 }
 
-/**
- * Where somebody else's pods are the company, one of them must be in the domain; otherwise all subjects found
- * one group.
- */
+/** A domain needs one of the others' pods. Without such pods, all subjects form one group. */
 function addTogether(
   program: LinearProgram,
   { placed, members, subjects }: TogetherConstraint,
@@ -112,7 +107,6 @@ function negative(terms: Terms): Terms {
   return terms.map(([coefficient, variable]) => [-coefficient, variable] as const);
 }
 
-/** One term per variable: the format allows no two. */
 function summed(terms: Terms): Terms {
   const sums = new Map<string, number>();
   for (const [coefficient, variable] of terms) sums.set(variable, (sums.get(variable) ?? 0) + coefficient);

@@ -2,40 +2,29 @@ import type { Overload } from "./overload.ts";
 import type { ClusterGraph } from "@isochrone/topology";
 import type { PlanNode, PlanProblem } from "./plan-problem.ts";
 
-/**
- * Resources that a node runs short of gradually; of all others (pods, devices, ports) it has one left or
- * none.
- */
+/** Resources with a price that rises with load. The others (pods, devices, ports) only fit or don't. */
 const PRESSED = ["cpu", "memory"];
 
 /**
- * What nodes have left, and what it costs to fill them. The pressure of a plan is the sum over nodes and
- * resources (CPU and memory) of capacity x (U(after) - U(before)), U(u) = u^3 / 3, over the planned demand:
- * each unit of demand pays the square of the utilisation of the node at which it is added, 0 when idle, 1
- * when full. Convex, so that load is evened out. `scale` turns that mean into the unit of a plan's cost. What
- * is really used counts beside it, where it is more than nodes can take: see {@link Overload}.
+ * Pressure is the sum over nodes and resources of capacity x (U(after) - U(before)), U(u) = u^3 / 3, over
+ * planned demand: each unit pays the squared utilization where it is added. Convex, so load evens out.
+ * Measured use counts separately: see {@link Overload}.
  */
 export class Capacity {
   readonly #problem: PlanProblem;
-  /** Cost of full pressure. */
   readonly scale: number;
-  /** By use; in the same state. */
   readonly overload: Overload;
-  /** What each pod costs that leaves the node where it runs. */
   readonly #moveCost: number;
   readonly #resources: number;
-  /** By node and resource. */
   readonly #left: Float64Array;
   readonly #allocatable: Float64Array;
-  /** By pod and resource. */
   readonly #demand: Float64Array;
   readonly #pressed: readonly number[];
-  /** By node and resource: 1 / (3 x capacity^2). */
+  /** 1 / (3 x capacity^2) by node and resource. */
   readonly #steepness: Float64Array;
-  /** By resource: scale / (all demand x resources). */
+  /** scale / (all demand x resources) by resource. */
   readonly #price: Float64Array;
 
-  /** @param other one of the same problem, scale and cost of moves, whose state it begins with */
   constructor(
     problem: PlanProblem,
     { scale, moveCost }: { readonly scale: number; readonly moveCost: number },
@@ -77,7 +66,6 @@ export class Capacity {
       this.#price[resource] = scale / (sums[resource]! * this.#pressed.length);
   }
 
-  /** Another one in the same state. */
   copy(): Capacity {
     const prices = { scale: this.scale, moveCost: this.#moveCost };
     return new Capacity(this.#problem, prices, this.overload.copy(), this);
@@ -94,7 +82,6 @@ export class Capacity {
     return true;
   }
 
-  /** The first resource that is short, by index; -1 when the pod fits. */
   shortage(pod: number, node: number): number {
     for (let resource = 0; resource < this.#resources; resource++) {
       const demand = this.#demand[pod * this.#resources + resource]!;
@@ -103,26 +90,21 @@ export class Capacity {
     return -1;
   }
 
-  /**
-   * What the pod would add to the pressure there, and to the overload, and what moving it costs, in the unit
-   * of `scale`.
-   */
   pressureOf(pod: number, node: number): number {
     return this.requestsOf(pod, node) + this.overload.costOf(pod, node) + this.moveOf(pod, node);
   }
 
-  /** Of that what moving it costs. A pod that runs nowhere yet moves for nothing. */
+  /** Cost of a move. A pod without a node moves for free. */
   moveOf(pod: number, node: number): number {
     const home = this.homeOf(pod);
     return home < 0 || home === node ? 0 : this.#moveCost;
   }
 
-  /** The node that it costs something to leave; -1: none. */
+  /** The node that costs something to leave; -1: none. */
   homeOf(pod: number): number {
     return this.#moveCost > 0 ? this.#problem.pods[pod]!.current : -1;
   }
 
-  /** Of that what requests make. */
   requestsOf(pod: number, node: number): number {
     const from = pod * this.#resources;
     const at = node * this.#resources;
@@ -136,7 +118,6 @@ export class Capacity {
     return sum;
   }
 
-  /** Resources whose load has a price, by index. */
   get pressed(): readonly number[] {
     return this.#pressed;
   }
@@ -145,7 +126,7 @@ export class Capacity {
     return this.#left[node * this.#resources + resource]!;
   }
 
-  /** Load L of the node costs `price` x L^3 in all; `load` is what it has now. */
+  /** A load L costs `price` x L^3; `load` is the current one. */
   curve(node: number, resource: number): { readonly price: number; readonly load: number } {
     const at = node * this.#resources + resource;
     return {
@@ -167,17 +148,15 @@ export class Capacity {
   }
 }
 
-/** By node and resource, what all problems on the same nodes begin with. */
 interface Amounts {
   readonly nodes: PlanNode[];
-  /** Names of the resources. */
   readonly kind: string;
   readonly free: Float64Array;
   readonly allocatable: Float64Array;
   readonly steepness: Float64Array;
 }
 
-/** Of the last problem on each cluster graph: between two of them few of thousands of nodes change. */
+/** Cached per graph: few of thousands of nodes change between problems. */
 const KEPT = new WeakMap<ClusterGraph, Amounts>();
 
 function amountsOf({ cluster, nodes, resources }: PlanProblem): Amounts {
@@ -197,12 +176,11 @@ function amountsOf({ cluster, nodes, resources }: PlanProblem): Amounts {
     steepness: new Float64Array(size),
   };
   for (const [index, node] of nodes.entries()) take(amounts, index, node);
-  // A part of the nodes is looked at once, all of them again and again.
+  // Keep the largest set of nodes: smaller ones are used once.
   if (kept === undefined || nodes.length >= kept.nodes.length) KEPT.set(cluster, amounts);
   return amounts;
 }
 
-/** Whether only what pods leave of them differs: the rest is still looked up for plans of before. */
 function areSame(before: readonly PlanNode[], now: readonly PlanNode[]): boolean {
   if (before.length !== now.length) return false;
   for (let node = 0; node < now.length; node++)

@@ -1,7 +1,6 @@
 import type { ClusterGraph } from "@isochrone/topology";
 import type { PlanProblem } from "./plan-problem.ts";
 
-/** Bytes of columns that a field keeps. */
 const MAX_COLUMN_BYTES = 48e6;
 const MIN_COLUMNS = 32;
 
@@ -11,31 +10,23 @@ interface Columns {
 }
 
 /**
- * What round trips cost, in milliseconds, always a finite number: between two locations in the direction in
- * which the exchange is started, or in the other where that isn't known; unknown counts as the median known
- * cost, unreachable as the worst known. Locations are the problem's nodes, by index, and after them nodes
- * that only hold pods which aren't planned.
+ * Round-trip milliseconds, always finite: in the direction of the exchange, else in the other. Unknown counts
+ * as the median, unreachable as the worst known. Locations are node indices, followed by nodes that host
+ * unplanned pods only.
  */
 export class CostField {
   readonly nodeCount: number;
-  /** False when no cost at all is known: then all are 0, and the network takes no side. */
+  /** False if no cost is known: all costs are then 0. */
   readonly known: boolean;
-  /** What an unknown cost counts as; 0 when none is known. */
   readonly medianMs: number;
   readonly #worstMs: number;
   readonly #cluster: ClusterGraph;
   readonly #names: readonly string[];
-  /** Of locations that no other problem has. */
   readonly #byName = new Map<string, number>();
-  /** Of the nodes. */
   readonly #ids: Int32Array;
-  /** Of the locations after them. */
   readonly #idsBehind: number[] = [];
-  /** Of nodes: shared with other problems on the same nodes. */
   readonly #shared: Shared;
-  /** By location. */
   readonly #kept: Map<number, Columns>;
-  /** Of the locations after them, which are this problem's own. */
   readonly #keptBehind = new Map<number, Columns>();
   protected readonly maxColumns: number;
 
@@ -54,10 +45,8 @@ export class CostField {
     this.maxColumns = Math.max(MIN_COLUMNS, Math.floor(MAX_COLUMN_BYTES / (16 * Math.max(1, nodes.length))));
   }
 
-  /** Of the node of that name, which becomes one if it is none yet. */
   location(name: string): number {
     const id = this.#cluster.idOf(name);
-    // Nodes that the graph doesn't know are told apart by their names.
     const location = id < 0 ? this.#names.indexOf(name) : this.#shared.locationOf(id);
     if (location >= 0) return location;
     let behind = this.#byName.get(name);
@@ -69,7 +58,6 @@ export class CostField {
     return behind;
   }
 
-  /** Id in the cluster graph, or -1. */
   id(location: number): number {
     return location < this.nodeCount ? this.#ids[location]! : this.#idsBehind[location - this.nodeCount]!;
   }
@@ -95,10 +83,7 @@ export class CostField {
     return this.#counted(Number.isNaN(ms) ? this.#cluster.costMsById(b, a) : ms);
   }
 
-  /**
-   * How far `ms` may be from the truth, of the same link that `ms` reads: 0 for one location, infinite where
-   * the cost is unknown or its link provisional.
-   */
+  /** Error of `ms`: 0 within a location, infinite for an unknown or provisional link. */
   errorMs(from: number, to: number): number {
     if (from === to) return 0;
     const a = this.id(from);
@@ -108,17 +93,12 @@ export class CostField {
     return isKnown ? this.#cluster.errorMsById(a, b) : this.#cluster.errorMsById(b, a);
   }
 
-  /**
-   * By node: what an exchange costs that is started there and answered at `location`. Read only, good until
-   * the next look-up.
-   */
+  /** Read-only, valid until the next call. */
   to(location: number): Float64Array {
     return this.#columns(location).to;
   }
 
-  /**
-   * By node: what an exchange costs that is started at `location`. Read only, good until the next look-up.
-   */
+  /** Read-only, valid until the next call. */
   from(location: number): Float64Array {
     return this.#columns(location).from;
   }
@@ -146,7 +126,7 @@ export class CostField {
       to.fill(this.medianMs);
       from.fill(this.medianMs);
     } else {
-      // Not by the graph's columns: those would be kept a second time.
+      // Not through the graph's columns, which would be cached twice.
       for (let node = 0; node < this.nodeCount; node++) {
         const other = this.#ids[node]!;
         const a = other < 0 ? Number.NaN : this.#cluster.costMsById(other, id);
@@ -165,15 +145,11 @@ export class CostField {
   }
 }
 
-/**
- * Columns between the nodes of the last problem of each cluster graph; plans are made one after the other on
- * the same nodes.
- */
+/** Cached per graph: consecutive plans use the same nodes. */
 const SHARED = new WeakMap<ClusterGraph, Shared>();
 
 class Shared {
   names: readonly string[];
-  /** By location. */
   readonly ids: Int32Array;
   readonly kept = new Map<number, Columns>();
   #locations: Map<number, number> | null = null;
@@ -183,9 +159,7 @@ class Shared {
     this.ids = ids;
   }
 
-  /** -1: it is none of the nodes. */
   locationOf(id: number): number {
-    // Of all nodes once somebody asks: those that plan on idle clusters never do.
     this.#locations ??= new Map(Array.from(this.ids, (of, location) => [of, location]));
     return this.#locations.get(id) ?? -1;
   }
@@ -200,7 +174,7 @@ function sharedOn(cluster: ClusterGraph, names: readonly string[]): Shared {
     return shared;
   }
   const made = new Shared(names, ids);
-  // A part of the nodes is looked at once, all of them again and again.
+  // Keep the largest set of nodes: smaller ones are used once.
   if (shared === undefined || ids.length >= shared.ids.length) SHARED.set(cluster, made);
   return made;
 }

@@ -8,7 +8,6 @@ import { randomProblem } from "../testing/instances.ts";
 
 const limits = { now: () => 0, deadlineMs: 1, effort: 20_000, seed: 1 };
 
-/** All pods run where some plan has them. */
 function running(seed: number): { readonly problem: PlanProblem; readonly current: Int32Array } {
   const problem = randomProblem(seed, { pods: 8, nodes: 6, tightness: 0.3, constraints: 0 });
   const nowhere = { ...problem, pods: problem.pods.map((pod) => ({ ...pod, current: -1 })) };

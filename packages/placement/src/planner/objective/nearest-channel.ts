@@ -2,50 +2,41 @@ import type { RoutingScope } from "@isochrone/topology";
 import type { CostField } from "./cost-field.ts";
 import { nearness } from "./nearness.ts";
 
-/** One end of a channel. */
 interface End {
   readonly planned: readonly number[];
-  /** Locations of placed replicas that aren't planned. */
   readonly fixed: readonly number[];
 }
 
 interface NearestChannelOptions {
   readonly field: CostField;
-  /** Where a nearer replica is preferred, the narrowest first. */
+  /** Scopes in which a nearer replica is preferred, narrowest first. */
   readonly scopes: readonly RoutingScope[];
   readonly callers: End;
   readonly targets: End;
-  /** Bytes per second that each caller sends. */
+  /** Bytes per second of each caller. */
   readonly each: number;
-  /** How far that may be from the truth, as a share of it. */
   readonly rateError: number;
 }
 
-/** The nearest targets of a caller: how near they are, how many, and the sum of their costs. */
 interface Nearest {
   level: number;
   count: number;
   ms: number;
 }
 
-/** A cost that depends on where several pods are at once. Bytes per second x milliseconds. */
+/** A cost that depends on several pods' nodes. Bytes per second x milliseconds. */
 export interface NearestCost {
   concerns(pod: number): boolean;
-  /** Planned pods that the pod talks to, with a share of the rate; the pod itself may be among them. */
+  /** Planned pods that exchange traffic with the pod, possibly the pod itself. */
   partners(pod: number): Iterable<{ readonly pod: number; readonly rate: number }>;
   total(assignment: Int32Array): number;
-  /** What `pod` on `node` adds; where the assignment has the pod doesn't matter. */
+  /** Cost added by `pod` on `node`, regardless of its assignment. */
   added(assignment: Int32Array, pod: number, node: number): number;
-  /** Adds, by node, what `pod` there adds. */
   addTo(column: Float64Array, assignment: Int32Array, pod: number): void;
 }
 
-/**
- * A channel whose callers talk to the replica that is nearest to them: each shares its traffic out evenly
- * among the targets of the narrowest scope that holds any. It costs nothing while it has no target.
- */
+/** A caller divides its traffic evenly among the targets in the narrowest scope that has any. */
 export class NearestChannel implements NearestCost {
-  /** How far the rate may be from the truth, as a share of it. */
   readonly rateError: number;
   readonly #field: CostField;
   readonly #scopes: readonly RoutingScope[];
@@ -86,7 +77,7 @@ export class NearestChannel implements NearestCost {
     return ms * this.#each;
   }
 
-  /** Visits what each caller sends to each of its nearest targets, bytes per second. */
+  /** Visits each caller's traffic to its nearest targets, bytes per second. */
   eachLink(assignment: Int32Array, visit: (from: number, to: number, rate: number) => void): void {
     this.#eachCaller(assignment, -1, (location, caller) => {
       const { level, count } = this.#nearest(assignment, location, caller, -1);
@@ -140,7 +131,6 @@ export class NearestChannel implements NearestCost {
     for (const location of this.#callers.fixed) visit(location, -1);
   }
 
-  /** Of a caller at `from`, among placed targets without itself and without `except`. */
   #nearest(assignment: Int32Array, from: number, caller: number, except: number): Nearest {
     const found: Nearest = { level: Infinity, count: 0, ms: 0 };
     this.#eachTarget(assignment, caller, except, (target) => this.#offer(found, from, target));

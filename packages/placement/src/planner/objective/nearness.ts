@@ -1,7 +1,7 @@
 import type { RoutingScope } from "@isochrone/topology";
 import type { CostField } from "./cost-field.ts";
 
-/** Position of the narrowest scope that holds both locations; the number of scopes when none does. */
+/** Index of the narrowest scope that contains both locations; the number of scopes if none does. */
 export function nearness(field: CostField, scopes: readonly RoutingScope[], a: number, b: number): number {
   for (let level = 0; level < scopes.length; level++) if (share(field, scopes[level]!, a, b)) return level;
   return scopes.length;

@@ -23,10 +23,7 @@ function planNode(name: string, zone: string | null = null, free = 1_000): PlanN
   return { name, zone, region: null, free: Float64Array.of(free), allocatable: Float64Array.of(1_000) };
 }
 
-/**
- * p of the hand-worked example (q on n2, r on n3; costs n1-n2 10, n1-n3 40, n2-n3 25 ms) with other channels
- * or workloads.
- */
+/** p of the hand-worked example: q on n2, r on n3; n1-n2 10, n1-n3 40, n2-n3 25 ms. */
 function planned(pods: PlanPod[], fields: Partial<PlanProblem> = {}): PlanProblem {
   const { cluster, workflow } = handWorked();
   return {
@@ -43,7 +40,6 @@ function planned(pods: PlanPod[], fields: Partial<PlanProblem> = {}): PlanProble
 const NO_PRESSURE = { pressureShare: 0 };
 
 test("a pod pays for what it sends and for what is sent to it", () => {
-  // p -> q 1,000 B/s, q on n2; r -> p 500 B/s, r on n3.
   const { total } = createObjective(planned([planPod("p-1", "p")]), NO_PRESSURE);
   expect(total(Int32Array.of(0)).network).toBeCloseTo(1_000 * 10 + 500 * 40, 9);
   expect(total(Int32Array.of(1)).network).toBeCloseTo(500 * 25, 9);
@@ -69,7 +65,7 @@ test("replicas of a workload that talks to itself pay both ways, never to themse
   const { workflow } = handWorked({}, [channel("p", "p", 900)]);
   const pods = ["p-1", "p-2", "p-3"].map((name) => planPod(name, "p"));
   const { total } = createObjective(planned(pods, { workflow: workflow.graph! }), NO_PRESSURE);
-  // Nine ordered pairs of 100 B/s, three of them with themselves.
+  // Nine ordered pairs of 100 B/s, three of them of a pod with itself.
   expect(total(Int32Array.of(0, 1, 2)).network).toBeCloseTo(100 * 2 * (10 + 40 + 25), 9);
   expect(total(Int32Array.of(1, 1, 1)).network).toBe(0);
 });
@@ -134,8 +130,8 @@ test("load costs the square of the utilisation at which it is added, as a share 
   const objective = createObjective(planned(pods, { nodes: [planNode("n1"), planNode("n2", null, 500)] }), {
     pressureShare: 0.3,
   });
-  // 1,500 B/s at the median cost of 25 ms; from idle to full the mean square is 1/3, from half to 1.5 it is
-  // (1.5^3 - 0.5^3) / 3.
+  // 1,500 B/s at the median of 25 ms. The mean square from idle to full is 1/3, from half to 1.5 it is (1.5^3
+  // - 0.5^3) / 3.
   expect(objective.total(Int32Array.of(0)).pressure).toBeCloseTo((0.3 * 1_500 * 25) / 3, 6);
   expect(objective.total(Int32Array.of(1)).pressure).toBeCloseTo((0.3 * 1_500 * 25 * 3.25) / 3, 6);
 });

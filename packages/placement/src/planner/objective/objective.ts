@@ -10,65 +10,49 @@ import { trafficOf } from "./traffic.ts";
 import type { Traffic } from "./traffic.ts";
 
 /**
- * What an assignment costs; bytes per second x milliseconds, 0 or more, finite. Where money has a share, a
- * typical price counts as a median round trip.
+ * Bytes per second x milliseconds, non-negative and finite. With a money share, a typical price counts as a
+ * median round trip.
  */
 export interface PlanCost {
-  /**
-   * Sum over the channels of the planned pods of traffic x network cost. Pods without a node count for
-   * nothing.
-   */
+  /** Traffic x network cost. Pods without a node are free. */
   readonly network: number;
-  /**
-   * What the load of the nodes adds, and of zones whose replicas are asked too much, in the same unit, and
-   * moves where they cost something: see `pressureShare`, `maxCpuUse` and `moveCost`.
-   */
+  /** Cost of load, starving zones and moves: see `pressureShare`, `maxCpuUse` and `moveCost`. */
   readonly pressure: number;
   readonly total: number;
 }
 
-/**
- * Judges assignments: node index by pod, -1 = not placed. It knows costs only; whether pods may go there is
- * not its concern.
- */
+/** Evaluates assignments: node index by pod, -1: unplaced. Ignores feasibility. */
 export interface Objective {
   readonly total: (assignment: Int32Array) => PlanCost;
-  /** What `total` grows by when the pod goes to that node (-1: nowhere). */
+  /** Change of `total` if the pod moves to the node (-1: none). */
   readonly moveDelta: (assignment: Int32Array, pod: number, node: number) => number;
-  /** What `total` grows by when the two pods change places. */
   readonly swapDelta: (assignment: Int32Array, podA: number, podB: number) => number;
 }
 
-/** Who talks to whom, and what that costs between nodes. */
 interface NetworkCosts {
   readonly field: CostField;
   readonly traffic: Traffic;
 }
 
-/** What the planner's parts share: costs, traffic, and what nodes have room for. */
 export interface CostModel {
   readonly settings: PlanSettings;
   readonly problem: PlanProblem;
   readonly field: CostField;
   readonly traffic: Traffic;
-  /** The same by latency alone; null where that is what decides. */
+  /** Costs by latency alone. Null: latency decides anyway. */
   readonly latency: NetworkCosts | null;
-  /** What the network may cost by latency alone, bytes/s x ms; it is no part of costs. */
   readonly latencyLimit: number;
-  /** Why latency alone decides although money was asked for; null: as asked. */
+  /** Why latency alone decides despite a money share. Null: it doesn't. */
   readonly fallback: MoneyFallback | null;
-  /** Of the nodes without any planned pod. */
   readonly capacity: Capacity;
-  /** What all planned traffic would cost at the median known network cost; 1 where there is neither. */
+  /** Cost of all planned traffic at the median latency; 1 if unknown. */
   readonly whole: number;
 }
 
-/** Throws PlacementError `invalid_setting`. */
 export function createObjective(problem: PlanProblem, settings: Partial<PlanSettings> = {}): Objective {
   return objectiveOf(costModel(problem, planSettings(settings)));
 }
 
-/** Of workloads whose callers go to the nearest: those of whose replicas zones ask too much. */
 export function zoneLacks(
   problem: PlanProblem,
   assignment: Int32Array,
@@ -79,7 +63,6 @@ export function zoneLacks(
     .filter(({ before, after }) => Math.max(before, after) >= 1);
 }
 
-/** The last one of each problem: a plan is searched, and then held against others. */
 const models = new WeakMap<PlanProblem, CostModel>();
 
 export function costModel(problem: PlanProblem, settings: PlanSettings): CostModel {
@@ -104,7 +87,7 @@ function newModel(problem: PlanProblem, settings: PlanSettings): CostModel {
   const network = networkOf(problem, settings);
   const { traffic, field } = network;
   const atMedian = traffic.bytesPerSecond * field.medianMs;
-  // Without traffic or costs nothing but the load is left to decide.
+  // Without traffic or costs, only load decides.
   const whole = atMedian > 0 ? atMedian : 1;
   const overload = Overload.of(problem, OVERLOAD_SHARE * whole, settings.maxCpuUse);
   const prices = { scale: settings.pressureShare * whole, moveCost: settings.moveCost };
@@ -112,7 +95,7 @@ function newModel(problem: PlanProblem, settings: PlanSettings): CostModel {
   return { settings, problem, ...network, latencyLimit: Infinity, capacity, whole };
 }
 
-/** Of the same problem with fewer nodes: costs are the same. */
+/** Returns the model of the same problem with fewer nodes. Costs stay equal. */
 export function restrictedModel(model: CostModel, problem: PlanProblem): CostModel {
   const overload = Overload.of(problem, OVERLOAD_SHARE * model.whole, model.settings.maxCpuUse);
   const prices = { scale: model.capacity.scale, moveCost: model.settings.moveCost };
@@ -135,8 +118,7 @@ function networkOf(
 }
 
 /**
- * With the bound on latency. Of today's latency no more is lost, of the least that was found only the given
- * share.
+ * Adds the latency bound: the given loss over the best latency, or today's latency if that is worse.
  * @param byLatency the plan by latency alone
  */
 export function boundedModel(model: CostModel, byLatency: Int32Array, maxLatencyLoss: number): CostModel {
@@ -145,7 +127,6 @@ export function boundedModel(model: CostModel, byLatency: Int32Array, maxLatency
   return { ...model, latencyLimit: Math.max((1 + maxLatencyLoss) * latencyOf(model, byLatency), today) };
 }
 
-/** What the network of an assignment costs by latency alone, bytes/s x ms. */
 function latencyOf(model: CostModel, assignment: Int32Array): number {
   return networkCost(model.latency ?? model, assignment);
 }
@@ -174,8 +155,8 @@ export function networkCost({ traffic, field }: NetworkCosts, assignment: Int32A
 }
 
 /**
- * With all its fixed peers, and either with all planned ones or, to count each pair once, with those that it
- * calls.
+ * Traffic cost of a pod. Includes fixed peers, and planned peers: all, or only those it calls, to count each
+ * pair once.
  */
 function podCost(
   { groups, groupOf }: Traffic,
@@ -216,7 +197,7 @@ function starvingCost({ traffic }: CostModel, assignment: Int32Array): number {
   return traffic.starving.reduce((sum, zones) => sum + zones.total(assignment), 0);
 }
 
-/** The cost of what differs between two assignments, each pair once. */
+/** Cost of the pods that differ between two assignments, each pair once. */
 function partialCost(model: CostModel, assignment: Int32Array, other: Int32Array): number {
   const { traffic, field } = model;
   const differ = [...assignment.keys()].filter((pod) => assignment[pod] !== other[pod]);

@@ -4,10 +4,6 @@ import { createObjective } from "./objective.ts";
 import { plan } from "../search/plan.ts";
 import type { PlanProblem, PlanUse } from "./plan-problem.ts";
 
-/**
- * p of the hand-worked example, whose peers are on n2 and n3 (n1-n2 10, n1-n3 40, n2-n3 25 ms), in as many
- * replicas as `uses` has figures.
- */
 function problemOf(uses: readonly number[], use: Omit<PlanUse, "pods">): PlanProblem {
   const { cluster, workflow } = handWorked();
   return {
@@ -42,12 +38,12 @@ test("what is used beyond the limit costs, in proportion; what is below costs no
   const { total } = createObjective(problem, { pressureShare: 0, maxCpuUse: 0.8 });
   const pressure = (...nodes: number[]): number => total(Int32Array.from(nodes)).pressure;
   expect(pressure(0, 0)).toBe(0);
-  // 3,200 is n2's limit: the second replica is too much as a whole, the first one isn't.
+  // n2's limit is 3,200: the first replica fits, the second exceeds it entirely.
   expect(pressure(1, 0)).toBe(0);
   const whole = pressure(2, 2);
   expect(pressure(1, 1)).toBeCloseTo(whole / 2, 6);
   expect(pressure(2, 0)).toBeCloseTo(whole / 2, 6);
-  // Ten times what the traffic would cost at the median network cost: 1,500 B/s at 25 ms.
+  // Ten times the traffic's cost at the median latency: 1,500 B/s at 25 ms.
   expect(whole).toBeCloseTo(10 * 1_500 * 25, 6);
 });
 
@@ -67,7 +63,6 @@ test("a plan leaves the cheapest node to others where it is really used, however
     Int32Array.of(1),
   );
   expect(plan(problemOf([500], busy), OPTIONS).assignment).not.toEqual(Int32Array.of(1));
-  // Where all are busy alike nobody gains by fleeing.
   const all = { capacity: CAPACITY, others: Float64Array.of(3_900, 3_900, 3_900) };
   expect(plan(problemOf([500], all), OPTIONS).assignment).toEqual(Int32Array.of(1));
 });

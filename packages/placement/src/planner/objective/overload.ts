@@ -1,14 +1,12 @@
 import type { PlanProblem } from "./plan-problem.ts";
 
 /**
- * Use of the nodes' CPU as it is measured, and what it costs beyond what they can take: `price` for each
- * millicore above the limit. Convex, like the pressure of requests: pods that are alike are spread only as
- * far as it takes.
+ * Measured CPU use above the nodes' limits: `price` per millicore. Convex, so equal pods spread only as far
+ * as needed.
  */
 export class Overload {
-  /** Cost of a millicore too much. */
   readonly price: number;
-  /** By node: what is used less what may be, millicores. Below 0: there is room. */
+  /** Use minus limit by node, millicores. Negative: free. */
   readonly #above: Float64Array;
   readonly #pods: Float64Array;
 
@@ -19,14 +17,14 @@ export class Overload {
   }
 
   /**
-   * Of the nodes without any planned pod.
-   * @param scale cost of all planned use being too much
-   * @param maxCpuUse share of a node's CPU that may be used; 0: any
+   * Overload before planned pods.
+   * @param scale cost if all planned use were excess
+   * @param maxCpuUse usable fraction of a node's CPU; 0: unlimited
    */
   static of({ nodes, use }: PlanProblem, scale: number, maxCpuUse: number): Overload {
     const pods = use?.pods ?? new Float64Array(0);
     const sum = maxCpuUse === 0 ? 0 : pods.reduce((all, each) => all + each, 0);
-    // Nobody asks about a node where use costs nothing.
+    // Nodes don't matter where use is free.
     if (use === undefined) return new Overload(0, new Float64Array(0), pods);
     const above = new Float64Array(nodes.length).fill(Number.NEGATIVE_INFINITY);
     for (let node = 0; node < nodes.length; node++) {
@@ -36,22 +34,17 @@ export class Overload {
     return new Overload(sum > 0 ? scale / sum : 0, above, pods);
   }
 
-  /** Another one in the same state. */
   copy(): Overload {
     return new Overload(this.price, this.#above.slice(), this.#pods);
   }
 
-  /** What the pod would add there. */
   costOf(pod: number, node: number): number {
     if (this.price === 0) return 0;
     const above = this.#above[node]!;
     return this.price * (Math.max(0, above + this.#pods[pod]!) - Math.max(0, above));
   }
 
-  /**
-   * How much may still be used there, millicores; Infinity where nobody knows, below 0 where it is too much
-   * already.
-   */
+  /** Free millicores; Infinity: unknown, negative: excess. */
   room(node: number): number {
     return -(this.#above[node] ?? Number.NEGATIVE_INFINITY);
   }

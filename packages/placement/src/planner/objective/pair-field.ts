@@ -1,22 +1,16 @@
 import { CostField } from "./cost-field.ts";
 import type { PlanProblem } from "./plan-problem.ts";
 
-/** What is added to a share of the latency, by where the nodes are. */
 export interface PlaceCosts {
   readonly latencyShare: number;
-  /** Place by node of the cluster graph. */
+  /** Place by node id. */
   readonly placeOf: Int32Array;
   readonly places: number;
-  /** By place and place. */
   readonly costs: Float64Array;
-  /** Where a node isn't in the cluster graph. */
   readonly elsewhere: number;
 }
 
-/**
- * Costs of ordered pairs of nodes that are made of latency and of what the places of both cost. Two pods on
- * one node cost what their place costs.
- */
+/** Two pods on one node pay the cost within its place. */
 export class PairField extends CostField {
   readonly #by: PlaceCosts;
   readonly #columns = new Map<number, { readonly to: Float64Array; readonly from: Float64Array }>();

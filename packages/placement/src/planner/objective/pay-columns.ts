@@ -1,30 +1,25 @@
 import type { CostField } from "./cost-field.ts";
 import type { GroupLink, TrafficGroup } from "./traffic.ts";
 
-/** Pods that came to a location, or left it (negative), and that a column doesn't contain yet. */
+/** Pods that arrived at a location, or left it (negative), not yet in a column. */
 interface Arrival {
   readonly location: number;
   readonly link: GroupLink;
   pods: number;
 }
 
-/** More of them are worked in at once: looking through a long list costs more. */
+/** More pending changes are applied at once: searching a long list costs more. */
 const MAX_PENDING = 24;
 
-/**
- * By traffic group and node: what a pod of the group pays there to all its placed peers, and they to it.
- * Changes are worked into a column when it is read: those that cancel each other out, as most of a search's
- * do, cost nothing and leave no rounding errors.
- */
+/** Applies changes lazily: most changes of a search cancel out, at no cost and without rounding errors. */
 export class PayColumns {
   readonly #field: CostField;
   readonly #groups: readonly TrafficGroup[];
-  /** The fixed ones themselves until a pod comes. */
+  /** Shares the fixed column until a pod comes. */
   readonly #columns: Float64Array[];
-  /** Without any planned pod. */
+  /** Columns without any planned pod. */
   readonly #fixed: readonly Float64Array[];
   readonly #pending: readonly Arrival[][];
-  /** By group: for each link, the peer's link back: how the peer sees this group. */
   readonly #back: readonly (readonly GroupLink[])[];
 
   constructor(field: CostField, groups: readonly TrafficGroup[]) {
@@ -49,14 +44,13 @@ export class PayColumns {
     }
   }
 
-  /** A pod of the group comes to that node (1) or leaves it (-1). */
   tell(group: number, node: number, by: 1 | -1): void {
     const { links } = this.#groups[group]!;
     for (let at = 0; at < links.length; at++)
       this.#arrive(links[at]!.group, this.#back[group]![at]!, node, by);
   }
 
-  /** By node; read only, good until the next call of `tell`. */
+  /** Cost by node; read-only, valid until the next call of `tell`. */
   column(group: number): Float64Array {
     this.#workIn(group);
     return this.#columns[group]!;

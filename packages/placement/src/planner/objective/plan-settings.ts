@@ -1,42 +1,31 @@
 import { DEFAULT_BYTES_PER_REQUEST } from "../../scoring/channel-traffic.ts";
 import { PlacementError } from "../../scoring/errors.ts";
 
-/** What the planner's cost is made of. */
 export interface PlanSettings {
-  /**
-   * Bytes of a request and its response, for channels whose bytes nobody counts; 0 = such channels count for
-   * nothing.
-   */
+  /** Bytes per request and response without byte counts; 0: such channels are ignored. */
   readonly bytesPerRequest: number;
-  /**
-   * What full nodes cost, as a share of what all planned traffic would cost at the median known network cost;
-   * 0 = load doesn't matter. A plan that fills every node it uses to the brim pays the whole share, one on
-   * idle nodes next to nothing.
-   */
+  /** Cost of full nodes, as a share of all planned traffic's cost at the median latency; 0: load is free. */
   readonly pressureShare: number;
-  /** Share of a node's CPU beyond which its measured use counts as overload; 0 = use doesn't matter. */
+  /** Fraction of a node's CPU above which measured use is overload; 0: use is ignored. */
   readonly maxCpuUse: number;
-  /**
-   * What each pod adds that a plan takes away from the node where it runs, bytes/s x ms; 0: moves are free.
-   */
+  /** Cost of each pod that leaves its current node, bytes/s x ms; 0: free. */
   readonly moveCost: number;
-  /** Money's share in what the network costs, 0 to 1; 0: latency alone decides. */
+  /** Share of money in network costs, 0 to 1; 0: latency decides. */
   readonly moneyShare: number;
   /**
-   * Where money has a share: how far the network's latency, bytes/s x ms, may be above that of the plan by
-   * latency alone, as a share of it; or above that of today, where that is worse.
+   * With a money share: allowed relative increase of the latency cost over the best plan by latency. Today's
+   * latency is always allowed.
    */
   readonly maxLatencyLoss: number;
 }
 
 /**
- * What overload costs: a plan all of whose use is beyond what the nodes can take pays so many times what its
- * traffic would cost at the median known network cost. Where a node is busy all the time, requests wait
- * longer than on any network.
+ * Cost of total overload, as a multiple of all planned traffic's cost at the median latency: on an overloaded
+ * node, requests wait longer than on any network.
  */
 export const OVERLOAD_SHARE = 10;
 
-/** A tenth: near neighbours beat idle nodes until nodes get crowded. */
+/** Low enough that near peers beat idle nodes until nodes get crowded. */
 export const DEFAULT_PLAN_SETTINGS: PlanSettings = {
   bytesPerRequest: DEFAULT_BYTES_PER_REQUEST,
   pressureShare: 0.1,
@@ -46,7 +35,7 @@ export const DEFAULT_PLAN_SETTINGS: PlanSettings = {
   maxLatencyLoss: 0.1,
 };
 
-/** Defaults for what is left out. Throws PlacementError `invalid_setting`. */
+/** Fills in defaults. Throws PlacementError `invalid_setting`. */
 export function planSettings(given: Partial<PlanSettings>): PlanSettings {
   const settings = { ...DEFAULT_PLAN_SETTINGS, ...given };
   for (const name of [

@@ -1,21 +1,14 @@
 import type { CostField } from "./cost-field.ts";
 import type { PlanProblem } from "./plan-problem.ts";
 
-/** The replicas of a workload. */
 export interface Replicas {
-  /** All of them, wherever they are. */
   readonly count: number;
   readonly planned: readonly number[];
-  /** Locations of those that are placed and not planned. */
   readonly fixed: readonly number[];
 }
 
-/**
- * Who the replicas of a workload are: planned, placed (by the graph, or by a decision that it doesn't show
- * yet), or pending.
- */
+/** Replicas of each workload: planned, placed (also by a recent decision), or pending. */
 export class ReplicaBook {
-  /** Pods by workload. */
   readonly planned: ReadonlyMap<string, readonly number[]>;
   readonly #problem: PlanProblem;
   readonly #field: CostField;

@@ -38,7 +38,7 @@ const pod = (name: string, of: string): PlanPod => ({
   current: -1,
 });
 
-/** Three callers in zone a and one in b ask one replica each; these use 400 millicores on average. */
+/** Three callers in zone a and one in b call one replica each; replicas use 400 millicores on average. */
 function shop(
   pods: readonly PlanPod[],
   replicaCpu: PlanProblem["replicaCpu"],
@@ -74,8 +74,8 @@ const OPTIONS = { seed: 1, now: () => 0, deadlineMs: 1e9, pressureShare: 0 };
 test("a zone starves by what its callers cause above what its replicas may use", () => {
   const objective = createObjective(shop([pod("d3", "db")], DB_LIMIT), { pressureShare: 0 });
   const pressure = (at: number): number => objective.total(Int32Array.of(at)).pressure;
-  // Of 800 millicores a asks 600, and its replica may use 400, the mean use. All 800 too much would cost ten
-  // times 4,000 B/s at the median of 3 ms.
+  // Zone a demands 600 of 800 millicores, and its replica may use 400. If all 800 were excess: ten times
+  // 4,000 B/s at the median of 3 ms.
   const price = (10 * 4_000 * 3) / 800;
   expect(pressure(-1)).toBeCloseTo(200 * price, 6);
   expect(pressure(2)).toBeCloseTo(200 * price, 6);
@@ -87,7 +87,7 @@ test("a replica more goes to the zone that starves, though it exchanges most wit
   const nodeOf = (replicaCpu: PlanProblem["replicaCpu"]): string =>
     NAMES[plan(shop([pod("d3", "db")], replicaCpu, drawn), OPTIONS).assignment[0]!]!;
   expect(nodeOf(DB_LIMIT)).toMatch(/^a/);
-  // With room enough, and where nobody knows, the network decides.
+  // With enough or unknown capacity, the network decides.
   expect(nodeOf(new Map([["db", 2_000]]))).toBe("b1");
   expect(nodeOf(undefined)).toBe("b1");
 });
@@ -139,7 +139,6 @@ test("deltas are the differences of totals", () => {
       expect(swapDelta(assignment, a, b)).toEqual(near(total(swapped).total - before.total));
     }
     expect(hasStarved).toBe(true);
-    // The search's own sums are those of the objective.
     const found = plan(problem, { ...OPTIONS, effort: 20_000, partial: true });
     expect(total(found.assignment).total).toBeCloseTo(found.cost.total, 3);
     expect(found.cost.total).toBeGreaterThanOrEqual(found.lowerBound - 1e-6);

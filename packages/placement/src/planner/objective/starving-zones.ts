@@ -12,10 +12,9 @@ import type { PlanProblem } from "./plan-problem.ts";
 import { OVERLOAD_SHARE } from "./plan-settings.ts";
 import type { ReplicaBook, Replicas } from "./replicas.ts";
 
-/** CPU that callers ask of a workload's replicas above what these may use, millicores. */
+/** CPU demand above the replicas' limits, millicores. */
 export interface ZoneLack {
   readonly workload: string;
-  /** Without the planned replicas. */
   readonly before: number;
   readonly after: number;
 }
@@ -24,35 +23,26 @@ interface StarvingZonesOptions {
   readonly workload: string;
   readonly cluster: ClusterGraph;
   readonly field: CostField;
-  /** Where callers prefer a nearer replica; none is the node. */
   readonly scopes: readonly RoutingScope[];
   readonly targets: Replicas;
   readonly callers: readonly CausingCallers[];
-  /** CPU that a replica may use. */
   readonly carriedMillicores: number;
-  /** Of a millicore too much. */
   readonly price: number;
 }
 
-/** All callers of one channel. */
 interface CausingCallers {
   readonly replicas: Replicas;
-  /** CPU of the target that each of them causes. */
+  /** CPU of the target caused by each caller. */
   readonly eachMillicores: number;
 }
 
-/**
- * What it costs that callers who go to the nearest replica ask more of a zone's replicas than these may use.
- * A new replica is worth most in the zone that lacks it most; a caller costs least where there is room.
- */
+/** Attracts a new replica to the zone with the largest deficit, and callers to zones with room. */
 export class StarvingZones implements NearestCost {
   readonly #options: StarvingZonesOptions;
   readonly #loads: AreaLoads;
   readonly #areaOfNode: Int32Array;
-  /** Of replicas that aren't planned. */
   readonly #fixed: Occupation;
   readonly #called: ReadonlySet<number>;
-  /** By pod. */
   readonly #causing = new Map<number, number>();
 
   constructor(options: StarvingZonesOptions) {
@@ -78,7 +68,6 @@ export class StarvingZones implements NearestCost {
     return this.#called.has(pod) || this.#causing.has(pod);
   }
 
-  /** Channels say already who talks to whom. */
   partners(): Iterable<never> {
     return [];
   }
@@ -144,15 +133,13 @@ export class StarvingZones implements NearestCost {
 interface StarvingInput {
   readonly field: CostField;
   readonly replicas: ReplicaBook;
-  /** Bytes per second of a channel. */
   readonly rates: { readonly of: (channel: Channel) => number | null; readonly areKnown: boolean };
   readonly maxCpuUse: number;
 }
 
 /**
- * Of each workload whose callers go to the nearest, where its use and what a replica can get are known, and
- * one of its replicas or callers is planned. When all of its CPU is too much, that costs as many times what
- * its traffic costs at the median as overloaded nodes do.
+ * Returns one term for each workload with nearest-replica routing, known use and capacity, and a planned
+ * replica or caller. Total excess costs as much as total node overload.
  */
 export function starvingZones(problem: PlanProblem, input: StarvingInput): StarvingZones[] {
   if (!input.rates.areKnown || problem.replicaCpu === undefined) return [];
@@ -172,7 +159,7 @@ function zonesOf(problem: PlanProblem, workload: string, input: StarvingInput): 
   const channels = workflow.channelsTo(workload);
   const scopes = zoneScopes(channels);
   const rate = channels.reduce((sum, channel) => sum + (rates.of(channel) ?? 0), 0);
-  // What is measured is of the replicas that the graph shows.
+  // Measured values refer to the replicas in the graph.
   const running = [...workflow.replicas(workload).values()].filter((node) => node !== null).length;
   const used = (use ?? 0) * running;
   if (carried === null || scopes === null || !(rate > 0) || !(used > 0)) return null;

@@ -1,23 +1,21 @@
-// What the traffic of a plan costs by both measures, whichever of them decided.
 import { networkCost } from "./objective.ts";
 import { CostField } from "./cost-field.ts";
 import { monthField, unknownField } from "./money.ts";
 import type { PlanProblem } from "./plan-problem.ts";
 import { trafficOf } from "./traffic.ts";
 
-/** Of the channels that the planned pods have a part in. */
 export interface TrafficCosts {
-  /** Bytes/s x ms. */
+  /** Latency cost, bytes/s x ms. */
   readonly latency: number;
-  /** Money for a month of the traffic whose bytes are counted and have a price; null: nothing is. */
+  /** Monthly cost of counted and priced traffic. Null: there is none. */
   readonly perMonth: number | null;
-  /** Part of the counted bytes that has no price. */
+  /** Counted bytes without a price. */
   readonly unpricedBytesPerSecond: number;
 }
 
 /**
- * Money as the bill has it for pods that all have a node, where nobody tells which zones' callers send more.
- * @param bytesPerRequest for latency; money is never estimated from requests
+ * Costs of the workflow's traffic. Equals the bill if all pods have nodes and no zone counts are known.
+ * @param bytesPerRequest for latency only; money is never estimated from requests
  */
 export function trafficCosts(
   problem: PlanProblem,

@@ -1,4 +1,3 @@
-// Channels of a workflow, as the planner pays for them.
 import { routingScopes, type Channel } from "@isochrone/topology";
 import { bytesPerSecondOf } from "../../scoring/channel-traffic.ts";
 import type { RequestValue } from "../../scoring/channel-traffic.ts";
@@ -10,27 +9,23 @@ import type { PlanSettings } from "./plan-settings.ts";
 import { ReplicaBook } from "./replicas.ts";
 import { starvingZones, type StarvingZones } from "./starving-zones.ts";
 
-/** Pods of one workload are alike to the network: what one of them exchanges with each replica of a peer. */
 export interface TrafficGroup {
   readonly workload: string;
-  /** Planned ones. */
   readonly pods: readonly number[];
   readonly links: GroupLink[];
   readonly fixed: FixedPeer[];
 }
 
 export interface GroupLink {
-  /** The group at the other end; may be the group itself: then `calling` and `called` are equal. */
+  /** Peer group; may be the group itself, with equal `calling` and `called`. */
   readonly group: number;
-  /** Bytes per second of exchanges that one pod starts with one pod there. */
+  /** Bytes per second between one pod and one replica, started here or there. */
   readonly calling: number;
-  /** The same, started there. */
   readonly called: number;
-  /** How far both may be from the truth, as a share of them. */
+  /** Relative error of both rates. */
   readonly rateError: number;
 }
 
-/** A placed replica that isn't planned. */
 interface FixedPeer {
   readonly location: number;
   readonly calling: number;
@@ -40,26 +35,21 @@ interface FixedPeer {
 
 export interface Traffic {
   readonly groups: readonly TrafficGroup[];
-  /** By pod; -1 for pods of no workload. */
   readonly groupOf: Int32Array;
   readonly nearest: readonly NearestChannel[];
-  /** Of workloads whose callers go to the nearest. */
   readonly starving: readonly StarvingZones[];
-  /** By pod: those of both that it has a part in. */
   readonly nearestOf: readonly (readonly NearestCost[])[];
-  /** Of all channels that planned pods have a part in, bytes per second. */
   readonly bytesPerSecond: number;
-  /** What the rates are: `declared` means that none is known and priorities stand in. */
+  /** `declared`: no rate is known, priorities replace rates. */
   readonly source: "measured" | "declared" | "none";
 }
 
-/** Larger rates are cut off here, so that no sum overflows. */
+/** Cap on rates, so that sums don't overflow. */
 const LARGEST_RATE = 1e100;
 
 /**
- * Two replicas share an even part of their channel's rate, rate / (Ra x Rb), unless it goes to the nearest.
- * When no channel's rate is known, each counts as its declared priority in bytes per second, at least 1 and
- * at most the largest of the relationship types.
+ * Each pair of replicas gets rate / (Ra x Rb) unless traffic goes to the nearest. If no rate is known,
+ * declared priorities count as bytes per second.
  */
 export function trafficOf(
   problem: PlanProblem,
@@ -138,7 +128,7 @@ function ratedChannels(
   return { channels, source: known ? "measured" : "declared" };
 }
 
-/** Measured bytes per second; null: not known. */
+/** Returns the function of a channel's rate, bytes per second. Null: unknown. */
 function rateOf(bytesPerRequest: number): (channel: Channel) => number | null {
   const value: RequestValue =
     bytesPerRequest > 0
@@ -147,10 +137,10 @@ function rateOf(bytesPerRequest: number): (channel: Channel) => number | null {
   return (channel) => bytesPerSecondOf(channel, value);
 }
 
-/** Where nobody counts requests: as for some thousand of them. */
+/** Equals some thousand requests, for channels without request counts. */
 const UNCOUNTED_RATE_ERROR = 0.05;
 
-/** Two standard errors of a rate that is counted over a window, as a share of it; at most all of it. */
+/** Two standard errors of a counted rate, relative; at most 1. */
 function rateErrorOf({ requestsPerSecond }: Channel, windowSeconds: number): number {
   if (requestsPerSecond === null) return UNCOUNTED_RATE_ERROR;
   return Math.min(1, 2 / Math.sqrt(requestsPerSecond * windowSeconds));
@@ -191,7 +181,7 @@ function mergeFixed(fixed: readonly FixedPeer[]): FixedPeer[] {
   return merged(fixed, ({ location }) => location);
 }
 
-/** One entry per key, in the order of the keys, so that sums don't depend on the order of channels. */
+/** Merges by key, sorted, so that sums don't depend on the order of channels. */
 function merged<T extends Rates>(items: readonly T[], keyOf: (item: T) => number): T[] {
   const byKey = new Map<number, T>();
   for (const item of items) {

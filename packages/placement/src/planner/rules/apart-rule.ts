@@ -2,16 +2,14 @@ import type { ApartConstraint } from "../objective/plan-problem.ts";
 import { rolesOf } from "./rule.ts";
 import type { Roles, Rule } from "./rule.ts";
 
-/** Counts members and subjects by domain. */
 export class ApartRule implements Rule {
   readonly name: string;
   readonly #roles: Roles;
   readonly #domainOf: Int32Array;
-  /** By domain: members (with those placed), subjects, and pods that are both. */
+  /** Counts by domain: members including placed ones, subjects, and pods that are both. */
   readonly #members: Int32Array;
   readonly #subjects: Int32Array;
   readonly #both: Int32Array;
-  /** Domains in which a subject shares with a member. */
   #broken = 0;
 
   constructor(constraint: ApartConstraint, podCount: number) {
@@ -56,7 +54,7 @@ export class ApartRule implements Rule {
     if (this.#isBroken(domain)) this.#broken++;
   }
 
-  /** A subject that is the only member is alone. */
+  /** A subject that is the only member doesn't conflict with itself. */
   #isBroken(domain: number): boolean {
     const pairs = this.#subjects[domain]! * this.#members[domain]!;
     return pairs > this.#both[domain]!;

@@ -1,15 +1,10 @@
-/**
- * How many items have which count; its least and its greatest count in constant time, as counts change by
- * one.
- */
+/** Multiset of counts with constant-time minimum and maximum, for changes by one. */
 export class Histogram {
-  /** By count. */
   readonly #items: Int32Array;
   #size = 0;
   #least = 0;
   #greatest = 0;
 
-  /** Counts are from 0 to `maxCount`. */
   constructor(maxCount: number) {
     this.#items = new Int32Array(maxCount + 2);
   }
@@ -18,17 +13,17 @@ export class Histogram {
     return this.#size;
   }
 
-  /** 0 without items. */
+  /** Minimum count; 0 if empty. */
   get least(): number {
     return this.#size === 0 ? 0 : this.#least;
   }
 
-  /** -1 without items. */
+  /** Maximum count; -1 if empty. */
   get greatest(): number {
     return this.#size === 0 ? -1 : this.#greatest;
   }
 
-  /** The least count when one item of count `count` is left out; Infinity when it is the only one. */
+  /** Minimum without one item of `count`; Infinity if it is the only one. */
   leastWithout(count: number): number {
     if (this.#size <= 1) return Infinity;
     if (count !== this.#least || this.#items[count]! > 1) return this.#least;

@@ -4,26 +4,23 @@ import { PayColumns } from "../objective/pay-columns.ts";
 import type { PodsRule } from "./limit-rule.ts";
 import type { Rule } from "./rule.ts";
 
-/** Of the limit: less is rounding. */
+/** Relative tolerance for rounding. */
 const ROUNDING = 1e-9;
 
-/** The bound on latency where money has a share; none where latency decides. */
 export function latencyRules({ latency, latencyLimit, problem }: CostModel): PodsRule[] {
   if (latency === null || latencyLimit === Infinity) return [];
   const rule = new LatencyRule(latency, latencyLimit, problem.pods.length);
   return [{ rule, pods: new Set(problem.pods.keys()) }];
 }
 
-/** All placed pods together cost the network at most so much by latency, bytes/s x ms. */
+/** Bounds the total latency cost of placed pods, bytes/s x ms. */
 class LatencyRule implements Rule {
   readonly name = "the bound on network latency";
   readonly #network: NonNullable<CostModel["latency"]>;
   readonly #limit: number;
   readonly #pays: PayColumns;
-  /** By pod: channels to the nearest that it has a part in. */
   readonly #nearestOf: readonly (readonly NearestCost[])[];
   readonly #assignment: Int32Array;
-  /** Of callers that aren't planned with targets that aren't. */
   readonly #base: number;
   #placed = 0;
   #sum: number;
@@ -54,7 +51,7 @@ class LatencyRule implements Rule {
       this.#sum -= this.#addedBy(pod, node);
       return;
     }
-    // What was rounded until now is forgotten.
+    // Discards accumulated rounding errors.
     this.#sum = this.#base;
     this.#pays.clear();
   }

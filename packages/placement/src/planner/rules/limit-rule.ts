@@ -7,16 +7,14 @@ import { ReplicaBook } from "../objective/replicas.ts";
 import type { Replicas } from "../objective/replicas.ts";
 import type { Rule } from "./rule.ts";
 
-/** Whether a caller's location and its target's are within a limit; null = not known, no vote. */
+/** Whether the pair is within the limit. Null: unknown, no vote. */
 type Judge = (from: number, to: number) => boolean | null;
 
-/** A rule and the pods it is about. */
 export interface PodsRule {
   readonly rule: Rule;
   readonly pods: ReadonlySet<number>;
 }
 
-/** One per limit that a channel of planned pods declares. */
 export function limitRules(problem: PlanProblem, field: CostField): PodsRule[] {
   const replicas = new ReplicaBook(problem, field);
   return problem.workflow.channels.flatMap((channel) => {
@@ -69,15 +67,14 @@ interface LimitOptions {
 }
 
 /**
- * A pod breaks a limit when more of the placed replicas that it talks to are beyond it than within: a single
- * far replica doesn't veto. Judges pairs of nodes; what several channels claim of one link isn't added up.
+ * Broken if more placed peers are beyond the limit than within: one far replica has no veto. Judges node
+ * pairs; doesn't add up the bandwidth of several channels.
  */
 class LimitRule implements Rule {
   readonly name: string;
   readonly #options: LimitOptions;
   readonly #calling: ReadonlySet<number>;
   readonly #called: ReadonlySet<number>;
-  /** Node by pod, of those that have one. */
   readonly #nodes = new Map<number, number>();
 
   constructor(name: string, options: LimitOptions) {
@@ -117,7 +114,6 @@ class LimitRule implements Rule {
     );
   }
 
-  /** Locations of the targets that a caller talks to. */
   #targetsOf(from: number, caller: number): number[] {
     const { targets, scopes } = this.#options;
     const all = [...this.#locations(targets.planned, caller), ...targets.fixed];
@@ -127,7 +123,6 @@ class LimitRule implements Rule {
     return all.filter((_, at) => levels[at] === least);
   }
 
-  /** Locations of the callers that talk to a target. */
   #callersOf(node: number, target: number): number[] {
     const { callers, scopes } = this.#options;
     const planned = callers.planned.filter((pod) => pod !== target && this.#nodes.has(pod));
@@ -145,7 +140,6 @@ class LimitRule implements Rule {
   }
 }
 
-/** Votes within less votes beyond. */
 function balance(locations: readonly number[], judge: (location: number) => boolean | null): number {
   let sum = 0;
   for (const location of locations) {

@@ -1,22 +1,20 @@
 /**
- * Keeps count of the pods that a constraint is about, so that a node is admitted or not in constant time. A
- * pod that the rule isn't about MUST NOT be shown to it.
+ * Tracks a constraint's pods, so that `admits` takes constant time. Callers MUST pass only pods that the rule
+ * concerns.
  */
 export interface Rule {
   readonly name: string;
-  /** The pod is on no node before. */
+  /** Adds a pod, which must be unplaced. */
   add(pod: number, node: number): void;
   remove(pod: number, node: number): void;
   /**
-   * Whether the pod, which is on no node, may go there. With `strict` the whole rule must hold afterwards;
-   * without it only the pod's own part, so that pods that were taken out can be put back one by one.
+   * Whether the unplaced pod may go there. `strict`: the whole rule must hold; otherwise only the pod's own
+   * part, so that removed pods can return one by one.
    */
   admits(pod: number, node: number, strict: boolean): boolean;
-  /** Whether the rule holds for the pods that have a node, and can still hold with the others. */
   holds(): boolean;
 }
 
-/** What pods are to a rule, by pod. */
 export interface Roles {
   readonly subject: Uint8Array;
   readonly member: Uint8Array;

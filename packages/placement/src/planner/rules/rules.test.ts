@@ -11,7 +11,6 @@ const NODES = 7;
 const ROUNDS = 25;
 const STEPS = 40;
 
-/** Three zones of two nodes, and a node in none. */
 function constraint(kind: DomainConstraint["kind"], draw: Draw): DomainConstraint {
   const pick = (odds: number): number[] =>
     Array.from({ length: PODS }, (_, pod) => pod).filter(() => draw() < odds);
@@ -57,7 +56,7 @@ describe.each(["spread", "span", "apart", "together"] as const)("a rule of kind 
         assignment[pod] = node;
         const expected = { admitted: holds(), given, assignment: [...assignment] };
         expect({ admitted, given, assignment: [...assignment] }).toEqual(expected);
-        // A subject is never put where it has no domain: a rule can't count it.
+        // A subject never goes to a node without a domain.
         if (given.domainOf[node]! < 0 && given.subjects.includes(pod)) {
           assignment[pod] = -1;
           continue;

@@ -2,13 +2,12 @@ import type { SpanConstraint } from "../objective/plan-problem.ts";
 import { rolesOf } from "./rule.ts";
 import type { Roles, Rule } from "./rule.ts";
 
-/** Counts domains that hold members. Members without a node may still go to a new one each. */
+/** Counts domains with members. Each unplaced member may still open a new one. */
 export class SpanRule implements Rule {
   readonly name: string;
   readonly #roles: Roles;
   readonly #domainOf: Int32Array;
   readonly #minDistinct: number;
-  /** By domain. */
   readonly #members: Int32Array;
   #distinct: number;
   #waiting: number;

@@ -3,15 +3,13 @@ import { Histogram } from "./histogram.ts";
 import { rolesOf } from "./rule.ts";
 import type { Roles, Rule } from "./rule.ts";
 
-/** Counts members by domain; knows the emptiest domain, and the fullest that holds a subject. */
 export class SpreadRule implements Rule {
   readonly name: string;
   readonly #roles: Roles;
   readonly #domainOf: Int32Array;
   readonly #maxSkew: number;
-  /** There are too few domains: the emptiest counts as empty. */
+  /** Whether there are fewer domains than minDomains: the emptiest then counts as empty. */
   readonly #tooFew: boolean;
-  /** By domain. */
   readonly #members: Int32Array;
   readonly #subjects: Int32Array;
   readonly #all: Histogram;

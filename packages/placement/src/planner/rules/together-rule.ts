@@ -3,20 +3,18 @@ import { rolesOf } from "./rule.ts";
 import type { Roles, Rule } from "./rule.ts";
 
 /**
- * A domain has a seed when it holds a member that is placed or that isn't a subject itself: subjects may join
- * it. Where no domain has one, subjects that are members may found a group of their own, but only one: the
- * first is free, and all others must join it.
+ * A domain with a placed or non-subject member (a seed) admits subjects. Without any seed, subjects that are
+ * members may found one group, which all others must join.
  */
 export class TogetherRule implements Rule {
   readonly name: string;
   readonly #roles: Roles;
   readonly #domainOf: Int32Array;
-  /** By domain: seeds, subjects, and subjects that are members. */
   readonly #seeds: Int32Array;
   readonly #subjects: Int32Array;
   readonly #founders: Int32Array;
   #allSeeds: number;
-  /** Domains without seed that hold subjects, and those of them that no founder is in. */
+  /** Domains with subjects but no seed; of these, the ones without a founder. */
   #unseeded = 0;
   #orphaned = 0;
 

@@ -1,29 +1,25 @@
 import type { PlanProblem } from "../objective/plan-problem.ts";
 import type { PlanState } from "./plan-state.ts";
 
-/** The least quick effort, in pairs of a pod and a node: some 20 ms. */
+/** Minimum quick effort in pod-node pairs, some 20 ms. */
 const LEAST_QUICK_EFFORT = 400_000;
-/** In larger problems each pod is weighed against each node this often. */
 const ROUNDS = 20;
-/** Effort of looking at the clock, and of a change that weighs little. */
+/** Effort of checking the clock, and of a cheap change. */
 const STEP = 60;
 
 interface BudgetOptions {
   readonly now: () => number;
-  /** By the clock of `now`. */
   readonly deadlineMs: number;
-  /** In pairs of a pod and a node; Infinity: the deadline alone ends the search. */
+  /** Pod-node pairs. Infinity: only the deadline ends the search. */
   readonly effort: number;
 }
 
-/**
- * An effort for searches that must be quick or deterministic: tens of milliseconds, more for large problems.
- */
+/** Effort for quick or deterministic searches: tens of milliseconds, more for large problems. */
 export function quickEffort({ pods, nodes }: PlanProblem): number {
   return Math.max(LEAST_QUICK_EFFORT, ROUNDS * pods.length * nodes.length);
 }
 
-/** Ends a search after so much work, which is the same on every machine, or at its deadline, which isn't. */
+/** Ends a search after a fixed amount of work, which is reproducible, or at a deadline, which is not. */
 export class Budget {
   readonly #options: BudgetOptions;
   readonly #states: PlanState[] = [];
@@ -38,12 +34,11 @@ export class Budget {
     this.#beganMs = options.now();
   }
 
-  /** All of it, in pairs of a pod and a node. */
   get effort(): number {
     return this.#options.effort;
   }
 
-  /** Effort that is left, and at the pace so far can be spent before the deadline. */
+  /** Remaining effort that fits before the deadline at the current pace. */
   get rest(): number {
     const nowMs = this.#options.now();
     const elapsedMs = nowMs - this.#beganMs;
@@ -55,12 +50,11 @@ export class Budget {
     return this.#late;
   }
 
-  /** Work on that state counts. */
   watch(state: PlanState): void {
     this.#states.push(state);
   }
 
-  /** Counts as exhausted when so much effort is spent, or all of it. */
+  /** Sets a temporary, lower limit. Infinity restores the original one. */
   limit(effort: number): void {
     this.#ceiling = Math.min(this.#options.effort, effort);
   }
@@ -75,7 +69,6 @@ export class Budget {
     return weighed;
   }
 
-  /** Whether all of the effort is spent. */
   get isSpent(): boolean {
     return this.spent >= this.#options.effort;
   }

@@ -1,13 +1,9 @@
-// Greedy starts.
 import type { PlanState, SpotSearch } from "./plan-state.ts";
 
-/** Rounds over pods that found no node: what they wait for may have been placed after them. */
+/** Rounds over unplaced pods, which may depend on pods placed after them. */
 const MAX_ROUNDS = 3;
 
-/**
- * Gives pods the best node in turn; `forced` is the first one's node, or -1. Pods that find none stay
- * without.
- */
+/** @param forced node of the first pod; -1: none */
 export function construct(
   state: PlanState,
   order: readonly number[],
@@ -30,10 +26,7 @@ export function construct(
   }
 }
 
-/**
- * Next is always the pod that would lose most by waiting: the difference between its second best node and its
- * best.
- */
+/** Places first the pod with the largest difference between its best and second best node. */
 export function constructByRegret(state: PlanState, pods: readonly number[]): void {
   const waiting = new Set(pods);
   while (waiting.size > 0) {

@@ -1,27 +1,18 @@
-// In a large cluster few nodes matter to a workflow: the long search looks at these only, and is many times
-// as fast for it.
+// Restricts the long search in large clusters to the few nodes that matter.
 import type { Draw } from "@isochrone/primitives";
 import type { PlanProblem, PlanUse } from "../objective/plan-problem.ts";
 import type { PlanState } from "./plan-state.ts";
 import { drawIndex } from "./draws.ts";
 
-/** Nodes that the long search looks at. */
 const CORE_NODES = 256;
-/** Clusters up to this size are searched whole. */
 const SMALL_CLUSTER = 2 * CORE_NODES;
-/** For each workload, nodes where one of its pods would have it best. */
 const PER_GROUP = 6;
-/** Any nodes. */
 const AT_RANDOM = 16;
 
 export function isLarge(problem: PlanProblem): boolean {
   return problem.nodes.length > SMALL_CLUSTER;
 }
 
-/**
- * Nodes that good plans use, those that are best for pods as they stand, those nearest to nodes in use, and a
- * few at random; ascending.
- */
 export function coreNodes(state: PlanState, plans: readonly Int32Array[], draw: Draw): Int32Array {
   const core = new Set<number>();
   for (const plan of plans) for (const node of plan) if (node >= 0) core.add(node);
@@ -37,7 +28,6 @@ export function coreNodes(state: PlanState, plans: readonly Int32Array[], draw: 
   return Int32Array.from(core).sort();
 }
 
-/** The same problem with these nodes only, in that order. Costs of assignments are the same. */
 export function problemOn(problem: PlanProblem, core: Int32Array): PlanProblem {
   const position = new Map([...core].map((node, at) => [node, at]));
   const { nodeNames: _, ...same } = problem;
@@ -62,7 +52,7 @@ function useOn({ capacity, others, pods }: PlanUse, core: Int32Array): PlanUse {
   return { capacity: of(capacity), others: of(others), pods };
 }
 
-/** Only once per workload: replicas are alike to the network. */
+/** Best nodes for a workload's first pod. Its other replicas get none: they are interchangeable. */
 function bestFor(state: PlanState, pod: number): number[] {
   const group = state.traffic.groups[state.traffic.groupOf[pod]!];
   if (group === undefined || group.pods[0] !== pod) return [];
@@ -80,7 +70,7 @@ function nearestTo(state: PlanState, node: number, count: number): number[] {
   );
 }
 
-/** Positions of the `count` least values that pass; insertion into a short list. */
+/** Indices of the `count` least accepted values, by insertion into a short list. */
 function leastOf(values: Float64Array, count: number, passes: (at: number) => boolean): number[] {
   const found: number[] = [];
   for (let at = 0; at < values.length; at++) {

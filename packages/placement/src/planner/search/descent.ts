@@ -1,12 +1,11 @@
-// Local search: pods move and change places as long as that pays.
 import type { Budget } from "./budget.ts";
 import type { PlanState } from "./plan-state.ts";
 
-/** A gain must be this part of the whole cost: less is rounding. */
+/** Minimum relative gain; less is rounding. */
 const LEAST_GAIN = 1e-9;
 const STRICT = { strict: true };
 
-/** Moves single pods and swaps pairs until neither pays; the state MUST hold, and holds afterwards. */
+/** All rules MUST hold before, and do afterwards. */
 export function descend(state: PlanState, budget: Budget): void {
   let improved = true;
   while (improved && !budget.exhausted()) {
@@ -24,7 +23,6 @@ function moveEach(state: PlanState, budget: Budget): boolean {
   return improved;
 }
 
-/** To its best node, when that pays. */
 function moveOne(state: PlanState, pod: number): boolean {
   const from = state.lift(pod);
   const here = state.costAt(pod, from, from);
@@ -46,7 +44,7 @@ function swapPairs(state: PlanState, budget: Budget): boolean {
   return improved;
 }
 
-/** Swaps the two pods if the cost then changes by less than `limit` and every rule holds. */
+/** Swaps only if the cost changes by less than `limit` and all rules hold. */
 function swapIf(state: PlanState, a: number, b: number, limit: number): boolean {
   const { assignment, traffic } = state;
   const alike = traffic.groupOf[a] === traffic.groupOf[b];
@@ -71,7 +69,6 @@ function swapIf(state: PlanState, a: number, b: number, limit: number): boolean 
   return true;
 }
 
-/** Whether both, which have no node, may go there. */
 function admitted(
   state: PlanState,
   [a, nodeA]: readonly [number, number],
@@ -89,7 +86,10 @@ function admitted(
   return fine;
 }
 
-/** Pods that have a channel to the nearest in common are left to moves and to larger changes: 0. */
+/**
+ * Change of traffic cost by a swap. Returns 0 for pods of a common nearest-routed channel, which swaps don't
+ * handle.
+ */
 function networkDelta(state: PlanState, a: number, b: number): number {
   const { assignment, traffic, field } = state;
   if (traffic.nearestOf[a]!.some((channel) => channel.concerns(b))) return 0;
@@ -100,7 +100,7 @@ function networkDelta(state: PlanState, a: number, b: number): number {
     state.networkAt(a, nodeA, nodeA) +
     state.networkAt(b, nodeA, nodeB) -
     state.networkAt(b, nodeB, nodeB);
-  // Each saw the other where it was: as if it came to join it.
+  // Each evaluated the other at its old node, as if joining it.
   const link = traffic.groups[traffic.groupOf[a]!]?.links.find(({ group }) => group === traffic.groupOf[b]);
   if (link === undefined) return apart;
   const together = field.ms(nodeA, nodeA) + field.ms(nodeB, nodeB);

@@ -2,19 +2,15 @@ import type { CostField } from "../objective/cost-field.ts";
 import type { CostModel } from "../objective/objective.ts";
 import type { GroupLink, Traffic } from "../objective/traffic.ts";
 
-/**
- * How far the difference between the costs of two assignments may be from the truth, because links and rates
- * are measured with an error. Bytes per second x milliseconds.
- */
+/** Returns the error of the difference between two costs, bytes per second x milliseconds. */
 export function gainNoise(model: CostModel, before: Int32Array, after: Int32Array): number {
   const moved = [...before.keys()].filter((pod) => before[pod] !== after[pod]);
   return gainError(model, moved, before, after);
 }
 
 /**
- * The same where the pods that move are known. Channels that share a link share its error, so it counts once
- * for the sum of their rates; what both assignments send over a link cancels out. Errors of different links
- * and of different channels' rates are independent.
+ * A link's error counts once for all channels on it, unchanged traffic cancels out, and other errors are
+ * independent.
  * @param moved pods whose nodes differ
  */
 export function gainError(
@@ -25,7 +21,6 @@ export function gainError(
 ): number {
   const links = new LinkRates(field);
   let square = 0;
-  /** What both ends of an exchange send costs in `at`, and is added to the links. */
   const counted = (at: Ends, { calling, called }: Exchange, sign: 1 | -1): number => {
     if (at.here < 0 || at.there < 0) return 0;
     links.add(at.here, at.there, sign * calling);
@@ -56,7 +51,6 @@ interface Ends {
 type Exchange = Pick<GroupLink, "calling" | "called" | "rateError">;
 type Peer = { readonly pod: number } | { readonly location: number };
 
-/** Visits each pair of a moved pod and a peer once. */
 function eachExchange(
   { groups, groupOf }: Traffic,
   moved: readonly number[],
@@ -75,18 +69,17 @@ function eachExchange(
 interface LinkRate {
   readonly from: number;
   readonly to: number;
-  /** What the gain counts of this link, bytes per second. */
+  /** Net rate on this link, bytes per second. */
   rate: number;
-  /** The sum of what was added, without signs: what is left of it after rounding is nothing. */
+  /** Sum of absolute rates, to detect a pure rounding rest. */
   added: number;
 }
 
-/** Rounding leaves at most this share of what was added to a link. */
+/** Bound on the rounding rest relative to `added`. */
 const ROUNDING = 1e-9;
-/** More than there are locations; the product of two is a safe integer. */
+/** Above the number of locations; its square is a safe integer. */
 const LOCATIONS = 2 ** 24;
 
-/** By link and direction, the rates that the gain counts. */
 class LinkRates {
   readonly #field: CostField;
   readonly #rates = new Map<number, LinkRate>();
@@ -106,7 +99,7 @@ class LinkRates {
     }
   }
 
-  /** The two directions of a pair of nodes are one link: their errors add up. */
+  /** Both directions of a node pair are one link: their errors add linearly. */
   squaredError(): number {
     let square = 0;
     for (const link of this.#rates.values()) {

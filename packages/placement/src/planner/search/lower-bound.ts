@@ -1,13 +1,9 @@
 import type { CostModel } from "../objective/objective.ts";
 
-/** Pairs of a pod and a node, up to which load counts. */
+/** Largest number of pod-node pairs for which load counts. */
 const MAX_PRESSED = 100_000;
 
-/**
- * What no plan can be cheaper than: each pod at the node where it alone is cheapest, with what it exchanges
- * with pods that aren't planned, and with the load as it is; planned pods are taken to sit together. Weak
- * where little is fixed: pods may then come together for nothing.
- */
+/** Sums each pod's cheapest node, with planned pods together for free. Weak if few pods are fixed. */
 export function lowerBound({ problem, field, traffic, capacity }: CostModel): number {
   const columns = traffic.groups.map(({ fixed }) => {
     const column = new Float64Array(field.nodeCount);
@@ -19,10 +15,9 @@ export function lowerBound({ problem, field, traffic, capacity }: CostModel): nu
     }
     return column;
   });
-  // In large clusters some node is idle: looking for it isn't worth the time.
+  // Some node of a large cluster is idle, so searching it isn't worth the time.
   const pressing = problem.pods.length * problem.nodes.length <= MAX_PRESSED;
   let sum = 0;
-  // Replicas are alike.
   const known = new Map<Uint8Array | null, Map<string, number>>();
   for (const [pod, { allowed, demand }] of problem.pods.entries()) {
     const group = traffic.groupOf[pod]!;

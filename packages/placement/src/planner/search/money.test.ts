@@ -1,5 +1,3 @@
-// Plans where money leads: how far from the proven optimum, within which bound on latency, and whether their
-// money is the bill's.
 import { WorkflowGraph, type WorkflowGraphSnapshot } from "@isochrone/topology";
 import { pairPrices, PriceTable, readPrices } from "@isochrone/prices";
 import { billOf } from "@isochrone/prices/testing";
@@ -24,7 +22,6 @@ function priced(seed: number): PlanProblem {
   return pricedProblem(smallProblem(seed), seed);
 }
 
-/** All pods run where the planner puts them by latency alone. */
 function running(problem: PlanProblem): PlanProblem {
   const { assignment } = plan(problem, { seed: 1, now: () => 0, deadlineMs: 1, effort: 50 });
   const nodes = problem.nodes.map((node, at) => {
@@ -52,12 +49,11 @@ test("five optima are found again", () => {
 test("plans are within a hundredth of the optimum in the mean", () => {
   const gaps = MONEY_OPTIMA.filter((_, at) => at % 8 === 0).map(([seed, total, , latencyLimit]) => {
     const found = plan(priced(seed), { seed: 1, now: () => 0, deadlineMs: 1, ...SETTINGS });
-    // As the proof had it: `planner-optima.ts` is run again where plans by latency have changed.
+    // The recorded value: rerun `planner-optima.ts` after changes of plans by latency.
     expect(found.latencyLimit).toBeCloseTo(latencyLimit, 3);
     return found.complete ? (found.cost.total - total) / total : Infinity;
   });
   expect(gaps).toHaveLength(25);
-  // No plan is better than the optimum.
   expect(Math.min(...gaps)).toBeGreaterThan(-1e-6);
   expect(gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length).toBeLessThan(0.01);
 });
@@ -79,7 +75,7 @@ test("plans keep every rule and the bound on latency, and cost no more than the 
     if (after!.perMonth! < before!.perMonth! * 0.999) seen.cheaper++;
     if (after!.latency > before!.latency * 1.001) seen.slower++;
   }
-  // Instances of all kinds, or this would say little.
+  // Checks that instances cover all kinds.
   expect(seen.complete).toBeGreaterThan(30);
   expect(Math.min(seen.cheaper, seen.slower)).toBeGreaterThan(3);
 });
@@ -123,7 +119,7 @@ test("the money of a plan is the money on the bill of the same placement", () =>
   for (let seed = 1; seed <= 30; seed++) {
     const zones = seed % 2 === 0 ? 4 : 3;
     const drawn = randomProblem(seed, { pods: 10, nodes: 8, zones, nearest: seed % 2 === 0 ? 0 : 0.5 });
-    // Where regions differ, channels go to all replicas: the graph of the instance knows one region.
+    // With several regions, channels go to all replicas: the instance's graph has one region.
     const nodes = drawn.cluster.nodes.map((node) => ({
       ...node,
       region: zones === 4 ? (node.zone! < "z2" ? "a" : node.zone === "z2" ? "b" : null) : "a",
@@ -162,7 +158,6 @@ test("the money of a plan is the money on the bill of the same placement", () =>
   }
 });
 
-/** Its pods with nodes by their names; those without one (undefined), and their channels, are left out. */
 function snapshotOf(
   { workflow }: PlanProblem,
   nodeOf: (pod: string) => string | null | undefined,
@@ -176,7 +171,7 @@ function snapshotOf(
     return pods.length === 0 ? [] : [{ ...workload, pods }];
   });
   const known = new Set(workloads.map((workload) => workload.name));
-  // A graph has each channel once, and a replica that calls its own workload is left to the bill.
+  // Channels are unique in a graph. Calls within a workload belong to the bill.
   const byEnds = new Map(workflow.channels.map((each) => [`${each.source} ${each.target}`, each]));
   const channels = [...byEnds.values()].filter(
     ({ source, target }) => source !== target && known.has(source) && known.has(target),

@@ -1,6 +1,5 @@
-// Large neighbourhood search (Christiaens 2020, Ropke 2006): takes a few pods out, puts them back in another
-// order, and keeps what came of it when it is better, or, while it is early, not much worse. Moves of groups
-// to another node or zone come of it.
+// Large neighbourhood search (Christiaens 2020, Ropke 2006): removes a few pods and reinserts them in another
+// order. Accepts better results, and early on slightly worse ones.
 import type { Draw } from "@isochrone/primitives";
 import type { Budget } from "./budget.ts";
 import { construct, constructByRegret } from "./construct.ts";
@@ -9,41 +8,34 @@ import type { PlanState } from "./plan-state.ts";
 import { ruined, ruinedBlocks } from "./ruin.ts";
 import { drawIndex, shuffle } from "./draws.ts";
 
-/**
- * How much worse, as a part of the cost, may be accepted at first and at last; the odds fall as in simulated
- * annealing.
- */
+/** Relative cost increase accepted at first and at last, by simulated annealing. */
 const FIRST_TEMPERATURE = 0.3;
 const LAST_TEMPERATURE = 0.0003;
-/** A best node is passed over this often (Christiaens 2020). */
+/** Odds to skip a best node (Christiaens 2020). */
 const BLINK = 0.03;
-/** The first pod that is put back goes to a drawn node this often, and the others follow it. */
+/** Odds that the first reinserted pod goes to a random node, for the others to follow. */
 const FORCE = 0.3;
-/** Pods that share a node are moved together this often. */
+/** Odds to move pods of a node together. */
 const BLOCKS = 0.2;
-/** Two nodes exchange their pods this often: it moves whole groups between places at once. */
+/** Odds to exchange all pods of two nodes. */
 const EXCHANGES = 0.2;
-/** Regret weighs each pod up again after each placement: where there are more pairs, more tries find more. */
+/** Regret re-evaluates each pod after each placement; above this size, more tries find more. */
 const MAX_REGRET_WORK = 1_500;
 
 interface NeighbourhoodOptions {
   readonly budget: Budget;
-  /** Where the annealing begins and ends, in effort spent. */
   readonly span: { readonly from: number; readonly to: number };
   readonly draw: Draw;
   readonly links: PodLinks;
   readonly sizes: Float64Array;
-  /** Pods that can have a node at all. */
   readonly movable: readonly number[];
-  /** Nodes worth a try. */
   readonly nodes: readonly number[];
-  /** Told of each state that is better than all before it. */
+  /** Called for each new best state. */
   readonly better: () => void;
-  /** Ends the search. */
   readonly done: () => boolean;
 }
 
-/** Returns how often it tried. The state MUST hold; it ends anywhere. */
+/** Returns the number of tries. All rules MUST hold at the start; the final state is arbitrary. */
 export function searchNeighbourhoods(state: PlanState, options: NeighbourhoodOptions): number {
   const { budget, draw, movable, span } = options;
   let best = { unplaced: state.unplaced, cost: state.cost };
@@ -81,7 +73,6 @@ function acceptable(
   return state.cost <= before.cost * (1 - temperature * Math.log(1 - draw())) && state.holds();
 }
 
-/** Returns what takes it all back. */
 function rearrange(state: PlanState, options: NeighbourhoodOptions): () => void {
   const { links, movable, draw } = options;
   if (draw() < EXCHANGES) return exchangeNodes(state, options);
@@ -95,7 +86,7 @@ function rearrange(state: PlanState, options: NeighbourhoodOptions): () => void 
   return () => state.revert(pods, before, cost);
 }
 
-/** Each block to the best node for one of its pods; those of it that have no room there go elsewhere. */
+/** Places each block on one node. Pods that don't fit go elsewhere. */
 function putBlocksBack(
   state: PlanState,
   blocks: readonly (readonly number[])[],
@@ -130,14 +121,12 @@ function putBack(state: PlanState, pods: number[], { draw, sizes, nodes }: Neigh
   construct(state, pods, forced, { strict: false, blink: () => draw() < BLINK });
 }
 
-/** Two nodes exchange their movable pods. Pods for which there is no room go elsewhere. */
 function exchangeNodes(state: PlanState, options: NeighbourhoodOptions): () => void {
   const { budget, movable, draw, sizes, nodes } = options;
   const { cost, assignment } = state;
   const a = assignment[movable[drawIndex(draw, movable.length)]!]!;
   const b = nodes.length > 0 ? nodes[drawIndex(draw, nodes.length)]! : -1;
   if (a < 0 || b < 0 || a === b) return () => undefined;
-  // It weighs nothing, but takes as long as a change that does.
   budget.step();
   const pods = movable.filter((pod) => assignment[pod] === a || assignment[pod] === b);
   const before = pods.map((pod) => state.unplace(pod));

@@ -1,6 +1,4 @@
-// How far plans are from the proven optimum. The optima are those of test/bench/placement/planner-optima.ts;
-// `npm run bench -- planner` holds all 200 against the planner as it is by default, here some are, and with a
-// tenth of its effort.
+// A sample, with a tenth of the default effort. `npm run bench -- planner` checks all 200 optima.
 import { expect, test } from "vitest";
 import { plan } from "./plan.ts";
 import { optimum } from "../testing/branch-and-bound.ts";
@@ -22,7 +20,6 @@ test("plans are within a hundredth of the optimum in the mean, and never a tenth
   });
   expect(gaps).toHaveLength(25);
   expect(Math.max(...gaps)).toBeLessThan(0.1);
-  // No plan is better than the optimum.
   expect(Math.min(...gaps)).toBeGreaterThan(-1e-6);
   expect(gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length).toBeLessThan(0.01);
 });

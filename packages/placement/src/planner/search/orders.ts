@@ -1,17 +1,13 @@
-// Orders in which pods look for a node. Each leads a greedy start to another end.
 import type { PlanProblem } from "../objective/plan-problem.ts";
 import type { Traffic } from "../objective/traffic.ts";
 
-/** By pod: what its neighbours in the graph of pods are, with the rate of both directions together. */
 export type PodLinks = readonly (readonly PodLink[])[];
 
 interface PodLink {
   readonly pod: number;
-  /** Bytes per second. */
   readonly rate: number;
 }
 
-/** The heaviest first. */
 export function podLinks({ groups, groupOf, nearestOf }: Traffic, podCount: number): PodLinks {
   return Array.from({ length: podCount }, (_, pod) => {
     const rates = new Map<number, number>();
@@ -29,9 +25,9 @@ export function podLinks({ groups, groupOf, nearestOf }: Traffic, podCount: numb
   });
 }
 
-/** The largest of a pod's demands, each as a share of what an average node can hold. */
+/** Largest demand of a pod relative to an average node. */
 export function podSizes({ nodes, pods, resources }: PlanProblem): Float64Array {
-  // One alone is in no order, and large clusters have many nodes.
+  // A single pod needs no order, and large clusters have many nodes.
   if (pods.length === 1) return new Float64Array(1);
   const average = resources.map((_, resource) => {
     const sum = nodes.reduce((total, { allocatable }) => total + allocatable[resource]!, 0);
@@ -42,10 +38,7 @@ export function podSizes({ nodes, pods, resources }: PlanProblem): Float64Array 
   );
 }
 
-/**
- * Next is always who exchanges most with those before it (and with placed pods); the largest pod where
- * nothing connects.
- */
+/** Next is the pod with the most traffic to earlier (and placed) pods; without any, the largest. */
 export function byAttachment(traffic: Traffic, links: PodLinks, sizes: Float64Array, first = -1): number[] {
   const count = sizes.length;
   const pull = Float64Array.from({ length: count }, (_, pod) => {
@@ -74,9 +67,7 @@ export function byAttachment(traffic: Traffic, links: PodLinks, sizes: Float64Ar
   return order;
 }
 
-/**
- * Callers before those they call, as far as there are no cycles; a cycle is entered where the least comes in.
- */
+/** Callers before callees. Breaks a cycle at the pod with the least incoming traffic. */
 export function byTopology({ groups, groupOf }: Traffic, podCount: number): number[] {
   const incoming = groups.map(({ links }, own) =>
     links.reduce((sum, { group, called }) => sum + (group === own ? 0 : called), 0),
@@ -95,7 +86,6 @@ export function byTopology({ groups, groupOf }: Traffic, podCount: number): numb
   return order;
 }
 
-/** The largest first: they find the fewest places. */
 export function bySize(sizes: Float64Array): number[] {
   return [...sizes.keys()].sort((a, b) => sizes[b]! - sizes[a]! || a - b);
 }

@@ -10,47 +10,36 @@ import type { Rule } from "../rules/rule.ts";
 import { ruleOf } from "../rules/rules.ts";
 import type { Traffic } from "../objective/traffic.ts";
 
-/** A node for a pod, and what the pod adds to the total cost there. */
 interface Spot {
   readonly node: number;
   readonly cost: number;
 }
 
-/** Limits a search for the best node. */
 export interface SpotSearch {
-  /** The whole of every rule must hold afterwards, not only the pod's own part. */
   readonly strict: boolean;
-  /** Returns true to pass over a node that would be the best one so far. */
+  /** Returns true to skip a new best node. */
   readonly blink?: () => boolean;
-  /** By node: 1 where to look. */
   readonly within?: Uint8Array | null;
 }
 
-/**
- * An assignment under change, with all that makes changes cheap: what is left on nodes, counts per rule, and
- * per workload what a replica of it pays to its placed peers from every node.
- */
+/** An assignment with incrementally updated sums. */
 export class PlanState {
   readonly problem: PlanProblem;
   readonly field: CostField;
   readonly traffic: Traffic;
-  /** Node by pod, -1 = none. */
+  /** Node by pod, -1: none. */
   readonly assignment: Int32Array;
   readonly #capacity: Capacity;
   readonly #rules: readonly Rule[];
   readonly #rulesOf: readonly (readonly Rule[])[];
   readonly #pays: PayColumns;
-  /** Made when they are needed first. */
   #scratch: Float64Array | null = null;
   #quiet: Float64Array | null = null;
-  /** How many nodes were weighed up, as a measure of work done. */
   #weighed = 0;
   #unplaced: number;
   #cost = 0;
 
-  /**
-   * @param capacity it is changed with the assignment; for one that stays as it is the model's own will do
-   */
+  /** @param capacity changes with the assignment; the model's own serves if it doesn't change */
   constructor(model: CostModel, capacity: Capacity = model.capacity.copy()) {
     const { problem, field, traffic } = model;
     this.problem = problem;
@@ -76,7 +65,7 @@ export class PlanState {
     return this.#unplaced;
   }
 
-  /** Of all placed pods, as kept up by each change; rounding adds up over many of them. */
+  /** Total cost. Incremental, so rounding errors accumulate. */
   get cost(): number {
     return this.#cost;
   }
@@ -85,7 +74,6 @@ export class PlanState {
     return this.#weighed;
   }
 
-  /** Whether every rule holds for the pods that have a node. */
   holds(): boolean {
     return this.#rules.every((rule) => rule.holds());
   }
@@ -98,31 +86,29 @@ export class PlanState {
     return this.#capacity.shortage(pod, node);
   }
 
-  /** Whether the node would take the pod, rules aside. */
   isOpen(pod: number, node: number): boolean {
     return this.problem.pods[pod]!.allowed?.[node] !== 0 && this.#capacity.fits(pod, node);
   }
 
-  /** By node: what the pod, wherever it is, pays to its peers and they to it. Good until the next call. */
+  /** Traffic cost of the pod by node. Valid until the next call. */
   networkColumn(pod: number): Float64Array {
     return this.#networkOf(pod, -1);
   }
 
-  /** Whether the pod, which has no node, may go there. */
+  /** The pod must be unplaced. */
   admits(pod: number, node: number, strict: boolean): boolean {
     if (!this.isOpen(pod, node)) return false;
     for (const rule of this.#rulesOf[pod]!) if (!rule.admits(pod, node, strict)) return false;
     return true;
   }
 
-  /** Gives a pod that has none a node. */
+  /** The pod must be unplaced. */
   place(pod: number, node: number): void {
     this.#cost += this.costAt(pod, node, -1);
     this.drop(pod, node);
     this.#tellPeers(pod, node, 1);
   }
 
-  /** Takes its node from a pod that has one, and returns it. */
   unplace(pod: number): number {
     const node = this.lift(pod);
     this.#tellPeers(pod, node, -1);
@@ -130,17 +116,13 @@ export class PlanState {
     return node;
   }
 
-  /** Takes all pods out, and with them the rounding errors of what was done before. */
   clear(): void {
     for (const pod of this.assignment.keys()) if (this.assignment[pod]! >= 0) this.lift(pod);
     this.#pays.clear();
     this.#cost = 0;
   }
 
-  /**
-   * Takes back what was done to these pods: gives each the node it had (-1 = none), and the state the cost it
-   * had.
-   */
+  /** Restores pods to `nodes` (-1: none). */
   revert(pods: readonly number[], nodes: readonly number[], cost: number): void {
     for (const pod of pods) if (this.assignment[pod]! >= 0) this.#tellPeers(pod, this.lift(pod), -1);
     for (const [at, pod] of pods.entries()) {
@@ -156,9 +138,7 @@ export class PlanState {
     this.place(pod, node);
   }
 
-  /**
-   * As `unplace`, but peers go on paying as if the pod were still there: for a look around. Returns its node.
-   */
+  /** As `unplace` for evaluation: peers still count the pod at its node, which is returned. */
   lift(pod: number): number {
     const node = this.assignment[pod]!;
     this.assignment[pod] = -1;
@@ -168,7 +148,6 @@ export class PlanState {
     return node;
   }
 
-  /** Puts a lifted pod back where it was. */
   drop(pod: number, node: number): void {
     this.assignment[pod] = node;
     this.#unplaced--;
@@ -176,25 +155,20 @@ export class PlanState {
     for (const rule of this.#rulesOf[pod]!) rule.add(pod, node);
   }
 
-  /** What the pod adds to the load of a node that it isn't on. */
+  /** Load cost of the pod on a node that it isn't on. */
   pressureAt(pod: number, node: number): number {
     return this.#capacity.pressureOf(pod, node);
   }
 
-  /** Of that, what requests make. */
   requestsAt(pod: number, node: number): number {
     return this.#capacity.requestsOf(pod, node);
   }
 
-  /** And what real use makes, where it is too much. */
   overloadAt(pod: number, node: number): number {
     return this.#capacity.overload.costOf(pod, node);
   }
 
-  /**
-   * What the pod, which has no node, would add to the total there; `lifted` is where its peers still see it,
-   * or -1.
-   */
+  /** Cost that the unplaced pod adds on the node. @param lifted node where peers still count it; -1: none */
   costAt(pod: number, node: number, lifted: number): number {
     return this.networkAt(pod, node, lifted) + this.#capacity.pressureOf(pod, node);
   }
@@ -208,9 +182,7 @@ export class PlanState {
     return cost;
   }
 
-  /**
-   * The node where the pod, which has none, adds least; null when none admits it. Of equal ones the first.
-   */
+  /** First node with the least cost for the unplaced pod. Null: none admits it. */
   bestSpot(pod: number, lifted: number, search: SpotSearch): Spot | null {
     const network = this.#networkOf(pod, lifted);
     const allowed = this.problem.pods[pod]!.allowed;
@@ -219,7 +191,7 @@ export class PlanState {
     let least = Infinity;
     this.#weighed += network.length;
     for (let at = 0; at < network.length; at++) {
-      // The load never makes a node cheaper: most are dismissed by one comparison.
+      // Load cost is non-negative, so one comparison rejects most nodes.
       if (network[at]! >= least || (allowed !== null && allowed[at] === 0)) continue;
       if (within !== null && within[at] === 0) continue;
       if (!this.#capacity.fits(pod, at)) continue;
@@ -232,10 +204,7 @@ export class PlanState {
     return node < 0 ? null : { node, cost: least };
   }
 
-  /**
-   * So many nodes where the pod, which has none, adds least, in this order; fewer where fewer admit it. Of
-   * equal ones the first of all.
-   */
+  /** Up to `count` cheapest nodes in order; ties go to the first. */
   bestSpots(pod: number, count: number): Spot[] {
     const network = this.#networkOf(pod, -1);
     const allowed = this.problem.pods[pod]!.allowed;
@@ -256,7 +225,7 @@ export class PlanState {
     return spots;
   }
 
-  /** The best and the second best cost of a pod without a node; Infinity where there is none. */
+  /** Best and second best cost of an unplaced pod; Infinity: none. */
   twoBest(pod: number): { readonly spot: Spot | null; readonly second: number } {
     const network = this.#networkOf(pod, -1);
     let node = -1;
@@ -280,7 +249,6 @@ export class PlanState {
     return true;
   }
 
-  /** By node: what the pod pays to its peers and they to it. Good until the next call. */
   #networkOf(pod: number, lifted: number): Float64Array {
     const group = this.traffic.groupOf[pod]!;
     if (group < 0) return (this.#quiet ??= new Float64Array(this.field.nodeCount));
@@ -297,7 +265,6 @@ export class PlanState {
     return column;
   }
 
-  /** How replicas of the group talk to each other. */
   #ownLink(group: number): { readonly calling: number; readonly called: number } | undefined {
     return this.traffic.groups[group]?.links.find((link) => link.group === group);
   }

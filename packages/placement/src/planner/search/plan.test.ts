@@ -19,7 +19,6 @@ function planned(problem: PlanProblem, options: Partial<PlanOptions> = {}): Plan
   return plan(problem, { seed: 1, now: () => 0, deadlineMs: 1, effort: 10_000, ...options });
 }
 
-/** Small and larger ones, loose and tight ones. */
 function* problems(count: number): Generator<PlanProblem> {
   const draw = seeded(9);
   for (let seed = 1; seed <= count; seed++) {
@@ -51,7 +50,7 @@ test("plans keep every rule, cost what they say, are never worse than greedy, an
     expect(found.cost.total).toBeGreaterThanOrEqual(found.lowerBound * (1 - 1e-9));
     expect(found.cost.total).toBeLessThanOrEqual((found.greedyCost ?? Infinity) * (1 + 1e-9));
   }
-  // The instances are of all kinds, or these tests would say little.
+  // Checks that instances cover all kinds.
   expect(seen.complete).toBeGreaterThan(25);
   expect(seen.incomplete).toBeGreaterThan(0);
 });
@@ -119,7 +118,7 @@ test("a pod that only a rule stands against is named with that rule", () => {
   ]);
 });
 
-/** p -> q 1 B/s with limits, r -> p 500 B/s; q is on n2, r on n3; costs n1-n2 10, n1-n3 40, n2-n3 25 ms. */
+/** p -> q 1 B/s with limits, r -> p 500 B/s; q on n2, r on n3; n1-n2 10, n1-n3 40, n2-n3 25 ms. */
 function limited(limits: Partial<Channel>, pods: readonly PlanPod[]): PlanProblem {
   const { cluster, workflow } = handWorked({}, [channel("p", "q", 1, limits), channel("r", "p", 500)]);
   const nodes = ["n1", "n2", "n3"].map((name): PlanNode => {

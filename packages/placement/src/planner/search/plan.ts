@@ -1,5 +1,4 @@
-// Places pods together: greedy starts, local search, large neighbourhoods; until the effort is spent or the
-// deadline has come.
+// Places pods together by greedy starts, local search and large neighbourhood search.
 import { Budget } from "./budget.ts";
 import { problemOn } from "./core-problem.ts";
 import { boundedModel, costModel, objectiveOf } from "../objective/objective.ts";
@@ -15,64 +14,56 @@ import { PlanSearch } from "./search.ts";
 import type { Ended } from "./search.ts";
 
 export interface PlanOptions extends Partial<PlanSettings> {
-  /** Equal seeds give equal plans, unless the deadline comes first. */
+  /** Equal seeds give equal plans unless the deadline ends the search. */
   readonly seed: number;
-  /** Milliseconds by a clock that never goes back. */
   readonly now: () => number;
-  /** When the search ends, by the clock of `now`. A first plan is made even when that is past. */
+  /** Deadline by `now`. A first plan is made even after it. */
   readonly deadlineMs: number;
-  /** How many pairs of a pod and a node are weighed at most. @default as many as it takes to converge */
+  /** Maximum evaluated pod-node pairs. @default until convergence */
   readonly effort?: number;
-  /** How many other nodes are named for the pod of a plan for one. @default none */
+  /** Number of alternatives reported for a single pod. @default none */
   readonly others?: number;
-  /** Also plan when some pods find no node; otherwise such a plan places none. */
+  /** Plan even if some pods find no node; otherwise such a plan is empty. */
   readonly partial?: boolean;
-  /** Node index by pod, all with a node: a plan to begin with. Ignored if some pod can't go to its node. */
+  /** A complete initial plan: node index by pod. Ignored if infeasible. */
   readonly start?: Int32Array;
 }
 
-/** Another node for one pod, all others as planned. */
 export interface OtherNode {
-  /** Its index in the problem. */
   readonly node: number;
-  /** What the plan's cost would grow by, bytes/s x ms. */
+  /** Cost increase, bytes/s x ms. */
   readonly delta: number;
 }
 
 export interface Plan {
-  /** Node index by pod, -1 = without a node. */
+  /** Node by pod; -1: none. */
   readonly assignment: Int32Array;
-  /** True when every pod has a node. */
   readonly complete: boolean;
-  /**
-   * Pods for which there was no room, with the reason; when the plan isn't partial, the others have no node
-   * either.
-   */
+  /** In a non-partial plan, the others have no node either. */
   readonly unplaced: readonly UnplacedPod[];
-  /** Of the assignment: pods without a node count for nothing. */
   readonly cost: PlanCost;
-  /** What the best complete greedy start costs; null without one. */
   readonly greedyCost: number | null;
-  /** Of a plan for one pod: other nodes that would take it, cheapest first; null for plans for several. */
+  /** Alternatives for a single pod, cheapest first. Null: several pods. */
   readonly others: readonly OtherNode[] | null;
-  /** No complete plan costs less. Weak where little is tied to a node. */
+  /** Lower bound on the cost. Weak if few pods are fixed. */
   readonly lowerBound: number;
-  /** How often pods were taken out and put back. */
   readonly tries: number;
   readonly ended: Ended;
-  /** What the rates of the channels are: `declared` means that none is known and priorities stood in. */
+  /** `declared`: no rate is known, priorities replace rates. */
   readonly traffic: "measured" | "declared" | "none";
-  /** False when no network cost is known: the plan then follows the load alone. */
+  /** False if no network cost is known: only load decides. */
   readonly networkKnown: boolean;
-  /** Where money has a share: the bound on the network's latency, bytes/s x ms; null: latency decided. */
+  /** Latency bound of a money plan, bytes/s x ms. Null: latency decided. */
   readonly latencyLimit: number | null;
-  /** Why latency decided although money was asked for; null: as asked. */
+  /** Why latency decided despite a money share. Null: as requested. */
   readonly fallback: MoneyFallback | null;
 }
 
-/** The order of nodes makes no difference. Throws PlacementError `invalid_setting`. */
+/**
+ * Finds a placement with low cost. Doesn't depend on the order of nodes. Throws PlacementError
+ * `invalid_setting`.
+ */
 export function plan(problem: PlanProblem, options: PlanOptions): Plan {
-  // As API servers list them.
   if (isByName(problem)) return planInOrder(problem, options);
   const order = byName(problem);
   const start = options.start?.map((node) => order.indexOf(node));
@@ -96,7 +87,6 @@ function isByName({ nodes, nodeNames = nodes.map(({ name }) => name) }: PlanProb
   return isOrdered;
 }
 
-/** Node indices by the nodes' names. */
 function byName({ nodes }: PlanProblem): Int32Array {
   return Int32Array.from(nodes.keys()).sort((a, b) => (nodes[a]!.name < nodes[b]!.name ? -1 : 1));
 }
@@ -108,7 +98,7 @@ function planInOrder(problem: PlanProblem, options: PlanOptions): Plan {
   if (model.latency === null) return searched(model, options, given);
   const { now, deadlineMs } = options;
   const half = { ...options, effort: (options.effort ?? Infinity) / 2 };
-  // Half of the time and of the effort for the plan that the bound is taken from, and that is a start.
+  // Half of the budget goes to the plan by latency, which gives the bound and a start.
   const beganMs = now();
   const byLatency = searched(
     costModel(problem, { ...settings, moneyShare: 0 }),
@@ -118,7 +108,7 @@ function planInOrder(problem: PlanProblem, options: PlanOptions): Plan {
   if (!byLatency.complete) return { ...byLatency, fallback: "no_room" };
   const current = Int32Array.from(problem.pods, (pod) => pod.current);
   const starts = current.includes(-1) ? [byLatency.assignment] : [current, byLatency.assignment];
-  // That plan is within the bound: so there is a complete one.
+  // The plan by latency meets the bound, so a complete plan exists.
   const bounded = boundedModel(model, byLatency.assignment, settings.maxLatencyLoss);
   return searched(bounded, half, [...starts, ...given]);
 }
@@ -166,7 +156,7 @@ function knownOf({
   };
 }
 
-/** One pod beside others that stay where they are: one pass over the nodes finds the best, and proves it. */
+/** A single pod: one pass over the nodes is optimal. */
 function alone(model: CostModel, { others: count = 0 }: PlanOptions): Plan {
   const state = new PlanState(model, model.capacity);
   const [best, ...others] = state.bestSpots(0, count + 1);
@@ -186,7 +176,6 @@ function alone(model: CostModel, { others: count = 0 }: PlanOptions): Plan {
   };
 }
 
-/** Pods that the plan has no node for, or only those in `of`. */
 function unplacedOf(state: PlanState, found: Int32Array, of: readonly number[] | null): UnplacedPod[] {
   for (const [pod, node] of found.entries()) if (node >= 0) state.place(pod, node);
   const pods = of ?? [...found.keys()].filter((pod) => found[pod]! < 0);

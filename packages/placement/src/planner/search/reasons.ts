@@ -1,13 +1,11 @@
 import type { PlanState } from "./plan-state.ts";
 
-/** A pod that found no node, with the words to tell the user. */
 export interface UnplacedPod {
   readonly pod: number;
-  /** As kube-scheduler words it: `0/3 nodes are available: 2 insufficient cpu, 1 not allowed.` */
+  /** In kube-scheduler's style: `0/3 nodes are available: 2 insufficient cpu, 1 not allowed.` */
   readonly reason: string;
 }
 
-/** Why a pod without a node can't go anywhere, beside those that have one. */
 export function unplacedReason(state: PlanState, pod: number): string {
   const counts = new Map<string, number>();
   const { nodes } = state.problem;

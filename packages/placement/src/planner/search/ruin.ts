@@ -1,16 +1,14 @@
-// Which pods are taken out together, to be put back better: neighbours of a random seed (Christiaens 2020),
-// and adaptive large neighbourhood search (Ropke 2006).
+// Chooses pods to remove and reinsert (Christiaens 2020; Ropke 2006).
 import type { Draw } from "@isochrone/primitives";
 import type { PodLinks } from "./orders.ts";
 import type { PlanState } from "./plan-state.ts";
 import { drawIndex, shuffle } from "./draws.ts";
 
-/** At most so many pods at once. */
 const MAX_PODS = 12;
-/** Odds that a walk takes the next heavier link rather than going on to a lighter one. */
+/** Odds to follow the next heavier link instead of a lighter one. */
 const TAKE = 0.7;
 
-/** Pods with a node, and with them those that have none; `movable` are the pods that may be touched. */
+/** @param movable pods that may be touched */
 export function ruined(state: PlanState, links: PodLinks, movable: readonly number[], draw: Draw): number[] {
   const seed = movable[drawIndex(draw, movable.length)]!;
   const size = 1 + drawIndex(draw, Math.min(MAX_PODS, movable.length));
@@ -24,9 +22,7 @@ export function ruined(state: PlanState, links: PodLinks, movable: readonly numb
   return movable.filter((pod) => chosen.has(pod));
 }
 
-/**
- * Pods that share a node, for the nodes of the seed and of those it exchanges most with; a block per node.
- */
+/** Blocks of pods per node: the seed's node and those of its closest peers. */
 export function ruinedBlocks(
   state: PlanState,
   links: PodLinks,
@@ -45,7 +41,6 @@ export function ruinedBlocks(
   return [...blocks.values()];
 }
 
-/** Those who exchange most with each other (Christiaens 2020). */
 function neighbours(chosen: Set<number>, seed: number, size: number, links: PodLinks, draw: Draw): void {
   chosen.add(seed);
   const front = [seed];
@@ -60,14 +55,12 @@ function neighbours(chosen: Set<number>, seed: number, size: number, links: PodL
   }
 }
 
-/** All planned pods of the seed's node. */
 function tenants(chosen: Set<number>, seed: number, { assignment }: PlanState): void {
   chosen.add(seed);
   for (const [pod, node] of assignment.entries())
     if (node >= 0 && node === assignment[seed] && chosen.size < MAX_PODS) chosen.add(pod);
 }
 
-/** All planned replicas of the seed's workload. */
 function replicas(chosen: Set<number>, seed: number, { traffic }: PlanState): void {
   chosen.add(seed);
   for (const pod of traffic.groups[traffic.groupOf[seed]!]?.pods ?? [])
@@ -78,7 +71,7 @@ function strangers(chosen: Set<number>, size: number, movable: readonly number[]
   for (let count = 0; count < size; count++) chosen.add(movable[drawIndex(draw, movable.length)]!);
 }
 
-/** All pods without a node, and who is on a node that one of them might go to. */
+/** Unplaced pods, and pods on nodes that one of these could use. */
 function makeRoom(chosen: Set<number>, state: PlanState, movable: readonly number[], draw: Draw): void {
   const { assignment, problem } = state;
   const waiting = movable.filter((pod) => assignment[pod]! < 0);

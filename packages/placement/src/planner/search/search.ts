@@ -14,13 +14,11 @@ import { drawIndex, shuffle } from "./draws.ts";
 import { seedNodes } from "./seeds.ts";
 
 /**
- * Why a search ended. `optimal`: no plan costs less. `converged`: nothing better was found for a multiple of
- * the effort that the best plan took. `deadline`: the time was over. `effort`: the caller's effort was spent.
- * `infeasible`: no node has room for some pod.
+ * `optimal`: no plan costs less. `converged`: no improvement for a multiple of the effort of the best plan.
+ * `deadline`: time is over. `effort`: the caller's effort is spent. `infeasible`: some pod fits nowhere.
  */
 export type Ended = "optimal" | "converged" | "effort" | "deadline" | "infeasible";
 
-/** As sentences. */
 export const ENDED_WORDS: Readonly<Record<Ended, string>> = {
   optimal: "No plan costs less.",
   converged: "The search ended because it had stopped finding better plans.",
@@ -29,46 +27,36 @@ export const ENDED_WORDS: Readonly<Record<Ended, string>> = {
   infeasible: "No node has room for some pod.",
 };
 
-/** Fewer unplaced pods are better, then less cost. */
+/** A found plan; fewer unplaced pods are better, then less cost. */
 interface Found {
   readonly assignment: Int32Array;
   readonly unplaced: number;
   readonly total: number;
 }
 
-/** A cost this close to the lower bound can't be improved. */
+/** Relative distance from the lower bound that counts as optimal. */
 const CLOSE = 1e-9;
-/** The part of the effort, and of the quick effort, that is for greedy starts. */
+/** Share of the effort for greedy starts. */
 const STARTS = 0.4;
-/** Effort of the first round of annealing, per pod and pair of a pod and a node. */
+/** Effort of the first annealing round, per pod and pod-node pair. */
 const ROUND = 20;
-/**
- * The effort of the first round is no more than this, some 100 ms, or the quick effort where that is more.
- */
+/** Cap on the first round: some 100 ms, or the quick effort if that is more. */
 const LONGEST_FIRST_ROUND = 2_000_000;
-/** A round that found nothing better makes the next one so much longer. */
+/** Factor on the next round after one without improvement. */
 const GROWTH = 1.5;
-/**
- * Least effort before a search counts as converged, per pair of a pod and a node, times the square of the
- * pods.
- */
+/** Minimum effort before convergence, per pod-node pair times the squared number of pods. */
 const LEAST = 15;
-/** Least effort for small problems: some 20 ms. */
 const LEAST_EFFORT = 400_000;
-/** The effort of the first round is at least this. */
 const SHORTEST_FIRST_ROUND = 60_000;
-/** It has converged when it found nothing better for this multiple of the effort that the best plan took. */
+/** Convergence: no improvement for this multiple of the best plan's effort. */
 const SETTLED = 4;
-/** A new start passes over the best node of a pod this often. */
+/** Odds that a new start skips a pod's best node. */
 const SCATTER_BLINK = 0.3;
-/** Share of the cost by which a better plan must be cheaper to keep the search going. */
+/** Minimum relative gain that prolongs the search. */
 const CLEAR_GAIN = 1e-6;
-/** Nodes at random that groups of pods are tried at. */
 const TRIED_AT_RANDOM = 8;
 
-/** One search for one plan. */
 export class PlanSearch {
-  /** Pods that no node has room for, even alone. */
   readonly hopeless: readonly number[];
   readonly lowerBound: number;
   readonly #model: CostModel;
@@ -85,7 +73,7 @@ export class PlanSearch {
   #greedy: Found | null = null;
   #tries = 0;
 
-  /** @param given assignments to begin with, beside the greedy starts */
+  /** @param given initial assignments in addition to greedy starts */
   constructor(model: CostModel, budget: Budget, seed: number, given: readonly Int32Array[] = []) {
     const { problem, traffic } = model;
     const pods = [...problem.pods.keys()];
@@ -131,14 +119,13 @@ export class PlanSearch {
     return this.#budget.isSpent ? "effort" : "converged";
   }
 
-  /** Where moves cost something, plans begin with the pods where they are: few moves are found first. */
+  /** With a move cost, starts at the current assignment, so that plans with few moves are found first. */
   #startHere(): void {
     const { problem, settings } = this.#model;
     if (settings.moveCost === 0 || problem.pods.some(({ current }) => current < 0)) return;
     this.#startWith(Int32Array.from(problem.pods, ({ current }) => current));
   }
 
-  /** Whether every pod would be let in, rules aside. */
   #isOpen(assignment: Int32Array): boolean {
     const state = this.#state;
     state.clear();
@@ -162,10 +149,7 @@ export class PlanSearch {
     state.clear();
   }
 
-  /**
-   * Greedy starts in several orders, each improved on the spot. Returns nodes that pods may well gather
-   * around.
-   */
+  /** Makes greedy starts in several orders. Returns nodes to gather pods around. */
   #startAll(): number[] {
     const { traffic, problem, field } = this.#model;
     const attached = byAttachment(traffic, this.#links, this.#sizes).filter(
@@ -199,7 +183,7 @@ export class PlanSearch {
     state.clear();
   }
 
-  /** The long search of a large cluster: among the nodes that matter, then once more among all. */
+  /** Searches first on core nodes, then on all. */
   #searchCore(seeds: readonly number[]): void {
     const core = coreNodes(this.#state, [...this.#starts, Int32Array.from(seeds)], this.#draw);
     const model = restrictedModel(this.#model, problemOn(this.#model.problem, core));
@@ -213,10 +197,7 @@ export class PlanSearch {
     this.#keep(this.#found(this.#state, null));
   }
 
-  /**
-   * Anneals in rounds, from the best plan and from a new start by turns. A round that finds nothing better
-   * makes the next one longer. Ends when the search has converged: see `SETTLED`.
-   */
+  /** Alternates between the best plan and a new start. A round without improvement prolongs the next. */
   #searchFrom(state: PlanState, seeds: readonly number[], core: Int32Array | null): void {
     const budget = this.#budget;
     const unit = this.#movable.length ** 2 * state.problem.nodes.length;
@@ -235,7 +216,6 @@ export class PlanSearch {
       budget.limit(span.to);
       this.#anneal(state, nodes, core, span);
       budget.limit(Infinity);
-      // Nothing can be moved.
       if (budget.spent === from) return;
       if (isClearlyBetter(this.#best, before)) improvedAt = budget.spent;
       else length *= GROWTH;
@@ -261,7 +241,6 @@ export class PlanSearch {
       nodes,
       better: () => {
         keep();
-        // A new best is brought to where no single move or swap improves it.
         descend(state, this.#budget);
         keep();
       },
@@ -269,7 +248,7 @@ export class PlanSearch {
     });
   }
 
-  /** Places all pods anew, in a random order, around a random node. Keeps the state if that breaks a rule. */
+  /** Places all pods anew around a random node. Restores the state if a rule breaks. */
   #scatter(state: PlanState, mostUnplaced: number): void {
     const pods = this.#movable.filter((pod) => state.assignment[pod]! >= 0);
     const { cost } = state;
@@ -281,7 +260,6 @@ export class PlanSearch {
     if (state.unplaced > mostUnplaced || !state.holds()) state.revert(pods, before, cost);
   }
 
-  /** null when a rule is broken. `core`: which nodes the state's are. */
   #found(state: PlanState, core: Int32Array | null): Found | null {
     if (!state.holds()) return null;
     const assignment =
@@ -303,7 +281,7 @@ export class PlanSearch {
     return this.#best?.unplaced === 0 && this.#best.total <= this.lowerBound * (1 + CLOSE);
   }
 
-  /** The best plan so far. `core`: the state's nodes; null: all. */
+  /** @param core the state's nodes; null: all */
   #restore(state: PlanState, core: Int32Array | null): void {
     const position = core === null ? null : new Map([...core].map((node, at) => [node, at]));
     state.clear();
@@ -311,7 +289,6 @@ export class PlanSearch {
       if (node >= 0) state.place(pod, position === null ? node : position.get(node)!);
   }
 
-  /** Where a group may be started: nodes in use, promising ones, and a few at random. */
   #triedNodes(state: PlanState, seeds: readonly number[]): number[] {
     const count = state.problem.nodes.length;
     const nodes = new Set([...seeds, ...state.assignment].filter((node) => node >= 0));
@@ -320,7 +297,7 @@ export class PlanSearch {
     return [...nodes];
   }
 
-  /** Rules aside, which others may come to satisfy. */
+  /** Whether a node is open to the pod. Ignores rules, which other pods may satisfy later. */
   #hasRoom(pod: number): boolean {
     for (let node = 0; node < this.#model.field.nodeCount; node++)
       if (this.#state.isOpen(pod, node)) return true;

@@ -2,16 +2,11 @@ import type { Draw } from "@isochrone/primitives";
 import type { PlanState } from "./plan-state.ts";
 import { shuffle } from "./draws.ts";
 
-/** Looked at, and of these taken. */
 const SAMPLE = 24;
 const TAKEN = 4;
-/** Room for a workflow is mostly found on few nodes. */
 const NEAR = 32;
 
-/**
- * Nodes around which pods that come to one place would have it best: for a sample of nodes, how far away, in
- * the mean, the nearest room for all of them is. The best first.
- */
+/** Returns nodes to gather pods around, sorted by the mean distance to enough room for all pods. */
 export function seedNodes(state: PlanState, pods: readonly number[], draw: Draw): number[] {
   const first = pods[0]!;
   const candidates = [...state.problem.nodes.keys()].filter((node) => state.admits(first, node, false));
@@ -22,7 +17,6 @@ export function seedNodes(state: PlanState, pods: readonly number[], draw: Draw)
   return rated.slice(0, TAKEN).map(({ node }) => node);
 }
 
-/** From each zone in turn. */
 function stratified(state: PlanState, candidates: number[], draw: Draw): number[] {
   shuffle(candidates, draw);
   const byZone = new Map<string | null, number[]>();
@@ -57,7 +51,10 @@ function meanDistance(state: PlanState, node: number, need: Float64Array): numbe
   return distanceOver(state, all, distance, need);
 }
 
-/** Infinity when these nodes have no room for all of it. @param nearest the nearest first */
+/**
+ * Returns the mean distance to enough room. Infinity: these nodes lack room.
+ * @param nearest nearest nodes first
+ */
 function distanceOver(
   state: PlanState,
   nearest: Iterable<number>,
@@ -75,7 +72,6 @@ function distanceOver(
   return missing <= 0 ? sum : Infinity;
 }
 
-/** The `count` nearest, of equally near ones the first. */
 function nearestOf(distance: Float64Array, count: number): number[] {
   const found: number[] = [];
   for (let node = 0; node < distance.length; node++) {
@@ -88,7 +84,6 @@ function nearestOf(distance: Float64Array, count: number): number[] {
   return found;
 }
 
-/** Which part of all that is needed the node has room for. */
 function roomShare(free: Float64Array, need: Float64Array): number {
   let share = 1;
   for (let resource = 0; resource < need.length; resource++)

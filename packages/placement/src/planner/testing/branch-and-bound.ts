@@ -1,5 +1,4 @@
-// The cheapest complete plan, proven by trying all that could be it. Of the planner's own code it shares the
-// objective only.
+// Shares only the objective with the planner.
 import { WorkflowGraph } from "@isochrone/topology";
 import { createObjective } from "../objective/objective.ts";
 import type { Objective } from "../objective/objective.ts";
@@ -8,25 +7,20 @@ import type { PlanSettings } from "../objective/plan-settings.ts";
 import { faultsOf } from "./verdict.ts";
 
 interface Optimum {
-  /** null when no complete plan is possible. */
+  /** The cheapest complete plan. Null: there is none. */
   readonly assignment: Int32Array | null;
   readonly total: number;
-  /** Nodes of the search tree. */
+  /** Visited nodes of the search tree. */
   readonly visited: number;
 }
 
 interface OptimumOptions {
-  /** Nodes of the search tree after which it gives up. @default none */
   readonly limit?: number;
   readonly settings?: Partial<PlanSettings>;
-  /** What the network may cost by latency alone, bytes/s x ms. @default any */
   readonly latencyLimit?: number;
 }
 
-/**
- * Depth first, the heaviest pods first, the cheapest node first. `known` may be a good plan, to begin with.
- * Null: it gave up.
- */
+/** Finds the cheapest plan. Returns null at the limit. @param known a good initial plan */
 export function optimum(
   problem: PlanProblem,
   known: Int32Array | null,
@@ -39,17 +33,15 @@ export function optimum(
 }
 
 /**
- * The bound: what the placed pods cost, and for each of the others the least that it adds beside them, with
- * half of the least that each pair of them can cost (Gilmore and Lawler). Pressure only grows with more pods.
- * A channel to the nearest replica is left out of bounds, as one more target may make it cheaper; complete
- * plans are judged by the whole objective.
+ * Bound (Gilmore and Lawler): cost of placed pods, plus each other pod's minimum with half of each pair's
+ * minimum. Pressure only grows. Excludes nearest-routed channels, which another target can make cheaper;
+ * complete plans use the full objective.
  */
 class Tree {
   readonly #problem: PlanProblem;
   readonly #limit: number;
   readonly #full: Objective;
   readonly #latency: Objective;
-  /** With what rounding may add. */
   readonly #latencyLimit: number;
   readonly #assignment: Int32Array;
   readonly #left: Float64Array[];
@@ -79,7 +71,7 @@ class Tree {
     }
   }
 
-  /** `base`: what the pods before `depth` cost. */
+  /** @param base cost of the pods before `depth` */
   explore(depth: number, base: number): void {
     if (++this.visited > this.#limit) return;
     if (depth === this.#order.length) {
@@ -124,9 +116,6 @@ class Tree {
     return sum;
   }
 
-  /**
-   * What the pod adds on each node that can take it, and that plus half of its pairs with the pods in `rest`.
-   */
   #optionsOf(pod: number, rest: readonly number[]): { node: number; cost: number; bound: number }[] {
     const { nodes, pods } = this.#problem;
     const found: { node: number; cost: number; bound: number }[] = [];
@@ -160,7 +149,7 @@ class Tree {
   }
 }
 
-/** Whether pods that have no node yet can still make the rule hold. */
+/** Whether unplaced pods can still satisfy the rule. */
 function mayHold(rule: DomainConstraint, assignment: Int32Array): boolean {
   if (rule.kind !== "spread" && rule.kind !== "span") return true;
   const counts = [...rule.placed];
@@ -178,7 +167,6 @@ function mayHold(rule: DomainConstraint, assignment: Int32Array): boolean {
   return missing <= waiting;
 }
 
-/** What the objective says of single pods, of pairs, and of the pods of one node. */
 class Tables {
   readonly #problem: PlanProblem;
   readonly #full: Objective;
@@ -205,12 +193,11 @@ class Tables {
     this.#fillPairs();
   }
 
-  /** Network cost of the pod alone; Infinity where it may not go. */
+  /** Network cost of the pod alone. Infinity: not allowed. */
   alone(pod: number, node: number): number {
     return this.#alone[pod * this.#problem.nodes.length + node]!;
   }
 
-  /** What the two pay for each other; Infinity when they may not be there both. */
   pair(a: number, nodeA: number, b: number, nodeB: number): number {
     const { pods, nodes } = this.#problem;
     return this.#pairs[((a * nodes.length + nodeA) * pods.length + b) * nodes.length + nodeB]!;
@@ -221,7 +208,7 @@ class Tables {
     return this.#leastPairs[(pod * nodes.length + node) * pods.length + other]!;
   }
 
-  /** Of a set of pods, as bits. */
+  /** @param set pods as bits */
   pressure(node: number, set: number): number {
     const key = node * 2 ** this.#problem.pods.length + set;
     let pressure = this.#pressures.get(key);

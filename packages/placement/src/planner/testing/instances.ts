@@ -1,5 +1,3 @@
-// Random problems for tests: zones, measured and unmeasured links, workloads with replicas, pods that stand
-// where they are, constraints.
 import { seeded, type Draw } from "@isochrone/primitives";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, Link } from "@isochrone/topology";
@@ -10,25 +8,16 @@ import { drawIndex } from "../search/draws.ts";
 export interface InstanceSize {
   readonly pods: number;
   readonly nodes: number;
-  /** Zones; nodes are dealt out to them in turn. */
   readonly zones?: number;
-  /** Share of the nodes' capacity that the pods ask for, in the mean. */
+  /** Mean share of capacity that pods request. */
   readonly tightness?: number;
-  /** Odds that a channel goes to the nearest replica. */
   readonly nearest?: number;
-  /** Odds of each kind of constraint. */
   readonly constraints?: number;
-  /**
-   * Share of the nodes' CPU that is really used, in the mean, by the pods and by others.
-   * @default nobody knows
-   */
+  /** Mean share of the CPU in use, by pods and others. @default unknown */
   readonly use?: number;
 }
 
-/**
- * Of the instances whose optima are committed: up to 12 pods on up to 8 nodes, loose and tight, every fourth
- * with channels to the nearest.
- */
+/** Up to 12 pods on up to 8 nodes, loose and tight; every fourth with nearest-replica routing. */
 export function smallProblem(seed: number): PlanProblem {
   return randomProblem(seed, {
     pods: 6 + (seed % 7),
@@ -38,10 +27,7 @@ export function smallProblem(seed: number): PlanProblem {
   });
 }
 
-/**
- * With prices: free within a zone, dearer or cheaper between zones, some of them unknown, and whichever way
- * the latency goes.
- */
+/** Prices are 0 within a zone and random between zones, some unknown, independent of latency. */
 export function pricedProblem(problem: PlanProblem, seed: number): PlanProblem {
   const draw = seeded(seed + 0.25);
   const { nodes } = problem.cluster;
@@ -71,7 +57,6 @@ interface Drawn {
 const AT = "2026-01-01T00:00:00.000Z";
 const RESOURCES = ["cpu", "memory", "pods"];
 
-/** Equal seeds give equal problems. */
 export function randomProblem(seed: number, size: InstanceSize): PlanProblem {
   const draw = seeded(seed);
   const zones = size.zones ?? 3;
@@ -102,9 +87,7 @@ export function randomProblem(seed: number, size: InstanceSize): PlanProblem {
   };
 }
 
-/**
- * Whatever is requested: pods use up to twice as much, or next to nothing. One node in eight doesn't tell.
- */
+/** Draws use independently of requests: up to twice as much. One node in eight is unmeasured. */
 function useOf(draw: Draw, { pods, nodes }: Drawn, share: number): PlanUse {
   const uses = Float64Array.from(pods, ({ demand }) => Math.round(demand[0]! * 2 * draw()));
   const others = Float64Array.from(nodes, () => Math.round(200 * draw()));
@@ -131,10 +114,6 @@ function planPods(draw: Draw, size: InstanceSize, workloads: readonly string[]):
   });
 }
 
-/**
- * Half a millisecond or so within a zone, some more between zones, other ways there than back; few links are
- * unknown or unreachable.
- */
 function clusterOf(draw: Draw, nodes: readonly PlanNode[]): ClusterGraph {
   const links: Link[] = [];
   for (const a of nodes) {
@@ -155,7 +134,6 @@ function clusterOf(draw: Draw, nodes: readonly PlanNode[]): ClusterGraph {
   });
 }
 
-/** A tree of calls, some more channels, and a pod or two that stand where they are. */
 function workflowOf({ draw, pods, nodes, workloads }: Drawn, nearest: number): WorkflowGraph {
   const channels: Channel[] = [];
   const connect = (source: string, target: string): void => {
@@ -208,7 +186,6 @@ function constraintsOf(drawn: Drawn, odds: number): DomainConstraint[] {
   });
 }
 
-/** Of replicas among themselves; other pods that count like them may be about. */
 function replicaRules(
   { draw, nodes }: Drawn,
   workload: string,
@@ -243,7 +220,6 @@ function replicaRules(
   return rules;
 }
 
-/** To another pod, or of replicas to each other. */
 function affinityRules(
   { draw, pods, nodes, workloads }: Drawn,
   workload: string,
@@ -251,7 +227,7 @@ function affinityRules(
   odds: number,
 ): DomainConstraint[] {
   if (draw() >= odds / 3) return [];
-  // To earlier ones: kube-scheduler can't place two that wait for each other.
+  // Only to earlier pods: kube-scheduler can't place two that wait for each other.
   const earlier = workloads.slice(0, workloads.indexOf(workload));
   const others = [...pods.keys()].filter((pod) => earlier.includes(pods[pod]!.workload!));
   const members = others.length === 0 || draw() < 0.3 ? own : [others[drawIndex(draw, others.length)]!];

@@ -1,4 +1,4 @@
-// Problems on published latency matrices: services that call each other in a tree, on hosts of a matrix.
+// Problems on published latency matrices: a tree of services on hosts of a matrix.
 import { seeded } from "@isochrone/primitives";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel } from "@isochrone/topology";
@@ -6,16 +6,15 @@ import { channel, links, node, workload } from "../../testing/problems.ts";
 import type { PlanNode, PlanPod, PlanProblem } from "../objective/plan-problem.ts";
 import { drawIndex, shuffle } from "../search/draws.ts";
 
-/** Round trips in ms by row and column; null: not measured. */
+/** Round trips in ms by row and column. Null: not measured. */
 type Matrix = readonly (readonly (number | null)[])[];
 
-/** What a problem has of each. */
 const SITE_SIZE = { services: 27, hosts: 9 } as const;
 const TIGHTNESS = [0.25, 0.45, 0.6, 0.75];
 const RESOURCES = ["cpu", "memory", "pods"];
 const AT = "2026-01-01T00:00:00.000Z";
 
-/** Equal seeds and matrices give equal problems; four in turn are from loose to tight. */
+/** Returns a reproducible problem; every four seeds go from loose to tight. */
 export function siteProblem(seed: number, matrix: Matrix): PlanProblem {
   const { services, hosts } = SITE_SIZE;
   const draw = seeded(seed);
@@ -72,7 +71,6 @@ export function siteProblem(seed: number, matrix: Matrix): PlanProblem {
   };
 }
 
-/** A tree of calls in which early services have most callees, and half as many calls across it. */
 function channelsOf(draw: () => number, names: readonly string[]): Channel[] {
   const pairs = new Map<string, Channel>();
   const connect = (from: number, to: number): void => {

@@ -1,8 +1,7 @@
-// What is wrong with an assignment, worked out from the words of the contract and nothing of the planner's
-// own book-keeping.
+// Checks an assignment against the contract, independently of the planner.
 import type { DomainConstraint, PlanProblem } from "../objective/plan-problem.ts";
 
-/** One line per fault; pods without a node have none, and may still go anywhere. */
+/** Faults of an assignment. Pods without a node have none. */
 export function faultsOf(problem: PlanProblem, assignment: Int32Array): string[] {
   return [
     ...nodeFaults(problem, assignment),
@@ -29,16 +28,11 @@ function nodeFaults({ nodes, pods, resources }: PlanProblem, assignment: Int32Ar
   return faults;
 }
 
-/** A rule, and where its pods are. */
 interface Scene {
   readonly rule: DomainConstraint;
-  /** With a node. */
   readonly subjects: readonly number[];
-  /** Members of the rule without a node. */
   readonly waiting: number;
-  /** By domain: members, with those placed. */
   readonly counts: readonly number[];
-  /** Of a pod, -1 = none. */
   readonly domain: (pod: number) => number;
 }
 
@@ -76,7 +70,7 @@ function kindFaults({ rule, subjects, waiting, counts, domain }: Scene): string[
   }
 }
 
-/** Admits subjects one by one, as long as one has company or is the first of all. */
+/** Admits subjects one by one, as long as one has company or is the first. */
 function strays(
   rule: DomainConstraint,
   subjects: readonly number[],

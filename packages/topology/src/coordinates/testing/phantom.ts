@@ -1,11 +1,11 @@
-// Networks with known truth, in the spirit of serf's coordinate/phantom.go: generators of round-trip times,
-// what probes would see of them, and how far a model is off.
+// Networks with known truth, after serf's coordinate/phantom.go: generators, simulated probes and error
+// measures.
 import { seeded, type Draw } from "@isochrone/primitives";
 import { gaussian } from "../random.ts";
 import type { CoordinateInput, CoordinateModel } from "../index.ts";
 import type { CoordinateNode } from "../types.ts";
 
-/** Round-trip times in ms by ordered pair; NaN: never answers. */
+/** A synthetic network: round-trip ms by ordered pair. NaN: never answers. */
 export interface Phantom {
   readonly nodes: readonly CoordinateNode[];
   readonly rttMs: (source: number, target: number) => number;
@@ -15,12 +15,10 @@ function named(size: number): CoordinateNode[] {
   return Array.from({ length: size }, (_, index) => ({ name: `n${index}`, zone: null, region: null }));
 }
 
-/** Nodes in a row. */
 export function line(size: number, spacingMs: number): Phantom {
   return { nodes: named(size), rttMs: (a, b) => spacingMs * Math.abs(a - b) };
 }
 
-/** Nodes on a square. */
 export function grid(size: number, spacingMs: number): Phantom {
   const side = Math.ceil(Math.sqrt(size));
   const apart = (a: number, b: number): number =>
@@ -28,16 +26,12 @@ export function grid(size: number, spacingMs: number): Phantom {
   return { nodes: named(size), rttMs: (a, b) => spacingMs * apart(a, b) };
 }
 
-/** Two halves: near within, far between. */
 export function split(size: number, lanMs: number, wanMs: number): Phantom {
   const half = size / 2;
   return { nodes: named(size), rttMs: (a, b) => lanMs + (a < half === b < half ? 0 : wanMs) };
 }
 
-/**
- * Node 0 in the middle of all others, twice as far from each as the circle's radius: only a height explains
- * it.
- */
+/** A circle. Node 0 is twice the radius from all others: only a height explains it. */
 export function circle(size: number, radiusMs: number): Phantom {
   const angle = (2 * Math.PI) / (size - 1);
   const apart = (a: number, b: number): number =>
@@ -45,16 +39,13 @@ export function circle(size: number, radiusMs: number): Phantom {
   return { nodes: named(size), rttMs: apart };
 }
 
-/** Nothing but noise around a mean: no geometry. */
+/** A network of noise around a mean, without geometry. */
 export function scattered(size: number, meanMs: number, deviationMs: number, seed: number): Phantom {
   const random = seeded(seed);
   return symmetric(named(size), () => Math.max(1, meanMs + deviationMs * gaussian(random)));
 }
 
-/**
- * 3 regions of 3 zones, as clusters are built: 0.2 ms inside a zone to 100 ms between regions, 6 % of each
- * pair's own.
- */
+/** 3 regions of 3 zones: 0.2 ms in a zone to 100 ms between regions; 6 % is a pair's own. */
 export function regions(size: number, seed: number, labels: boolean): Phantom {
   const random = seeded(seed);
   const nodes = named(size).map(({ name }, index) => ({
@@ -70,7 +61,6 @@ export function regions(size: number, seed: number, labels: boolean): Phantom {
   );
 }
 
-/** Round-trip times between 9 zones, 3 in a region. */
 function areaTimes(random: Draw): number[][] {
   const region: number[][] = [];
   for (let a = 0; a < 3; a++) region.push(Array.from({ length: 3 }, () => 15 + 85 * random()));
@@ -96,14 +86,11 @@ function symmetric(nodes: CoordinateNode[], rttMs: (a: number, b: number) => num
 
 interface Probing {
   readonly peers: number;
-  /** Replies per measured pair. */
   readonly count: number;
-  /** Relative standard deviation of one reply. */
   readonly noise?: number;
   readonly seed: number;
 }
 
-/** What probes see in a window in which every node measures some random peers. */
 export function probed(
   { nodes, rttMs }: Phantom,
   { peers, count, noise = 0, seed }: Probing,
@@ -152,13 +139,11 @@ function peersOf(source: number, size: number, peers: number, random: Draw): num
 interface PhantomErrors {
   readonly median: number;
   readonly p90: number;
-  /** Mean absolute error over all pairs, ms. */
   readonly meanMs: number;
-  /** Share of the pairs without samples, either way, whose truth lies in the stated interval. */
+  /** Share of unmeasured pairs whose truth lies in the stated interval. */
   readonly coverage: number;
 }
 
-/** Compares every ordered pair with the truth. */
 export function evaluate(
   { nodes, rttMs }: Phantom,
   model: CoordinateModel,

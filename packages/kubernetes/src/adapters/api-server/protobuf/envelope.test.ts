@@ -30,11 +30,9 @@ const enveloped = (raw: Buffer, kind = "Pod"): Buffer =>
     lengthy(1, Buffer.concat([lengthy(1, Buffer.from("v1")), lengthy(2, Buffer.from(kind))])),
     lengthy(2, raw),
   ]);
-/** Of one item. */
 const listOf = (raw: Buffer): Buffer => enveloped(lengthy(2, raw), "PodList");
 const read = (raw: Buffer) => readObject(enveloped(raw), "get Pod");
 
-/** Values as the server's JSON has them: whatever a field of the message may hold. */
 function anyOf(message: Message, depth = 0): Arbitrary<Record<string, unknown>> {
   const members: Record<string, Arbitrary<unknown>> = {};
   const required: string[] = [];
@@ -79,7 +77,6 @@ function anySingle({ holds, message, isLeftOut }: Field, depth: number): Arbitra
     case "intOrString":
       return oneof(string(), integer());
     case "message":
-      // An empty one stays what it is.
       return depth < MAX_DEPTH ? anyOf(message!, depth + 1) : constant(emptyOf(message!));
     default:
       return string({ minLength: isLeftOut ? 1 : 0, unit: "grapheme" });
@@ -212,7 +209,6 @@ describe("hostile bytes", () => {
     (bytes: Buffer) => readList(bytes, "list Pod", same),
     (bytes: Buffer) => readEvent(bytes, "watch Pod"),
   ];
-  /** Whatever they are: an object, or a StoreError. */
   const expectPlain = (bytes: Buffer): void => {
     for (const reads of readers) {
       try {

@@ -5,9 +5,7 @@ import { messageNamed } from "./messages.ts";
 import { ObjectReader, type Fields } from "./objects.ts";
 import { LENGTH, MalformedError, Wire } from "./wire.ts";
 
-/** How every object in binary form begins. */
 const MAGIC = Buffer.from("k8s\0");
-/** Messages that are read for themselves, by apiVersion and kind. */
 const READ: ReadonlySet<string> = new Set([
   "v1 Pod",
   "v1 PodList",
@@ -16,16 +14,15 @@ const READ: ReadonlySet<string> = new Set([
   "meta.k8s.io/v1 PartialObjectMetadataList",
 ]);
 
-/** An object, or something else that was read, as JSON would give it. */
 interface BinaryObject<T> {
   readonly value: T;
-  /** What of it this version doesn't know, for messages; null: all is known. */
+  /** Name of an unknown field, for error messages. Null: all are known. */
   readonly unknownField: string | null;
 }
 
 /**
- * A list whose items are handed to `keep` one by one: nothing but what it returns is kept. Throws StoreError
- * `unavailable` for what is no list.
+ * Hands items one by one to `keep` and retains only its results. Throws StoreError `unavailable` if it isn't
+ * a list.
  */
 export function readList(
   bytes: Buffer,
@@ -50,12 +47,11 @@ export function readList(
   });
 }
 
-/** An object by itself, with its apiVersion and kind. */
 export function readObject(bytes: Buffer, act: string): BinaryObject<Fields> {
   return guarded(act, () => objectIn(bytes));
 }
 
-/** An event of a watch: a frame without its length. */
+/** Reads a watch event from a frame without its length. */
 export function readEvent(
   frame: Buffer,
   act: string,
@@ -78,7 +74,6 @@ function objectIn(bytes: Buffer): BinaryObject<Fields> {
   return { value, unknownField: reader.unknownField };
 }
 
-/** What the envelope says of its content, and where that begins and ends. */
 function opened(bytes: Buffer): { apiVersion: string; kind: string; wire: Wire; end: number } {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new MalformedError("no object in binary form");
   const [type = NONE, raw = NONE, encoding = NONE] = bytesOf(bytes.subarray(MAGIC.length), 3);
@@ -90,7 +85,6 @@ function opened(bytes: Buffer): { apiVersion: string; kind: string; wire: Wire; 
   return { apiVersion: version, kind: name, wire: new Wire(raw), end: raw.length };
 }
 
-/** Bytes of the first fields of a message, each with a length; none of those that are absent. */
 function bytesOf(bytes: Buffer, count: number): Buffer[] {
   const found: Buffer[] = Array.from({ length: count }, () => NONE);
   for (const wire = new Wire(bytes); wire.at < bytes.length;) {

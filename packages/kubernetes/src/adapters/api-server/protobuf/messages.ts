@@ -1,6 +1,5 @@
 import { POD_FIELDS } from "./pod-fields.ts";
 
-/** What a field holds; all but messages are shown as a text, a number or a boolean. */
 const HOLDS = ["string", "bool", "int", "time", "quantity", "intOrString", "skipped", "message"] as const;
 type Holds = (typeof HOLDS)[number];
 
@@ -8,19 +7,18 @@ export interface Field {
   readonly name: string;
   readonly holds: Holds;
   readonly shape: "one" | "list" | "map";
-  /** Of a message its type. */
+  /** Type of a message field. Null: not a message. */
   readonly message: Message | null;
-  /** The message's fields stand in the outer one. */
+  /** JSON shows the message's fields in the outer object. */
   readonly isInline: boolean;
-  /** JSON leaves the value out when it is empty. */
+  /** True if JSON omits the field when it is empty. */
   readonly isLeftOut: boolean;
 }
 
-/** A type of message: its fields by their numbers. */
 export class Message {
   readonly name: string;
   readonly fields: (Field | undefined)[] = [];
-  /** Fields that JSON has as null when they are absent. */
+  /** Fields that JSON writes as null if absent. */
   readonly nulls: string[] = [];
 
   constructor(name: string) {
@@ -30,7 +28,6 @@ export class Message {
 
 const messages = new Map<string, Message>();
 
-/** Throws when the table has none of the name. */
 export function messageNamed(name: string): Message {
   if (messages.size === 0) readTable();
   const message = messages.get(name);
@@ -50,7 +47,7 @@ function readTable(): void {
   }
 }
 
-/** `1:labels string{}`, see POD_FIELDS. */
+/** Syntax of a field in POD_FIELDS, such as `1:labels string{}`. */
 const FIELD = /^(?<number>\d+):(?<name>\S+) (?<type>\w+)(?<shape>\[\]|\{\})?(?<mark>[?!])?$/;
 
 function addField(to: Message, text: string): void {

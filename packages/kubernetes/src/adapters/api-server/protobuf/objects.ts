@@ -3,24 +3,22 @@ import { isRecord } from "@isochrone/primitives";
 import type { Field, Message } from "./messages.ts";
 import { LENGTH, MalformedError, VARINT, type Wire } from "./wire.ts";
 
-/** Of years 1 to 9999, which RFC 3339 can say. */
+/** Start of year 1; RFC 3339 covers the years 1 to 9999. */
 const FIRST_SECOND = -62_135_596_800;
 const LAST_SECOND = 253_402_300_799;
 
-/** An object that is being made. */
 export type Fields = Record<string, unknown>;
 
-/** Makes of messages the objects that JSON.parse would make of the same server's JSON. */
+/** Decodes messages to the objects that JSON.parse would return for the server's JSON. */
 export class ObjectReader {
   readonly #wire: Wire;
-  /** The first field that the table doesn't have and that isn't empty: "PodSpec 45". */
+  /** The first non-empty unknown field, such as "PodSpec 45". */
   unknownField: string | null = null;
 
   constructor(wire: Wire) {
     this.#wire = wire;
   }
 
-  /** The message up to `end`, its fields added to `into`. */
   read(message: Message, end: number, into: Fields = {}): Fields {
     const wire = this.#wire;
     while (wire.at < end) {
@@ -50,7 +48,7 @@ export class ObjectReader {
     }
   }
 
-  /** A value with its length; undefined: JSON leaves it out. */
+  /** Reads a value. Undefined: JSON omits it. */
   #value(field: Field, message: Message, end: number): unknown {
     const wire = this.#wire;
     switch (field.holds) {
@@ -81,7 +79,7 @@ export class ObjectReader {
     else if (int !== 0 || !field.isLeftOut) into[field.name] = field.holds === "bool" ? int !== 0 : int;
   }
 
-  /** Of a list of numbers all in one, as protobuf 3 writes them. */
+  /** Reads a packed list of numbers, as protobuf 3 writes it. */
   #addPacked(values: unknown[], end: number): void {
     for (const listEnd = this.#wire.endOfValue(end); this.#wire.at < listEnd;)
       values.push(this.#wire.int(listEnd));
@@ -99,7 +97,7 @@ export class ObjectReader {
       else wire.skip(tag, entryEnd);
     }
     if (key !== "__proto__") map[key] = value;
-    // An assignment would change the map's prototype.
+    // An assignment would set the prototype.
     else Object.defineProperty(map, key, { value, enumerable: true, configurable: true, writable: true });
   }
 
@@ -113,7 +111,6 @@ export class ObjectReader {
     return text;
   }
 
-  /** null: no time. */
   #time(end: number): string | null {
     const wire = this.#wire;
     if (wire.at === end) return null;
@@ -156,18 +153,17 @@ function mapIn(into: Fields, name: string): Fields {
   return map;
 }
 
-/** Tags of the fields of a map's entry, and of the messages that are no objects in JSON. */
+/** Tags of map entries, and of messages that aren't objects in JSON. */
 const KEY = (1 << 3) | LENGTH;
 const VALUE = (2 << 3) | LENGTH;
 const SECONDS = (1 << 3) | VARINT;
 const INT_OR_STRING = { type: (1 << 3) | VARINT, int: (2 << 3) | VARINT, text: (3 << 3) | LENGTH } as const;
 
 const TIMES = 1_024;
-/** Seconds and texts of times: an object's conditions have the same ones. */
+/** Cache of times: conditions of an object often share them. */
 const timeSeconds = new Float64Array(TIMES).fill(Number.NaN);
 const timeTexts: string[] = Array.from({ length: TIMES }, () => "");
 
-/** RFC 3339, to the second, as metav1.Time is. */
 function timeText(seconds: number): string {
   if (seconds < FIRST_SECOND || seconds > LAST_SECOND)
     throw new MalformedError(`a time must be of the years 1 to 9999, got ${seconds} s since 1970`);

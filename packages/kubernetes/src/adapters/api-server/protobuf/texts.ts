@@ -1,12 +1,9 @@
-// Objects of a cluster say the same short texts over and over: keys of labels, names of containers, phases.
-// Each is made once, and kept once by whoever keeps the objects.
+// Interns short texts, which objects repeat: label keys, container names, phases.
 
-/** Longer texts rarely come twice. */
 const LONGEST = 32;
 const SLOTS = 8_192;
 const cache: string[] = Array.from({ length: SLOTS }, () => "");
 
-/** The text of UTF-8 bytes. */
 export function cachedText(bytes: Buffer, start: number, end: number): string {
   const length = end - start;
   if (length === 0) return "";
@@ -15,12 +12,12 @@ export function cachedText(bytes: Buffer, start: number, end: number): string {
   const known = cache[slot]!;
   if (known.length === length && isText(known, bytes, start)) return known;
   const text = bytes.toString("utf8", start, end);
-  // Others have bytes that are no characters: they would never be found.
+  // Texts with multi-byte characters would never be found.
   if (text.length === length) cache[slot] = text;
   return text;
 }
 
-/** By a few of the bytes: texts that differ in the others take turns. */
+/** Hashes a few bytes; other texts with the same ones overwrite each other. */
 function slotOf(bytes: Buffer, start: number, length: number): number {
   const last = start + length - 1;
   let hash = length;
@@ -33,7 +30,6 @@ function slotOf(bytes: Buffer, start: number, length: number): number {
   return (hash ^ (hash >>> 15)) & (SLOTS - 1);
 }
 
-/** Of the FNV hash. */
 const PRIME = 0x01000193;
 
 function isText(text: string, bytes: Buffer, start: number): boolean {

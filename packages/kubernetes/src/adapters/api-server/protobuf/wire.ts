@@ -1,9 +1,7 @@
 import { cachedText } from "./texts.ts";
 
-/** The bytes aren't what they should be. */
 export class MalformedError extends Error {}
 
-/** How a value is written, by the last three bits of its tag. */
 export const VARINT = 0;
 const FIXED64 = 1;
 export const LENGTH = 2;
@@ -12,7 +10,7 @@ const FIXED32 = 5;
 const LARGEST_TAG = 2 ** 31 - 1;
 const TWO_TO_32 = 2 ** 32;
 
-/** Reads the basic forms of protobuf. Each read ends before `end`, or throws {@link MalformedError}. */
+/** Reads protobuf primitives. Each read stays before `end`, or throws {@link MalformedError}. */
 export class Wire {
   readonly #bytes: Buffer;
   at = 0;
@@ -21,7 +19,7 @@ export class Wire {
     this.#bytes = bytes;
   }
 
-  /** Field number times 8 and how its value is written. */
+  /** Returns the field number times 8 plus the wire type. */
   tag(end: number): number {
     const tag = this.int(end);
     if (tag < 8 || tag > LARGEST_TAG)
@@ -29,13 +27,12 @@ export class Wire {
     return tag;
   }
 
-  /** A signed integer; beyond 2^53 rounded as JSON's numbers are. */
+  /** Reads a signed integer, rounded beyond 2^53 as JSON numbers are. */
   int(end: number): number {
     const first = this.#byte(end);
     return first < 0x80 ? first : this.#longInt(first & 0x7f, end);
   }
 
-  /** Where the value that begins here ends. */
   endOfValue(end: number): number {
     const length = this.int(end);
     if (length < 0 || length > end - this.at) {
@@ -52,7 +49,7 @@ export class Wire {
     return text;
   }
 
-  /** Passes a value over; says whether it is empty: 0, false, no text. */
+  /** Skips a value. Returns whether it is empty: 0, false or no text. */
   skip(tag: number, end: number): boolean {
     const from = this.at;
     switch (tag & 7) {
@@ -81,7 +78,7 @@ export class Wire {
     return this.#bytes[this.at++]!;
   }
 
-  /** Seven bits a byte, the lowest first; negative ones as 64 bits. */
+  /** Reads a varint: seven bits per byte, lowest first. Negative numbers have 64 bits. */
   #longInt(lowest: number, end: number): number {
     let [low, high] = [lowest, 0];
     for (let shift = 7; shift < 70; shift += 7) {

@@ -1,0 +1,46 @@
+// Means and changes of one contender's figure over the runs of a point.
+import { seededRandom } from "@isochrone/runtime";
+import { estimateChange, estimateMean, type Estimate } from "../statistics/bootstrap.ts";
+
+/** Results with a number by that key. */
+type Figured<K extends string> = Readonly<Record<K, number>> & {
+  /** Absent where a scenario has no axes. */
+  readonly point?: string;
+  readonly contender: string;
+};
+
+const SEED = 1;
+
+/** @param point null: all */
+export function valuesOf<K extends string>(
+  results: readonly Figured<K>[],
+  point: string | null,
+  contender: string,
+  key: K,
+): number[] {
+  return results
+    .filter((each) => (point === null || each.point === point) && each.contender === contender)
+    .map((each) => each[key]);
+}
+
+export function meanOf<K extends string>(
+  results: readonly Figured<K>[],
+  point: string | null,
+  contender: string,
+  key: K,
+): Estimate {
+  return estimateMean(valuesOf(results, point, contender, key), seededRandom(SEED));
+}
+
+/** How much larger the figure is than the other contender's, run by run. Null: one of them has no runs. */
+export function changeOf<K extends string>(
+  results: readonly Figured<K>[],
+  point: string | null,
+  key: K,
+  contender: string,
+  than: string,
+): Estimate | null {
+  const [own, other] = [valuesOf(results, point, contender, key), valuesOf(results, point, than, key)];
+  if (own.length === 0 || own.length !== other.length) return null;
+  return estimateChange(own, other, seededRandom(SEED));
+}

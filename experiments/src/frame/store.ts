@@ -1,0 +1,41 @@
+// The results' file: a line of JSON per result, appended at once, so that a run that was ended goes on.
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+
+interface ResultStore<R extends Hashed> {
+  /** By hash. */
+  readonly known: ReadonlyMap<string, R>;
+  add(result: R): void;
+}
+
+export interface Hashed {
+  /** Covers all that the result depends on. */
+  readonly hash: string;
+}
+
+export function openStore<R extends Hashed>(file: string): ResultStore<R> {
+  mkdirSync(dirname(file), { recursive: true });
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  // A run that was killed leaves half a line; the next result must not be appended to it.
+  if (text !== "" && !text.endsWith("\n")) appendFileSync(file, "\n");
+  const known = new Map((parseResults(text) as readonly R[]).map((result) => [result.hash, result]));
+  return {
+    known,
+    add(result): void {
+      known.set(result.hash, result);
+      appendFileSync(file, `${JSON.stringify(result)}\n`);
+    },
+  };
+}
+
+/** Leaves out lines that are no whole result: they are measured again. */
+function parseResults(text: string): readonly Hashed[] {
+  return text.split("\n").flatMap((line) => {
+    try {
+      const result = JSON.parse(line) as Partial<Hashed> | null;
+      return typeof result?.hash === "string" ? [result as Hashed] : [];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,93 @@
+// The measurements of a scenario of streams in the model: each point's random networks, each with the same
+// jobs for all contenders.
+import { quantile } from "@isochrone/primitives";
+import { type LinearSolver } from "@isochrone/primitives/algorithms";
+import { simulate, type SimulationResult } from "@isochrone/streams/simulation";
+import { combinations, hashOf, type Measurement } from "../frame/bench.ts";
+import type { Labels } from "../scenario/model.ts";
+import { mean } from "../statistics/mean.ts";
+import type { StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
+import { setUp, strategyOf } from "./set-up.ts";
+
+/** What one contender made of one network. */
+export interface StreamResult {
+  readonly hash: string;
+  readonly point: string;
+  readonly labels: Labels;
+  readonly contender: StreamContender;
+  /** Which network of the point, from 0. */
+  readonly network: number;
+  /** Frames per second: mean of the jobs' throughputs, their 10 % quantile, the slowest job. */
+  readonly throughput: number;
+  readonly p10: number;
+  readonly worst: number;
+  /** Frames per second since submission, mean over the jobs. */
+  readonly sinceSubmission: number;
+  /** Seconds from submission to placement, mean over the jobs that ran. */
+  readonly waited: number;
+  readonly neverRan: number;
+  /** Part of the jobs' time at or above their promise; null without promises. */
+  readonly kept: number | null;
+  readonly reroutes: number;
+  readonly moves: number;
+  /** CPU milliseconds of a decision, mean. */
+  readonly decisionMs: number;
+}
+
+/** What has an influence on results besides the scenario: higher when the set-up or a contender changes. */
+const VERSION = 1;
+const CONTENDER_VERSIONS: Readonly<Partial<Record<StreamContender, number>>> = { joint: 3 };
+
+export interface StreamCellOptions {
+  readonly scenario: StreamScenario;
+  readonly points: readonly StreamPoint[];
+  readonly solve: LinearSolver;
+}
+
+export function streamCells({ scenario, points, solve }: StreamCellOptions): Measurement<StreamResult>[] {
+  const { seed, networks: runs, contenders } = scenario;
+  return combinations({ points, runs, contenders }, (point, network, contender) => {
+    const version = CONTENDER_VERSIONS[contender] ?? VERSION;
+    const hash = hashOf([version, seed, point.network, point.jobs, network, contender, ...point.changes]);
+    return {
+      hash,
+      what: `${point.id} ${contender}, network ${network + 1}`,
+      measure: async () => {
+        const { built, arrivals, changes } = setUp(seed, point, network);
+        const result = await simulate({
+          network: built.network,
+          total: built.total,
+          arrivals,
+          ...(changes.length === 0 ? {} : { changes }),
+          strategy: strategyOf(contender, solve),
+          now: cpuMs,
+        });
+        return { hash, point: point.id, labels: point.labels, contender, network, ...figuresOf(result) };
+      },
+    };
+  });
+}
+
+function figuresOf({ jobs, reroutes, moves, decisionsMs }: SimulationResult) {
+  const throughputs = jobs.map(({ throughput }) => throughput);
+  const ran = jobs.filter(({ waitedSeconds }) => waitedSeconds !== null);
+  const kept = ran.flatMap((job) => (job.kept === null ? [] : [job.kept]));
+  return {
+    throughput: mean(throughputs),
+    p10: quantile(throughputs, 0.1)!,
+    worst: Math.min(...throughputs),
+    sinceSubmission: mean(jobs.map(({ sinceSubmission }) => sinceSubmission)),
+    waited: ran.length === 0 ? 0 : mean(ran.map(({ waitedSeconds }) => waitedSeconds!)),
+    neverRan: jobs.length - ran.length,
+    kept: kept.length === 0 ? null : mean(kept),
+    reroutes,
+    moves,
+    decisionMs: mean(decisionsMs),
+  };
+}
+
+/** Of this process: wall-clock time says nothing on a busy machine. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
