@@ -11,8 +11,8 @@ const WINDOW_NS = 8_000_000;
 const WINDOW_UNITS = 12;
 const CORE_DEVIATIONS = 3;
 /**
- * A window that deviates by more than this share, and by more units than the next constant, was spoiled by
- * the host; unless many do.
+ * A window that deviates by more than this share, and by more units than UNITS_OFF, was spoiled by the host.
+ * Exception: many windows do.
  */
 const PLAUSIBLE_SHARE = 0.1;
 const UNITS_OFF = 2.5;

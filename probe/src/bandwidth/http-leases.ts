@@ -45,7 +45,9 @@ export function createHttpLeases(options: HttpLeasesOptions): BandwidthLeases {
         const signal = AbortSignal.timeout(timeoutMs);
         const response = await ask(`${url}/${encodeURIComponent(id)}`, { method: "DELETE", signal });
         await response.body?.cancel();
-      } catch {}
+      } catch {
+        // An unreturned lease expires.
+      }
     },
   };
 }

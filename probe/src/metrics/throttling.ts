@@ -18,7 +18,9 @@ export function readThrottling(files: readonly string[] = FILES): Throttling | n
     try {
       const found = parseThrottling(readFileSync(file, "utf8"));
       if (found !== null) return found;
-    } catch {}
+    } catch {
+      // Try the next path.
+    }
   }
   return null;
 }

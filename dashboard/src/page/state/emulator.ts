@@ -1,5 +1,5 @@
-// The embedded cluster's emulator, if the server has one. Changes need its token, from the address or entered.
-// The token is checked at once, kept for this tab, and sent in a header to this server only.
+// The embedded cluster's emulator, if the server has one. Changes need its token, from the address or
+// entered. The token is checked at once, kept for this tab, and sent in a header to this server only.
 import { signal } from "@preact/signals";
 import { isToken, withoutToken } from "../model/emulator-token.ts";
 import { allowed, Refused } from "./session.ts";
