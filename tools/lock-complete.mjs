@@ -1,10 +1,7 @@
-// Completes package-lock.json with the optional packages of other platforms. npm leaves out those that the
-// registry it asked did not list, and `npm ci` on such a platform then refuses the lock. An added entry
-// carries no integrity hash: npm checks its name, version, os and cpu only.
-//
-// It also takes what dependencies say of Node (`engines`) out of the lock. npm compares that with the Node on
-// the path and warns of each. They run under the packaged Node 24, which all tests use; the Node on the path
-// only starts it.
+// Completes package-lock.json with optional packages of other platforms. npm omits those that its registry
+// did not list, and `npm ci` then refuses the lock on such a platform. Added entries have no integrity hash:
+// npm checks only name, version, os and cpu. It also removes dependencies' `engines.node`. npm compares it
+// with the Node on the path and warns, but everything runs under the packaged Node 24.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -22,8 +19,8 @@ function isLocked(path, name) {
 }
 
 /**
- * What npm writes into a lock about a package; of any version that can be asked when not of this one: a
- * platform package keeps its os and cpu.
+ * npm's lock entry of a package. Falls back to another version: os and cpu of a platform package do not
+ * change.
  */
 function metadata(name, version) {
   const fields = ["os", "cpu", "libc", "bin", "license"];
@@ -34,9 +31,7 @@ function metadata(name, version) {
         stdio: ["ignore", "pipe", "ignore"],
       });
       if (output.trim() !== "") return JSON.parse(output);
-    } catch {
-      // not this one; ask more generally
-    }
+    } catch {}
   }
   return null;
 }

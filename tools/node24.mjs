@@ -1,11 +1,10 @@
-// Runs a program under the Node 24 that `npm install` brought. Plain JavaScript, because the system's Node
-// (20 or later) starts it: `.bin/node` can't be relied on, npm 10 does not link it when several platform
-// packages exist.
+// Runs a program under the Node 24 installed by npm. Plain JavaScript, since the system's Node (20 or later)
+// starts it. `.bin/node` is unreliable: npm 10 does not link it if several platform packages exist.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-/** The path of a Node that runs TypeScript directly: this one if it is new enough, else the packaged one. */
+/** Path of a Node that runs TypeScript: this one if new enough, else the packaged one. */
 function findNode24() {
   if (Number(process.versions.node.split(".")[0]) >= 24) return process.execPath;
   const require = createRequire(import.meta.url);
@@ -13,9 +12,7 @@ function findNode24() {
   for (const name of [`node-${platform}-${arch}`, `node-bin-${platform}-${arch}`]) {
     try {
       return join(dirname(require.resolve(`${name}/package.json`)), "bin", "node");
-    } catch {
-      // not this package; try the next name
-    }
+    } catch {}
   }
   throw new Error(
     `isochrone needs Node 24 or later and found ${process.versions.node}; no packaged Node for ${platform}-${arch} is installed. ` +
@@ -23,7 +20,7 @@ function findNode24() {
   );
 }
 
-/** Replaces this process, as far as Node can: same standard streams, signals passed on, same exit code. */
+/** Replaces this process as far as possible: same streams, forwarded signals, same exit code. */
 export function runWithNode24(args) {
   let node;
   try {

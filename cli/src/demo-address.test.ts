@@ -1,4 +1,3 @@
-// A command without an address finds the demo by the files of the labs that run.
 import { storeControlToken, storePage } from "@isochrone/lab";
 import { Command } from "commander";
 import { listLabs } from "@isochrone/lab/client";
@@ -19,7 +18,7 @@ beforeEach(async () => {
   env = { HOME: home };
 });
 
-/** A page that listens, with a file that names it. @param labPort null: without controls of the emulator */
+/** @param labPort null: without controls of the emulator */
 async function runningDemo(labPort: number | null): Promise<string> {
   const page = createServer();
   await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
@@ -30,7 +29,6 @@ async function runningDemo(labPort: number | null): Promise<string> {
   return url;
 }
 
-/** Server and lab that the command asks. */
 async function asked(...args: readonly string[]): Promise<readonly unknown[]> {
   const command = new Command("plan").addOption(server()).addOption(lab()).addOption(kubeconfig());
   command.option("--cluster <file>");

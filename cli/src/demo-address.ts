@@ -1,5 +1,5 @@
-// A command without an address asks the servers on the default ports, else the one embedded cluster that this
-// user runs on other ports. It never asks another user's cluster, and never chooses one of several.
+// Without an address, a command uses the servers on the default ports, else the user's only embedded cluster
+// on other ports. It never uses another user's cluster and never chooses among several.
 import { listLabs, type RunningLab } from "@isochrone/lab/client";
 import type { Command } from "commander";
 import { connect } from "node:net";
@@ -11,16 +11,16 @@ type Env = Readonly<Record<string, string | undefined>>;
 const CONNECT_MS = 1_000;
 
 /**
- * Sets `--server` and `--lab` of a command where they have their defaults. Throws CommandError if several
- * embedded clusters run, and none of them is on the default ports.
- * @param note tells which cluster is asked if it isn't the one on the default ports
+ * Sets a command's defaulted `--server` and `--lab`. Throws CommandError if several embedded clusters run and
+ * none uses the default ports.
+ * @param note reports the chosen cluster if it is not on the default ports
  */
 export async function findDemo(command: Command, env: Env, note: (text: string) => void): Promise<void> {
   const isUnset = (option: "server" | "lab", address: string): boolean =>
     command.getOptionValueSource(option) === "default" && command.getOptionValue(option) === address;
   const noServer = isUnset("server", DEFAULT_SERVER);
   const noLab = isUnset("lab", DEFAULT_LAB);
-  // A cluster that is named, or whose objects are in a file, is not the embedded one.
+  // A named cluster, or one given as a file, is not the embedded one.
   const isNamed = ["kubeconfig", "context", "cluster"].some(
     (option) => command.getOptionValue(option) !== undefined,
   );
@@ -33,12 +33,12 @@ export async function findDemo(command: Command, env: Env, note: (text: string) 
   const given = givenLab(command, labs);
   if (given !== undefined) return set(given);
   if (hasAddress(command)) {
-    // The emulator of another cluster knows other pods.
+    // Another cluster's emulator knows other pods.
     if (noLab && command.getOptionValue("server") !== undefined) command.setOptionValue("lab", undefined);
     return;
   }
   if (await answers(noServer ? DEFAULT_SERVER : DEFAULT_LAB)) return;
-  // A command of the emulator alone needs one with controls.
+  // Emulator commands need a cluster with controls.
   const running = await runningOf(noServer ? labs : labs.filter(({ lab }) => lab !== null));
   if (running.length > 1) throw usageError(severalText(running, noServer));
   const [only] = running;
@@ -47,7 +47,6 @@ export async function findDemo(command: Command, env: Env, note: (text: string) 
   note(`nothing listens on ${noServer ? DEFAULT_SERVER : DEFAULT_LAB}; asking the demo at ${only.page}`);
 }
 
-/** An address was given by an option or the environment. */
 function hasAddress(command: Command): boolean {
   return ["server", "lab"].some((option) => {
     const source = command.getOptionValueSource(option);
@@ -55,7 +54,6 @@ function hasAddress(command: Command): boolean {
   });
 }
 
-/** The embedded cluster to which the address belongs that was given. */
 function givenLab(command: Command, labs: readonly RunningLab[]): RunningLab | undefined {
   if (!hasAddress(command)) return undefined;
   const isGiven = (option: "server" | "lab", address: string): boolean => {
@@ -65,7 +63,7 @@ function givenLab(command: Command, labs: readonly RunningLab[]): RunningLab | u
   return labs.find(({ page, lab }) => isGiven("server", page) || (lab !== null && isGiven("lab", lab)));
 }
 
-/** All names of loopback are one machine. */
+/** All loopback names are one machine. */
 function isSame(value: unknown, address: string): boolean {
   if (typeof value !== "string" || !URL.canParse(value)) return false;
   const { protocol, hostname, port } = new URL(value);
@@ -84,7 +82,6 @@ function severalText(running: readonly RunningLab[], asksServer: boolean): strin
   return `${option} must name one of the embedded clusters that run, got none; give ${option} ${addresses.join(` or ${option} `)}`;
 }
 
-/** Whether anybody listens there. */
 function answers(address: string): Promise<boolean> {
   const { hostname, port } = new URL(address);
   return new Promise((resolve) => {

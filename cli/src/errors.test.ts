@@ -13,7 +13,6 @@ async function errorOf(...args: readonly string[]): Promise<unknown> {
     );
 }
 
-/** A service that answers everything so. */
 async function serving(status: number, body: unknown): Promise<string> {
   const server = createServer((_, response) => {
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
@@ -23,7 +22,6 @@ async function serving(status: number, body: unknown): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Where nobody listens any more. */
 async function left(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

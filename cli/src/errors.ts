@@ -1,9 +1,6 @@
 import { CommanderError } from "commander";
 
-/**
- * A mistake of the caller or a service that can't be reached: printed as one line, exit code 1 (2 for wrong
- * usage).
- */
+/** A user error or an unreachable service: printed as one line, exit code 1 (2 for wrong usage). */
 export class CommandError extends Error {
   readonly exitCode: 1 | 2;
 
@@ -14,29 +11,28 @@ export class CommandError extends Error {
   }
 }
 
-/** For an option or argument whose value can't be meant, and for options that don't go together. */
+/** For invalid option or argument values and conflicting options. */
 export function usageError(message: string, options: ErrorOptions = {}): CommandError {
   return new CommandError(message, { ...options, exitCode: 2 });
 }
 
-/** The exit code that docs/cli.md promises for what a command ended with. */
+/** The exit code promised by docs/cli.md. */
 export function exitCodeOf(error: unknown): 0 | 1 | 2 {
-  // Help and version end by an error of Commander's, too.
+  // Help and version also end by a Commander error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   return error instanceof CommandError ? error.exitCode : 1;
 }
 
-/** The network's words for: nobody is there. */
 const NOBODY = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ETIMEDOUT", "timeout"];
 const UNAUTHORIZED = 401;
 const MAX_CAUSES = 5;
 
-/** What to do about an error that the caller can mend; null: the error says all there is to say. */
+/** Remedy for an error that the caller can fix; null: the message suffices. */
 export function nextStepOf(error: unknown): string | null {
   const causes = causesOf(error);
   const has = (key: string, ...values: readonly unknown[]): boolean =>
     causes.some((each) => values.includes(Reflect.get(each, key)));
-  // By name: to import the classes would load the clients of all of them.
+  // Matches by name: importing the classes would load all their clients.
   if (has("name", "CredentialsError")) return "name the cluster's file by --kubeconfig FILE";
   if (has("name", "StoreError")) return null;
   if (has("name", "LabClientError") && has("status", UNAUTHORIZED))

@@ -1,5 +1,4 @@
-// docs/cli.md promises exit code 2 for every value that an option or argument can't have: every command,
-// every option that takes one.
+// docs/cli.md promises exit code 2 for every invalid value: covers every command and option.
 import type { Command } from "commander";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exitCodeOf } from "./errors.ts";
 import { createProgram } from "./program.ts";
 
-/** Stand in the tables below for files of these contents. */
 const FILES = {
   DUMP: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Node, metadata: {name: n1}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: s}}\n",
   TOSCA: [
@@ -29,7 +27,6 @@ const FILES = {
   WHATEVER: "",
 } as const;
 
-/** By command, what it needs to be right beside the option that is tried. */
 const RIGHT: Readonly<Record<string, readonly string[]>> = {
   up: [],
   graph: [],
@@ -75,7 +72,6 @@ const NO_FORMAT = ["", "xml", "JSON"];
 const NO_PREFIX = ["isochrone.dev", "a b/", "/"];
 const SEED = ["-1", "1.5", "x", "9999999999"];
 
-/** Values that are wrong wherever the option is. */
 const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--kubeconfig": NO_FILE,
   "--token-file": NO_FILE,
@@ -162,23 +158,18 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--daemon-set": ["", "A"],
 };
 
-/** Options of one command whose wrong values are others. */
 const WRONG_OF: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   "what-if": {
     "--scale": ["", "web=1", "shop/web", "shop/web=-1", "shop/web=1.5", "shop/web=many"],
     "--move": ["", "web-1=n1", "shop/web-1", "shop/web-1=", "=n1"],
   },
-  // A path.
   "scheduler-config": { "--prefix": ["", "scheduler"] },
   bill: { "--limit": ["", "0", "1.5", "x", "100001"] },
   savings: { "--limit": ["", "0", "1.5", "x", "10001"] },
-  // A workflow's name, of a namespace that is an argument.
   plan: { "--workflow": [] },
-  // A name in a file, whatever it be.
   "appgroup order": { "--name": [] },
 };
 
-/** Options whose value may be anything. */
 const FREE: readonly string[] = [
   "--pod",
   "--context",
@@ -190,7 +181,6 @@ const FREE: readonly string[] = [
   "--client-folder",
 ];
 
-/** Arguments, and options that don't go together. */
 const TOGETHER: readonly (readonly string[])[] = [
   [],
   ["nonsense"],

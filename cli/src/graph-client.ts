@@ -2,7 +2,6 @@ import { authorizedFetch, systemClock } from "@isochrone/runtime/basics";
 import { GraphClient } from "@isochrone/topology/client";
 import { usageError } from "./errors.ts";
 
-/** Options of commands that read the graph API. */
 export interface GraphServerOptions {
   readonly server: string;
   readonly tokenFile?: string;
@@ -11,7 +10,7 @@ export interface GraphServerOptions {
 
 const TIMEOUT_MS = 10_000;
 
-/** Throws CommandError for a certificate file that has no use. */
+/** Throws CommandError for an unused certificate file. */
 export function graphClientOf({ server, tokenFile, caFile }: GraphServerOptions): GraphClient {
   if (caFile !== undefined && !server.startsWith("https:"))
     throw usageError(`--ca-file needs an https address in --server, got ${server}`);

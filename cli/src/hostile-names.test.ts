@@ -1,4 +1,4 @@
-// Names that a tenant chose to give a terminal orders, through every command that prints them.
+// Names with terminal control sequences, through every command that prints them.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,13 +21,9 @@ import { screenReporter } from "./output/screen-reporter.ts";
 import { viewOf, watchView } from "./output/show.ts";
 import { terminalOn } from "./output/terminal.ts";
 
-/**
- * Title, clear screen, clipboard, bells, a forged line, reversed and invisible text: 32 bytes of ESC and BEL.
- */
 const EVIL = `${"\u001b]0;owned\u0007".repeat(8)}\u001b[2J${"\u001b]52;c;eA==\u0007".repeat(7)}\u0007\nnode forged\r\u009b31m\u202e\u200b`;
 // eslint-disable-next-line no-control-regex
 const RAW = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u202e]/;
-/** Cursor movements of our own. */
 // eslint-disable-next-line no-control-regex
 const OURS = /\u001b\[(H|K|J|0J|\d+A)|\r\u001b\[K|^\r/g;
 const AT = "2026-01-01T00:00:00.000Z";
@@ -105,7 +101,6 @@ const DEMANDED = {
   ageSeconds: 1,
 };
 
-/** A service that answers with these names; resolves to its address. */
 async function serving(): Promise<string> {
   const { version, observedAt, namespace, name } = WORKFLOW;
   const listed = { namespace, name, workloads: 1, channels: 0, pods: 1 };
@@ -130,7 +125,6 @@ async function serving(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What a command leaves on a terminal. */
 async function shown(command: (print: (text: string) => void) => Promise<void>): Promise<string> {
   let text = "";
   const terminal = terminalOn({ write: (part) => (text += part) }, { write: (part) => (text += part) });

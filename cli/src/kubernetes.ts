@@ -1,4 +1,3 @@
-// A real cluster, for the commands that ask one.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import {
   createApiServerStore,
@@ -18,8 +17,8 @@ interface OpenedStore {
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
- * Opens the cluster that kubectl would use: that of the file, else of the files in KUBECONFIG, else of the
- * pod's service account, else of ~/.kube/config. Uses the current context unless another one is named.
+ * Opens the cluster as kubectl does: from the given file, KUBECONFIG, the service account, or ~/.kube/config.
+ * Uses the current context by default.
  */
 export function openStore(kubeconfig: string | undefined, context?: string): OpenedStore {
   return openStoreWith(clusterCredentials(kubeconfig, context).credentials);
@@ -40,7 +39,6 @@ export function openStoreWith(credentials: Credentials): OpenedStore {
   };
 }
 
-/** The credentials, and where they are from, in words. */
 export function clusterCredentials(
   kubeconfig: string | undefined,
   context?: string,

@@ -1,5 +1,4 @@
-// What the command line's options mean: text in, checked value out. Errors name the option, the rule and the
-// value.
+// Parsers of option values. Errors name the option, the rule and the value.
 import { codeOf } from "@isochrone/primitives";
 import type { Relocation, Scaling, Slowdown } from "@isochrone/placement";
 import { InvalidArgumentError, Option } from "commander";
@@ -7,7 +6,7 @@ import { accessSync, constants, statSync } from "node:fs";
 
 const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
-/** Timers that wait longer fire at once. Milliseconds. */
+/** Longer timers fire at once. Milliseconds. */
 export const LONGEST_MS = 24 * 3_600_000;
 
 /** `80ms`, `2s`, `1.5m`, or a bare number of milliseconds; at most a day. */
@@ -15,7 +14,6 @@ export function durationMs(text: string): number {
   return durationFrom(0, LONGEST_MS)(text);
 }
 
-/** An option whose help states the units and the bounds that it accepts, both in milliseconds. */
 export function duration(flags: string, description: string, minMs = 0, maxMs = LONGEST_MS): Option {
   const bounds = `ms, s or m: ${inUnits(minMs)} to ${inUnits(maxMs)}`;
   return new Option(flags, `${description} (${bounds})`).argParser(durationFrom(minMs, maxMs));
@@ -33,7 +31,6 @@ export function durationFrom(minMs: number, maxMs: number): (text: string) => nu
   };
 }
 
-/** In the largest unit that leaves a whole number. */
 function inUnits(ms: number): string {
   const [unit] = Object.entries(DURATION_UNITS).findLast(([, size]) => ms >= size && ms % size === 0) ?? [
     "ms",
@@ -50,7 +47,7 @@ function durationOf(text: string): number {
   return Number(number) * DURATION_UNITS[unit]!;
 }
 
-/** A share: `0.01` or `1%`. */
+/** Parses `0.01` or `1%`. */
 export function ratio(text: string): number {
   const value = text.endsWith("%") ? Number(text.slice(0, -1)) / 100 : Number(text);
   if (text.trim() === "" || !(value >= 0 && value <= 1))
@@ -88,7 +85,6 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-/** Above 0. */
 export function positiveNumber(max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -100,7 +96,7 @@ export function positiveNumber(max: number): (text: string) => number {
   };
 }
 
-/** The address of a server; without a scheme, as `127.0.0.1:8080`, it is http. Ends without a slash. */
+/** A server URL; http without a scheme. Ends without a slash. */
 export function httpUrl(text: string): string {
   const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(text);
   const whole = hasScheme ? text : `http://${text}`;
@@ -133,7 +129,6 @@ export function assignments(text: string): Readonly<Record<string, number>> {
   return values;
 }
 
-/** `name=value`, said several times: values as text, by name. */
 export function namedValue(
   text: string,
   before: ReadonlyMap<string, string> = new Map(),
@@ -143,7 +138,6 @@ export function namedValue(
   return new Map([...before, [text.slice(0, at), text.slice(at + 1)]]);
 }
 
-/** `a,b`: what stands between the commas. */
 export function listed(text: string): readonly string[] {
   const parts = text.split(",").map((part) => part.trim());
   if (parts.some((part) => part === ""))
@@ -151,7 +145,6 @@ export function listed(text: string): readonly string[] {
   return parts;
 }
 
-/** A host name or address, with a port or without; said several times. */
 export function hostNames(text: string, before: readonly string[] = []): readonly string[] {
   if (!/^(?:[\w.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i.test(text))
     throw new InvalidArgumentError(`must be a host name or name:port, got ${JSON.stringify(text)}`);
@@ -167,7 +160,6 @@ export function dnsLabel(text: string): string {
   return text;
 }
 
-/** RFC 1123 subdomain: names of pods and of most other objects. */
 export function objectName(text: string): string {
   const parts = text.split(".");
   if (text.length > 253 || !parts.every((part) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(part)))
@@ -177,7 +169,6 @@ export function objectName(text: string): string {
   return text;
 }
 
-/** As {@link objectName}, several in a row. */
 export function objectNames(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, objectName(text)];
 }
@@ -190,7 +181,7 @@ export function namespacedName(text: string): readonly [namespace: string, name:
   return [namespace, name];
 }
 
-/** `namespace/name=5`, said several times. */
+/** `namespace/name=5`, repeatable. */
 export function scalings(text: string, before: readonly Scaling[] = []): readonly Scaling[] {
   const [, workload, digits] = /^([^/=]+\/[^/=]+)=(\d{1,9})$/.exec(text) ?? [];
   if (workload === undefined)
@@ -200,7 +191,7 @@ export function scalings(text: string, before: readonly Scaling[] = []): readonl
   return [...before, { workload, replicas: Number(digits) }];
 }
 
-/** `namespace/pod=node`, said several times. */
+/** `namespace/pod=node`, repeatable. */
 export function relocations(text: string, before: readonly Relocation[] = []): readonly Relocation[] {
   const [, pod, node] = /^([^/=]+\/[^/=]+)=([^=]+)$/.exec(text) ?? [];
   if (pod === undefined || node === undefined)
@@ -208,7 +199,7 @@ export function relocations(text: string, before: readonly Relocation[] = []): r
   return [...before, { pod, node }];
 }
 
-/** `a:b=+10ms` or `a:b=x1.5`, said several times. */
+/** `a:b=+10ms` or `a:b=x1.5`, repeatable. */
 export function slowdowns(text: string, before: readonly Slowdown[] = []): readonly Slowdown[] {
   const [, a, b, how, amount = ""] = /^([^:=]+):([^:=]+)=([+x])(.+)$/.exec(text) ?? [];
   if (a === undefined || b === undefined)
@@ -222,13 +213,12 @@ export function slowdowns(text: string, before: readonly Slowdown[] = []): reado
   return [...before, { a, b, ...link }];
 }
 
-/** Names of nodes or zones, said several times. */
 export function names(text: string, before: readonly string[] = []): readonly string[] {
   if (text.trim() === "") throw new InvalidArgumentError(`must be a name, got ${JSON.stringify(text)}`);
   return [...before, text];
 }
 
-/** What annotations' names begin with: nothing, or a DNS name and a slash. */
+/** Annotation prefix: empty, or a DNS name and a slash. */
 export function annotationPrefix(text: string): string {
   if (!/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?$/.test(text))
     throw new InvalidArgumentError(
@@ -237,12 +227,11 @@ export function annotationPrefix(text: string): string {
   return text;
 }
 
-/** A path that a file can be read from, or what a shell puts there for `<(command)`. */
+/** A readable file path, or a shell's `<(command)`. */
 export function readableFile(text: string): string {
   return readable(text, "file");
 }
 
-/** As {@link readableFile}, said several times. */
 export function readableFiles(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, readableFile(text)];
 }
@@ -251,7 +240,6 @@ export function readableFolder(text: string): string {
   return readable(text, "folder");
 }
 
-/** As {@link readableFolder}, said several times. */
 export function readableFolders(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, readableFolder(text)];
 }

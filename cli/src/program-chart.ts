@@ -1,4 +1,3 @@
-// Commands that the chart's hooks run. People may, too.
 import type { Command } from "commander";
 import { annotationPrefix, objectName, readableFolder } from "./options.ts";
 import { context, kubeconfig, output, systemNamespace } from "./program-options.ts";
@@ -54,7 +53,7 @@ export function addChart(program: Command, print: Print): void {
     );
 }
 
-/** Names that are said replace the default ones, which Commander gives as those said before. */
+/** Given names replace the defaults, which Commander passes as previous values. */
 function namesInPlaceOf(
   defaults: readonly string[],
 ): (text: string, before: readonly string[]) => readonly string[] {

@@ -1,4 +1,3 @@
-// Commands about the command and its surroundings.
 import { Argument, Option } from "commander";
 import type { Command } from "commander";
 import { SHELLS } from "./completion/scripts.ts";

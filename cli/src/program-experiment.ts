@@ -8,9 +8,7 @@ import type { Print } from "./program-options.ts";
 
 const MAX_JOBS = 64;
 
-/**
- * @param startScheduler a real kube-scheduler to decide for the default scheduler; null: the imitation does
- */
+/** @param startScheduler a real kube-scheduler for the baseline; null: an imitation */
 export function addExperiment(program: Command, print: Print, startScheduler: StartScheduler | null): void {
   program
     .command("experiment")
@@ -49,12 +47,10 @@ export function addExperiment(program: Command, print: Print, startScheduler: St
   );
 }
 
-/** `default,isochrone` */
 function names(text: string): readonly string[] {
   return text.split(",").map((name) => name.trim());
 }
 
-/** `users=300`, said several times. */
 function label(
   text: string,
   before: Readonly<Record<string, string>> = {},

@@ -1,4 +1,3 @@
-// Commands that read the graph API.
 import { Option, type Command } from "commander";
 import {
   dnsLabel,
@@ -154,11 +153,10 @@ const objective = (): Option =>
     "weighted",
   ] as const);
 
-/** Throws InvalidArgumentError of Commander's. */
 const podNames = (text: string): readonly string[] =>
   text.split(",").reduce<readonly string[]>((names, name) => objectNames(name.trim(), names), []);
 
-/** Longer searches of one workflow find nothing more. */
+/** Longer searches find nothing more. */
 const MAX_SEARCH_MS = 10 * 60_000;
 
 export function addPlan(program: Command, print: Print): void {
@@ -257,7 +255,6 @@ export function addWhatIf(program: Command, print: Print): void {
   );
 }
 
-/** As `kubectl port-forward` has it. */
 const DEFAULT_DISPATCHER = "http://127.0.0.1:7416";
 
 export function addDispatch(program: Command, print: Print): void {

@@ -1,4 +1,3 @@
-// Commands that work on files, and those that apply what they read.
 import { Option } from "commander";
 import type { Command } from "commander";
 import { terminal } from "./output/terminal.ts";

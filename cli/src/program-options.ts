@@ -1,4 +1,3 @@
-// Options that several commands have, and the examples of their help.
 import { Option } from "commander";
 import type { Command } from "commander";
 import { dnsLabel, duration, httpUrl, LONGEST_MS, readableFile } from "./options.ts";
@@ -8,10 +7,9 @@ export type { Print } from "./output/show.ts";
 
 export const DEFAULT_SERVER = "http://127.0.0.1:8080";
 export const DEFAULT_LAB = "http://127.0.0.1:8082";
-/** Each refresh asks the server for whole graphs. */
+/** Each refresh requests whole graphs. */
 const LEAST_WATCH_MS = 1_000;
 
-/** @param more formats that one command has beside those of all */
 export const output = (...more: readonly string[]): Option =>
   new Option("-o, --output <format>", "output format").choices([...FORMATS, ...more]).default("table");
 export const watch = (): Option =>
@@ -50,10 +48,7 @@ export const namespace = (description: string): Option =>
 export const systemNamespace = (description: string): Option =>
   new Option("--system-namespace <name>", description).argParser(dnsLabel).default("isochrone");
 
-/**
- * Lines of the help, each an example; `%` stands for the command's name, which is another one as a plugin of
- * kubectl.
- */
+/** Example lines for the help; `%` is the command's name, which differs in a kubectl plugin. */
 export function examples(command: Command, ...lines: readonly string[]): Command {
   return command.addHelpText("after", ({ command: shown }) => {
     const name = rootOf(shown).name();
@@ -68,7 +63,7 @@ function rootOf(command: Command): Command {
   return root;
 }
 
-/** The command of these words. Throws when there is none: a mistake of ours. */
+/** Throws if there is no such command: a programming error. */
 export function commandOf(program: Command, ...words: readonly string[]): Command {
   return words.reduce((command, word) => {
     const found = command.commands.find((each) => each.name() === word);

@@ -17,7 +17,6 @@ const leaves = leavesOf(
   createProgram(() => undefined),
   "",
 );
-/** What it prints is a script. */
 const WITHOUT_FORMATS = ["mcp", "completion"];
 
 function helpOf(command: Command): string {

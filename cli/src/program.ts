@@ -1,4 +1,3 @@
-// The command line: what can be said, its help, and which function does it.
 import { visibleLines } from "@isochrone/runtime/basics";
 import { Command, Option } from "commander";
 import { ACTS } from "./embedded/acts.ts";
@@ -38,17 +37,16 @@ import {
   wholeNumber,
 } from "./options.ts";
 
-// Each command's code is loaded when it is called: offline scoring needs no web server, and help needs
-// nothing.
+// Loads a command's code when called: offline scoring needs no web server, help needs nothing.
 
 const EXIT_CODES_HELP = `
 Exit codes: 0 done, 1 failed (doctor: a finding of severity error), 2 wrong usage.
 Every address option can be set by an environment variable; shell completion: % completion --help.`;
 
 /**
- * The whole command; `print` writes a line to standard output.
- * @param name what it was called by
- * @param startScheduler for experiments, whose baseline is then decided by a real kube-scheduler
+ * Creates the whole command; `print` writes to standard output.
+ * @param name as called
+ * @param startScheduler a real kube-scheduler for the experiments' baseline
  */
 export function createProgram(
   print: Print,
@@ -64,7 +62,7 @@ export function createProgram(
       writeOut: (text) => void process.stdout.write(visibleLines(text)),
       writeErr: (text) => void process.stderr.write(visibleLines(text)),
     })
-    // Inherited by all commands below: who calls decides about the exit code.
+    // Inherited by all subcommands: the caller decides about the exit code.
     .exitOverride()
     .addHelpText("after", EXIT_CODES_HELP.replaceAll("%", name));
   addUp(program, print);
@@ -103,7 +101,6 @@ export function createProgram(
   return program;
 }
 
-/** After a wrong option: the help of the command that was called, not that of all. */
 function nameHelp(command: Command, path: string): void {
   command.showHelpAfterError(`(${path} --help lists what can be said)`);
   for (const each of command.commands) nameHelp(each, `${path} ${each.name()}`);
@@ -196,7 +193,7 @@ function addUp(program: Command, print: Print): void {
   ).addHelpText("after", "\nYour own workflow, step by step: docs/try-your-app.md");
 }
 
-/** The emulator refuses longer delays as mistakes of unit. */
+/** Longer delays are unit mistakes, and the emulator refuses them. */
 const MAX_DELAY_MS = 60_000;
 
 function addLab(program: Command, print: Print): void {

@@ -1,13 +1,12 @@
-// How fast a command starts is decided by what it loads. Counted, not timed: a busy machine loads the same.
+// Counts loaded modules instead of timing the start: independent of the machine's load.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 
 const MAIN = new URL("./main.ts", import.meta.url).pathname;
-/** Port 9 (discard) is one that fetch refuses to ask: the command fails after it has loaded everything. */
+/** fetch refuses port 9 (discard), so the command fails after loading everything. */
 const NOWHERE = "http://127.0.0.1:9";
 
-/** Tells at its end which modules the process has loaded. */
 const COUNTER = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   import { writeSync } from "node:fs";
@@ -17,9 +16,7 @@ const COUNTER = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 interface Loaded {
-  /** Files of this repository. */
   readonly own: number;
-  /** Packages of others, by name. */
   readonly packages: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// Each answer to a wrong input names the subject, the rule, the value and what to do next.
+// Each error for wrong input names the subject, the rule, the value and the next step.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,6 @@ function silence(command: Command, write: (text: string) => void): void {
   for (const each of command.commands) silence(each, write);
 }
 
-/** Returns the message to a person who types this. */
 async function answerTo(args: readonly string[]): Promise<string> {
   let said = "";
   const program = createProgram(() => undefined);
@@ -27,7 +26,6 @@ async function answerTo(args: readonly string[]): Promise<string> {
   return error instanceof CommanderError ? said : String(error);
 }
 
-/** Subject, value, and words of the rule. */
 type Row = readonly [line: string, subject: string, value: string, rule: RegExp];
 
 const ADDRESS = /http or https address without user, query and fragment, such as/;

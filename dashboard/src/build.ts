@@ -1,5 +1,5 @@
-// Builds the page: TypeScript and styles in, a few files with hashes in their names out. Run as a program:
-// what the build needs in memory is gone with it. `node build.ts FOLDER`.
+// Builds the page: TypeScript and styles in, hashed files out. A separate program, so that its memory is
+// freed. `node build.ts FOLDER`.
 import { join } from "node:path";
 import { build } from "vite";
 
@@ -9,14 +9,14 @@ if (outDir === undefined) throw new Error("build.ts needs the folder to build in
 await build({
   configFile: false,
   root: join(import.meta.dirname, "page"),
-  // Relative, so that the page also works behind a proxy that puts a path before it.
+  // Relative, so that the page also works behind a proxy with a path prefix.
   base: "./",
   logLevel: "error",
   build: {
     outDir,
     emptyOutDir: true,
     target: "es2022",
-    // A strict content security policy refuses what is written into the document.
+    // A strict content security policy refuses inlined assets.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

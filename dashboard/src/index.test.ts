@@ -31,7 +31,7 @@ describe("the page", () => {
   test("asks nobody but its own server", () => {
     const scripts = [...assets].filter(([path]) => path.endsWith(".js")).map(([, { body }]) => String(body));
     const hosts = scripts.flatMap((text) => [...text.matchAll(/https?:\/\/[\w.-]+/g)].map(([url]) => url));
-    // Namespaces of markup are names, not addresses.
+    // Markup namespaces are names, not addresses.
     expect(hosts.filter((url) => url !== "http://www.w3.org")).toEqual([]);
   });
 });

@@ -4,24 +4,20 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { extname, join } from "node:path";
 import { reasonOf } from "@isochrone/primitives";
 
-/** A file of the page as a server hands it out. */
 interface Asset {
   readonly contentType: string;
   readonly body: string | Buffer;
 }
 
 interface Page {
-  /** By URL path; "/" is the document. */
   readonly assets: ReadonlyMap<string, Asset>;
-  /** Why this is not the page but a note in its place; null: it is the page. */
+  /** Why a note replaces the page; null: the page is complete. */
   readonly missing: string | null;
 }
 
-/** Where sources and builds are. */
 export interface PageFolders {
   readonly sources: string;
   readonly builds: string;
-  /** Builds into the folder that is its argument. */
   readonly program: string;
 }
 
@@ -41,9 +37,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 const BUILD_TIMEOUT_MS = 60_000;
 
 /**
- * The web page. It is built when its sources are newer than every build, which takes a second or two; an
- * image carries the build and no sources. Where it can't be built, the servers start all the same, and their
- * page says what is missing.
+ * The web page, rebuilt when its sources are newer than every build, which takes a second or two. An image
+ * has the build and no sources. If building fails, servers start anyway and serve a note.
  */
 export function createPage(folders: PageFolders = FOLDERS): Page {
   try {
@@ -57,10 +52,12 @@ export function createPage(folders: PageFolders = FOLDERS): Page {
   }
 }
 
-/** By its presence the page knows that an emulator's routes stand beside it; see page/emulator.ts. */
+/** Tells the page that this server has emulator routes; see page/emulator.ts. */
 const EMULATOR_MARK = '<meta name="isochrone-emulator" content="on" />';
 
-/** The page of the embedded cluster: it shows the emulator's controls. What isn't the page stays as it is. */
+/**
+ * Marks the embedded cluster's page, so that it shows the emulator's controls. Other assets are unchanged.
+ */
 export function withEmulator(page: Page): Page {
   const document = page.assets.get("/");
   if (page.missing !== null || document === undefined) return page;
@@ -68,7 +65,7 @@ export function withEmulator(page: Page): Page {
   return { ...page, assets: new Map([...page.assets, ["/", { ...document, body }]]) };
 }
 
-/** The folder of a build of these very sources. Throws where there is none and none can be made. */
+/** Returns the build folder of exactly these sources. Throws if it neither exists nor can be built. */
 function builtFolder(folders: PageFolders): string {
   if (!existsSync(folders.sources)) return newestBuild(folders.builds);
   const folder = join(folders.builds, sourceHash(folders));
@@ -85,7 +82,6 @@ function newestBuild(builds: string): string {
   return newest;
 }
 
-/** Of everything that a build is made from, but for what tests and locks hold fast anyway. */
 function sourceHash({ sources, program }: PageFolders): string {
   const hash = createHash("sha256");
   const files = readdirSync(sources, { recursive: true, withFileTypes: true })
@@ -98,7 +94,7 @@ function sourceHash({ sources, program }: PageFolders): string {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** Beside the place and then into it at once: several processes may build at the same time. */
+/** Builds aside and renames: several processes may build concurrently. */
 function build({ builds, program }: PageFolders, folder: string): void {
   mkdirSync(builds, { recursive: true });
   const beside = join(builds, `.${process.pid}-${process.hrtime.bigint().toString(36)}`);
@@ -113,7 +109,6 @@ function build({ builds, program }: PageFolders, folder: string): void {
     if (!existsSync(folder)) renameSync(beside, folder);
     for (const name of older) rmSync(join(builds, name), { recursive: true, force: true });
   } catch (error) {
-    // Another process was quicker.
     if (!existsSync(folder)) throw error;
   } finally {
     rmSync(beside, { recursive: true, force: true });
@@ -137,7 +132,6 @@ function readAssets(folder: string): ReadonlyMap<string, Asset> {
   return assets;
 }
 
-/** In place of the page. */
 function noteOf(missing: string): string {
   const text = missing.replaceAll(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Isochrone</title></head><body><main><h1>The page is not here</h1><p>The graph API runs; its web page could not be made ready: ${text}.</p><p>A clone needs <code>npm install</code> (with the development packages); an image brings the page with it. The graphs are at <a href="api/v1/graph/cluster">api/v1/graph/cluster</a>.</p></main></body></html>\n`;

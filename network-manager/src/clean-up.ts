@@ -2,7 +2,6 @@ import { changesIn, difference } from "./domain/difference.ts";
 import { NOTHING } from "./domain/kernel-state.ts";
 import type { KernelPort } from "./ports/ports.ts";
 
-/** Takes everything of the manager out of the kernel, whether a manager runs or not. */
 export async function cleanUp(
   kernel: KernelPort,
 ): Promise<{ readonly isClean: boolean; readonly text: string }> {

@@ -5,6 +5,5 @@ test("each part is there, or it is said why not; nothing is left of the attempt"
   const { parts, foreignQdiscs } = await lookAtKernelParts();
   expect(parts.map(({ part }) => part)).toEqual(["HTB queues", "nftables", "policy routing", "VXLAN"]);
   expect(parts.filter(({ obstacle }) => obstacle?.trim() === "")).toEqual([]);
-  // What is tried is tried elsewhere: the loopback of this machine has no queue of a manager.
   expect(foreignQdiscs?.some((name) => name.startsWith("lo: htb")) ?? false).toBe(false);
 });

@@ -1,5 +1,4 @@
-// What a manager needs of a node's kernel, tried where nothing is at stake: in network namespaces that end
-// with the attempt.
+// Probes kernel features for a manager in temporary network namespaces.
 import { HANDLE, FIRST_TABLE, ROUTE_PROTOCOL, RULE_PREFERENCES, TUNNEL } from "./domain/kernel-state.ts";
 import { KernelError } from "./ports/errors.ts";
 import { toolRunner } from "./adapters/iproute/run-tool.ts";
@@ -7,14 +6,12 @@ import { parseQdiscs } from "./adapters/iproute/tc-text.ts";
 
 interface KernelPart {
   readonly part: string;
-  /** Why it can't be used; null: it can. */
   readonly obstacle: string | null;
 }
 
-/** This machine as a manager would find it. */
 export interface KernelParts {
   readonly parts: readonly KernelPart[];
-  /** `eth0: fq 8001:`; null: they can't be read. */
+  /** `eth0: fq 8001:`; null: unreadable. */
   readonly foreignQdiscs: readonly string[] | null;
 }
 

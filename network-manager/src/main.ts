@@ -1,4 +1,3 @@
-// The network manager's process. With --cleanup it takes all that is its own out of the kernel, and ends.
 import { openPublisher } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { authorizedFetch } from "@isochrone/runtime";
@@ -11,7 +10,7 @@ import { cleanUp } from "./clean-up.ts";
 import { createNetworkManager } from "./network-manager.ts";
 import { flowsSettings } from "./settings.ts";
 
-/** One manager to a node's network. */
+/** Allows one manager per node's network. */
 const LOCK_NAME = "isochrone-network-manager";
 
 const kernel = createIprouteKernel(toolRunner());

@@ -5,10 +5,8 @@ import { MODES, type Mode } from "./ports/modes.ts";
 import type { PlanRefusal } from "./plan-keeper.ts";
 import type { Report } from "./reconciler.ts";
 
-/** A class may be over its rate by its burst and by what was queued when the rate fell. */
 const BEYOND_RATIO = 1.05;
 
-/** The manager's own metrics. None has a flow's name: their number doesn't grow with the plan. */
 export class ManagerMetrics {
   readonly #configured: Mode;
   readonly #mode: Gauge<"configured" | "mode">;
@@ -26,7 +24,6 @@ export class ManagerMetrics {
   readonly #refused: Counter;
   #refusedBefore = 0;
 
-  /** @param configured the mode of the settings */
   constructor(registry: Registry, configured: Mode) {
     this.#configured = configured;
     const registers = [registry];
@@ -135,7 +132,6 @@ export class ManagerMetrics {
     this.#countRefused(kernel.refusedPackets);
   }
 
-  /** A table that is made anew counts from 0. */
   #countRefused(packets: number): void {
     this.#refused.inc(packets < this.#refusedBefore ? packets : packets - this.#refusedBefore);
     this.#refusedBefore = packets;
@@ -152,7 +148,6 @@ export class ManagerMetrics {
   }
 }
 
-/** `eth0: fq 8001:` for each device that the manager leaves alone. */
 export function foreignRoots({ roots }: NonNullable<Report["kernel"]>): string[] {
   return [...roots].flatMap(([device, { owner, name }]) => (owner === "other" ? [`${device}: ${name}`] : []));
 }

@@ -21,7 +21,6 @@ import type { KernelPort, NodeLock, PlanSource } from "./ports/ports.ts";
 import { Reconciler, type Report } from "./reconciler.ts";
 import type { FlowsConfig } from "./settings.ts";
 
-/** Bytes of a cached plan that are read at most: of 5,000 flows with the longest names. */
 const MAX_PLAN_BYTES = 16_777_216;
 
 interface ManagerDeps {
@@ -35,25 +34,23 @@ interface ManagerDeps {
   readonly registry: Registry;
 }
 
-/** How long the last record may take to leave when the manager stops. Milliseconds. */
 const CLOSE_DEADLINE_MS = 2_000;
-/** Records are of ten seconds each; older ones than a window are worth nothing. */
+/** Records cover ten seconds each; older ones than a window are worthless. */
 const MAX_BUFFERED_RECORDS = 60;
-/** Rates change within two seconds; an answer without news is small. */
+/** Rates change within two seconds; unchanged answers are small. */
 const PLAN_REFRESH_MS = 1_000;
-/** Puts right what others changed in the kernel. */
+/** Reverts foreign changes in the kernel. */
 const CHECK_MS = 10_000;
-/** A part of the kernel that was missing may have been loaded. */
+/** Retries missing kernel features, which may be loaded later. */
 const RETRY_MS = 300_000;
 /** A pod has one address. */
 const BIND_ADDRESS = "0.0.0.0";
 
 /**
- * The network manager of one node. Its rules stay when it stops, and whoever starts next finds them; unless
- * the cluster has no such node any more.
+ * The network manager of one node. Its rules survive a stop for the next manager, unless the node has left
+ * the cluster.
  */
 interface NetworkManager extends ComposedService {
-  /** How plan and kernel stood to each other last; null: not looked at yet. */
   readonly report: Report | null;
 }
 
@@ -74,13 +71,9 @@ class ManagerService implements NetworkManager {
   readonly #service: ComposedService;
   #app: HttpApp | null = null;
   #report: Report | null = null;
-  /** The plan of which everything that can be set on this node is set. */
   #standing: FlowPlan | null = null;
-  /** What the kernel was last brought to. */
   #followed: FlowPlan | null | "wait" | undefined;
-  /** What observing has found last: said once. */
   #observed: string | null = null;
-  /** Before it the aggregator doesn't want to be asked. Monotonic. */
   #askFromMs = Number.NEGATIVE_INFINITY;
 
   constructor(config: FlowsConfig, deps: ManagerDeps) {
@@ -163,7 +156,7 @@ class ManagerService implements NetworkManager {
     };
   }
 
-  /** Rules stay for the next manager. A node that the cluster doesn't have any more gets none. */
+  /** Rules stay for the next manager, unless the node left the cluster. */
   async #leave(): Promise<void> {
     if (!(await this.#keeper.hasLeft())) return;
     const { changes, pending } = await this.#reconciler.run(null);

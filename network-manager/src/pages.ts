@@ -18,14 +18,12 @@ interface PagesDeps {
   readonly status: () => Status;
 }
 
-/** What the manager knows of itself. */
 interface Status {
   readonly report: Report | null;
   readonly plan: FlowPlan | null | "wait";
   readonly planAgeSeconds: number | null;
 }
 
-/** Health, metrics, and what is done with each flow. The last names pods: it is for who is on the node. */
 export async function createPages({ node, status, ...deps }: PagesDeps): Promise<HttpApp> {
   const app = await createHttpApp({
     ...deps,
@@ -41,7 +39,6 @@ export async function createPages({ node, status, ...deps }: PagesDeps): Promise
   return app;
 }
 
-/** Devices that flows leave by. A null MTU is unknown. */
 async function devicesOf({ report }: Status): Promise<{ name: string; mtu: number | null }[]> {
   const names = new Set(report?.flows.flatMap(({ place }) => (place === null ? [] : [place.device])));
   return Promise.all([...names].sort().map(async (name) => ({ name, mtu: await mtuOf(name) })));

@@ -3,14 +3,12 @@ import { parseFlowPlan, SnapshotError, type FlowPlan } from "@isochrone/topology
 import { GraphClientError } from "@isochrone/topology/client";
 import type { PlanCache, PlanSource } from "./ports/ports.ts";
 
-/** Why a plan wasn't taken. Metric label `reason`. */
 export type PlanRefusal = "invalid" | "other_node" | "older";
 
 interface PlanKeeperDeps {
   readonly node: string;
   readonly holdMs: number;
   readonly source: PlanSource;
-  /** The plan whose rules stand on the node; null: none do. */
   standing(): FlowPlan | null;
   readonly cache: PlanCache;
   readonly clock: Clock;
@@ -21,15 +19,13 @@ interface PlanKeeperDeps {
 
 const NOT_FOUND = 404;
 
-/** Epochs that were replaced and can't come back. */
 const MAX_ENDED_EPOCHS = 32;
 
-/** Keeps the plan in force. A plan that breaks a rule changes nothing, and confirms nothing. */
 export class PlanKeeper {
   readonly #deps: PlanKeeperDeps;
   readonly #endedEpochs = new Set<string>();
   #plan: FlowPlan | null = null;
-  /** When the plan, or that there is none yet, was last sure. Monotonic. */
+  /** When the plan, or its absence, was last confirmed. Monotonic. */
   #sureMs: number;
   #isConfirmed = false;
 
@@ -38,7 +34,7 @@ export class PlanKeeper {
     this.#sureMs = deps.clock.monotonic();
   }
 
-  /** Seconds since the source last confirmed the plan; null: it never did. */
+  /** Seconds since the source last confirmed the plan; null: never. */
   get ageSeconds(): number | null {
     return this.#isConfirmed ? this.#unsureMs / 1000 : null;
   }
@@ -47,16 +43,12 @@ export class PlanKeeper {
     return this.#deps.clock.monotonic() - this.#sureMs;
   }
 
-  /**
-   * What the kernel should follow. Null: no plan, so nothing of a plan may stay. "wait": it isn't known yet,
-   * and what an earlier run has set stays as it is.
-   */
+  /** The plan to apply. Null: no plan, remove all. "wait": unknown yet, leave earlier state alone. */
   wanted(): FlowPlan | null | "wait" {
     if (this.#unsureMs > this.#deps.holdMs) return null;
     return this.#plan ?? "wait";
   }
 
-  /** Takes the plan of an earlier run, if there is a sound one. */
   async restore(): Promise<void> {
     try {
       const cached = await this.#deps.cache.read();
@@ -66,7 +58,7 @@ export class PlanKeeper {
     }
   }
 
-  /** Asks once; resolves with the least time until it may be asked again, ms. Throws on abort only. */
+  /** Fetches once; resolves with the minimum time until the next fetch, ms. Rejects on abort only. */
   async refresh(signal: AbortSignal): Promise<number> {
     try {
       await this.#take(await this.#deps.source.fetch(this.#deps.standing(), signal));
@@ -77,7 +69,6 @@ export class PlanKeeper {
     }
   }
 
-  /** Whether the source says that the cluster has no such node. */
   async hasLeft(): Promise<boolean> {
     try {
       await this.#deps.source.fetch(null, new AbortController().signal);
@@ -128,7 +119,7 @@ export class PlanKeeper {
       return 0;
     }
     this.#deps.onUnreachable();
-    // Each kind of failure is said: a refusal may hide behind a start before the aggregator.
+    // Logs each kind of failure once: a refusal may follow an unreachable aggregator.
     const kind = error instanceof GraphClientError ? `${error.code}:${error.status}` : "";
     this.#deps.logger.warnOnce(`flow-plan-unreachable:${kind}`, "flow plan can't be read", { error });
     return error instanceof GraphClientError ? (error.retryAfterMs ?? 0) : 0;

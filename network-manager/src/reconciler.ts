@@ -8,30 +8,23 @@ import { KernelError } from "./ports/errors.ts";
 import type { Mode } from "./ports/modes.ts";
 import type { KernelPort, NodeLock } from "./ports/ports.ts";
 
-/** How plan and kernel stand to each other. */
 export interface Report {
-  /** What is done now: the mode of the settings, or observe. */
   readonly mode: Mode;
-  /** Why that isn't the mode of the settings; null: it is. */
+  /** Why it differs from the configured mode; null: it does not. */
   readonly reason: string | null;
-  /** Whether the reason is another manager on the node, which somebody must stop. */
+  /** Whether the reason is another manager on the node, which must be stopped manually. */
   readonly isSecond: boolean;
   readonly flows: readonly FlowPlacement[];
-  /** Changes that are missing: refused by the kernel, or in observe those that guarantee would make. */
   readonly pending: number;
-  /** What the tools complained of. */
   readonly complaints: readonly string[];
-  /** Changes that were made. */
   readonly changes: number;
-  /** Null: it couldn't be read. */
   readonly kernel: KernelState | null;
-  /** Whether something stays for packets that are under way, which the next run may take back. */
+  /** Whether delayed removals remain for the next run. */
   readonly isLeaving: boolean;
 }
 
 interface ReconcilerDeps {
   readonly mode: Mode;
-  /** How long a missing part of the kernel isn't asked for again. */
   readonly retryMs: number;
   readonly kernel: KernelPort;
   readonly lock: NodeLock;
@@ -39,12 +32,9 @@ interface ReconcilerDeps {
   readonly logger: Logger;
 }
 
-/** What tools say where a part of the kernel, or the right to change it, is missing. */
 const MISSING_PART = /operation not permitted|qdisc kind is unknown|not supported|unknown qdisc/i;
-/** Whom `observe` speaks for. */
 const PREVIEWED: ActiveMode = "guarantee";
 
-/** Brings the kernel to what the plan wants, by the difference alone, and reads back what it got. */
 export class Reconciler {
   readonly #deps: ReconcilerDeps;
   readonly #leaving = new Leaving();
@@ -54,13 +44,12 @@ export class Reconciler {
     this.#deps = deps;
   }
 
-  /** @param plan null: nothing may stay; "wait": what is there stays */
+  /** @param plan null: remove all; "wait": keep all */
   async run(plan: FlowPlan | null | "wait"): Promise<Report> {
     const { lock, mode } = this.#deps;
     try {
       if (!(await lock.hold())) return handsOff("another network manager runs on this node", true);
       const kernel = await this.#read(plan);
-      // Whoever observes has nothing in the kernel, whatever an earlier run has left there.
       if (plan === "wait" && mode === "observe") return await this.#observe(null, kernel, null, null);
       if (plan === "wait") return { ...handsOff("no flow plan yet"), kernel };
       const active = this.#activeMode();
@@ -80,7 +69,6 @@ export class Reconciler {
     return this.#deps.kernel.read(neighbours.map(({ address }) => canonicalAddress(address)));
   }
 
-  /** Null: observe. */
   #activeMode(): ActiveMode | null {
     const { mode, clock } = this.#deps;
     if (mode === "observe") return null;
@@ -88,7 +76,7 @@ export class Reconciler {
     return this.#obstacle === null ? mode : null;
   }
 
-  /** Nothing is set; what another mode set before is taken back. */
+  /** Sets nothing and reverts other modes' changes. */
   async #observe(
     plan: FlowPlan | null,
     kernel: KernelState,
@@ -180,7 +168,6 @@ function handsOff(reason: string, isSecond = false): Report {
   };
 }
 
-/** The placements, without those that the kernel doesn't have. */
 function readBack(
   flows: readonly FlowPlacement[],
   { devices, marks, rules, routes }: KernelState,

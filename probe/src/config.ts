@@ -3,7 +3,6 @@ import { parseKeyEntries } from "./domain/key-text.ts";
 import type { EngineConfig } from "./ports/ports.ts";
 import type { ProbeConfig } from "./settings.ts";
 
-/** The engine's part of the settings, resolved. */
 export function toEngineConfig(config: ProbeConfig): EngineConfig {
   const isSigned = config.authentication !== "none";
   return {
@@ -12,7 +11,6 @@ export function toEngineConfig(config: ProbeConfig): EngineConfig {
     bindAddress: config.bindAddress,
     udpPort: config.udpPort,
     tcpPort: config.tcpPort,
-    // The table takes no other.
     methods: config.methods as readonly Method[],
     intervalMs: config.intervalMs,
     timeoutMs: config.timeoutMs,

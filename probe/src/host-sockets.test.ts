@@ -17,7 +17,6 @@ describe("a look at this machine's sockets", () => {
         "datagram 6",
         "raw 6",
       ]);
-      // A sandbox may refuse to stamp; that it was tried is what is looked at here.
       expect(stampsObstacle).toBeNull();
       expect(typeof stamps?.receives).toBe("boolean");
     },

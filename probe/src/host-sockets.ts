@@ -1,4 +1,4 @@
-// What this machine's kernel lets a probe do, found out by doing it: for whoever asks before a probe runs.
+// Probes the machine's kernel by trying: tells what a probe may do before one runs.
 import {
   KernelSocket,
   ReceiveBatch,
@@ -10,35 +10,30 @@ import {
 import type { Libc } from "@isochrone/kernel-sockets";
 import { reasonOf } from "@isochrone/primitives";
 
-/** An ICMP socket that was opened, or the system's reason against it. */
 export interface IcmpOpening {
   readonly family: 4 | 6;
   readonly mode: "datagram" | "raw";
-  /** null: it was opened. */
   readonly refusal: string | null;
 }
 
-/** Whether the kernel said when a packet left and when it came. */
 interface KernelStamps {
   readonly sends: boolean;
   readonly receives: boolean;
 }
 
 export interface HostSockets {
-  /** Why the kernel's sockets can't be used at all; null: they can. */
+  /** Why kernel sockets cannot be used; null: they can. */
   readonly obstacle: string | null;
   readonly icmp: readonly IcmpOpening[];
-  /** Of a datagram to ourselves; null: it could not be sent, why is in `stampsObstacle`. */
+  /** For a datagram to ourselves; null: not sent, see `stampsObstacle`. */
   readonly stamps: KernelStamps | null;
   readonly stampsObstacle: string | null;
 }
 
 const LOOPBACK = "127.0.0.1";
 const POLL_MS = 2;
-/** A datagram over loopback takes microseconds; a machine under load may need a moment. */
 const PATIENCE_POLLS = 50;
 
-/** Opens and closes sockets, and sends one datagram to itself. Never throws. */
 export async function inspectHostSockets(sleep: (ms: number) => Promise<void>): Promise<HostSockets> {
   const none = { icmp: [], stamps: null, stampsObstacle: null };
   if (!isLibcSupported())

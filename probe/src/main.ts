@@ -1,4 +1,3 @@
-// The probe's process.
 import { openPublisher } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { authorizedFetch } from "@isochrone/runtime";

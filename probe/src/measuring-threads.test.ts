@@ -7,7 +7,6 @@ import { EchoSocket } from "./icmp/echo-socket.ts";
 import { engineConfig, peerAt, until } from "./testing/harness.ts";
 import { createMeasuringThreads } from "./measuring-threads.ts";
 
-/** False where neither ping_group_range nor CAP_NET_RAW lets this process send echoes. */
 const canPing = await loadLibc()
   .then(
     (libc) => {
@@ -57,7 +56,7 @@ describe.each(["threads", "main"] as const)("measuring in %s", (place) => {
     const a = await thread.createEngine(asker, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
     const b = await thread.createEngine(answerer, { onSnapshot: () => {} });
     a.setPeers([peerAt(b)]);
-    // The first send comes at a random phase of the configured interval, the second one long after this test.
+    // The first send has a random phase of the configured interval; the second comes long after this test.
     await until("the first answer", () => received(snapshots, "udp_rr") > 0);
     snapshots.length = 0;
     await until("some snapshots", () => snapshots.length >= 5);
@@ -168,7 +167,7 @@ describe("measuring threads", () => {
     await until("the death", () => (thread?.restarts ?? 0) === 1);
     channel.close();
     snapshots.length = 0;
-    // The peer's port is the one from before the crash: an answer proves that it was taken again.
+    // The peer's port is from before the crash: an answer proves that it was reused.
     await until(
       "answers again",
       () => received(snapshots, "udp_rr") > 10 && received(snapshots, "tcp_rr") > 10,

@@ -17,25 +17,20 @@ import type { Carrier, CarrierEvents } from "./workers/carrier.ts";
 import { SupervisedWorker } from "./workers/supervised-worker.ts";
 import type { FromWorker, ToWorker } from "./engine/messages.ts";
 
-/** A thread that dies so often before an engine opens will never open it. */
 const MAX_FAILED_STARTS = 3;
-/** How long an engine may take to hand over its last snapshot. Milliseconds. */
 const STOP_DEADLINE_MS = 2000;
 
 interface MeasuringThreadsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * `main`: all in the caller's thread, which must be the process's main one. It costs the least, and is for
-   * a process that does little else.
-   * @default "threads", one for each task
+   * `main`: all in the process's main thread, the cheapest for a process that does little else.
+   * @default "threads", one per task
    */
   readonly place?: "threads" | "main";
-  /** `node`: never the kernel's own sockets. @default "auto" */
+  /** `node`: never use kernel sockets. @default "auto" */
   readonly sockets?: "auto" | "node";
-  /** Entry file of the thread. @default engine/worker.ts */
   readonly workerUrl?: URL;
-  /** Entry file of the ICMP thread. @default icmp/worker.ts */
   readonly icmpWorkerUrl?: URL;
 }
 
@@ -44,14 +39,12 @@ interface Member {
   config: EngineConfig;
   readonly handlers: EngineHandlers;
   peers: readonly ProbePeer[];
-  /** Whether it was open once: then nobody waits for it any more. */
   wasOpen: boolean;
   failedStarts: number;
   readonly opened: PromiseWithResolvers<void>;
   closed: (() => void) | null;
 }
 
-/** The threads start with the first engine, and anew when they die. */
 export function createMeasuringThreads(deps: MeasuringThreadsDeps): MeasuringThreads {
   return new SupervisedThreads(deps);
 }
@@ -142,7 +135,7 @@ class SupervisedThreads implements MeasuringThreads {
       },
       setKeys: (keys, signingKeyId) => {
         member.config = { ...member.config, keys, signingKeyId };
-        // First whoever verifies: what is signed with a new key must find it known.
+        // Verifiers first: they must know a new key before it signs.
         this.#responder.setKeys(member.id, keys, signingKeyId);
         this.#worker.post({ type: "keys", engine: member.id, keys, signingKeyId });
       },
@@ -163,7 +156,7 @@ class SupervisedThreads implements MeasuringThreads {
     await this.#loop?.close();
   }
 
-  /** Rejects when the thread refuses the engine, or dies again and again. */
+  /** Rejects if the thread refuses the engine or keeps dying. */
   #openEngine(member: Member): Promise<void> {
     this.#members.set(member.id, member);
     if (this.#worker.running) this.#open(member);
@@ -240,7 +233,7 @@ class SupervisedThreads implements MeasuringThreads {
     }
   }
 
-  /** The other threads report on their own; what they said since the last snapshot goes with this one. */
+  /** Adds the other threads' reports since the last snapshot. */
   #complete(member: Member, snapshot: EngineSnapshot): EngineSnapshot {
     const { flows, zeroCheck } = this.#icmp.drain(member.id);
     return {
@@ -254,7 +247,7 @@ class SupervisedThreads implements MeasuringThreads {
 
   async #stopMember(member: Member): Promise<void> {
     if (!this.#members.has(member.id)) return;
-    // First, so that the last snapshot has their last counts.
+    // First, so that the last snapshot includes their last counts.
     await Promise.all([this.#responder.close(member.id), this.#icmp.finish(member.id)]);
     const closed = Promise.withResolvers<void>();
     member.closed = closed.resolve;
@@ -264,7 +257,6 @@ class SupervisedThreads implements MeasuringThreads {
       timer.abort();
     }
     this.#members.delete(member.id);
-    // What came too late for the last snapshot.
     this.#icmp.drain(member.id);
     member.opened.reject(closedError("the engine was stopped before it had opened"));
   }

@@ -1,5 +1,5 @@
-// Everything that measures and answers, in one thread behind one loop. A thread of its own for each costs
-// nine megabytes, and the kernel's stamps make their times independent of when this thread gets to them.
+// Measures and answers in one thread behind one loop. A thread per task costs nine megabytes, and kernel
+// stamps are independent of this thread's delays.
 import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
 import { dropStartPages, isLibcSupported, loadLibc, READABLE } from "@isochrone/kernel-sockets";
@@ -20,22 +20,20 @@ import { ResponderHost } from "./responder/responder-host.ts";
 import type { Carrier, CarrierEvents } from "./workers/carrier.ts";
 import { SameThread } from "./workers/same-thread.ts";
 
-/** How often counts of the responder are reported and idle connections ended. Milliseconds. */
 const SWEEP_MS = 500;
-/** When the start is over: plans, keys, the bus and the compiler have had their turn. Milliseconds. */
+/** End of the start phase: plans, keys, the bus and the compiler are done. Milliseconds. */
 const STARTED_MS = 20_000;
 
 interface OneLoopDeps {
   readonly logger: Logger;
-  /** `node`: never the kernel's own sockets. */
+  /** `node`: never use kernel sockets. */
   readonly sockets: "auto" | "node";
 }
 
-/** The global itself is looked up by a getter, each time. */
+/** The global is resolved by a getter on each access. */
 const clock = performance;
 const monotonic = (): number => clock.now();
 
-/** Carries all hosts of a process in its main thread. */
 export class OneLoop {
   readonly #deps: OneLoopDeps;
   #opening: Promise<LoopChoice> | null = null;
@@ -49,12 +47,11 @@ export class OneLoop {
     this.#deps = deps;
   }
 
-  /** Null: the loop isn't open, or is Node's. */
+  /** Null: the loop is not open, or is Node's. */
   get doorbell(): Doorbell | null {
     return this.#doorbell;
   }
 
-  /** Of the engines: its end is the loop's end. */
   engines(events: CarrierEvents<FromWorker>): Carrier<ToWorker> {
     return new SameThread(events, async (post) => {
       const { loop, kernel, sockets, reason } = await this.#open();
@@ -93,7 +90,6 @@ export class OneLoop {
     return startOnLoop(opening, events);
   }
 
-  /** After the hosts. */
   async close(): Promise<void> {
     if (this.#sweeps !== null) clearInterval(this.#sweeps);
     if (this.#startPages !== null) clearTimeout(this.#startPages);
@@ -110,11 +106,10 @@ export class OneLoop {
   async #create(): Promise<LoopChoice> {
     const { logger, sockets } = this.#deps;
     try {
-      // On Linux the priority is the thread's own. A packet that waits for the processor reads as a slow
-      // network.
+      // On Linux the priority is per thread. A packet that waits for the processor reads as a slow network.
       setPriority(0, constants.priority.PRIORITY_HIGH);
     } catch {
-      // Not allowed without CAP_SYS_NICE: the instrument measures its own lateness either way.
+      // Needs CAP_SYS_NICE. Optional: the instrument measures its own lateness.
     }
     const onError = (error: unknown): void => {
       const message = reasonOf(error);

@@ -7,7 +7,6 @@ interface PlanKeeperDeps {
   readonly source: PlanSource;
   readonly cache: JsonFile;
   readonly rules: PlanRules;
-  /** What the source is told of this probe's keys. */
   keyState(): ProbeKeyState;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -17,8 +16,8 @@ interface PlanKeeperDeps {
 }
 
 /**
- * Keeps the plan in force: from its source, or from disk while no source answered yet. A plan that breaks a
- * rule changes nothing.
+ * Keeps the plan in force: from its source, or from disk until the source answers. An invalid plan changes
+ * nothing.
  */
 export class PlanKeeper {
   readonly #deps: PlanKeeperDeps;
@@ -35,14 +34,13 @@ export class PlanKeeper {
   }
 
   /**
-   * Seconds since the source last confirmed the plan in force; null when it never did (no plan, or one from
+   * Seconds since the source last confirmed the plan in force; null if it never did (no plan, or one from
    * disk).
    */
   get ageSeconds(): number | null {
     return this.#confirmedMs === null ? null : (this.#deps.clock.monotonic() - this.#confirmedMs) / 1000;
   }
 
-  /** Takes the plan of an earlier run, if there is a sound one. */
   async restore(): Promise<void> {
     try {
       const cached = await this.#deps.cache.read();
@@ -53,10 +51,7 @@ export class PlanKeeper {
     }
   }
 
-  /**
-   * Asks the source once; resolves with the least time until it may be asked again, ms. Never rejects, unless
-   * aborted.
-   */
+  /** Fetches once; resolves with the minimum time until the next fetch, ms. Never rejects, unless aborted. */
   async refresh(signal: AbortSignal): Promise<number> {
     try {
       const answer = await this.#deps.source.fetch(this.#etag, this.#deps.keyState(), signal);

@@ -45,7 +45,7 @@ test("a thousand probes that start together don't ask together for long", async 
   await clock.advance(120_000);
   const later = [...perSecond].filter(([second]) => second >= 60 && second < 120).map(([, count]) => count);
   expect(later).toHaveLength(60);
-  // 100 per second on average; together they would be 1000 in one second of ten.
+  // 100 per second on average; synchronized probes would send 1000 in one second of ten.
   expect(Math.max(...later)).toBeLessThan(250);
 });
 

@@ -1,11 +1,8 @@
 import { periodic, type Clock, type Periodic, type Random } from "@isochrone/runtime";
 
-/**
- * Refreshes come up to this share of the interval earlier or later: the probes of a cluster don't all ask at
- * one moment.
- */
+/** Jitter as a share of the interval: a cluster's probes must not all ask at once. */
 const JITTER_RATIO = 0.2;
-/** The first one comes within this share of the interval, and this time. Milliseconds. */
+/** Upper bounds of the first delay: this share of the interval, and this time. Milliseconds. */
 const FIRST_RATIO = 0.1;
 const FIRST_MAX_MS = 1000;
 
@@ -13,23 +10,18 @@ interface PlanRefreshDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly intervalMs: number;
-  /** One refresh; resolves with the least time until the next, ms. */
   run(signal: AbortSignal): Promise<number>;
-  /** Gets what `run` throws, except its own abortion. */
   onError(error: unknown): void;
 }
 
-/**
- * Refreshes that come back at about an interval, at random within it, and not before the source wants to be
- * asked again.
- */
+/** Refreshes at about the interval with jitter, and not before the source permits. */
 export function planRefresh(deps: PlanRefreshDeps): Periodic {
   const { clock, random, intervalMs } = deps;
   const onError = (error: unknown): void => deps.onError(error);
   let waitMs = Math.min(FIRST_MAX_MS, intervalMs * FIRST_RATIO) * random.next();
   const wait = (leastMs: number): void => {
     const nextMs = intervalMs * (1 - JITTER_RATIO + 2 * JITTER_RATIO * random.next());
-    // Who was told to come later comes at random after that, not all together.
+    // Probes told to wait return at random times after that, not all together.
     waitMs = leastMs > nextMs ? leastMs + intervalMs * JITTER_RATIO * random.next() : nextMs;
   };
   return periodic({

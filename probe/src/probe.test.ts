@@ -155,7 +155,6 @@ describe("probe", () => {
     const names = new Set(points.map(({ metric }) => metric));
     const { bandwidth, bandwidthTests, bandwidthBytes, ...measured } = PROBE_METRICS;
     expect(names).toEqual(new Set(Object.values(measured)));
-    // Nobody has given a lease here.
     expect([bandwidth, bandwidthTests, bandwidthBytes].filter((name) => names.has(name))).toEqual([]);
     expect(points[0]?.resource).toMatchObject({
       "service.name": "isochrone-probe",
@@ -168,7 +167,7 @@ describe("probe", () => {
     );
     const timed = rtts.reduce((sum, { value }) => sum + value, 0);
     expect(timed).toBeGreaterThan(0);
-    // What a busy machine made of the others is published beside them.
+    // Samples discarded on a busy machine are published separately.
     expect(timed + packets("answerer", "discarded")).toBe(packets("answerer", "received"));
   });
 
@@ -186,7 +185,7 @@ describe("probe", () => {
       ({ attributes, value }) => attributes["outcome"] === "received" && value === 0,
     );
     expect(zeros.length).toBeGreaterThan(0);
-    // On a busy machine an interval may end before one of its packets is decided: then there is no ratio.
+    // On a busy machine an interval may end before any packet is decided: then there is no ratio.
     await expect
       .poll(metrics, { timeout: 10_000 })
       .toMatch(/isochrone_rr_loss_ratio\{[^}]*protocol="udp"[^}]*\} 1\n/);

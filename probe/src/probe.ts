@@ -28,14 +28,11 @@ import type {
 } from "./ports/ports.ts";
 import type { ProbeConfig } from "./settings.ts";
 
-/** Bytes of a cached plan that are read at most. */
 const MAX_PLAN_BYTES = 1_048_576;
 
-/** What waits for the bus while it is away. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** All probes of a cluster hear of the bus' return at once. */
+/** Spreads the backlog of all probes when the bus returns. */
 const CATCH_UP_SPREAD_MS = 10_000;
-/** How long the last records may take to leave when the probe stops. Milliseconds. */
 const CLOSE_DEADLINE_MS = 2000;
 
 interface ProbeDeps {
@@ -44,34 +41,24 @@ interface ProbeDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** @default the aggregator's graph API */
   readonly planSource?: PlanSource;
-  /** Who allows bandwidth tests. @default the aggregator */
   readonly bandwidthLeases?: BandwidthLeases;
-  /** Reads what the node's cards have carried; only with hostNetwork. @default of the kernel */
+  /** Reads the cards' counters; only with hostNetwork. @default from the kernel */
   readonly readCards?: () => Promise<readonly CardBytes[]>;
-  /** How the aggregator is asked, e.g. with a token. @default the platform's fetch */
   readonly fetch?: Fetch;
-  /**
-   * A thread that other probes of the process use too; it is not closed with the probe.
-   * @default one of its own
-   */
+  /** Threads shared with other probes of the process; not closed with the probe. @default its own */
   readonly thread?: MeasuringThreads;
 }
 
-/** The probe of one node. */
 export interface Probe extends ComposedService {
-  /** Where its echo responder listens; 0 before start. */
   readonly udpPort: number;
   readonly tcpPort: number;
-  /** Where it takes bandwidth tests; 0: it doesn't. */
   readonly bandwidthPort: number;
-  /** Asks for the plan now instead of at the next interval. */
   refreshPlan(): void;
   ready(): { readonly ready: boolean; readonly reasons: readonly string[] };
 }
 
-/** Measures the peers of the plan, publishes the results, and answers peers that measure this node. */
+/** Measures the plan's peers, publishes the results, and answers peers that measure this node. */
 export function createProbe(config: ProbeConfig, deps: ProbeDeps): Probe {
   return new ProbeService(config, deps);
 }
@@ -206,7 +193,7 @@ class ProbeService implements Probe {
     if (this.#config.hostNetwork) void this.#publishCards();
   }
 
-  /** Reading can't fail: without anything to read there are no cards. */
+  /** Never fails: without a readable interface there are no cards. */
   async #publishCards(): Promise<void> {
     const { clock, readCards = readCardBytes } = this.#deps;
     const cards = await readCards();
@@ -227,7 +214,7 @@ class ProbeService implements Probe {
     return { node: this.#config.node, zone, region };
   }
 
-  /** Where its port can't be opened the probe goes on without: latency is the more important half. */
+  /** If its port cannot be opened, the probe continues with latency only. */
   async #startBandwidth(): Promise<void> {
     const { bandwidthLeases, ...deps } = this.#deps;
     const config = this.#config;
@@ -269,7 +256,7 @@ class ProbeService implements Probe {
     }
   }
 
-  /** The thread is shared: each probe reports what it saw of its restarts. */
+  /** The thread is shared: each probe reports the restarts it saw. */
   #countRestarts(): void {
     const { restarts } = this.#thread;
     this.#recorder.families.threadRestarts.add(
@@ -298,7 +285,7 @@ class ProbeService implements Probe {
     this.#deps.logger.debug("probe plan in force", { node, version: plan.version, peers: plan.peers.length });
   }
 
-  /** The keys first: the plan may name one that has just come. */
+  /** Keys first: the plan may name a new one. */
   async #refreshOnce(signal: AbortSignal): Promise<number> {
     await this.#keys.refresh();
     const leastMs = await this.#keeper.refresh(signal);

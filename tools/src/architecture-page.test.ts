@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 const PAGE = "docs/architecture.md";
 
-/** A path from the root of the repository in backticks, and nothing else. */
 const PATH = /`([\w.@-]+(?:\/[\w.@-]+)+)`/g;
 
 test("docs/architecture.md names files and folders that exist", () => {

@@ -1,9 +1,8 @@
-// The dependency directions of the house, as a table, and the check that holds the code to it. Pure: files
-// in, violations out.
+// The allowed dependency directions and their check. Pure.
 
 /**
- * Which workspace packages each one may import. Services meet on the bus, the graph API and in Kubernetes;
- * only cli composes them.
+ * Allowed imports among workspace packages. Services interact by the bus, the graph API and Kubernetes; only
+ * cli composes them.
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/primitives": [],
@@ -86,7 +85,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Entries without I/O, clock, environment or randomness; third-party imports are limited to these. */
+/** Entries without I/O, clock, environment or randomness, with their allowed third-party imports. */
 const PURE: Readonly<Record<string, readonly string[]>> = {
   "packages/primitives": [],
   "packages/telemetry": [],
@@ -98,19 +97,15 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
   "packages/dispatch": [],
 };
 
-/**
- * Built-ins without I/O: hashes and the syntax of addresses. Randomness of node:crypto is no business of a
- * domain.
- */
+/** Built-ins without I/O: hashes and address syntax, without randomness. */
 const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
   "node:crypto": ["hash", "createHash", "createHmac", "createSecretKey", "timingSafeEqual"],
   "node:net": ["isIP", "isIPv4", "isIPv6"],
 };
 
-/** Files of pure packages that are entries of their own with I/O. */
 const IMPURE_ENTRIES = ["packages/topology/src/client.ts"];
 
-/** Packages' entries that a service's domain/ may import. */
+/** Package entries that a service's domain/ may import. */
 const PURE_ENTRIES = [
   "@isochrone/primitives",
   "@isochrone/primitives/algorithms",
@@ -140,7 +135,6 @@ export interface Manifest {
 }
 
 export interface SourceFile {
-  /** Relative to the repository, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
@@ -156,11 +150,9 @@ interface Import {
   readonly specifier: string;
   readonly line: number;
   readonly typeOnly: boolean;
-  /** What is imported by name; empty for everything else. */
   readonly names: readonly string[];
 }
 
-/** Checks every file against the rules; the order of the result is that of the files. */
 export function checkArchitecture(
   files: readonly SourceFile[],
   manifests: ReadonlyMap<string, Manifest>,
@@ -226,7 +218,7 @@ function isDomain({ file, folder }: Context): boolean {
   return isInDomain(file.path, folder) && !isTest(file.path);
 }
 
-/** Under src/domain/, the model that features share, or under the domain/ of a feature, at any depth. */
+/** Under src/domain/, or under a feature's domain/ at any depth. */
 function isInDomain(path: string, folder: string): boolean {
   return path.startsWith(`${folder}/src/`) && path.slice(folder.length).includes("/domain/");
 }

@@ -1,13 +1,11 @@
-// Makes the folder that an image of a component holds: its own modules as JavaScript, those that they name,
-// the packages that these need, and what all of that is (sbom.cdx.json). The Dockerfile calls it; so may
-// anybody who runs a component without a container.
+// Builds the folder of a component's image: modules as JavaScript, needed packages, and an SBOM
+// (sbom.cdx.json). Used by the Dockerfile, and for running a component without a container.
 //
 //   node tools/src/build-image-layout.ts --component probe --output FOLDER
 //     [--kafka-client platformatic|kafkajs] [--net-ping no|yes]
 //
-// With net-ping, whose native part `npm run build:net-ping` must have built, a probe can send echoes by it.
-// SOURCE_DATE_EPOCH, in seconds, is the time of all files: the same sources and packages make the same
-// folder.
+// `--net-ping yes` needs `npm run build:net-ping` before. SOURCE_DATE_EPOCH, in seconds, is the time of all
+// files: equal sources and packages give an equal folder.
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";

@@ -1,7 +1,6 @@
-// Builds the native part of net-ping (raw-socket), which the project never needs to run: net-ping is the last
-// fallback for ICMP and the peer that accuracy is compared with. Install scripts are off, so that an install
-// never needs a compiler; this is the explicit way. The result is kept in the user's cache, by versions and
-// platform. Ends with 0 when net-ping can be loaded, 1 when not (why is printed).
+// Builds the native part of net-ping (raw-socket), the last fallback for ICMP and the accuracy reference.
+// Install scripts are off so that installing needs no compiler; this is the explicit way. The result is
+// cached per user, versions and platform. Exit code 0: net-ping can be loaded; 1: it cannot, with the reason.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -11,7 +10,7 @@ const root = join(import.meta.dirname, "../..");
 const addon = join(root, "node_modules/raw-socket");
 const built = join(addon, "build/Release/raw.node");
 
-/** Null when the addon is in its place, else why not. */
+/** Returns null on success, else the reason. */
 function build(): string | null {
   if (isLoadable()) return null;
   if (!existsSync(join(addon, "package.json"))) return "raw-socket isn't installed (it is optional)";
@@ -38,16 +37,12 @@ function build(): string | null {
   return null;
 }
 
-/** It may be there and be another Node's. */
 function isLoadable(): boolean {
   if (!existsSync(built)) return false;
   return spawnSync(process.execPath, ["-e", `require(${JSON.stringify(built)})`]).status === 0;
 }
 
-/**
- * To node-gyp npm's settings count more than its arguments: a `nodedir` there is that of the Node that npm
- * runs with.
- */
+/** npm's settings override node-gyp's arguments: npm's `nodedir` is another Node's. */
 function withoutNpm(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith("npm_config_")),
@@ -61,7 +56,6 @@ function cachedFile(): string {
   return join(cache, "isochrone", key, "raw.node");
 }
 
-/** The folder that holds bin/ and include/ of the running Node. */
 function nodeHome(): string | null {
   const home = join(dirname(process.execPath), "..");
   return existsSync(join(home, "include/node/node.h")) ? home : null;

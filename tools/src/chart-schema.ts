@@ -1,10 +1,8 @@
-// What values.schema.json of the chart says of the services' settings: each as its table has it, without
-// those that the chart sets itself.
+// Schema of the services' settings for the chart's values.schema.json, without those that the chart sets.
 import type { JsonSchema, Section, Setting } from "@isochrone/runtime";
 
 /**
- * Said by the chart: addresses, ports of Services, names of pods, files of mounted volumes, and what is for
- * one machine or for tests.
+ * Set by the chart: addresses, ports, pod names, mounted files, and settings for single machines or tests.
  */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
   client: ["aggregatorUrl", "aggregatorTokenFile", "aggregatorCaFile"],
@@ -100,10 +98,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/**
- * Schema of `settings` in the chart's values.
- * @throws Error for a setting that the table above has and the services don't
- */
+/** Schema of `settings` in the chart's values. @throws Error for an unknown setting in the table above */
 export function settingsSchema(sections: readonly Section[]): JsonSchema {
   const properties = Object.fromEntries(sections.map((section) => [section.name, sectionSchema(section)]));
   return { type: "object", additionalProperties: false, properties };
@@ -121,10 +116,7 @@ function sectionSchema({ name, table, retired }: Section): JsonSchema {
   return { type: "object", additionalProperties: false, properties: Object.fromEntries(properties) };
 }
 
-/**
- * Null is "not said". What is no setting any more is taken, so that an upgrade goes on; the service's log
- * says what became of it.
- */
+/** Null is unset. Removed settings are accepted, so that upgrades succeed; the service logs them. */
 function settingSchema({ schema, removed }: Setting<unknown>): JsonSchema | true {
   if (removed !== null) return true;
   const { enum: values, type } = schema;
@@ -133,8 +125,8 @@ function settingSchema({ schema, removed }: Setting<unknown>): JsonSchema | true
 }
 
 /**
- * What a schema can't say: the bounds of text with a unit, which the chart's templates check. By kind of
- * setting its units, and by section and setting its kind and bounds.
+ * Bounds of text with units, which a schema cannot express and templates check: units by kind of setting, and
+ * kind and bounds by section and setting.
  */
 export function settingsLimits(sections: readonly Section[]): JsonSchema {
   const units: Record<string, unknown> = {};

@@ -1,12 +1,9 @@
-// The chart's values as a table, from the comments in values.yaml that begin with two dashes. Line by line:
-// comments are what a parser of YAML is worst at.
+// Table of the chart's values, from the comments in values.yaml that begin with two dashes. Parsed by line:
+// YAML parsers handle comments badly.
 
-/** One value with a description of its own. */
 interface ChartValue {
-  /** With dots. */
   readonly path: string;
   readonly description: string;
-  /** As it stands there. */
   readonly default: string;
 }
 
@@ -15,10 +12,6 @@ interface Line {
   readonly text: string;
 }
 
-/**
- * @param text whose keys are plain words, two spaces deeper for each level
- * @throws Error for a key that nothing describes
- */
 export function chartValues(text: string): ChartValue[] {
   const lines = text
     .split("\n")
@@ -27,7 +20,6 @@ export function chartValues(text: string): ChartValue[] {
   return valuesOf(lines, []);
 }
 
-/** Rows for a document in Markdown. */
 export function chartValuesTable(values: readonly ChartValue[]): string {
   const rows = values.map(
     ({ path, description, default: value }) => `| \`${path}\` | ${cell(description)} | \`${cell(value)}\` |`,
@@ -56,7 +48,7 @@ function valuesOf(lines: readonly Line[], path: readonly string[]): ChartValue[]
   return values;
 }
 
-/** A table whose parts are described is those; else it is one value. */
+/** A map with described entries is split into them, otherwise one value. */
 function valueOf(
   path: readonly string[],
   description: string | null,
@@ -69,13 +61,12 @@ function valueOf(
   return [{ path: path.join("."), description, default: text }];
 }
 
-/** Comments in front of the next key belong to it. */
+/** Comments before the next key belong to that key. */
 function endOfBlock(lines: readonly Line[], from: number, indent: number): number {
   const end = lines.findIndex((line, index) => index >= from && line.indent <= indent);
   return end === -1 ? lines.length : end;
 }
 
-/** The text from the last line on that begins with two dashes. */
 function descriptionOf(comment: readonly string[]): string | null {
   const first = comment.findLastIndex((line) => line.startsWith("-- "));
   return first === -1 ? null : [comment[first]!.slice("-- ".length), ...comment.slice(first + 1)].join(" ");

@@ -1,5 +1,4 @@
-// Holds the tree to its dependency directions; run by `npm run lint`. Exit code 1 and a line per violation
-// otherwise.
+// Checks dependency directions; run by `npm run lint`. Exit code 1 with a line per violation.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +23,6 @@ const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclu
 });
 const files: SourceFile[] = listed
   .split("\n")
-  // The check's own test holds violating imports as text.
   .filter((path) => path !== "" && path !== "tools/src/architecture.test.ts" && existsSync(join(root, path)))
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 

@@ -1,5 +1,5 @@
-// `npm run check -- layout` prints the measures of the layout; with --list the places too. The exit code is 1
-// when a measure is above its limit.
+// `npm run check -- layout` prints the measures of the layout, with --list also the places. Exit code 1 if a
+// measure exceeds its limit.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

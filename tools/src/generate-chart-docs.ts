@@ -1,6 +1,5 @@
-// Writes into helm/isochrone/values.schema.json what the services' settings are, beside it what a schema
-// can't say of them, and into docs/helm.md the table of the chart's values. With --check it writes nothing
-// and ends with code 1 when they aren't what it would write.
+// Writes the services' settings into helm/isochrone/values.schema.json and its limits file, and the table of
+// values into docs/helm.md. With --check it only compares: exit code 1 on differences.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -36,7 +35,6 @@ if (before === document || after === undefined)
 const wantedDocument = `${before}${BEGIN}\n${chartValuesTable(chartValues(read(VALUES)))}\n${END}${after}`;
 
 if (process.argv.includes("--check")) {
-  // Whatever its layout is: the formatter has its own.
   const isSame =
     isDeepStrictEqual(schema, JSON.parse(JSON.stringify(wantedSchema))) &&
     isDeepStrictEqual(JSON.parse(read(LIMITS)), JSON.parse(wantedLimits)) &&

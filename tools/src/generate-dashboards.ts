@@ -1,5 +1,4 @@
-// Writes helm/isochrone/dashboards from the dashboards in the code. With --check it writes nothing and ends
-// with code 1 when a file is not what it would write.
+// Writes helm/isochrone/dashboards. With --check it only compares: exit code 1 on differences.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -14,7 +13,6 @@ const wanted = new Map(
   ]),
 );
 const present = readdirSync(folder);
-/** Whatever its layout is: the formatter has its own. */
 const isWanted = (name: string): boolean => {
   const text = wanted.get(name);
   if (text === undefined || !present.includes(name)) return false;

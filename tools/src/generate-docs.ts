@@ -1,5 +1,5 @@
-// Writes docs/configuration.md from the settings tables of the services. With --check it writes nothing and
-// ends with code 1 when the file is not what it would write.
+// Writes docs/configuration.md from the services' settings tables. With --check it only compares: exit code 1
+// on differences.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeSettings } from "@isochrone/runtime";
@@ -45,7 +45,6 @@ function readOrNull(file: string): string | null {
   }
 }
 
-// The chart's, with the same arguments.
 await import("./generate-chart-docs.ts");
 await import("./generate-dashboards.ts");
 await import("./generate-references.ts");

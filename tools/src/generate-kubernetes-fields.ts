@@ -1,7 +1,7 @@
-// Writes the table by which pods are read in their binary form, from the Go types of Kubernetes:
+// Generates the table for reading pods in binary form from the Go types of Kubernetes:
 //   go mod download k8s.io/api@v0.37.2 k8s.io/apimachinery@v0.37.2
 //   node tools/node24.mjs tools/src/generate-kubernetes-fields.ts ~/go/pkg/mod/k8s.io 0.33.13 0.35.8 0.37.2
-// Oldest version first: fields that a later one has no more stay in the table.
+// Oldest version first: removed fields stay in the table.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -11,7 +11,6 @@ const TARGET = join(
 );
 const ROOTS = ["PodList", "PartialObjectMetadataList", "Status"];
 const COLUMNS = 110;
-/** Basic types, and structs that JSON shows as a text or a number. */
 const SCALARS: Readonly<Record<string, string>> = {
   string: "string",
   bool: "bool",
@@ -22,22 +21,17 @@ const SCALARS: Readonly<Record<string, string>> = {
   Quantity: "quantity",
   IntOrString: "intOrString",
 };
-/** Who owns which field: nobody reads it. */
 const SKIPPED: ReadonlySet<string> = new Set(["managedFields"]);
 
 interface Field {
   readonly number: number;
   readonly name: string;
-  /** As the table has it, with its marks. */
   readonly text: string;
-  /** The message that it holds; null for scalars. */
   readonly message: string | null;
 }
 
 interface GoTypes {
-  /** Lines of each struct. */
   readonly structs: ReadonlyMap<string, readonly string[]>;
-  /** What a named type is. */
   readonly aliases: ReadonlyMap<string, string>;
 }
 
@@ -51,7 +45,7 @@ function goTypes(source: string): GoTypes {
   return { structs, aliases };
 }
 
-/** `Name *Type` with its tags; an embedded type has no name. */
+/** `Name *Type` with tags; embedded types have no name. */
 const MEMBER = /^\t(?:\w+ +)?(?<type>\S+) +`json:"(?<json>[^"]*)".*?protobuf:"\w+,(?<number>\d+),/;
 
 function fieldOf(line: string, types: GoTypes): Field | null {
@@ -76,14 +70,13 @@ function markOfNull(options: readonly string[]): "!" | "" {
   return options.includes("omitempty") ? "" : "!";
 }
 
-/** Whether JSON leaves an empty one out. Go does so with a struct only by omitzero. */
+/** Whether JSON omits an empty value. Go omits structs only with omitzero. */
 function markOfValue(scalar: string | undefined, options: readonly string[]): "?" | "" {
   if (scalar === undefined) return "";
   const isBasic = scalar === "string" || scalar === "bool" || scalar === "int";
   return options.includes(isBasic ? "omitempty" : "omitzero") ? "?" : "";
 }
 
-/** What it is a list or map of, through all names. */
 function resolved(type: string, types: GoTypes): { element: string; shape: "" | "[]" | "{}" } {
   if (type.startsWith("[]")) return { ...resolved(type.slice(2), types), shape: "[]" };
   const [, value] = /^map\[\w+\](.+)$/.exec(type) ?? [];
@@ -95,7 +88,6 @@ function resolved(type: string, types: GoTypes): { element: string; shape: "" | 
 }
 
 function addVersion(table: Map<string, Map<number, Field>>, types: GoTypes): void {
-  // Where a later version doesn't have a field, it has no null either.
   for (const fields of table.values())
     for (const [number, field] of fields) fields.set(number, { ...field, text: field.text.replace("!", "") });
   const todo = [...ROOTS];
@@ -119,7 +111,6 @@ function addVersion(table: Map<string, Map<number, Field>>, types: GoTypes): voi
   }
 }
 
-/** What never changes from version to version. */
 function bare({ text }: Field): string {
   return text.replace(/[?!]/, "");
 }

@@ -1,6 +1,5 @@
-// Writes the references in docs, between their marks: metrics as the services register them, names as
-// constants in the code, rights as the chart has them, topics as they are checked. With --check it writes
-// nothing and ends with code 1 when they are not what it would write.
+// Writes the marked references in docs: registered metrics, named constants, chart rights, checked topics.
+// With --check it only compares: exit code 1 on differences.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { metricsReference } from "./metrics-reference/render.ts";

@@ -14,8 +14,8 @@ const json = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path)
 const { packages } = json("package-lock.json") as { readonly packages: Readonly<Record<string, Entry>> };
 
 describe("npm install", () => {
-  // npm warns of each package whose engines exclude the Node on the path. The packaged Node runs them
-  // instead.
+  // npm warns about packages whose engines exclude the Node on the path, although the packaged Node runs
+  // them.
   test("has nothing to warn of on an older Node: run tools/lock-complete.mjs after a change of dependencies", () => {
     const warned = Object.entries(packages).filter(
       ([path, { engines }]) => path !== "" && engines !== undefined,

@@ -1,13 +1,11 @@
-// Order of test files: the longest first, of all projects of a run together, so that no worker is left with a
-// long one at the end. How long they took is kept in the user's cache, with what else a first run makes;
-// vitest's own memory is gone with a fresh clone.
+// Orders test files longest first over all projects, so that no worker ends with a long one. Durations are in
+// the user's cache; vitest's own are lost with a fresh clone.
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { reasonOf } from "@isochrone/primitives";
 
-/** File, from the root of the repository -> seconds. */
 type Durations = Readonly<Record<string, number>>;
 
 const FILE = join(
@@ -15,10 +13,7 @@ const FILE = join(
   "isochrone",
   "test-durations.json",
 );
-/**
- * Of files that never ran here: what is seen of them is their size, which tells little of those that mostly
- * wait.
- */
+/** Initial estimates for waiting-dominated files, whose size says little. */
 const MOSTLY_WAITING: Durations = {
   "test/e2e/story.paired.test.ts": 270,
   "test/integration/kafka-delivery.test.ts": 200,
@@ -51,10 +46,7 @@ export default class LongestFirst extends BaseSequencer {
   }
 }
 
-/**
- * Those of files that aren't in `durations` stay as they are. Best effort: without them only the order is
- * another.
- */
+/** Keeps other files' durations. Best effort: failures only affect the order. */
 export function rememberDurations(durations: Durations): void {
   try {
     mkdirSync(dirname(FILE), { recursive: true });

@@ -11,7 +11,7 @@ test("names are found with what the code says of them, those without their prefi
     text: "Scheduling gate of pods that the planner places.",
   });
   expect(find("observedAt")?.name).toBe("isochrone.dev/observed-at");
-  // Joins the lines of a comment, and replaces a link by its text.
+  // Joins the lines of a comment and replaces links by their text.
   expect(find("MOVING_ANNOTATION")?.text).toMatch(/^Annotation of a pod .* JSON of PodRelease\.$/);
   expect(names.length).toBeGreaterThan(25);
   expect(namesTable(names).split("\n")).toHaveLength(names.length + 2);

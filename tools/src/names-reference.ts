@@ -1,10 +1,8 @@
-// Annotations, labels and gates under our prefix as a table in Markdown, from the constants in the code that
-// name them and what is said there.
+// Table of annotations, labels and gates under our prefix, from documented constants in the code.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 interface DocumentedName {
-  /** With the prefix. */
   readonly name: string;
   readonly constant: string;
   readonly text: string;
@@ -17,13 +15,10 @@ const FOLDERS = [
   "packages/kubernetes/src",
   "packages/topology/src",
 ];
-/** A comment, and the constant that it is about: one of its own, or a member of a table. */
 const CONSTANT =
   /\/\*\*((?:(?!\*\/)[^])*)\*\/\s*(?:export )?(?:const (\w+)(?::\s*\w+)? = |(\w+): )"([\w./-]+)"/g;
-/** The table of names without their prefix. */
 const BARE = /export const ANNOTATION_NAMES = \{([^}]*)\}/;
 
-/** @param root of the repository @throws Error for a constant that nothing is said of */
 export function documentedNames(root: string): DocumentedName[] {
   const names = FOLDERS.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
@@ -58,7 +53,6 @@ function documented(code: string): DocumentedName[] {
   }));
 }
 
-/** A comment's text, on one line. */
 function plain(comment: string): string {
   return comment
     .replaceAll(/^\s*\* ?/gm, "")

@@ -7,7 +7,6 @@ const text = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const MOST_WORDS = 450;
 const MOST_PICTURES = 3;
 
-/** Files and folders that a page links to, relative to it. */
 function linked(page: string): string[] {
   return [...text(page).matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
     .map(([, target]) => target!)

@@ -15,7 +15,6 @@ test("rights are told by file, with names, namespaces and paths", () => {
   expect(rowOf("scheduler-plugin-webhook")).toContain(
     "`leases` `isochrone-planner`: get, list, watch (own namespace)",
   );
-  // A list with an item a line.
   expect(rowOf("scheduler-plugin-certificates")).toContain(
     "`secrets` `isochrone-scheduler-plugin-certificates`, `isochrone-scheduler-plugin-kube-scheduler`, " +
       "`isochrone-scheduler-plugin-decisions`: get, update (own namespace)",

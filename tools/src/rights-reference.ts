@@ -1,17 +1,14 @@
-// The rights of each component as a table in Markdown, from the chart's files and the first comment of each.
-// Read line by line: a test on a real API server shows that the files are what they seem.
+// Table of each component's rights, from the chart's files and their first comments. Parsed by line; a test
+// on a real API server verifies the files.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const FOLDER = "helm/isochrone/files/rbac";
-/** Roles that the chart binds to nobody of its own. */
 const FOR_READERS = "graph-roles";
 const COMPONENTS = ["probe", "collector", "aggregator", "scheduler-plugin", "uninstall"];
-/** A placeholder, such as __NETPERF_NAME__. */
 const PLACEHOLDER = /__([A-Z_]+?)__/g;
 const OWN_NAMESPACE = "__NAMESPACE__";
 
-/** @param root of the repository @throws Error for a file without a comment, or a rule without verbs */
 export function rightsTable(root: string): string {
   const names = readdirSync(join(root, FOLDER))
     .filter((file) => file.endsWith(".yaml"))
@@ -31,7 +28,6 @@ function rowOf(name: string, text: string): string {
   return `| \`${name}\` | ${purpose} | ${rights.length === 0 ? "none" : rights.join("; ")} |`;
 }
 
-/** Of one object: nothing, unless it is a role. */
 function rightsOf(name: string, document: string): string[] {
   const [, rules] = document.split("\nrules:\n");
   if (rules === undefined) return [];
@@ -55,7 +51,6 @@ function whereOf(namespace: string | undefined): string {
   return namespace === OWN_NAMESPACE ? " (own namespace)" : ` (namespace ${quoted([namespace])})`;
 }
 
-/** A list in brackets, or with an item a line. */
 function listed(rule: string, field: string): string[] {
   const found = new RegExp(`(?:^|\\n) *${field}:(?:\\s*\\[([^\\]]*)\\]|((?:\\n +- .+)+))`).exec(rule);
   if (found === null && rule.includes(`${field}:`)) throw new Error(`${field} of a rule is no list: ${rule}`);
@@ -74,7 +69,7 @@ function quoted(names: readonly string[]): string {
     .join(", ");
 }
 
-/** Longer names first: no component's name begins with another's. */
+/** Longer names first, since one component's name may be another's prefix. */
 function rank(name: string): number {
   return COMPONENTS.findIndex((component) => name === component || name.startsWith(`${component}-`));
 }

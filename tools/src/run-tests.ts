@@ -1,7 +1,6 @@
-// `npm test`: static checks, then the vitest suites one after the other, each timed against its budget; the
-// last line counts everything. Arguments name suites (check unit contract integration e2e paired measuring);
-// none means all. Contract, integration and e2e share their workers. `check layout` prints the measures of
-// the layout instead.
+// `npm test`: static checks, then the vitest suites in turn, each timed against its budget; the last line is
+// a summary. Arguments name suites (check unit contract integration e2e paired measuring); none means all.
+// Contract, integration and e2e share workers. `check layout` prints the measures of the layout instead.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, homedir, tmpdir, totalmem } from "node:os";
@@ -15,9 +14,7 @@ interface SuiteResult {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** A line each: file, test, reason. */
   readonly failures: readonly string[];
-  /** What did not pass at once, and why not. */
   readonly notes: readonly string[];
 }
 
@@ -25,9 +22,7 @@ const root = join(import.meta.dirname, "../..");
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
 const bin = (name: string): string => join(root, "node_modules/.bin", name);
 
-/**
- * Minutes for a warm run, 30 in all. A suite above its budget is reported, not failed: machines are noisy.
- */
+/** Minutes for a warm run, 30 in total. Exceeding a budget is reported, not failed: machines are noisy. */
 const BUDGETS: Readonly<Record<string, number>> = {
   check: 1,
   unit: 3,
@@ -38,18 +33,15 @@ const BUDGETS: Readonly<Record<string, number>> = {
   measuring: 8,
 };
 
-/** What a file with a control plane or three brokers holds. */
+/** Memory of a file with a control plane or three brokers. */
 const BYTES_PER_CLUSTER = 2.5 * 2 ** 30;
-/** They mostly wait, for processes or for a window to pass: each takes four tenths of a core. */
+/** Mostly waiting: each takes 0.4 cores. */
 const CLUSTER_WORKERS = Math.max(
   1,
   Math.floor(Math.min(2.5 * availableParallelism(), totalmem() / BYTES_PER_CLUSTER)),
 );
 
-/**
- * Files at a time: unit tests wait for timers now and then, those with brokers and control planes for most of
- * their time. The others have the machine alone.
- */
+/** Parallel files: unit tests sometimes wait for timers, cluster tests mostly wait. The others run alone. */
 const WORKERS: Readonly<Record<string, number>> = {
   unit: availableParallelism() + 1,
   contract: CLUSTER_WORKERS,
@@ -58,13 +50,13 @@ const WORKERS: Readonly<Record<string, number>> = {
   paired: 3,
 };
 
-/** Suites that are run as one where both are wanted, so that no worker waits at the end of the first. */
+/** Suites run as one, so that workers do not idle between them. */
 const TOGETHER = ["contract", "integration", "e2e"];
 
 /**
- * Tests measure real packets, kill real processes and wait for real timers on a machine that others use. A
- * file that failed is run again, by itself and with everything it starts made anew, before it counts; that is
- * said. More of a suite than these are no accident.
+ * Tests use real packets, processes and timers on shared machines. A failed file is retried alone with a
+ * fresh environment before it counts, which is reported. More failures than these per suite are not
+ * accidental.
  */
 const TRIES = 3;
 const ONCE_MORE_FILES = 6;
@@ -74,8 +66,8 @@ const NAME_WIDTH = 22;
 const nameOf = (suites: readonly string[]): string => suites.join(SEPARATOR);
 
 /**
- * Types and lint of all packages at once, where `npm run typecheck` and `npm run lint` look at what has
- * changed: a program for each package reads the shared sources again and again.
+ * Types and lint of all packages at once. `npm run typecheck` and `npm run lint` check changes, and re-read
+ * shared sources per package.
  */
 const CHECKS: readonly (readonly [string, string, readonly string[]])[] = [
   ["format", bin("oxfmt"), ["--check", "."]],
@@ -89,10 +81,10 @@ const CHECKS: readonly (readonly [string, string, readonly string[]])[] = [
 
 const environment = {
   ...process.env,
-  // The tools are scripts with `#!/usr/bin/env node`: put this Node first on their path.
+  // Tools use `#!/usr/bin/env node`, so this Node must be first on the path.
   PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`,
-  // Tests start hundreds of processes and threads of the same programs; without it each compiles them anew.
-  // The command keeps its own there too.
+  // Tests start hundreds of processes of the same programs, which would each compile them. Shared with the
+  // command.
   NODE_COMPILE_CACHE:
     process.env["NODE_COMPILE_CACHE"] ??
     join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "isochrone", "compile"),
@@ -139,7 +131,6 @@ async function runChecks(): Promise<SuiteResult> {
   };
 }
 
-/** @param suites run as one */
 async function runVitest(suites: readonly string[]): Promise<SuiteResult> {
   const started = performance.now();
   const name = nameOf(suites);
@@ -172,7 +163,6 @@ async function runVitest(suites: readonly string[]): Promise<SuiteResult> {
   };
 }
 
-/** @param paths of files; none means all of the suites */
 async function reportsOf(
   suites: readonly string[],
   workers: number,
@@ -242,7 +232,6 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-/** In the order given. */
 function runsOf(suites: readonly string[]): string[][] {
   const runs: string[][] = [];
   for (const suite of new Set(suites)) {
@@ -253,17 +242,13 @@ function runsOf(suites: readonly string[]): string[][] {
   return runs;
 }
 
-/**
- * Best effort, before any suite: what the suites can use but an install doesn't make. Suites say themselves
- * what they miss.
- */
+/** Best effort: prepares what suites use beyond an install; they report what is missing. */
 async function prepare(): Promise<void> {
   const { code, output } = await run(process.execPath, [join(root, "tools/src/build-net-ping.ts")], true);
   if (code !== 0) console.log(output.trimEnd());
   const suites = wanted.length > 0 ? wanted : all;
   if (!suites.some((suite) => ["contract", "integration", "e2e", "paired", "measuring"].includes(suite)))
     return;
-  // A failure here fails the tests that need it, which say why.
   await run(process.execPath, [join(root, "test/harness/prepare.ts")], false);
 }
 

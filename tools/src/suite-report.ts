@@ -1,23 +1,19 @@
-// A vitest reporter: what `npm test` says at its end, as JSON in the file that ISOCHRONE_SUITE_REPORT names.
+// A vitest reporter that writes results for `npm test` as JSON to the file in ISOCHRONE_SUITE_REPORT.
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Reporter, SerializedError, TestModule } from "vitest/node";
 import { rememberDurations } from "./longest-first.ts";
 
-/** One file's outcome. */
 export interface FileReport {
-  /** From the root of the repository. */
   readonly path: string;
   readonly passed: number;
   readonly skipped: number;
-  /** A line each: file, test, reason. A test that was tried twice gives the reason of the first time. */
+  /** One line each: file, test, reason of the first attempt. */
   readonly failures: readonly string[];
-  /** Tests that passed, but not at once, each with the reason of the first time. */
   readonly flaky: readonly string[];
 }
 
 const MAX_REASON = 300;
-/** Of errors that no file can be blamed for. */
 const NO_FILE = "outside of all files";
 
 export default class SuiteReporter implements Reporter {
@@ -29,7 +25,7 @@ export default class SuiteReporter implements Reporter {
   }
 }
 
-/** Of files that passed: those that failed may have waited for something that never came. */
+/** Only passed files: failed ones may have waited for a timeout. */
 function durationsOf(modules: readonly TestModule[]): Record<string, number> {
   const passed = modules.filter((module) => module.state() === "passed");
   return Object.fromEntries(
@@ -70,7 +66,7 @@ function reportOf(module: TestModule): FileReport {
     if (state === "failed") failures.push(line);
     else if (test.diagnostic()?.flaky === true) flaky.push(line);
   }
-  // A file that could not be loaded, or whose hooks failed, has no failed test of its own: it must count.
+  // A file that fails to load, or whose hooks fail, has no failed test but must count.
   if (module.state() === "failed" && failures.length === 0) {
     const errors = [module, ...module.children.allSuites()].flatMap((part) => part.errors());
     failures.push(`${path}: ${firstLine(errors[0]?.message)}`);
@@ -78,7 +74,6 @@ function reportOf(module: TestModule): FileReport {
   return { path, passed, skipped, failures, flaky };
 }
 
-/** Vitest says of an error that nobody caught in which file it was thrown, where it can. */
 function fileOf(error: SerializedError): string | null {
   const path = error["VITEST_TEST_PATH"];
   return typeof path === "string" ? relative(process.cwd(), path) : null;

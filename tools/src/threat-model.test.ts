@@ -5,7 +5,7 @@ import { threatRows, untestedClaims } from "./threat-model.ts";
 
 const root = join(import.meta.dirname, "../..");
 const HERE = "tools/src/threat-model.test.ts";
-// In two parts, or this file would hold it.
+// Split, or this file would contain it.
 const ABSENT = ["a title that", "nobody wrote"].join(" ");
 
 function documentOf(...cells: readonly string[]): string {

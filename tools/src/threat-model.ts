@@ -1,29 +1,25 @@
-// Holds docs/security.md to its promise: each line of the threat model names the test that shows it.
+// Checks docs/security.md: each line of the threat model must name an existing test.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A line of the threat model that names no test, or one that is not there. */
 interface UntestedClaim {
-  /** Text of the line's first cell. */
   readonly claim: string;
   readonly reason: string;
 }
 
 const HEADING = /^#+ /;
 const SECTION = /^## Threat model\b/;
-/** A row of a table; the line below the header holds dashes alone. */
 const ROW = /^\|(.*)\|$/;
 const RULER = /^[\s|:-]+$/;
-/** How a cell names tests of a file: `file`: *beginning of a title*, *beginning of another*. */
+/** Tests in a cell: `file`: *beginning of a title*, *beginning of another*. */
 const TESTS = /`([^`]+\.ts)`: (\*[^*]+\*(?:, \*[^*]+\*)*)/g;
 const TITLE = /\*([^*]+)\*/g;
 const QUOTES = /["'`]/g;
 
 /**
- * The lines of the tables under "Threat model" that no test shows.
- *
+ * Lines under "Threat model" without an existing test.
  * @param document text of docs/security.md
- * @param root folder of the repository, to which the names of test files are relative
+ * @param root of the repository, to which test files are relative
  */
 export function untestedClaims(document: string, root: string): UntestedClaim[] {
   return threatRows(document).flatMap((row) => {
@@ -35,14 +31,12 @@ export function untestedClaims(document: string, root: string): UntestedClaim[] 
     return tests.flatMap(({ file, title }) => {
       const path = join(root, file);
       if (!existsSync(path)) return [{ claim, reason: `there is no file ${file}` }];
-      // Titles may stand in any kind of quotes, and hold quotes of another kind.
       const isThere = readFileSync(path, "utf8").replace(QUOTES, "").includes(title.replace(QUOTES, ""));
       return isThere ? [] : [{ claim, reason: `${file} has no test "${title}"` }];
     });
   });
 }
 
-/** Rows of all tables in the section, without their headers. */
 export function threatRows(document: string): string[] {
   const rows: string[] = [];
   let isInside = false;

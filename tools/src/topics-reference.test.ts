@@ -10,7 +10,6 @@ test("each setting of each topic is told once, those of all topics first", () =>
   for (const { topic, settings } of topicSpecs()) {
     const first = rows.findIndex((row) => row.includes(`\`${topic}\``));
     expect(first).toBeGreaterThan(0);
-    // The last one is of the topic alone, and stands in the topic's own block.
     const last = settings.at(-1)!;
     const end = rows.findIndex((row, index) => index > first && !row.startsWith("| |"));
     const own = rows.slice(first, end === -1 ? undefined : end);

@@ -1,10 +1,9 @@
-// What Kafka's topics must be like as a table in Markdown, from the specification that aggregators check them
-// by.
+// Table of required Kafka topic settings, from the specification that aggregators check.
 import { topicSpecs } from "@isochrone/bus/open";
 
 const HEAD = ["| topic | setting | value | a deviation is | why |", "| --- | --- | --- | --- | --- |"];
 
-/** One block of rows for the settings of all topics, and one for topics that are alike in the others. */
+/** One block for settings common to all topics, then one per group of similar topics. */
 export function topicsTable(): string {
   const rows = topicSpecs().map(({ topic, settings }) => ({
     topic,
@@ -24,7 +23,6 @@ export function topicsTable(): string {
   ].join("\n");
 }
 
-/** The first row names what they are about. */
 function block(topics: string, rows: readonly string[]): string[] {
   return rows.map((row, index) => `| ${index === 0 ? `${topics} ` : ""}${row}`);
 }

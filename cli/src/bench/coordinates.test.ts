@@ -3,13 +3,11 @@ import { parseMatrix } from "@isochrone/lab/testing";
 import { describe, expect, it } from "vitest";
 import { drawSamples, judgeCoordinates } from "./coordinates.ts";
 
-/** Nodes on a line, 10 ms apart, with an access link of 1 ms each. */
 const line = (size: number): RttMatrix =>
   Array.from({ length: size }, (_, a) =>
     Array.from({ length: size }, (_, b) => (a === b ? null : 2 + 10 * Math.abs(a - b))),
   );
 
-/** 10 ms a reading. */
 function ticking(): () => number {
   let ms = 0;
   return () => (ms += 10);
@@ -66,8 +64,7 @@ describe("a judgement", () => {
   });
 
   it("counts a pair that nothing can be said of as wholly wrong", () => {
-    // Two islands: 0 1 and 2 3 answer each other; between them only truth, never a probe that got through
-    // both ways.
+    // Two islands {0, 1} and {2, 3}; between them the matrix has values, but no probe succeeds both ways.
     const matrix = parseMatrix("0 5 9 0\n5 0 0 0\n0 0 0 5\n0 0 5 0\n", "matrix");
     const seed = [1, 2, 3, 4, 5, 6, 7, 8].find(
       (seed) => !reaches(drawSamples(matrix, { peers: 1, budget: 1, noise: 0, seed }), 0, 2),

@@ -1,5 +1,5 @@
-// Judges network coordinates against a matrix of round-trip times: probes are drawn from it, a model is
-// fitted to them, and its estimates are compared with the matrix, those of pairs that nobody probed as well.
+// Evaluates network coordinates against a round-trip matrix: draws probes, fits a model, and compares its
+// estimates with the matrix, including unprobed pairs.
 import { ascending, median, quantileOfSorted } from "@isochrone/primitives";
 import type { RttMatrix } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime/basics";
@@ -8,9 +8,7 @@ import { fitCoordinates } from "@isochrone/topology/coordinates";
 import type { CoordinateInput, CoordinateModel, CoordinateSamples } from "@isochrone/topology/coordinates";
 
 interface ProbingOptions {
-  /** Random peers of each node. */
   readonly peers: number;
-  /** Probes that each node makes, one random peer of its own each. */
   readonly budget: number;
   /** Each sample is multiplied by 1 + noise x a standard normal number. */
   readonly noise: number;
@@ -18,37 +16,27 @@ interface ProbingOptions {
 }
 
 export interface CoordinateJudgement {
-  /**
-   * Of |estimate - true| / true over all measured ordered pairs; a pair without an estimate counts as wholly
-   * wrong (1).
-   */
+  /** Median of |estimate - true| / true over all measured ordered pairs; a missing estimate counts as 1. */
   readonly medianRelativeError: number;
   readonly p90RelativeError: number;
   readonly medianAbsoluteErrorMs: number;
   readonly fitMs: number;
   readonly nodes: number;
-  /** Ordered pairs that were judged. */
   readonly pairs: number;
-  /** Those of them that were probed with success. */
   readonly sampledPairs: number;
   readonly pairsWithoutEstimate: number;
-  /**
-   * Share of the pairs that nobody probed, neither way, whose true value lies in the stated 90 % interval;
-   * null without such pairs.
-   */
+  /** Share of unprobed pairs whose true value lies in the stated 90 % interval; null without such pairs. */
   readonly intervalCoverage: number | null;
 }
 
-/** Hears how far the work has come: the share that is done, and what goes on. */
 type OnProgress = (share: number, what: string) => void;
 
-/** Of the whole work, when the samples are drawn, and when the model is fitted. */
 const DRAWN_SHARE = 0.3;
 const FITTED_SHARE = 0.8;
 
 const unheard: OnProgress = () => undefined;
 
-/** Draws the samples of one window. A probe of a pair that the matrix doesn't have is lost. */
+/** Draws the samples of one window. A probe of a pair missing in the matrix is lost. */
 export function drawSamples(
   matrix: RttMatrix,
   options: ProbingOptions,
@@ -75,7 +63,6 @@ export function drawSamples(
   return columns;
 }
 
-/** Draws, fits and compares; `now` is a clock in ms. */
 export function judgeCoordinates(
   matrix: RttMatrix,
   options: ProbingOptions,
@@ -84,7 +71,6 @@ export function judgeCoordinates(
 ): CoordinateJudgement {
   const samples = drawSamples(matrix, options, onProgress);
   onProgress(DRAWN_SHARE, "fitting the model");
-  // No labels: whoever has only a matrix knows none.
   const nodes = matrix.map((_, index) => ({ name: `node-${index}`, zone: null, region: null }));
   const input: CoordinateInput = { nodes, samples };
   const start = now();
@@ -145,7 +131,6 @@ function sampledPairs(
   return (from, to) => sampled[from * size + to] === 1;
 }
 
-/** Replies by target. */
 function probe(
   source: number,
   row: readonly (number | null)[],
@@ -166,7 +151,6 @@ function probe(
   return replies;
 }
 
-/** However large the noise, a round-trip time stays positive. */
 const LEAST_FACTOR = 1e-3;
 
 function choosePeers(source: number, size: number, peers: number, random: Random): number[] {
@@ -184,7 +168,7 @@ function gaussian(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }
 
-/** Standard deviation of single values; NaN for fewer than two. */
+/** Sample standard deviation; NaN for fewer than two values. */
 function deviationOf(values: readonly number[]): number {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);

@@ -3,7 +3,6 @@ import type { BillSort } from "../output/format.ts";
 import { table, type Cell } from "../output/table.ts";
 import { money } from "./money-text.ts";
 
-/** Money by line, the dearest first, with what is unknown and the prices that it is worked out by. */
 export function billText(bill: Bill, by: BillSort): string {
   const { currency, observedAt, windowSeconds, leftOut } = bill;
   const { head, rows } = linesOf(bill)[by];
@@ -42,7 +41,7 @@ function linesOf({
       perMonth === null ? null : money(perMonth),
       bytesPerSecond === null ? null : monthly(bytesPerSecond),
       unpriced === 0 ? "" : monthly(unpriced),
-      // A line with money is not unknown: a part of it is.
+      // A line with money and an unknown reason is partly unknown.
       unknown === null ? "" : perMonth === null ? unknown : `partly: ${unknown}`,
     ];
   };

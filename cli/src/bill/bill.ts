@@ -9,11 +9,10 @@ interface BillOptions extends GraphServerOptions {
   readonly by: BillSort;
   readonly limit: number;
   readonly namespace?: string;
-  /** Milliseconds between two looks; undefined: one. */
+  /** Refresh interval, ms; undefined: print once. */
   readonly watch?: number;
 }
 
-/** Prints what the traffic between workloads costs. */
 export async function billCommand(options: BillOptions, print: Print): Promise<void> {
   const client = graphClientOf(options);
   const { by, limit, namespace } = options;

@@ -8,7 +8,7 @@ const COLUMNS = [
   ["both", "both"],
 ] as const;
 
-/** What would be saved, what saves most first. @param isWhole with risks, reasons and commands */
+/** Largest savings first. @param isWhole with risks, reasons and commands */
 export function savingsText(savings: Savings, isWhole: boolean): string {
   const { currency, observedAt, lines, leftOut } = savings;
   const head = `savings of ${observedAt ?? "no time"}, ${currency} a month`;

@@ -9,14 +9,14 @@ interface SavingsOptions extends GraphServerOptions {
   readonly output: Format;
   readonly limit: number;
   readonly namespace?: string;
-  /** Milliseconds between two looks; undefined: one. */
+  /** Refresh interval, ms; undefined: print once. */
   readonly watch?: number;
 }
 
-/** More than a cluster has: one of them is looked for. */
+/** More entries than a cluster has; filtered afterwards. */
 const ALL = 10_000;
 
-/** Prints what would be saved. @param of a workflow or Service: then also how, and why not */
+/** @param of a workflow or Service; then prints the steps and obstacles too */
 export async function savingsCommand(
   of: readonly [namespace: string, name: string] | undefined,
   options: SavingsOptions,
@@ -37,7 +37,7 @@ export async function savingsCommand(
   await show(read, options, print);
 }
 
-/** A workflow and a Service may have one name. Throws CommandError. */
+/** A workflow and a Service may share a name. Throws CommandError. */
 function named({ lines }: Savings, namespace: string, name: string): SavingsLine[] {
   const found = lines.filter((line) => line.name === name && line.namespace === namespace);
   if (found.length === 0)

@@ -11,23 +11,19 @@ import { DUMP_BYTES, readObjects } from "../score/read-objects.ts";
 import type { DumpObject } from "../score/read-objects.ts";
 
 export interface AppGroupOrderOptions {
-  /** In place of the one in the spec. */
   readonly algorithm?: string;
-  /** Of the AppGroup, when the file has several. */
   readonly name?: string;
   readonly output: Format;
 }
 
-/** A workload's place; the first one is scheduled first. */
 interface Place {
   readonly selector: string;
   readonly index: number;
 }
 
 /**
- * Prints the order in which the workloads of an AppGroup are scheduled, the first one first; what is amiss
- * but can be ordered all the same goes to `note`. Throws CommandError, naming file, line, path, rule and
- * value.
+ * Prints an AppGroup's scheduling order. Faults that still permit an order go to `note`. Throws CommandError
+ * naming file, line, path, rule and value.
  */
 export async function appGroupOrderCommand(
   file: string,
@@ -72,7 +68,7 @@ function appGroupIn(text: string, file: string, name: string | undefined): DumpO
   throw new CommandError(`${file}: the file ${rule}, got ${names}`);
 }
 
-/** A malformed spec is an error. All other faults, cycles included, have an order: the controller's. */
+/** Only a malformed spec is an error. Other faults, cycles included, are ordered as the controller does. */
 function checkFaults(group: DumpObject, { faults }: WorkloadOrder, note: (text: string) => void): void {
   const malformed = faults.find(({ code }) => code === "MalformedSpec");
   if (malformed !== undefined) throw errorOf(group, malformed);

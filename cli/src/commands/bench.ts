@@ -17,7 +17,6 @@ interface BenchCoordinatesOptions {
   readonly output: Format;
 }
 
-/** Judges network coordinates against a matrix and prints how far off they are. */
 export function benchCoordinatesCommand(
   options: BenchCoordinatesOptions,
   print: (text: string) => void,

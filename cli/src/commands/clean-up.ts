@@ -1,4 +1,4 @@
-// What the services have made by themselves, deleted when they have gone: the chart's last hook.
+// Deletes what the services created themselves: the chart's last hook.
 import { ANNOTATED_BY } from "@isochrone/topology";
 import { isStoreError, KINDS, WEBHOOK_SECRET, type ClusterStore } from "@isochrone/kubernetes";
 import { reasonOf } from "@isochrone/primitives";
@@ -8,32 +8,26 @@ import { formatted, type Format } from "../output/format.ts";
 
 interface CleanUpOptions {
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
+  /** Kubeconfig context. @default the current one */
   readonly context?: string;
   readonly output: Format;
-  /** Where Isochrone was installed. */
   readonly systemNamespace: string;
-  /** Names of Secrets, beside the webhook's. */
   readonly secret: readonly string[];
   readonly configMap: readonly string[];
-  /** Of annotations. */
   readonly prefix: string;
 }
 
 type Print = (text: string) => void;
 
-/** What is gone now that was there before. */
 interface Deleted {
   readonly deleted: readonly { readonly kind: string; readonly name: string }[];
-  /** Nodes whose annotations were removed. */
   readonly nodes: number;
 }
 
-/** Leases of other programs in the same namespace stay. */
+/** Leases of other programs in the namespace stay. */
 const LEASES = /^isochrone-(aggregator(-.+)?|scheduler-plugin|planner)$/;
 const NODE_ANNOTATIONS = /^(available-cpu|available-memory|network-coordinate|observed-at|network-cost-.+)$/;
 
-/** Prints what is deleted. Throws CommandError. */
 export async function cleanUpCommand(options: CleanUpOptions, print: Print): Promise<void> {
   const opened = openStore(options.kubeconfig, options.context);
   try {
@@ -67,7 +61,6 @@ function textOf({ deleted, nodes }: Deleted): string {
   return [...lines, `annotations of ${nodes} nodes: removed`].join("\n");
 }
 
-/** How many nodes had some. */
 async function removeAnnotations(store: ClusterStore, { prefix }: CleanUpOptions): Promise<number> {
   const { items } = await store.list(KINDS.node, { metadataOnly: true });
   let nodes = 0;
@@ -85,7 +78,6 @@ async function removeAnnotations(store: ClusterStore, { prefix }: CleanUpOptions
   return nodes;
 }
 
-/** False when it was not there. */
 async function isDeleted(deletion: Promise<unknown>): Promise<boolean> {
   try {
     await deletion;

@@ -1,5 +1,4 @@
-// The CustomResourceDefinitions that Isochrone uses, as the chart applies them: wider ones at once, narrower
-// ones never.
+// Applies the CustomResourceDefinitions of Isochrone like the chart: only if nothing valid becomes invalid.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { hasCondition, isStoreError, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
@@ -13,7 +12,6 @@ import { formatted, type Format } from "../output/format.ts";
 
 interface CrdsApplyOptions {
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
   readonly context?: string;
   readonly output: Format;
   readonly dryRun?: boolean;
@@ -21,7 +19,6 @@ interface CrdsApplyOptions {
 
 type Print = (text: string) => void;
 
-/** What became of a definition. */
 interface Applied {
   readonly name: string;
   readonly result: "created" | "applied" | "would_be_applied" | "left";
@@ -41,9 +38,8 @@ const ESTABLISHED_WITHIN_MS = 30_000;
 const POLL_MS = 250;
 
 /**
- * Applies the definitions of a folder. One that would take something away is not applied: where what is there
- * already takes all that ours takes, it stays and that is fine; otherwise throws CommandError, naming what
- * would be lost.
+ * Applies the definitions in a folder. A narrowing definition is not applied: if the existing one accepts
+ * everything ours does, it stays; else throws CommandError naming the loss.
  */
 export async function crdsApplyCommand(
   folder: string,
@@ -57,7 +53,7 @@ export async function crdsApplyCommand(
     for (const definition of definitions) {
       const applied = await apply(opened.store, definition, options.dryRun ?? false);
       done.push(applied);
-      // Each at once, since a later one may be refused.
+      // Printed one by one, since a later one may be refused.
       if (options.output === "table") print(`${applied.name}: ${WORDS[applied.result]}`);
     }
     if (options.output !== "table") print(formatted(options.output, done, () => ""));
@@ -87,7 +83,6 @@ function readDefinitions(folder: string): KubernetesObject[] {
   return objects;
 }
 
-/** A definition of several versions is some 100 kB. */
 function definitionsOf(file: string): YamlDocument[] {
   try {
     return yamlDocuments(readTextFile(file, CRD_LIMITS.bytes), CRD_LIMITS);
@@ -109,15 +104,14 @@ async function apply(store: ClusterStore, wanted: KubernetesObject, dryRun: bool
       );
     }
   }
-  // Somebody else's fields are taken over: nothing is lost by it, as was just seen, and versions are one
-  // field.
+  // Forced: the check above showed that nothing is lost, and versions are one field.
   await store.apply(wanted, { fieldManager: FIELD_MANAGER, force: true, dryRun });
   if (dryRun) return { name, result: "would_be_applied" };
   await established(store, name);
   return { name, result: there === null ? "created" : "applied" };
 }
 
-/** Objects of it are taken from then on. */
+/** Waits until objects of the kind are accepted. */
 async function established(store: ClusterStore, name: string): Promise<void> {
   const deadline = systemClock.monotonic() + ESTABLISHED_WITHIN_MS;
   for (;;) {

@@ -40,7 +40,6 @@ function pod(
   };
 }
 
-/** Answers with this whatever is asked; resolves to its address. */
 async function serving(body: unknown, status = 200): Promise<string> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -54,7 +53,6 @@ async function serving(body: unknown, status = 200): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Where nobody listens any more. */
 async function closedPort(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -76,7 +74,7 @@ describe("isochrone descheduler", () => {
     expect(lines[0]).toBe("mode dry-run, last run 2026-01-01T00:00:00.000Z, took 0.25 s");
     expect(lines[1]).toBe("regret of the last moves: 0.13");
     expect(lines[4]).toMatch(/^shop\/web-2 +n1 +n4 +200 +50 +25 +1 +3 +would move$/);
-    // A group's gain is a share of what the whole group costs.
+    // A group's gain is a share of the whole group's cost.
     expect(lines[5]).toMatch(/^shop\/a-1 +n1 +n3 +80 +20 +25 +2 +0 +rounds$/);
     expect(lines[6]).toMatch(/^shop\/web-1 +n1 +n3 +100 +5 +5 +1 +0 +margin$/);
     expect(text).toMatch(/stays because +pods\n.*margin +1/);

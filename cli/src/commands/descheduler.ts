@@ -7,25 +7,19 @@ import { show, viewOf } from "../output/show.ts";
 import { table } from "../output/table.ts";
 
 export interface DeschedulerOptions {
-  /** Of the scheduler-plugin. */
   readonly server: string;
   readonly tokenFile?: string;
   readonly caFile?: string;
   readonly certFile?: string;
   readonly keyFile?: string;
-  /** Only pods of it. */
   readonly namespace?: string;
-  /** Milliseconds between two looks; undefined: one. */
+  /** Refresh interval, ms; undefined: print once. */
   readonly watch?: number;
   readonly output: Format;
 }
 
 const TIMEOUT_MS = 10_000;
 
-/**
- * Prints what the descheduler's last run would move or has moved, and why the others stay. Throws
- * CommandError.
- */
 export async function deschedulerCommand(
   options: DeschedulerOptions,
   print: (text: string) => void,
@@ -68,7 +62,6 @@ async function reportOf(url: string, response: Awaited<ReturnType<Fetch>>): Prom
   return report as DeschedulerReport;
 }
 
-/** The counts by reason are counted anew, of the pods that the report lists. */
 function onlyOf(report: DeschedulerReport, namespace: string): DeschedulerReport {
   const pods = report.pods.filter((pod) => pod.namespace === namespace);
   const stay = Map.groupBy(
@@ -91,7 +84,7 @@ function reportText(report: DeschedulerReport): string {
   return blocks.filter((block) => block !== "").join("\n\n");
 }
 
-/** By which people end a stop: of the Lease isochrone-planner. */
+/** Annotation on the Lease isochrone-planner with which people end a stop. */
 const RESUME = "isochrone.dev/descheduler-resume=true";
 
 function summaryOf({ mode, lastRunAt, runSeconds, halt, regret, stoppedUntil }: DeschedulerReport): string {
@@ -108,7 +101,7 @@ function summaryOf({ mode, lastRunAt, runSeconds, halt, regret, stoppedUntil }: 
   ].join("\n");
 }
 
-/** Pods that are moved first, then by what they would gain; those that may not be moved are counted only. */
+/** Moved pods first, then by gain; pods that may not be moved are only counted. */
 function podsTable({ mode, pods }: DeschedulerReport): string {
   const judged = pods
     .filter(({ cost, target }) => cost !== null || target !== null)

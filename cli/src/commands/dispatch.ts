@@ -10,26 +10,23 @@ import { show, viewOf, type Print, type View } from "../output/show.ts";
 
 interface StatusOptions extends GraphServerOptions {
   readonly output: Format;
-  /** Milliseconds between two looks; undefined: one. */
+  /** Refresh interval, ms; undefined: print once. */
   readonly watch?: number;
 }
 
 interface AdviseOptions extends StatusOptions {
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
+  /** Kubeconfig context. @default the current one */
   readonly context?: string;
 }
 
 interface RequestsOptions {
-  /** Of a dispatcher. */
   readonly server: string;
   readonly limit: number;
   readonly output: Format;
-  /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
 }
 
-/** Prints where a dispatcher sent requests to a Service, and why. Throws CommandError. */
 export async function explainRequestsCommand(
   [namespace, name]: readonly [string, string],
   options: RequestsOptions,
@@ -43,7 +40,6 @@ export async function explainRequestsCommand(
   await show(read, options, print);
 }
 
-/** Prints how the requests of all Services are spread. Throws CommandError. */
 export async function statusCommand(options: StatusOptions, print: Print): Promise<void> {
   const client = graphClientOf(options);
   const read = async (): Promise<View> =>
@@ -51,7 +47,6 @@ export async function statusCommand(options: StatusOptions, print: Print): Promi
   await show(read, options, print);
 }
 
-/** Prints where the requests of a Service should go. Throws CommandError. */
 export async function adviseCommand(
   [namespace, name]: readonly [string, string],
   options: AdviseOptions,

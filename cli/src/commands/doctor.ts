@@ -16,34 +16,27 @@ import { fromSettingsFile } from "../settings-file.ts";
 
 interface DoctorOptions {
   readonly only?: readonly Group[];
-  /** @default the one on this machine, which needn't be there */
+  /** @default the one on this machine, if any */
   readonly server?: string;
   readonly tokenFile?: string;
   readonly caFile?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
-  /** Of services: its section `bus`. */
   readonly settings?: string;
-  /** Brokers, in place of those of the settings. */
   readonly kafka?: readonly string[];
-  /** Of a collector. */
   readonly collector?: string;
-  /** Of a scheduler-plugin. */
   readonly schedulerPlugin?: string;
-  /** Of a network manager. */
   readonly networkManager?: string;
-  /** User whose rights are looked at alone. */
   readonly as?: string;
   readonly systemNamespace: string;
   readonly release: string;
-  /** Folder. @default the one of this repository */
   readonly chart?: string;
   readonly output: Format;
 }
 
 const LOCAL_SERVER = "http://127.0.0.1:8080";
 
-/** Prints the findings. Throws CommandError when one is of severity error. */
+/** Throws CommandError if a finding is an error. */
 export async function doctorCommand(options: DoctorOptions, print: (text: string) => void): Promise<void> {
   const { server, only = GROUPS, output } = options;
   const opened = openCluster(options);
@@ -106,7 +99,7 @@ function openCluster({ kubeconfig, context }: DoctorOptions) {
   };
 }
 
-/** null: Kafka isn't the bus, as far as we are told. Throws CommandError. */
+/** Null: Kafka is not known to be the bus. Throws CommandError. */
 function readBus({ settings, kafka }: DoctorOptions): BusSettings | null {
   const named = kafka === undefined ? {} : { kind: "kafka", brokers: kafka };
   const overrides = { bus: named };
@@ -132,7 +125,6 @@ export function findingsText(findings: readonly Finding[]): string {
   return [...blocks, counts.map(([severity, count]) => `${count} ${severity}`).join(", ")].join("\n\n");
 }
 
-/** What is fine takes one line; what isn't says by what it was judged, and what to do. */
 function linesOf({ severity, check, looked, value, rule, remedy }: Finding): string[] {
   const head = `  ${severity.padEnd(SEVERITY_WIDTH)}  ${check}: ${value}`;
   if (severity === "ok" || (severity === "info" && remedy === null)) return [head];

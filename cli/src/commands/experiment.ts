@@ -29,7 +29,7 @@ interface ExperimentOptions {
   readonly output: Format;
 }
 
-/** Brings up a real kube-scheduler, once for all experiments of a call; the caller ends it. */
+/** Starts a real kube-scheduler, shared by all experiments of a call; the caller stops it. */
 export type StartScheduler = () => Promise<KubeScheduler | null>;
 
 export async function experimentCommand(
@@ -52,7 +52,6 @@ export async function experimentCommand(
     if (options.output === "table") print(summaryText(summary));
   }
   if (options.output !== "table") print(formatted(options.output, all, () => ""));
-  // Of a full run the figures are the result, whatever they are.
   if (options.quick !== true) return;
   const broken = all.flatMap(({ verdicts }) =>
     verdicts.filter(({ isHeld }) => !isHeld).map(({ text }) => text),
@@ -109,7 +108,7 @@ async function run(
       { clock: systemClock, product: productSettings(), kubeScheduler },
     );
   } catch (error) {
-    // A scenario's mistakes are said one per line.
+    // Reports all mistakes of a scenario, one per line.
     if (error instanceof ScenarioError) throw usageError(error.message, { cause: error });
     throw error;
   } finally {
@@ -119,13 +118,12 @@ async function run(
   }
 }
 
-/** What is contended with is what is installed: the defaults, whatever this shell's environment says. */
+/** Uses the installed defaults, ignoring this shell's environment. */
 function productSettings(): ProductSettings {
   const { planner, descheduler } = loadSettings([plannerSettings, deschedulerSettings], { env: {} });
   return { planner, descheduler };
 }
 
-/** As it was typed, without the interpreter and where the program lies. */
 function commandLine(argv: readonly string[]): string {
   const quoted = argv.slice(2).map((part) => (/^[\w./=:@-]+$/.test(part) ? part : `'${part}'`));
   return ["isochrone", ...quoted].join(" ");

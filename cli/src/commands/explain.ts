@@ -13,13 +13,12 @@ import type { View } from "../output/show.ts";
 
 interface ExplainOptions extends GraphServerOptions {
   readonly namespace: string;
-  /** Of a real cluster, whose pod is looked at too. */
+  /** Names a real cluster whose pod is also inspected. */
   readonly kubeconfig?: string;
-  /** Of the kubeconfig; like it, asks that cluster. @default its current one */
   readonly context?: string;
-  /** All that was done with it instead of the newest decision. */
+  /** Prints all acts on it instead of the newest decision. */
   readonly acts?: boolean;
-  /** Milliseconds between two looks; undefined: one. */
+  /** Refresh interval, ms; undefined: print once. */
   readonly watch?: number;
   readonly output: Format;
 }
@@ -27,13 +26,13 @@ interface ExplainOptions extends GraphServerOptions {
 interface PodAnswer {
   readonly pod: PodReport;
   readonly decision: Decision | null;
-  /** Why there may be a decision that isn't known; null: all who may know were asked. */
+  /** Why the newest decision may be missing; null: every source answered. */
   readonly trouble: string | null;
 }
 
 /**
- * Prints why a pod was placed where it is: the newest decision about it, and what the cluster says. `name` is
- * a pod's, a workload's or a StreamJob's.
+ * Prints why a pod is where it is: its newest decision and the cluster's state. `name` is a pod, workload or
+ * StreamJob.
  */
 export async function explainCommand(
   name: string,
@@ -72,7 +71,6 @@ async function explainDecision(name: string, options: ExplainOptions): Promise<V
   return viewOf(jobViewOf(job), { text: jobText });
 }
 
-/** Null: there is none, or the server knows no stream jobs. */
 async function findStreamJob(name: string, options: ExplainOptions): Promise<StreamJobView | null> {
   try {
     const { jobs } = (await graphClientOf(options).streams()).value;
@@ -83,7 +81,7 @@ async function findStreamJob(name: string, options: ExplainOptions): Promise<Str
   }
 }
 
-/** The cluster knows more than our decisions do, which may be gone or may never have been made. */
+/** A pod may exist without a decision. */
 async function explainReal(name: string, options: ExplainOptions): Promise<View> {
   const { readPod, podReport } = await import("../explain/cluster.ts");
   const { pod, webhook } = await readPod(name, options);

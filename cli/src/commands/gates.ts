@@ -1,5 +1,5 @@
-// The scheduling gates that Isochrone sets: who waits, and opening them by hand, as the chart does before it
-// goes.
+// Lists pods held by Isochrone's scheduling gates and opens gates by hand, as the chart's uninstall hook
+// does.
 import {
   gatesOf,
   isStoreError,
@@ -24,39 +24,33 @@ import { table } from "../output/table.ts";
 import { giveBackMovingPods } from "./moving-pods.ts";
 
 interface GatesListOptions {
-  /** @default all */
   readonly namespace?: string;
   readonly kubeconfig?: string;
   readonly output: Format;
-  /** Of the kubeconfig. @default its current one */
   readonly context?: string;
 }
 
 interface GatesOpenOptions extends GatesListOptions {
   readonly all?: boolean;
   readonly dryRun?: boolean;
-  /** Takes the webhook away first, so that no pod gets the gate any more. */
+  /** Removes the webhook first, so that new pods get no gate. */
   readonly removeWebhook?: boolean;
-  /** Where Isochrone is installed. */
   readonly systemNamespace: string;
 }
 
-/** A pod that waits. */
 interface Waiting {
   readonly namespace: string;
   readonly name: string;
   readonly ageSeconds: number;
-  /** Gates of others. */
   readonly others: readonly string[];
 }
 
 type Opening = GateOpening | "would_open" | `failed: ${string}`;
 type Print = (text: string) => void;
 
-/** Of the planner, and of the controller of StreamJobs. */
+/** Gates of the planner and of the StreamJob controller. */
 const OUR_GATES: readonly string[] = [PLACEMENT_GATE, STREAM_GATE];
 const OUR_GATES_TEXT = `gate ${OUR_GATES.join(" or ")}`;
-/** Requests under way at once. */
 const CONCURRENCY = 8;
 /** A pod whose review was under way is there when the webhook's time limit has passed. */
 const SETTLE_MS = 2_500;
@@ -64,7 +58,6 @@ const MAX_ROUNDS = 5;
 const RETRY_MS = 250;
 const CHANGED = "failed: others keep changing the pod's gates";
 
-/** Prints the pods that have our gate. Throws CommandError. */
 export async function gatesListCommand(options: GatesListOptions, print: Print): Promise<void> {
   await withStore(options, async (store) => {
     const waiting = (await gatedPods(store, options.namespace)).map(waitingOf);
@@ -80,10 +73,7 @@ export async function gatesListCommand(options: GatesListOptions, print: Print):
   });
 }
 
-/**
- * Opens our gate of the named pods, or of all. Prints what became of each. Throws CommandError: exit code 2
- * for wrong usage, 1 when any gate is still shut.
- */
+/** Throws CommandError: exit code 2 for wrong usage, 1 if a gate stays shut. */
 export async function gatesOpenCommand(
   names: readonly string[],
   options: GatesOpenOptions,
@@ -124,7 +114,7 @@ interface Opened {
   readonly result: Opening;
 }
 
-/** With the webhook all moves end; else only those that nobody finished in time. */
+/** Ends all moves when the webhook is removed, otherwise only overdue ones. */
 async function movingPods(
   store: ClusterStore,
   { all = false, removeWebhook = false, dryRun = false }: GatesOpenOptions,
@@ -133,7 +123,7 @@ async function movingPods(
   return await giveBackMovingPods(store, { nowMs: systemClock.now(), all: removeWebhook, dryRun });
 }
 
-/** Again while there are new ones: pods may come while the gates are opened. */
+/** Repeats while pods keep arriving. */
 async function openRounds(
   store: ClusterStore,
   names: readonly string[],
@@ -148,12 +138,11 @@ async function openRounds(
     noteOpenedByOthers(results, pods);
     await openAll(store, pods, dryRun, results);
     const isChanged = [...results.values()].some(({ result }) => result === CHANGED);
-    // Without the removal pods may go on getting the gate for ever.
+    // Without the removal, new pods may keep getting the gate forever.
     const isSettled = dryRun || webhook === null || (round > 1 && pods.length === 0 && !wasThere);
     if (isSettled && !isChanged) return results;
     await systemClock.sleep(isSettled ? RETRY_MS : SETTLE_MS);
   }
-  // What is still shut is among the results.
   if (webhook === null) return results;
   throw new CommandError(
     `after ${MAX_ROUNDS} rounds pods still get the gate: the webhook comes back by itself`,
@@ -170,7 +159,7 @@ async function chosenPods(
   return gated.filter(({ metadata }) => names.includes(metadata.name));
 }
 
-/** What could not be opened before, and is no longer there. */
+/** Records pods that disappeared before their gate was opened. */
 function noteOpenedByOthers(results: Map<string, Opened>, gated: readonly KubernetesObject[]): void {
   const left = new Set(gated.map(idOf));
   for (const [id, { pod, result }] of results)
@@ -197,7 +186,7 @@ async function openAll(
 }
 
 /**
- * Read again by the next round when others have changed the gates: whoever uninstalls needs no right to read
+ * Retries conflicts in the next round instead of re-reading the pod: the uninstaller has no right to read
  * single pods.
  */
 async function opening(store: ClusterStore, pod: KubernetesObject): Promise<Opening> {
@@ -215,9 +204,9 @@ async function opening(store: ClusterStore, pod: KubernetesObject): Promise<Open
 }
 
 /**
- * Takes the registration and the certificates away. The planner's Lease is told first: a leader that still
- * runs would register itself again, and other replicas stop setting gates by it before the API server has
- * heard. A leader that was just writing is not too late: what it has registered goes in the next round.
+ * Removes the webhook registration and certificates. The planner's Lease is marked first: a running leader
+ * would register again, and replicas learn from it before the API server has the change. A registration
+ * written just then is removed in the next round.
  */
 class WebhookRemoval {
   readonly #store: ClusterStore;
@@ -240,7 +229,6 @@ class WebhookRemoval {
     if (!this.#dryRun) await markRemoved(this.#store, this.#lease);
   }
 
-  /** True when any of it was there. */
   async remove(): Promise<boolean> {
     if (this.#dryRun) return false;
     let wasThere = false;
@@ -276,7 +264,7 @@ async function markRemoved(store: ClusterStore, ref: ObjectRef): Promise<void> {
 }
 
 async function gatedPods(store: ClusterStore, namespace: string | undefined): Promise<KubernetesObject[]> {
-  // 100,000 pods are not kept, but those that wait.
+  // Keeps only waiting pods of up to 100,000.
   const trim = (pod: KubernetesObject): KubernetesObject => ({
     apiVersion: pod.apiVersion,
     kind: pod.kind,

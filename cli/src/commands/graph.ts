@@ -15,13 +15,10 @@ import { matrix, table } from "../output/table.ts";
 
 interface GraphOptions extends GraphServerOptions {
   readonly output: Format | "dot";
-  /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
-  /** Namespace and name. */
   readonly workflow?: readonly [string, string];
 }
 
-/** Prints the cluster graph and the workflows, or one workflow. */
 export async function graphCommand(options: GraphOptions, print: Print): Promise<void> {
   const client = graphClientOf(options);
   const { workflow } = options;
@@ -63,7 +60,7 @@ async function readAll(client: GraphClient): Promise<View> {
   );
 }
 
-/** Null where the server is of a release without it. */
+/** Null for a server of a release without demand. */
 async function readDemand(client: GraphClient): Promise<Demand | null> {
   try {
     return (await client.demand()).value;
@@ -73,7 +70,6 @@ async function readDemand(client: GraphClient): Promise<Demand | null> {
   }
 }
 
-/** Says what was left out of the graphs; nothing when they are whole. */
 function droppedText(all: readonly Dropped[]): string[] {
   const faulty = all.filter(({ first }) => first !== null);
   const count = faulty.reduce((sum, dropped) => sum + droppedElements(dropped), 0);
@@ -82,7 +78,6 @@ function droppedText(all: readonly Dropped[]): string[] {
     : [`left out ${count} parts that break the graphs' rules; the first: ${faulty[0]!.first}`];
 }
 
-/** What is known of each pair: its cost in ms, with loss marked, and its error where that is asked for. */
 function pairFigures(
   cluster: ClusterGraphSnapshot,
   withErrors: boolean,
@@ -114,23 +109,22 @@ function marginOf({ costMs, errorMs, provisional }: Link): string {
 const namesOf = ({ nodes }: ClusterGraphSnapshot): readonly string[] =>
   nodes.toSorted(byPlace).map(({ name }) => name);
 
-/** The matrix of costs in ms, with what is lost marked. */
 export function clusterMatrix(cluster: ClusterGraphSnapshot, withErrors = false): string {
   const figureOf = pairFigures(cluster, withErrors);
   return matrix(namesOf(cluster), (source, target) => figureOf(source, target)?.text ?? null);
 }
 
-/** Figures matter more than their errors where the terminal is too narrow for both. */
+/** Drops the errors if the terminal is too narrow. */
 function paintedMatrix(cluster: ClusterGraphSnapshot, canvas: Canvas): string {
   const names = namesOf(cluster);
   const withErrors = (names.length + 1) * ERROR_CELL <= canvas.columns;
   return heatMatrix(names, pairFigures(cluster, withErrors), canvas);
 }
 
-/** Columns of a figure with its error, as 226.1±10.4. */
+/** Columns of a figure with its error, as in 226.1±10.4. */
 const ERROR_CELL = 11;
 
-/** The matrix and the nodes. @param canvas to paint the matrix on; null: without colours */
+/** @param canvas for a coloured matrix; null: plain text */
 function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null = null): string {
   const nodes = cluster.nodes
     .toSorted(byPlace)

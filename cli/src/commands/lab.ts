@@ -25,7 +25,6 @@ interface LinkOptions extends LabOptions {
   readonly oneWay?: boolean;
 }
 
-/** Changes what the emulator does to the packets between two nodes. */
 export async function labLinkCommand(
   a: string,
   b: string,
@@ -58,7 +57,7 @@ export async function labLinkCommand(
   );
 }
 
-/** What the emulator refuses as a value is one that the option can't have. */
+/** Maps values that the emulator refuses to usage errors. */
 async function asked<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -69,7 +68,6 @@ async function asked<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** Prints the emulator's truth. */
 export async function labMatrixCommand(options: LabOptions, print: Print): Promise<void> {
   const { nodes, rttMs } = await new LabClient(options.lab).matrix();
   const canvas = options.output === "table" ? canvasOn(process.stdout) : null;
@@ -93,14 +91,12 @@ function truthText({ nodes, rttMs }: Truth, canvas: Canvas | null): string {
     : heatMatrix(names, figureOf, canvas);
 }
 
-/** A node of the embedded cluster dies, until the cluster ends. */
 export async function labKillCommand(node: string, options: LabOptions, print: Print): Promise<void> {
   const lab = new LabClient(options.lab, { token: await readControlToken(options.lab, process.env) });
   await asked(lab.killNode(node));
   print(formatted(options.output, { node }, () => `${node} is down; its pods start elsewhere in a moment`));
 }
 
-/** Prints the objects of the embedded cluster, as kubectl would print those of another one. */
 export async function labObjectsCommand(options: LabOptions, print: Print): Promise<void> {
   const lab = new LabClient(options.lab, { token: await readControlToken(options.lab, process.env) });
   const list = await lab.objects();
@@ -108,7 +104,6 @@ export async function labObjectsCommand(options: LabOptions, print: Print): Prom
   print(formatted(options.output, list, () => table(["kind", "namespace", "name"], rows)));
 }
 
-/** Prints what the emulator did to the packets that passed. */
 export async function labRecordCommand(
   options: LabOptions & { readonly last: number },
   print: Print,

@@ -8,7 +8,6 @@ import { giveBackMovingPods } from "./moving-pods.ts";
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const OWNER = { namespace: "shop", name: "web-1" };
 
-/** Three pods of a ReplicaSet: one stays, one moves, and one should have been moved by now. */
 async function clusterOf(): Promise<ClusterStore> {
   const store = createMemoryStore({ clock: new ManualClock(NOW) });
   const deployment = await store.create({ ...KINDS.deployment, metadata: { ...OWNER, name: "web" } });

@@ -1,21 +1,19 @@
-// Pods that the descheduler took out of their ReplicaSets while it moved them. Without it, nobody else gives
-// them back.
+// Pods that the descheduler detached from their ReplicaSets during a move. Nobody else returns them.
 import { isStoreError, KINDS, MOVING_ANNOTATION, readRelease, restorePatch } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { reasonOf } from "@isochrone/primitives";
 
 interface GiveBackOptions {
   readonly nowMs: number;
-  /** Also those whose move is still under way: the descheduler ends. */
+  /** Also pods whose move is in progress: the descheduler is being removed. */
   readonly all: boolean;
   readonly dryRun: boolean;
 }
 
 /**
- * Gives them back to their ReplicaSets, which then delete one pod each. The garbage collection deletes a pod
- * whose ReplicaSet has gone.
- *
- * @returns a line for each
+ * Returns pods to their ReplicaSets, which then delete one pod each. Garbage collection deletes pods without
+ * a ReplicaSet.
+ * @returns one line per pod
  */
 export async function giveBackMovingPods(
   store: ClusterStore,
@@ -43,7 +41,6 @@ export async function giveBackMovingPods(
   return { lines, failed };
 }
 
-/** Of all pods, what is needed of the few that move. */
 function releasedAlone({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject {
   const { namespace = "default", name, uid, resourceVersion, annotations } = metadata;
   if (annotations?.[MOVING_ANNOTATION] !== undefined) return { apiVersion, kind, metadata };

@@ -14,34 +14,23 @@ import { readCluster, type ClusterSource } from "../what-if/cluster-objects.ts";
 import { proposedMoves } from "../moves/proposed-moves.ts";
 
 export interface PlanOptions extends GraphServerOptions, ClusterSource {
-  /** @default all of the namespace */
   readonly workflow?: string;
-  /** Milliseconds for each workflow's search. */
   readonly time: number;
   readonly seed: number;
-  /**
-   * File of the service's settings; variables of the environment count, too.
-   * @default the planner's defaults
-   */
+  /** Settings file of the service, combined with environment variables. @default the planner's defaults */
   readonly settings?: string;
-  /** What plans save. @default that of the settings */
+  /** @default the settings' objective */
   readonly objective?: "latency" | "money" | "weighted";
-  /** Milliseconds between two looks; undefined: one. */
+  /** Refresh interval, ms; undefined: print once. */
   readonly watch?: number;
   readonly output: Format;
-  /** Carries the plan out. */
   readonly apply?: boolean;
-  /** Moves back what the last plan moved that was carried out. */
   readonly undo?: boolean;
-  /** Asks nobody first. */
   readonly yes?: boolean;
-  /** Carries out only the moves of these pods. @default all */
+  /** Executes only the moves of these pods. @default all */
   readonly pods?: readonly string[];
 }
 
-/**
- * Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between.
- */
 export async function planCommand(
   namespace: string,
   options: PlanOptions,
@@ -57,12 +46,11 @@ export async function planCommand(
   );
 }
 
-/** What is left out is the planner's default. */
 type Planning = Pick<WorkflowPlanInput, "spread" | "cost"> & { readonly rules?: ExclusionRules };
 
 const PLANNER_VARIABLES = /^ISOCHRONE_(PLANNER|SCHEDULER|DESCHEDULER)_/;
 
-/** As the planner that runs is set: with other limits its plans would be others. Throws CommandError. */
+/** Uses the running planner's settings: other limits yield other plans. Throws CommandError. */
 export async function planningOf({
   settings,
   objective,
@@ -97,7 +85,7 @@ export async function readPlans(
     proposedMoves(namespace, options),
   ]);
   const { pods } = objects;
-  // The rules are the service's: its code is loaded when there is something to judge.
+  // Loads the service's rules only when needed.
   const { obstaclesOf } = await import("../moves/obstacles.ts");
   const obstacleOf = await obstaclesOf(objects, rules ?? proposed.rules);
   const model = SchedulingModel.of(objects);
@@ -131,7 +119,7 @@ export function plansText(namespace: string, reports: readonly WorkflowPlanRepor
     : reports.map(reportText).join("\n\n");
 }
 
-/** Undefined: an aggregator of before knows none. */
+/** Undefined for an aggregator of an earlier release. */
 async function pricesOf(
   client: GraphClient,
   { nodes }: ClusterGraphSnapshot,
@@ -144,7 +132,6 @@ async function pricesOf(
   }
 }
 
-/** Costs in kB/s x ms: bytes give numbers that nobody can read. */
 export function reportText(report: WorkflowPlanReport): string {
   const { workflow, today, best, currency, moves, kept, notes } = report;
   const kilo = (cost: number): number => cost / 1_000;

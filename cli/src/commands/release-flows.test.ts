@@ -18,7 +18,7 @@ function daemonSet(env: readonly object[], container = "network-manager"): Kuber
   };
 }
 
-/** @param ready how many of three managers have started anew and are ready, by turn */
+/** @param ready number of ready managers out of three, per poll */
 async function build(object: KubernetesObject, ready: readonly number[]) {
   const clock = new ManualClock();
   const store = createMemoryStore({ clock });
@@ -35,7 +35,6 @@ async function build(object: KubernetesObject, ready: readonly number[]) {
     };
     await store.patch(KEY, { status }, { subresource: "status" });
   };
-  // The managers run, and are ready, before anything is asked of them.
   await store.patch(
     KEY,
     {

@@ -1,5 +1,5 @@
-// Has network managers take their rules out of the nodes' kernels, before they are taken away themselves:
-// rules outlive a manager that ends, so that an upgrade lets no flow go.
+// Makes network managers remove their kernel rules before they are uninstalled: rules outlive a manager, so
+// that upgrades do not interrupt flows.
 import { isStoreError, KINDS, type ClusterStore } from "@isochrone/kubernetes";
 import { looseFields, looseList, reasonOf } from "@isochrone/primitives";
 import { systemClock, type Clock } from "@isochrone/runtime";
@@ -9,15 +9,13 @@ import { formatted, type Format } from "../output/format.ts";
 
 interface ReleaseFlowsOptions {
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
+  /** Kubeconfig context. @default the current one */
   readonly context?: string;
   readonly output: Format;
-  /** Where Isochrone is installed. */
   readonly systemNamespace: string;
   readonly daemonSet: string;
 }
 
-/** How many managers have nothing in their kernels any more. */
 interface Released {
   readonly managers: number;
   readonly released: number;
@@ -25,11 +23,10 @@ interface Released {
 
 const CONTAINER = "network-manager";
 const MODE = { name: "ISOCHRONE_FLOWS_MODE", value: "observe" };
-/** A manager starts within some seconds; nodes that are down have none. */
+/** A manager starts within seconds; nodes that are down have none. */
 const WITHIN_MS = 240_000;
 const POLL_MS = 1_000;
 
-/** Prints how many managers have taken their rules back. Throws CommandError. */
 export async function releaseFlowsCommand(
   options: ReleaseFlowsOptions,
   print: (text: string) => void,
@@ -54,7 +51,7 @@ function textOf({ managers, released }: Released): string {
     : `${all}; on the other nodes, run \`--cleanup\` when they are up (docs/network-manager.md)`;
 }
 
-/** All managers start anew, and only observe: in this mode one removes what is there. */
+/** Restarts all managers in the observing mode, in which they remove existing rules. */
 export async function releaseFlows(
   store: ClusterStore,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -76,9 +73,8 @@ export async function releaseFlows(
 
 interface ManagerState extends Released {
   readonly observes: boolean;
-  /** Where the container and its mode stand. */
   readonly container: number;
-  /** Null: it has none of its own. */
+  /** Null: the container has none. */
   readonly variable: number | null;
 }
 
@@ -87,7 +83,7 @@ type StatusFields = Fields<
   "desiredNumberScheduled" | "numberReady" | "observedGeneration" | "updatedNumberScheduled"
 >;
 
-/** Null: it isn't there. Throws CommandError for a DaemonSet that isn't the chart's. */
+/** Null if it does not exist. Throws CommandError for a DaemonSet that is not the chart's. */
 function stateOf(object: Awaited<ReturnType<ClusterStore["get"]>>): ManagerState | null {
   if (object === null) return null;
   const { template } = looseFields<Fields<"template">>(object.spec);
@@ -130,7 +126,7 @@ async function setMode(
     await store.jsonPatch(ref, [
       { op: "test", path: `${path}/name`, value: CONTAINER },
       { op: variable === null ? "add" : "replace", path: `${path}/env/${at}`, value: MODE },
-      // Nothing is lost by all of them being away at once.
+      // Allows all managers to restart at once: nothing is lost.
       {
         op: "replace",
         path: "/spec/updateStrategy",

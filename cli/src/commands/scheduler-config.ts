@@ -21,21 +21,17 @@ import { lookUp, serviceName } from "../scheduler-config/service-address.ts";
 
 interface SchedulerConfigOptions {
   readonly url?: string;
-  /** namespace/name[:port] of the extender's service. */
+  /** namespace/name[:port] of the extender's Service. */
   readonly service?: string;
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
+  /** Kubeconfig context. @default the current one */
   readonly context?: string;
   readonly prefix: string;
   readonly serverName?: string;
-  /** Paths of files on this machine; their contents are written into the configuration. */
   readonly ca?: readonly string[];
   readonly clientCertificate?: string;
   readonly clientKey?: string;
-  /**
-   * Folder of this machine, into which the client certificate and key that the cluster has for kube-scheduler
-   * are written.
-   */
+  /** Local folder for kube-scheduler's client certificate and key from the cluster. */
   readonly clientFolder?: string;
   readonly weight?: number;
   readonly timeout?: number;
@@ -46,7 +42,6 @@ interface SchedulerConfigOptions {
   readonly output: "yaml" | "json";
 }
 
-/** Prints the configuration with our extender in it, and on `note` what the operator should know. */
 export async function schedulerConfigCommand(
   path: string | undefined,
   options: SchedulerConfigOptions,
@@ -86,14 +81,13 @@ async function readFileOrInput(path: string): Promise<ConfigurationFile> {
   return readConfiguration(Buffer.concat(chunks).toString(), "standard input");
 }
 
-/** How kube-scheduler gets to the extender. */
 interface Way {
   readonly url: string;
   readonly serverName: string | undefined;
   readonly ca: string | undefined;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
-  /** When the client certificate ends that was written now; null: none was. */
+  /** Expiry of the client certificate written now; null: none written. */
   readonly clientEnds: string | null;
 }
 

@@ -18,24 +18,19 @@ import {
 
 interface ScoreOptions {
   readonly cluster: string;
-  /** @default the decision's */
   readonly pod?: string;
-  /** File with what `isochrone explain -o json` printed: strategy and settings are its own. */
+  /** Output file of `isochrone explain -o json`; provides strategy and settings. */
   readonly decision?: string;
   readonly strategy: string;
   readonly mode?: string;
   readonly channelPriorities?: string;
   readonly set?: Readonly<Record<string, number>>;
   readonly prefix?: string;
-  /** File with what `isochrone graph -o json` printed. @default the annotations in the dump */
+  /** Output file of `isochrone graph -o json`. @default the annotations in the dump */
   readonly graph?: string;
   readonly output: Format;
 }
 
-/**
- * Scores the nodes of a dump for a pod and prints them, the best first in the table, in the dump's order as
- * JSON.
- */
 export async function scoreCommand(options: ScoreOptions, print: (text: string) => void): Promise<void> {
   const dumpText = readText("--cluster", options.cluster);
   const { prefix, graph } = options;
@@ -75,7 +70,7 @@ function scoringOf(
   return { strategy, mode, channelPriorities, settings: set };
 }
 
-/** Equal scores need equal graphs. */
+/** Equal scores require equal graphs. */
 function otherGraph({ inputs }: DumpScores, decision: RecordedDecision | null): string[] {
   if (decision === null || decision.clusterVersion === inputs.clusterVersion) return [];
   return [
@@ -92,7 +87,7 @@ function explained<T>(read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof DumpError) throw new CommandError(error.message, { cause: error });
-    // What it complains of are --strategy, --mode, --set and --channel-priorities.
+    // It concerns --strategy, --mode, --set and --channel-priorities.
     if (error instanceof PlacementError) throw usageError(error.message, { cause: error });
     throw error;
   }
@@ -106,7 +101,7 @@ function readText(option: string, file: string): string {
   }
 }
 
-/** Whatever looks like a file is one; `namespace/name` and bare names are looked up in the dump. */
+/** A text like a path is a file; `namespace/name` and bare names are looked up in the dump. */
 function podOf(pod: string): Pick<ScoreDumpOptions, "podText" | "podFile" | "podName"> {
   if (/\.(ya?ml|json)$/i.test(pod)) return { podText: readText("--pod", pod), podFile: pod };
   return { podName: pod };

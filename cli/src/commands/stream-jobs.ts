@@ -10,14 +10,12 @@ import { jobsText, jobText, jobView, servedJobView } from "../streams/job-view.t
 interface ClusterOptions extends GraphServerOptions {
   readonly namespace?: string;
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
   readonly context?: string;
   readonly output: Format;
 }
 
 type Print = (text: string) => void;
 
-/** Prints the StreamJobs of a namespace, or of all. Throws CommandError. */
 export async function streamsCommand(options: ClusterOptions, print: Print): Promise<void> {
   if (!isOfCluster(options)) {
     const jobs = (await servedJobs(options)).filter(
@@ -40,7 +38,6 @@ export async function streamsCommand(options: ClusterOptions, print: Print): Pro
   }
 }
 
-/** Prints why a StreamJob is where it is, and what limits it. Throws CommandError. */
 export async function explainStreamJob(name: string, options: ClusterOptions, print: Print): Promise<void> {
   const { namespace = "default" } = options;
   if (!isOfCluster(options)) {
@@ -60,7 +57,7 @@ export async function explainStreamJob(name: string, options: ClusterOptions, pr
   }
 }
 
-/** KUBECONFIG chooses the cluster unless the address of a server is given. */
+/** KUBECONFIG selects the cluster unless a server address is given. */
 function isOfCluster({ kubeconfig, context, server }: ClusterOptions): boolean {
   if (kubeconfig !== undefined || context !== undefined) return true;
   const { KUBECONFIG } = process.env;
@@ -83,7 +80,6 @@ function noDefinition(cause: unknown): CommandError {
   );
 }
 
-/** Prints the flows that nodes are told of, and what was achieved. */
 export async function flowsCommand(
   node: string | undefined,
   options: GraphServerOptions & { readonly output: Format },

@@ -20,38 +20,28 @@ import { createProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
 
 export interface ToscaOptions {
-  /**
-   * What is printed, or with `apply` what of it is applied; none: a summary, or with `apply` AppGroup and
-   * manifests.
-   */
+  /** Selects the printed or applied objects. None: prints a summary, or applies AppGroup and manifests. */
   readonly appgroup?: boolean;
   readonly manifests?: boolean;
   readonly graph?: boolean;
   readonly apply?: boolean;
   readonly dryRun?: boolean;
-  /** Takes over what others have set. */
   readonly forceConflicts?: boolean;
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
   readonly context?: string;
   readonly name?: string;
   readonly namespace?: string;
   readonly algorithm?: string;
-  /** The AppGroup asks for gates. */
   readonly planned?: boolean;
-  /** By name. */
   readonly input?: ReadonlyMap<string, string>;
-  /** A file that says which types are services and channels. */
   readonly mapping?: string;
-  /** Folders with profiles. */
   readonly profiles?: readonly string[];
-  /** @default table for the summary, the graph and what was applied, yaml for objects */
+  /** @default table for the summary, the graph and applied objects, yaml for objects */
   readonly output?: Format;
 }
 
 type Print = (text: string) => void;
 
-/** Reads a TOSCA template or a Clout, and prints or applies what follows from it. Throws CommandError. */
 export async function toscaCommand(
   file: string,
   options: ToscaOptions,
@@ -106,7 +96,7 @@ function checkOptions({
     );
 }
 
-/** The AppGroup first: pods that come later find it. */
+/** AppGroup first: later pods must find it. */
 function objectsOf(
   application: Application,
   { appgroup = false, manifests = false, algorithm = DEFAULT_ALGORITHM, planned = false }: ToscaOptions,

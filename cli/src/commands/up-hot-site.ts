@@ -14,7 +14,6 @@ interface UpHotSiteOptions {
   readonly output: Format;
 }
 
-/** Runs a Service whose requests grow in one zone, in an embedded cluster, until a signal. */
 export async function upHotSiteCommand(
   options: UpHotSiteOptions,
   print: (text: string) => void,

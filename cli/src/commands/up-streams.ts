@@ -16,7 +16,6 @@ interface UpStreamsOptions {
   readonly output: Format;
 }
 
-/** Runs stream jobs in an embedded cluster until a signal. Throws CommandError. */
 export async function upStreamsCommand(
   options: UpStreamsOptions,
   print: (text: string) => void,

@@ -8,7 +8,6 @@ interface Lab {
   stop(): Promise<void>;
 }
 
-/** An embedded cluster that plays something, and then runs on. */
 interface Run<L extends Lab> {
   readonly reporter: { stopping(): void; stopped(): void };
   readonly start: (logger: Logger) => Promise<L>;
@@ -18,7 +17,6 @@ interface Run<L extends Lab> {
 const STOP_WITHIN_MS = 10_000;
 const FOREVER_MS = 2 ** 31 - 1;
 
-/** Runs it until a signal, and stops it in good order. */
 export async function upUntilSignal<L extends Lab>({ reporter, start, play }: Run<L>): Promise<void> {
   const logger = createLogger({
     service: "isochrone",

@@ -33,16 +33,13 @@ interface UpOptions {
   readonly rate: number;
   readonly window: number;
   readonly seed: number;
-  /** @default all; on a cluster with an API server those that place pods without the planner */
   readonly acts?: readonly Act[];
   readonly allowHost: readonly string[];
   readonly output: Format;
 }
 
-/** As `defaultSites` has it. */
 const DEFAULT_NODES = 8;
 
-/** Runs the embedded cluster until a signal. Progress goes to standard output, logs to standard error. */
 export async function upCommand(options: UpOptions, print: (text: string) => void): Promise<void> {
   const acts = actsOf(options);
   const { reporter, log } = reporterOf(options.output, print);
@@ -62,7 +59,7 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   if (embedded === null) {
     reporter.stopping();
     reporter.stopped();
-    // What was composed and never started may hold threads.
+    // A composed but unstarted service may hold threads.
     return host.exit(0);
   }
   try {
@@ -81,18 +78,17 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   }
 }
 
-/** How an embedded cluster logs, unless the environment says otherwise. */
+/** Log level of an embedded cluster, unless the environment sets one. */
 export function logLevelOf(env: Readonly<Record<string, string | undefined>>) {
   const { service } = loadSettings([serviceSettings], {
     env,
-    // Pods that end, nodes that die and links that are cut are what this is for, and the services warn of
-    // each.
+    // Services warn about ending pods, dead nodes and cut links, which are the demo's purpose.
     file: { service: { logLevel: "error", logFormat: "text" } },
   });
   return { level: service.logLevel, format: service.logFormat };
 }
 
-/** Null when it was ended before it was up. */
+/** Null if it was aborted while starting. */
 async function startUnlessEnded(
   options: EmbeddedOptions,
   { signal }: AbortController,
@@ -106,15 +102,13 @@ async function startUnlessEnded(
   }
 }
 
-/** Ctrl-C on a terminal comes twice at once: from it, and from the process that started this one. */
+/** Ctrl-C arrives twice at once: from the terminal and from the parent process. */
 const IMPATIENT_AFTER_MS = 500;
 
-/** Stopping in good order takes less, also while something is still starting. Milliseconds. */
 const STOP_WITHIN_MS = 5_000;
-/** On a real API server, which has to be rid of the workflow. */
+/** With a real API server, from which the workflow must be removed. */
 const STOP_REAL_WITHIN_MS = 60_000;
 
-/** The first signal ends in good order and within some seconds, one that comes later ends at once. */
 export function onEnd(
   host: Pick<ProcessHost, "onSignal" | "exit">,
   ending: AbortController,
@@ -141,7 +135,6 @@ export function onEnd(
   };
 }
 
-/** Throws CommandError. */
 function actsOf({ acts, kubeconfig }: UpOptions): readonly Act[] {
   const isReal = kubeconfig !== undefined;
   const chosen = acts ?? (isReal ? REAL_ACTS : ACTS);
@@ -153,10 +146,9 @@ function actsOf({ acts, kubeconfig }: UpOptions): readonly Act[] {
   return chosen;
 }
 
-/** What the planner and the descheduler do in a real cluster is for its administrator to switch on. */
+/** In a real cluster, enabling planner and descheduler is the administrator's decision. */
 const REAL_ACTS: readonly Act[] = ["spread", "score"];
 
-/** Logs go where they don't disturb: on a terminal that is redrawn they are part of what is drawn. */
 function reporterOf(output: Format, print: (text: string) => void): { reporter: Reporter; log: Writable } {
   if (output !== "table")
     return { reporter: output === "json" ? jsonReporter(print) : yamlReporter(print), log: process.stderr };
@@ -187,9 +179,7 @@ function embeddedOptions(options: UpOptions, acts: readonly Act[]) {
 }
 
 const TABLE_INTERVAL_MS = 2_000;
-/**
- * End-to-end figures of moves are of that share of a window: a move is to be seen, not what came before it.
- */
+/** Share of a window for end-to-end figures after a move, so that they exclude the time before it. */
 const MOVE_SHARE = 2 / 3;
 const STRAIN_MS = 10_000;
 
@@ -200,7 +190,7 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
-/** Rejects for nothing that is slow. */
+/** Waits for slow parts instead of rejecting. */
 async function runUntilEnd(embedded: Embedded, run: Run): Promise<void> {
   const { reporter, signal } = run;
   const clock = systemClock;
@@ -233,7 +223,7 @@ function machineWatch(embedded: Embedded, reporter: Reporter): MachineWatch {
   });
 }
 
-/** From here on pods move by themselves, and what moved is told; without `live`, by `plan --apply` alone. */
+/** From here on pods move by themselves and moves are printed; without `live`, only by `plan --apply`. */
 async function live(
   embedded: Embedded,
   { acts, windowMs, reporter, signal }: Run,
@@ -265,7 +255,7 @@ async function showTables(embedded: Embedded, reporter: Reporter, signal: AbortS
   }
 }
 
-/** The table is for people; that the graph can't be read for a moment is said in it and ends nothing. */
+/** An unreadable graph is shown in the table and ends nothing. */
 async function reportTable({ graphs, cluster }: Embedded, reporter: Reporter): Promise<void> {
   try {
     const [{ value: graph }, endToEnd] = await Promise.all([

@@ -1,4 +1,3 @@
-// The scripts, run by the shells themselves where these are installed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +33,6 @@ function run(shell: string, args: readonly string[]): string {
   return stdout;
 }
 
-/** What has been typed, its words already parted as bash does it, and what may come. */
 const CASES: readonly (readonly [readonly string[], readonly string[]])[] = [
   [["gr"], ["graph"]],
   [["lab", "l"], ["link"]],
@@ -106,7 +104,7 @@ describe("completion", () => {
   });
 
   it.skipIf(!isInstalled("zsh"))("answers in zsh", () => {
-    // The completion system needs a terminal: what it offers is written down in its place.
+    // The completion system needs a terminal: a stub records its offers.
     const lines = [
       "compdef() { :; }",
       'compadd() { print -r -- "$@"; }',

@@ -1,16 +1,15 @@
-// Completion scripts of three shells, made of the same words. Each finds the command that is being typed,
-// then what may come next.
+// Completion scripts of three shells, generated from the same words. Each determines the typed command, then
+// the possible next words.
 import type { CommandWords, OptionWords, Value } from "./words.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The script for `name` (a program on the path). */
 export function completionScript(shell: Shell, name: string, words: readonly CommandWords[]): string {
   return SCRIPTS[shell](name, words);
 }
 
-/** Nothing in the words is a shell's special sign, but descriptions have quotes. */
+/** The words contain no shell metacharacters, but descriptions contain quotes. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const isNested = ({ path }: CommandWords): boolean => path !== "";
 
@@ -25,14 +24,10 @@ interface Case {
   readonly value: Value;
 }
 
-/**
- * By command and option before the cursor: what the option's value may be; those with the same values in one
- * case.
- */
 function valueCases(words: readonly CommandWords[]): Case[] {
   const all = words.flatMap(({ path, options }) =>
     options
-      // One that may be left out is left to the shell: the next word may be anything.
+      // Skips options with an optional value: the next word may be anything.
       .filter(({ value, isValueOptional }) => value !== null && !isValueOptional)
       .map(({ flags, value }) => ({ patterns: flags.map((flag) => `${path}:${flag}`), value: value! })),
   );
@@ -55,7 +50,7 @@ function bashScript(name: string, words: readonly CommandWords[]): string {
     `# bash completion of ${name}: source <(${name} completion bash)`,
     `${fn}() {`,
     '  local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD - 1]}" at="" i',
-    // bash parts --output=json at the sign.
+    // bash splits --output=json at the sign.
     '  if [[ $cur == "=" ]]; then cur=""; elif [[ $prev == "=" ]]; then prev="${COMP_WORDS[COMP_CWORD - 2]}"; fi',
     "  for ((i = 1; i < COMP_CWORD; i++)); do",
     '    case "$at/${COMP_WORDS[i]}" in',
@@ -134,7 +129,6 @@ function zshScript(name: string, words: readonly CommandWords[]): string {
       .map((each) => `    ${quoted(each.path)}) ${reply(nextOf(each))} ;;`),
     "  esac",
     "}",
-    // Sourced, or loaded by the completion system as a file.
     `if [[ "$funcstack[1]" == ${fn} ]]; then ${fn} "$@"; else compdef ${fn} ${name}; fi`,
   ].join("\n");
 }

@@ -1,29 +1,23 @@
-// What can be typed after each command, read off the commander program: nothing is listed by hand.
 import type { Argument, Command, Option } from "commander";
 
-/** What a value may be: one of some words, a file, or anything. */
 export type Value = { readonly words: readonly string[] } | "file" | "any";
 
 export interface OptionWords {
-  /** As typed, e.g. `-o` and `--output`. */
   readonly flags: readonly string[];
   readonly description: string;
-  /** null: it takes none. */
+  /** Null: the option takes none. */
   readonly value: Value | null;
-  /** The value may be left out. */
   readonly isValueOptional: boolean;
 }
 
 export interface CommandWords {
-  /** `/` joined names of commands, each behind a `/`; the program's own is "". */
+  /** Command names, each preceded by a `/`; the program's is "". */
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly options: readonly OptionWords[];
-  /** Of its arguments, all alike for completion: what may stand there. */
   readonly argument: Value | null;
 }
 
-/** The program and all commands below it, itself first. */
 export function wordsOf(program: Command): CommandWords[] {
   return ofCommand(program, "");
 }
@@ -58,7 +52,7 @@ function argumentOf(args: readonly Argument[]): Value | null {
   return first === undefined ? null : valueOf(first.argChoices, first.name());
 }
 
-/** That a value is a file is said by its name in the help. */
+/** Recognizes file values by their name in the help. */
 function valueOf(choices: readonly string[] | undefined, named: string): Value {
   if (choices !== undefined) return { words: choices };
   return /\b(file|folder|path)\b/.test(named) ? "file" : "any";

@@ -1,8 +1,7 @@
-// Whether a new CustomResourceDefinition takes away what an old one allows: objects that were valid must stay
-// so, with all their fields.
+// Detects whether a new CustomResourceDefinition is narrower than the old one: valid objects must stay valid
+// with all their fields.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-/** Of the keywords of a schema those that are read by name. */
 interface Schema extends Readonly<Record<string, unknown>> {
   readonly type?: unknown;
   readonly enum?: unknown;
@@ -27,13 +26,13 @@ interface Definition {
 
 const RULES = "x-kubernetes-validations";
 const KEEPS_UNKNOWN = "x-kubernetes-preserve-unknown-fields";
-/** Limits, and in which direction a change of them takes away. */
+/** Limits by the direction of change that narrows. */
 const UPPER = ["maximum", "maxLength", "maxItems", "maxProperties"];
 const LOWER = ["minimum", "minLength", "minItems", "minProperties"];
-/** What can't be compared: any other value may refuse what this one takes. */
+/** Incomparable keywords: any other value may refuse what this one accepts. */
 const EXACT = ["pattern", "format", "multipleOf", "uniqueItems", "not", "oneOf", "anyOf", "allOf"];
 
-/** What is valid by `from` and no longer by `to`, each with its place and the reason; empty: nothing. */
+/** Lists everything valid under `from` but not under `to`, with place and reason; empty: nothing. */
 export function narrowings(from: KubernetesObject, to: KubernetesObject): string[] {
   const [old, next] = [from.spec ?? {}, to.spec ?? {}] as [Definition, Definition];
   const name = (definition: Definition): string =>
@@ -114,7 +113,6 @@ function keepsUnknown(schema: Schema): boolean {
   return schema[KEEPS_UNKNOWN] === true;
 }
 
-/** What the second list has and the first has not. */
 function added(first: unknown, second: unknown): unknown[] {
   const before = new Set((Array.isArray(first) ? first : []).map(text));
   return (Array.isArray(second) ? second : []).filter((value) => !before.has(text(value)));

@@ -1,4 +1,4 @@
-// What the requests of a Service do now, what would be better, and why. Nothing is written.
+// Current and advised request routing of a Service, with reasons. Read-only.
 import { hintedShares, zoneAdvice, zoneHints } from "@isochrone/dispatch/zones";
 import { DISPATCH_ANNOTATIONS, type KubernetesObject } from "@isochrone/kubernetes";
 import { clusterZones, orderedService, sharesNow, sharesOf } from "@isochrone/scheduler-plugin/dispatch-view";
@@ -15,18 +15,16 @@ interface ZoneAdvised {
   readonly inTimeRatio: number | null;
   readonly p50Ms: number | null;
   readonly endpoints: number;
-  /** Requests per second that its endpoints would get, of what they serve; null: it has none. */
+  /** Request rate of its endpoints divided by their capacity; null: no endpoints. */
   readonly loadRatio: number | null;
-  /** By zone of the endpoints. */
   readonly now: Shares;
   readonly advised: Shares;
-  /** As near as hints come to that; null where they can't be set. */
+  /** The nearest shares reachable by hints; null if hints cannot be set. */
   readonly byHints: Shares | null;
 }
 
 interface DispatchAdvice {
   readonly service: string;
-  /** The annotation; null: there is none. */
   readonly dispatch: string | null;
   /** Why there is no advice; null: there is. */
   readonly refused: { readonly reason: string; readonly message: string } | null;

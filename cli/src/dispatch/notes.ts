@@ -1,11 +1,10 @@
-// What makes zone weights do less than they say.
+// Reasons for zone weights to have less effect than stated.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 
-/** With fewer, random choice among the endpoints of a zone is lumpy. */
+/** With fewer endpoints per zone, random choice is uneven. */
 const ENOUGH_ENDPOINTS = 3;
 
-/** Zones with endpoints, but few; a text for each. */
 export function fewEndpoints(endpoints: ReadonlyMap<string, number>): string[] {
   return [...endpoints]
     .filter(([, count]) => count > 0 && count < ENOUGH_ENDPOINTS)
@@ -16,8 +15,8 @@ export function fewEndpoints(endpoints: ReadonlyMap<string, number>): string[] {
 }
 
 /**
- * Ports whose protocol keeps a connection for many requests: it stays with the endpoint that it was made to,
- * whatever hints say later.
+ * Ports whose protocol reuses connections: requests stay with the connected endpoint, whatever hints change
+ * later.
  */
 export function longConnections({ spec }: KubernetesObject): string[] {
   return looseList<{ name: string; appProtocol: string; port: number }>(

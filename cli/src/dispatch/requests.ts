@@ -1,21 +1,14 @@
-// What a dispatcher did with single requests, in words.
 import type { DispatchRecord } from "@isochrone/dispatcher";
 import { isList, looseFields, reasonOf } from "@isochrone/primitives";
 import { CommandError } from "../errors.ts";
 import { percent } from "./percent.ts";
 
 interface DispatchedRequests {
-  /** The newest first. */
   readonly decisions: readonly DispatchRecord[];
 }
 
 const TIMEOUT_MS = 10_000;
 
-/**
- * Reads a dispatcher's sample of decisions. Throws CommandError.
- *
- * @param server address of the dispatcher's own port
- */
 export async function readRequests(
   server: string,
   service: string,

@@ -1,4 +1,4 @@
-// All Services whose callers' requests are counted, or that ask for zone weights: one line each.
+// All Services with counted requests or requested zone weights: one line each.
 import type { ServiceTraffic, TrafficSnapshot } from "@isochrone/topology";
 import { inTimeOf, spillOf } from "@isochrone/topology/shares";
 import { table } from "../output/table.ts";
@@ -6,15 +6,14 @@ import { percent } from "./percent.ts";
 
 interface ServiceStatus {
   readonly service: string;
-  /** Null: it asks for nothing. */
+  /** Null: no zone weights requested. */
   readonly lever: string | null;
   readonly state: string | null;
   readonly requestsPerSecond: number;
   readonly inTimeRatio: number | null;
-  /** Share of the requests that leaves its zone. */
   readonly spillRatio: number | null;
   readonly advisedSpillRatio: number | null;
-  /** Requests per second that all its endpoints could serve beside those of now; below 0: they can't. */
+  /** Spare capacity of all endpoints, requests per second; negative: overload. */
   readonly headroomPerSecond: number | null;
   readonly proposedEndpoints: number | null;
   readonly message: string | null;

@@ -1,5 +1,5 @@
-// Aggregators that annotate the same objects: by what they leave on them, and by what the asked one leaves to
-// another.
+// Detects several aggregators annotating the same objects: by their marks, and by what the queried one leaves
+// to another.
 import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { ANNOTATED_BY, readMark } from "@isochrone/topology";
@@ -8,15 +8,14 @@ import { NAME_A_CLUSTER, NAME_A_SERVER, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 import { samplesOf } from "./sources.ts";
 
-/** An aggregator by its newest mark, and an object that carries it. */
 export interface Annotator extends WriterMark {
   readonly example: string;
 }
 
 interface AnnotatorFacts {
-  /** The aggregator's /metrics; null: nobody named one. */
+  /** The aggregator's /metrics; null: none was named. */
   readonly page: { readonly url: string; readonly text: string | null; readonly error: string | null } | null;
-  /** Those that annotate now, in order of their names; null: no cluster can be asked, `why` says it. */
+  /** Currently annotating aggregators, sorted by name; null: no cluster, see `why`. */
   readonly writers: readonly Annotator[] | null;
   readonly why: string;
 }
@@ -24,7 +23,6 @@ interface AnnotatorFacts {
 const YIELDED = "isochrone_aggregator_annotations_yielded";
 const SHOWN = 5;
 
-/** Throws StoreErrors. */
 export async function lookAtAnnotators(store: ClusterStore, nowMs: number): Promise<Annotator[]> {
   const kinds = [KINDS.node, KINDS.deployment, KINDS.statefulSet, KINDS.daemonSet];
   const writers = new Map<string, Annotator>();
@@ -60,7 +58,7 @@ export function judgeAnnotators({ page, writers, why }: AnnotatorFacts): Verdict
   });
 }
 
-/** What says that several aggregators annotate; nothing where one does. */
+/** Evidence of several annotating aggregators; empty for one. */
 function rivals(text: string | null, writers: readonly Annotator[]): string[] {
   const left = text === null ? [] : samplesOf(text, YIELDED).filter(({ value }) => value > 0);
   const isNamed = writers.length > 1 || (left.length > 0 && writers.length > 0);

@@ -1,4 +1,4 @@
-// The API server: whether it answers, to whom, and in which version.
+// API server checks: reachability, identity and version.
 import type { Credentials } from "@isochrone/kubernetes/api-server";
 import { looseFields, reasonOf } from "@isochrone/primitives";
 import { once } from "node:events";
@@ -14,7 +14,6 @@ export interface ApiServerLook {
   /** HTTP status; null: no answer. */
   readonly status: number | null;
   readonly gitVersion: string | null;
-  /** ms since 1970, of the Date header. */
   readonly dateMs: number | null;
   readonly askedAtMs: number;
   readonly answeredAtMs: number;
@@ -22,7 +21,7 @@ export interface ApiServerLook {
 }
 
 const TIMEOUT_MS = 10_000;
-/** Admission policies with validation are stable from here on; the planner needs gates of before. */
+/** First version with stable validating admission policies; the planner's gates need an earlier one. */
 const LEAST_MINOR = 30;
 
 export async function lookAtApiServer(
@@ -63,7 +62,7 @@ export async function lookAtApiServer(
   }
 }
 
-/** The API server's metrics; null: we may not read them, or it doesn't answer. */
+/** Null: not permitted, or no answer. */
 export async function metricsOf(credentials: Credentials): Promise<string | null> {
   try {
     const response = await answerOf(await credentials.login(), "/metrics");
@@ -104,7 +103,7 @@ function versionIn(body: string): string | null {
   }
 }
 
-/** @param why why there was no look; null: there was one */
+/** @param why reason for a missing look */
 export function judgeApiServer(look: ApiServerLook | null, why: string): Verdict[] {
   const rule = "it answers and accepts our credentials";
   if (look === null)

@@ -1,5 +1,3 @@
-// AppGroups: whether pods, or the pod templates of workloads, carry the labels by which they name their
-// workloads.
 import { GENERATED_ANNOTATION, isStoreError, KINDS } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
@@ -10,7 +8,6 @@ import type { Verdict } from "./finding.ts";
 
 interface AppGroupFacts {
   readonly appGroups: number;
-  /** namespace/name and the selectors that nothing carries; in order of their names. */
   readonly unmatched: readonly { readonly appGroup: string; readonly selectors: readonly string[] }[];
 }
 
@@ -24,7 +21,7 @@ const PARTS = {
 const REMEDY =
   "Put both labels on the workload's pod template, or correct the selector (docs/appgroup.md); until then its dependencies are ignored.";
 
-/** Null: AppGroups aren't installed. Throws StoreErrors. */
+/** Null: AppGroups are not installed. Throws StoreErrors. */
 export async function lookAtAppGroups(store: ClusterStore): Promise<AppGroupFacts | null> {
   const groups = await listedOrNone(store);
   if (groups === null) return null;
@@ -39,7 +36,7 @@ export async function lookAtAppGroups(store: ClusterStore): Promise<AppGroupFact
     groups: groups.map(idOf),
     workloads: [],
   });
-  // What is generated names workloads that were seen, with labels or without.
+  // Generated AppGroups name observed workloads, labelled or not.
   const written = groups.filter(({ metadata }) => metadata.annotations?.[GENERATED_ANNOTATION] === undefined);
   return {
     appGroups: written.length,
@@ -54,7 +51,7 @@ export async function lookAtAppGroups(store: ClusterStore): Promise<AppGroupFact
   };
 }
 
-/** @param facts null: there is nothing to look at, `why` says it */
+/** @param facts null: nothing to check, see `why` */
 export function judgeAppGroups(facts: AppGroupFacts | null, why: string): Verdict[] {
   if (facts === null) return [skipped({ ...PARTS, why, remedy: NAME_A_CLUSTER })];
   const { appGroups, unmatched } = facts;

@@ -1,23 +1,21 @@
-// Clocks: ours against the API server's and the aggregator's, and the sources' as the aggregator sees them.
 import type { Health } from "@isochrone/topology";
 import { NAME_A_CLUSTER, NAME_A_SERVER, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
-/** Another clock that was looked at. */
 export interface ClockLook {
   readonly name: "API server" | "aggregator";
-  /** ms since 1970 by its own clock; null: not known, `why` says it. */
+  /** Its own time, ms since the epoch; null: unknown, see `why`. */
   readonly atMs: number | null;
   readonly why: string;
-  /** By ours, before the question and after the answer. */
+  /** Local times before the request and after the answer. */
   readonly askedAtMs: number;
   readonly answeredAtMs: number;
-  /** A Date header has whole seconds. */
+  /** A Date header has a resolution of one second. */
   readonly resolutionMs: number;
 }
 
 const MAX_SKEW_MS = 2_000;
-/** Tokens are refused, Leases and windows misjudged. */
+/** At this skew tokens are refused, and Leases and windows misjudged. */
 const BAD_SKEW_MS = 30_000;
 const REMEDY = "Synchronize both machines' clocks by NTP: `chronyc tracking`, `timedatectl set-ntp true`.";
 
@@ -44,7 +42,7 @@ function lookVerdict({ name, atMs, why, askedAtMs, answeredAtMs, resolutionMs }:
   });
 }
 
-/** How far it is ahead at least: what the way and the rounding may explain is no difference. */
+/** Lower bound of its lead, excluding round trip and rounding. */
 export function skewOf(atMs: number, askedAtMs: number, answeredAtMs: number, resolutionMs: number): number {
   if (atMs > answeredAtMs) return atMs - answeredAtMs;
   return atMs + resolutionMs < askedAtMs ? atMs + resolutionMs - askedAtMs : 0;

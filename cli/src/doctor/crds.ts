@@ -1,4 +1,3 @@
-// The definitions: there, established, and allowing all that the chart's allow.
 import { hasCondition, isStoreError, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { readdirSync, readFileSync } from "node:fs";
@@ -16,7 +15,7 @@ interface DefinitionLook {
 
 const SHOWN = 3;
 
-/** null: the chart isn't there. */
+/** Null: the chart was not found. */
 export function readDefinitions(folder: string): KubernetesObject[] | null {
   let files: string[];
   try {

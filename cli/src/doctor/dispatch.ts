@@ -1,5 +1,5 @@
-// Whether what is asked of zone weights can come of them: enough endpoints, zones on nodes, connections that
-// end, and somebody who heeds hints.
+// Checks the preconditions of zone weights: enough endpoints, zones on nodes, short connections, and a proxy
+// that follows hints.
 import { DISPATCH_ANNOTATIONS, isStoreError, KINDS, LABELS, readyEndpoints } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
@@ -8,7 +8,6 @@ import { NAME_A_CLUSTER, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
 interface DispatchFacts {
-  /** Services that ask for zone weights; in order. */
   readonly services: readonly {
     readonly service: string;
     readonly lever: string;
@@ -16,7 +15,7 @@ interface DispatchFacts {
     readonly long: readonly string[];
   }[];
   readonly nodesWithoutZone: readonly string[];
-  /** Whether Cilium heeds hints; null: there is no Cilium, or its settings may not be read. */
+  /** Whether Cilium follows hints; null: no Cilium, or its settings are unreadable. */
   readonly ciliumHeedsHints: boolean | null;
 }
 
@@ -24,7 +23,6 @@ const SHOWN = 5;
 const CILIUM_CONFIG = { ...KINDS.configMap, namespace: "kube-system", name: "cilium-config" };
 const CILIUM_SETTING = "enable-service-topology";
 
-/** Throws StoreErrors. */
 export async function lookAtDispatch(store: ClusterStore): Promise<DispatchFacts> {
   const { items: all } = await store.list(KINDS.service);
   const asking = all.filter(
@@ -71,7 +69,7 @@ function endpointsByZone(slices: readonly KubernetesObject[]): ReadonlyMap<strin
   return counts;
 }
 
-/** @param facts null: there is nothing to look at, `why` says it */
+/** @param facts null: nothing to check, see `why` */
 export function judgeDispatch(facts: DispatchFacts | null, why: string): Verdict[] {
   const looked = "Services with isochrone.dev/dispatch, their EndpointSlices, labels of nodes";
   if (facts === null) return [skipped({ check: "services", looked, why, remedy: NAME_A_CLUSTER })];

@@ -1,4 +1,4 @@
-// The verdicts: facts in, findings out. Nothing is looked at here but files of this repository.
+// Verdicts from given facts; reads only files of this repository.
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { ManualClock } from "@isochrone/runtime/testing";
@@ -24,7 +24,6 @@ const CHART = fileURLToPath(new URL("../../../helm/isochrone", import.meta.url))
 const severities = (verdicts: readonly Verdict[]): Record<string, string> =>
   Object.fromEntries(verdicts.map(({ check, severity }) => [check, severity]));
 
-/** What isn't fine must say what to do about it, unless it is only told. */
 function expectRemedies(verdicts: readonly Verdict[]): void {
   const bad = verdicts.filter(({ severity }) => severity === "warning" || severity === "error");
   expect(bad.filter(({ remedy }) => remedy === null)).toEqual([]);

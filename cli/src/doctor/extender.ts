@@ -1,9 +1,8 @@
-// The extender: whether kube-scheduler proves who it is, and for how long it still can.
+// Extender checks: whether kube-scheduler authenticates, and until when its certificate is valid.
 import { skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 import { samplesOf } from "./sources.ts";
 
-/** The scheduler-plugin's /metrics by page. */
 interface ExtenderPage {
   readonly url: string;
   readonly text: string | null;
@@ -11,14 +10,14 @@ interface ExtenderPage {
 }
 
 const METRIC = "isochrone_tls_shown_certificate_not_after_seconds";
-/** The other client of that server is the aggregator, which reads its certificate again as it changes. */
+/** The aggregator also uses this server, but reloads its certificate. */
 const AGGREGATOR_CLIENT = /client="[^"]*-decisions-client"/;
 const MIN_DAYS = 30;
 const DAY_MS = 86_400_000;
 const REMEDY =
   "Run `isochrone scheduler-config FILE --service NAMESPACE/SERVICE --client-folder FOLDER` on each node of the control plane and restart kube-scheduler (docs/runbooks/IsochroneKubeSchedulerCertificateEnds.md).";
 
-/** @param page null: nobody named one */
+/** @param page null: none was named */
 export function judgeExtender(page: ExtenderPage | null, nowMs: number): Verdict[] {
   const parts = {
     check: "kube-scheduler's certificate",
@@ -37,7 +36,7 @@ export function judgeExtender(page: ExtenderPage | null, nowMs: number): Verdict
     ];
   const { text, error } = page;
   if (text === null) return [verdict(false, "error", { ...parts, value: error ?? "no answer" })];
-  // Only a server that asks for certificates describes the metric.
+  // Only a server that requests client certificates has the metric.
   if (!text.includes(`# TYPE ${METRIC} `))
     return [
       verdict(false, "warning", {

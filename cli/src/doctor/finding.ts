@@ -1,5 +1,3 @@
-// What the doctor says, and how a group of checks looks.
-
 export const GROUPS = [
   "node",
   "kernel",
@@ -20,23 +18,20 @@ export const GROUPS = [
 ] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** `skipped`: could not be looked at, and the value says why. */
+/** `skipped`: not checked; the value gives the reason. */
 export type Severity = "ok" | "info" | "warning" | "error" | "skipped";
 
-/** Of one check. */
 export interface Verdict {
   readonly check: string;
   readonly severity: Severity;
-  /** What was looked at. */
   readonly looked: string;
-  /** What was found, or why nothing was. */
   readonly value: string;
   readonly rule: string;
-  /** One sentence with the command or setting to use; null where there is nothing to do. */
+  /** One sentence with the command or setting to use; null: nothing to do. */
   readonly remedy: string | null;
 }
 
-/** What makes a check possible that was skipped for want of a cluster, or of a server. */
+/** Remedies for checks skipped without a cluster or server. */
 export const NAME_A_CLUSTER = "Name a cluster by --kubeconfig (and --context), or $KUBECONFIG.";
 export const NAME_A_SERVER =
   "Name the aggregator by --server (with --token-file and --ca-file), e.g. after `kubectl -n isochrone port-forward svc/isochrone-aggregator 8080`.";
@@ -49,7 +44,6 @@ type Parts = Omit<Verdict, "severity">;
 
 export const ok = (parts: Omit<Parts, "remedy">): Verdict => ({ ...parts, severity: "ok", remedy: null });
 
-/** `ok` where the rule holds, else of this severity. */
 export function verdict(holds: boolean, otherwise: "info" | "warning" | "error", parts: Parts): Verdict {
   return { ...parts, severity: holds ? "ok" : otherwise, remedy: holds ? null : parts.remedy };
 }

@@ -1,14 +1,12 @@
-// Flows: what this machine's kernel lacks for a network manager, what a manager says of its node, and whether
-// stream jobs get what they were promised.
+// Flow checks: kernel features for a network manager, its report on its node, and promises to stream jobs.
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KernelParts } from "@isochrone/network-manager";
 import type { StreamsSnapshot } from "@isochrone/topology";
 import { NAME_A_SERVER, ok, skipped, verdict, type Verdict } from "./finding.ts";
 
-/** What a manager answers at /api/v1/flows. */
 interface ManagerPage {
   readonly url: string;
-  /** Null: `error` says why. */
+  /** Null: see `error`. */
   readonly json: unknown;
   readonly error: string | null;
 }
@@ -18,13 +16,12 @@ interface FlowFacts {
   readonly machine: KernelParts;
   /** Null: none was named. */
   readonly manager: ManagerPage | null;
-  /** Null: `why` says it. */
+  /** Null: see `why`. */
   readonly streams: StreamsSnapshot | null;
   readonly why: string;
 }
 
 const MAX_PLAN_AGE_SECONDS = 10;
-/** Measured below this part of what is predicted. */
 const BEHIND = 0.9;
 const SHOWN = 5;
 
@@ -215,7 +212,7 @@ function mtuVerdict({ devices, tunnel }: Page, looked: string): Verdict {
   );
   const sizes = new Set(known.map(({ mtu }) => mtu));
   const { device, mtu: inside } = looseFields<Record<"device" | "mtu", unknown>>(tunnel);
-  // It is smaller by its headers, which hosts learn by path MTU discovery.
+  // Tunnel headers reduce the MTU; hosts learn it by path MTU discovery.
   const tunnelled = typeof inside === "number" ? [`${inside} inside ${looseText(device)}`] : [];
   const values = [...known.map(({ name, mtu }) => `${name} ${mtu}`), ...tunnelled];
   return verdict(sizes.size <= 1, "warning", {

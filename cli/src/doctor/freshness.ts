@@ -1,4 +1,3 @@
-// Freshness: how old the graph is, how much of the network it covers, what was lost on the way, who is sick.
 import {
   droppedElements,
   type ClusterGraphSnapshot,
@@ -10,14 +9,13 @@ import { departureTexts } from "@isochrone/topology/findings";
 import { NAME_A_SERVER, ok, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
-/** What the graph API said; null of what it has not, `why` says it. */
+/** The graph API's answers; null if missing, see `why`. */
 export interface GraphFacts {
   readonly cluster: ClusterGraphSnapshot | null;
-  /** What was left out of it on reading; absent without one. */
   readonly dropped?: Dropped;
   readonly health: Health | null;
   readonly why: string;
-  /** Not named by anybody: that nothing answers is no fault. */
+  /** A default address: no answer is not a fault. */
   readonly isAssumed: boolean;
   readonly server: string;
 }
@@ -45,7 +43,6 @@ export function judgeFreshness(facts: GraphFacts): Verdict[] {
   ];
 }
 
-/** The graph without the nodes that are down, and without their pairs. */
 function withoutDown(cluster: ClusterGraphSnapshot): ClusterGraphSnapshot {
   const nodes = cluster.nodes.filter(({ down }) => down === undefined);
   const up = new Set(nodes.map(({ name }) => name));
@@ -75,7 +72,7 @@ function downVerdict({ nodes }: ClusterGraphSnapshot): Verdict {
   });
 }
 
-/** Readers leave bad parts out: what is wrong would go unseen. */
+/** Readers drop invalid parts, which would go unnoticed. */
 function rulesVerdict(dropped: Dropped | undefined): Verdict {
   const first = dropped?.first ?? null;
   return verdict(first === null, "error", {
@@ -211,7 +208,7 @@ function refusedVerdict({ refused, refusedNow = [] }: Health["intake"]): Verdict
   });
 }
 
-/** Metrics that nothing reads are common, and no loss. */
+/** Unread metrics are common and no loss. */
 const NO_LOSS = "unknown_metric";
 
 function unusedVerdict({ unusedNow }: Health["intake"]): Verdict {
@@ -278,7 +275,6 @@ function coverageVerdict({ nodes, links }: ClusterGraphSnapshot): Verdict {
   });
 }
 
-/** All that a pair's methods sent was lost. */
 function silentVerdict({ links }: ClusterGraphSnapshot): Verdict {
   const silent = links
     .filter(({ lossRatio }) => lossRatio === 1)
@@ -296,7 +292,6 @@ function silentVerdict({ links }: ClusterGraphSnapshot): Verdict {
   });
 }
 
-/** Pairs that answer, but not as before. */
 function departuresVerdict(departures: Departures | undefined): Verdict {
   const parts = {
     check: "changed links",
@@ -316,7 +311,7 @@ function departuresVerdict(departures: Departures | undefined): Verdict {
   });
 }
 
-/** A node whose probe sends nothing that arrives, and that others can't reach, is down or has no probe. */
+/** A node neither sending nor reachable is down or has no probe. */
 function nodesVerdict({ nodes, links }: ClusterGraphSnapshot): Verdict {
   const measuring = new Set(links.filter(({ rttMs }) => rttMs.count > 0).map(({ source }) => source));
   const mute = nodes.filter(({ name, ready }) => ready && !measuring.has(name)).map(({ name }) => name);

@@ -21,7 +21,6 @@ const READY = { conditions: [{ type: "Ready", status: "True" }] };
 
 interface Rig {
   readonly store: ClusterStore;
-  /** Of the aggregator's account. */
   mayOpen: boolean;
   metrics: string | null;
   readonly add: (...objects: readonly KubernetesObject[]) => Promise<void>;
@@ -35,7 +34,6 @@ function rig(): Rig {
   const self: Rig = {
     mayOpen: true,
     metrics: null,
-    // What the API server answers and never stores.
     store: {
       ...memory,
       list: memory.list.bind(memory),

@@ -1,5 +1,5 @@
-// Gates and the webhook that sets them: whether somebody opens the gates, whether the webhook can be reached,
-// and which pods were created while it gave no answer.
+// Gate and webhook checks: whether gates get opened, the webhook is reachable, and pods were created without
+// its answer.
 import {
   hasCondition,
   hasOurGate,
@@ -24,33 +24,27 @@ import type { Installation } from "./rbac-files.ts";
 import { samplesOf } from "./sources.ts";
 
 interface GateFacts {
-  /** Pods with our gate: for how long, and whether they wait for us alone. */
   readonly gated: readonly { readonly pod: string; readonly ageMs: number; readonly isOursAlone: boolean }[];
-  /** Pods that were to be moved by now and still aren't of their ReplicaSet. */
   readonly leftReleased: readonly string[];
-  /** Pods whose move has begun and not ended: the command or service that began it may have gone. */
   readonly moving: readonly string[];
-  /** Why nobody opens late gates; null: an aggregator does. */
   readonly openerTrouble: string | null;
-  /** null: there is none. */
+  /** Null: not registered. */
   readonly registration: RegistrationFacts | null;
 }
 
 interface RegistrationFacts {
-  /** Where the API server looks for the webhook. */
   readonly target: string;
-  /** Why it finds nobody there; null: it does, or it can't be told. */
+  /** Why it is unreachable; null: reachable or unknown. */
   readonly trouble: string | null;
-  /** Pods that ask for the gate, and came after the registration without an answer. */
+  /** Pods that request the gate and were created after the registration without an answer. */
   readonly unanswered: readonly string[];
-  /** How often the API server went on without an answer since it was started; null: it doesn't tell. */
+  /** Calls the API server skipped since its start; null: unknown. */
   readonly failedOpen: number | null;
 }
 
 interface GateQuestion {
   readonly store: ClusterStore;
   readonly installation: Installation;
-  /** The API server's own metrics; null: they can't be read. */
   readonly metrics: () => Promise<string | null>;
   readonly nowMs: () => number;
 }
@@ -58,10 +52,9 @@ interface GateQuestion {
 const FAIL_OPEN_METRIC = "apiserver_admission_webhook_fail_open_count";
 const OURS = /name="[^"]*\.placement\.isochrone\.dev"/;
 const SHOWN = 5;
-/** Long enough for the opener, whose deadline may be another one than by default. */
+/** Twice the default deadline, since the opener's may differ. */
 const TOO_LONG_MS = 2 * GATE_DEADLINE_MS;
 
-/** Throws StoreErrors. */
 export async function lookAtGates(question: GateQuestion): Promise<GateFacts> {
   const { store, installation, nowMs } = question;
   const { items: pods } = await store.list(KINDS.pod, { trim: trimmedPod });
@@ -88,7 +81,7 @@ export async function lookAtGates(question: GateQuestion): Promise<GateFacts> {
   };
 }
 
-/** @param facts null: nobody could be asked, `why` says it */
+/** @param facts null: not checked, see `why` */
 export function judgeGates(facts: GateFacts | null, why: string): Verdict[] {
   if (facts === null) {
     const rule = "no pod waits without somebody who opens its gate";
@@ -180,7 +173,6 @@ async function byName(store: ClusterStore, kind: KindRef): Promise<Map<string, K
     const { items } = await store.list(kind, { metadataOnly: true });
     return new Map(items.map((one) => [`${one.metadata.namespace ?? ""}/${one.metadata.name}`, one]));
   } catch (error) {
-    // A cluster without AppGroups.
     if (isStoreError(error, "not_found")) return new Map();
     throw error;
   }
@@ -276,7 +268,7 @@ function registrationVerdicts({ target, trouble, unanswered, failedOpen }: Regis
 const APP_NAME = "app.kubernetes.io/name";
 const SERVICE_NAME = "kubernetes.io/service-name";
 
-/** What is read here of 100,000 pods. */
+/** Keeps only the fields read of up to 100,000 pods. */
 function trimmedPod({
   apiVersion,
   kind,

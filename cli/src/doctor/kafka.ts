@@ -1,4 +1,3 @@
-// Kafka: whether brokers answer, let us in, and have the topics as they must be.
 import { BusError } from "@isochrone/bus";
 import { connectKafka } from "@isochrone/bus/kafka";
 import { kafkaOptions, topicSpecs, verifyTopics } from "@isochrone/bus/open";
@@ -12,7 +11,7 @@ import type { Verdict } from "./finding.ts";
 interface KafkaFacts {
   readonly brokers: readonly string[];
   readonly authentication: string;
-  /** Brokers that the cluster has; null: none could be asked, why says `error`. */
+  /** Brokers in the cluster; null: none answered, see `error`. */
   readonly brokerCount: number | null;
   readonly deviations: readonly TopicDeviation[] | null;
   readonly topics: number;
@@ -27,7 +26,6 @@ export async function lookAtKafka(settings: BusSettings): Promise<KafkaFacts> {
   const authentication = `${tls ? "TLS" : "plain TCP"}, ${saslMechanism === null ? "no name" : `${saslMechanism} as ${saslUsername}`}`;
   const facts = { brokers, authentication, topics: specs.length };
   try {
-    // What goes wrong is a finding, not a line of a log.
     const logger = createLogger({
       service: "isochrone",
       level: "error",
@@ -62,7 +60,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 const UNREACHABLE =
   "Set bus.brokers to addresses that answer from here, and look at `bin/kafka-broker-api-versions.sh --bootstrap-server HOST:PORT`.";
 
-/** Without settings none of it is looked at. */
+/** @param facts null: no settings, nothing to check */
 export function judgeKafka(facts: KafkaFacts | null): Verdict[] {
   const looked =
     facts === null ? "bus.brokers" : `brokers ${facts.brokers.join(", ")}, ${facts.authentication}`;

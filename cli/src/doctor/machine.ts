@@ -1,4 +1,3 @@
-// This machine: Node's version, the kernel's stamps and clock source, what this process may do.
 import { inspectHostSockets } from "@isochrone/probe";
 import type { HostSockets } from "@isochrone/probe";
 import { systemClock } from "@isochrone/runtime/basics";
@@ -11,7 +10,7 @@ const LEAST_NODE = 24;
 const LEAST_KERNEL = [4, 13] as const;
 const LEAST_FILES = 1_024;
 const NET_RAW_BIT = 13n;
-/** Read by the kernel without a system call. Others cost microseconds a look. */
+/** Clock sources readable without a system call. Others cost microseconds per read. */
 const FAST_CLOCKS = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "xen"];
 
 export function judgeNode(version: string): Verdict[] {
@@ -30,7 +29,7 @@ export function judgeNode(version: string): Verdict[] {
 interface KernelFacts {
   readonly platform: string;
   readonly release: string;
-  /** Of /sys; null where it isn't told. */
+  /** From /sys; null if unknown. */
   readonly clockSource: string | null;
   readonly sockets: HostSockets;
 }
@@ -101,10 +100,10 @@ function clockVerdict(source: string | null): Verdict {
 interface PermissionFacts {
   readonly platform: string;
   readonly userId: number | null;
-  /** Bits of CapEff; null where /proc doesn't tell. */
+  /** CapEff bits; null without /proc. */
   readonly capabilities: bigint | null;
   readonly maxOpenFiles: number | null;
-  /** Of this process' cgroup: "max", or quota and period in microseconds; null: not told. */
+  /** The cgroup's "max", or quota and period in microseconds; null: unknown. */
   readonly cpuMax: string | null;
 }
 
@@ -127,7 +126,6 @@ export function judgePermissions({ userId, capabilities, maxOpenFiles, cpuMax }:
   return [rawVerdict(userId, capabilities), filesVerdict(maxOpenFiles), cpuVerdict(cpuMax)];
 }
 
-/** No right is needed: that is good to know. */
 function rawVerdict(userId: number | null, capabilities: bigint | null): Verdict {
   const parts = {
     check: "capabilities",

@@ -1,10 +1,9 @@
-// What the chart's files of rights give to whom, as questions that an API server can answer.
+// Converts the chart's RBAC files to questions for an API server.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { definedOf } from "@isochrone/primitives";
 
-/** One right. */
 export interface Right {
   readonly verb: string;
   readonly group?: string;
@@ -12,18 +11,16 @@ export interface Right {
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** Of a right without a resource. */
   readonly path?: string;
 }
 
-/** What one file gives to one account. */
 export interface FileRights {
-  /** Its name without the ending: the component, and behind a dash the optional feature. */
+  /** File name without extension: the component, then a dash and the optional feature. */
   readonly file: string;
   readonly account: string;
   readonly isOptional: boolean;
   readonly rights: readonly Right[];
-  /** Those that no other file gives to the account: by them it is seen whether the feature is on. */
+  /** Rights granted by this file alone; they show whether the feature is on. */
   readonly own: readonly Right[];
 }
 
@@ -47,13 +44,10 @@ interface RbacObject {
 }
 
 const COMPONENTS = ["scheduler-plugin", "aggregator", "collector", "probe"];
-/** Filled in by the chart's values: without them nobody knows what to ask. */
+/** Chart values to be filled in; without them the right is unknown. */
 const OPEN_PLACE = /__[A-Z_]+__/;
 
-/**
- * Files whose rights hang on values that aren't known here have fewer questions, or none. Throws the system's
- * errors.
- */
+/** Files depending on unknown values yield fewer or no questions. Throws the system's errors. */
 export function readRbacFiles(folder: string, installation: Installation): FileRights[] {
   const files = readdirSync(folder)
     .filter((name) => name.endsWith(".yaml"))
@@ -75,7 +69,6 @@ function ownOf(file: Omit<FileRights, "own">, all: readonly Omit<FileRights, "ow
   return own.length === 0 ? file.rights : own;
 }
 
-/** The rights of a file's roles. */
 export function rightsOf(text: string, { release, namespace }: Installation): Right[] {
   const filled = text.replaceAll("__NAMESPACE__", namespace).replaceAll("__NAME__", release);
   return parseAllDocuments(filled)
@@ -111,7 +104,7 @@ function ofRule(rule: Rule, namespace: string | undefined): Right[] {
   return [...paths, ...objects];
 }
 
-/** E.g. `patch nodes/status`, `get leases isochrone/planner`. */
+/** For example `patch nodes/status`, `get leases isochrone/planner`. */
 export function rightText({ verb, resource, subresource, namespace, name, path }: Right): string {
   if (path !== undefined) return `${verb} ${path}`;
   const what = subresource === undefined ? resource : `${resource}/${subresource}`;

@@ -1,4 +1,4 @@
-// Rights: ours for this command, and each service account's by the chart's files.
+// Rights checks: our own for this command, and each service account's according to the chart.
 import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { reasonOf } from "@isochrone/primitives";
@@ -11,7 +11,6 @@ const SERVICE_ACCOUNT = { apiVersion: "v1", kind: "ServiceAccount" } as const;
 const CONCURRENCY = 8;
 const SHOWN = 6;
 
-/** What commands of this program ask of a cluster. */
 const OURS: readonly (Right & { readonly command: string })[] = [
   { command: "plan, gates list", verb: "list", group: "", resource: "pods" },
   { command: "plan", verb: "list", group: "", resource: "nodes" },
@@ -24,15 +23,14 @@ interface AccountLook {
   readonly isOptional: boolean;
   readonly asked: number;
   readonly missing: readonly Right[];
-  /** None of the rights that this file alone gives is there. */
   readonly isOff: boolean;
 }
 
 interface RbacFacts {
-  /** Of OURS: those that we, or whom --as names, do not have. */
+  /** Missing rights out of OURS, for us or for the user named by --as. */
   readonly ours: readonly { readonly command: string; readonly right: Right; readonly allowed: boolean }[];
   readonly whose: string;
-  /** null: nobody could be asked about accounts, `why` says it. */
+  /** Null: accounts could not be checked, see `why`. */
   readonly accounts: readonly AccountLook[] | null;
   readonly why: string;
 }
@@ -40,14 +38,13 @@ interface RbacFacts {
 interface RbacQuestion {
   readonly store: ClusterStore;
   readonly installation: Installation;
-  /** null: the files aren't there. */
+  /** Null: files not found. */
   readonly files: readonly FileRights[] | null;
   readonly folder: string;
-  /** A user whose rights are looked at alone. */
   readonly as: string | null;
 }
 
-/** Throws StoreError when not even our own rights can be asked. */
+/** Throws StoreError if not even our own rights can be asked. */
 export async function lookAtRbac({
   store,
   installation,
@@ -55,7 +52,6 @@ export async function lookAtRbac({
   folder,
   as,
 }: RbacQuestion): Promise<RbacFacts> {
-  // A service's account has no use for this command.
   const isOfOurs = files?.some(({ account }) => as === userOf(account, installation)) ?? false;
   const asked = isOfOurs ? [] : OURS;
   const allowed = await inTurns(asked, (right) => isAllowed(store, right, as));
@@ -82,7 +78,7 @@ export async function lookAtRbac({
   }
 }
 
-/** null: there is no such account. */
+/** Null: no such account. */
 async function lookAtFile(
   store: ClusterStore,
   { file, account, isOptional, rights, own }: FileRights,
@@ -115,7 +111,7 @@ export async function isAllowed(store: ClusterStore, right: Right, user: string 
   return answer.status?.allowed === true;
 }
 
-/** Those that a service account is in by itself. */
+/** Implicit groups of a service account. */
 function groupsOf(user: string): string[] {
   const [, namespace] = /^system:serviceaccount:([^:]+):/.exec(user) ?? [];
   return namespace === undefined

@@ -1,4 +1,3 @@
-// Runs the groups of checks. What several of them need is asked once.
 import type { BusSettings } from "@isochrone/bus/settings";
 import type { Credentials } from "@isochrone/kubernetes/api-server";
 import type { ClusterStore } from "@isochrone/kubernetes";
@@ -30,10 +29,9 @@ import { judgeRbac, lookAtRbac } from "./rbac.ts";
 import { judgeSockets, lookAtSockets } from "./sockets.ts";
 import { judgeSources } from "./sources.ts";
 
-/** What there is to look at beside this machine. */
 interface Targets {
   readonly graph: { readonly client: GraphClient; readonly server: string; readonly isAssumed: boolean };
-  /** null: none is named, `clusterWhy` says so. */
+  /** Null: none named, see `clusterWhy`. */
   readonly cluster: {
     readonly credentials: Credentials;
     readonly source: string;
@@ -41,16 +39,12 @@ interface Targets {
   } | null;
   readonly clusterWhy: string;
   readonly installation: Installation;
-  /** Of the chart. */
   readonly chart: string;
   readonly as: string | null;
   readonly bus: BusSettings | null;
   readonly collector: string | null;
-  /** Of a scheduler-plugin. */
   readonly schedulerPlugin: string | null;
-  /** Of a network manager. */
   readonly networkManager: string | null;
-  /** Asks pages of services over TLS, too. */
   readonly fetch: Fetch;
   readonly nodeVersion: string;
   readonly nowMs: () => number;
@@ -78,7 +72,7 @@ const CHECKS: Readonly<Record<Group, Check>> = {
   flows: checkFlows,
 };
 
-/** Looks at the groups, one after the other; none stops another. */
+/** Runs the groups in order; a failing group does not stop the others. */
 export async function examine(
   ground: Targets,
   groups: readonly Group[],
@@ -105,7 +99,6 @@ async function verdictsOf(group: Group, asked: Asked): Promise<readonly Verdict[
   }
 }
 
-/** Answers that several groups use, each asked for once and only when it is needed. */
 class Asked {
   readonly ground: Targets;
   #apiServer: Promise<ApiServerLook | null> | null = null;
@@ -115,7 +108,6 @@ class Asked {
     this.ground = ground;
   }
 
-  /** null: no cluster is named. */
   apiServer(): Promise<ApiServerLook | null> {
     const { cluster, nowMs } = this.ground;
     this.#apiServer ??= cluster === null ? Promise.resolve(null) : lookAtApiServer(cluster, nowMs);
@@ -150,7 +142,6 @@ class Asked {
         return { ...facts, cluster: null, why, clock: { ...clock, why } };
       }
       const why = reasonOf(error);
-      // Something is there, and it isn't well.
       return { ...facts, isAssumed: false, cluster: null, why, clock: { ...clock, why } };
     }
   }
@@ -170,7 +161,7 @@ async function checkClocks(asked: Asked): Promise<Verdict[]> {
   return judgeClocks([apiServer, clock], health, why);
 }
 
-/** Why the cluster can't be asked; null: it can. */
+/** Why the cluster cannot be queried; null: it can. */
 async function obstacleOf(asked: Asked): Promise<string | null> {
   const look = await asked.apiServer();
   if (look === null) return asked.ground.clusterWhy;

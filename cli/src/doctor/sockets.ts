@@ -1,4 +1,3 @@
-// Sockets that probes and services need: ICMP without a right, UDP and TCP.
 import { inspectHostSockets, netPingObstacle } from "@isochrone/probe";
 import type { IcmpOpening } from "@isochrone/probe";
 import { systemClock } from "@isochrone/runtime/basics";
@@ -11,14 +10,12 @@ import { skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
 export interface SocketFacts {
-  /** Why ICMP sockets can't be tried; null: they were. */
   readonly obstacle: string | null;
   readonly icmp: readonly IcmpOpening[];
-  /** Why net-ping, the last fallback, can't be used; null: it can. */
+  /** Why net-ping, the last fallback, is unusable; null: it is usable. */
   readonly netPing: string | null;
-  /** Groups that may open datagram ICMP sockets; null: not told. */
+  /** Groups permitted to open datagram ICMP sockets; null: unknown. */
   readonly pingGroupRange: string | null;
-  /** Why not, by what was bound; null: it was. */
   readonly bound: Readonly<Record<"UDP" | "TCP", string | null>>;
 }
 
@@ -74,7 +71,7 @@ export function judgeSockets({ obstacle, icmp, netPing, pingGroupRange, bound }:
   return [...families, fallback, bindVerdict("UDP", bound.UDP), bindVerdict("TCP", bound.TCP)];
 }
 
-/** Where the kernel's own sockets can be used nobody misses it. */
+/** Not needed if kernel sockets work. */
 function netPingVerdict(netPing: string | null, hasKernelSockets: boolean): Verdict {
   return verdict(netPing === null, hasKernelSockets ? "info" : "warning", {
     check: "net-ping",
@@ -105,7 +102,6 @@ function icmpVerdict(
   const [datagram, raw] = [refusalOf("datagram"), refusalOf("raw")];
   const words = (refusal: string | null): string => (refusal === null ? "allowed" : `refused (${refusal})`);
   const value = `datagram ${words(datagram)}, raw ${words(raw)}${range}`;
-  // A host without IPv6 is no sick one.
   if (family === 6 && datagram?.includes("EAFNOSUPPORT") === true)
     return { ...parts, severity: "info", value: "this kernel has no IPv6", remedy: null };
   return verdict(datagram === null, raw === null ? "info" : family === 4 ? "error" : "warning", {

@@ -1,4 +1,4 @@
-// Sources of usage and traffic: what arrives of them in the graphs, and what a collector says of its targets.
+// Checks of usage and traffic sources: what arrives in the graphs, and what a collector reports.
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { NAME_A_SERVER, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
@@ -6,10 +6,9 @@ import type { Verdict } from "./finding.ts";
 interface SourceFacts {
   readonly cluster: ClusterGraphSnapshot | null;
   readonly workflows: readonly WorkflowGraphSnapshot[];
-  /** Names in use that several workloads have; null: unknown. */
   readonly ambiguousNames: number | null;
   readonly why: string;
-  /** A collector's /metrics by page; null: none was named. */
+  /** A collector's /metrics; null: none named. */
   readonly collector: {
     readonly url: string;
     readonly text: string | null;
@@ -27,7 +26,7 @@ const REMEDY_UNUSED =
   "No target of the collector fails: look at isochrone_aggregator_unused_total and isochrone_aggregator_refused_total by reason, and at what the rows name as namespace and pod (docs/collecting.md).";
 const REMEDY_TRAFFIC =
   "See that a mesh's, an agent's or the service graph's pages are read, or connections are counted (docs/traffic-sources.md), and that the workflow has traffic.";
-/** By state of isochrone_collector_connections_state. */
+/** Keyed by state of isochrone_collector_connections_state. */
 const REMEDY_CONNECTIONS: ReadonlyMap<string, string> = new Map([
   ["refused", "Give the pod the node's network and NET_ADMIN; the kernel needs nf_conntrack_netlink."],
   [
@@ -43,7 +42,7 @@ const REMEDY_CONNECTIONS: ReadonlyMap<string, string> = new Map([
 const TO_BELIEVE =
   "See who is believed (docs/collecting.md); name a page in podTargets or staticTargets if it may tell of others.";
 const TO_SHRINK = "The page has more or longer series than a pod may have: drop labels where it is made.";
-/** Remedies by the reason why a collector left out a row or series that could have been used. */
+/** Remedies keyed by a collector's reason for skipping usable rows or series. */
 const REMEDY_ROWS: ReadonlyMap<string, string> = new Map([
   ["not_an_end", TO_BELIEVE],
   ["name", TO_BELIEVE],
@@ -80,7 +79,7 @@ function namesVerdict(ambiguousNames: number): Verdict {
   });
 }
 
-/** Points at failing targets only if the collector has some. */
+/** Mentions failing targets only if the collector has some. */
 function usageRemedy(page: string | null): string {
   const above0 = (name: string): boolean =>
     page !== null && samplesOf(page, `isochrone_collector_targets_${name}`).some(({ value }) => value > 0);
@@ -210,7 +209,6 @@ function collectorVerdicts(collector: SourceFacts["collector"]): Verdict[] {
   ];
 }
 
-/** Rows that could have been used, by reason. */
 function rowsVerdict(parts: { readonly looked: string }, text: string): Verdict {
   const byReason = new Map<string, number>();
   const add = (reason: string, count: number): void => {
@@ -244,7 +242,7 @@ function rowsVerdict(parts: { readonly looked: string }, text: string): Verdict 
   });
 }
 
-/** Empty if every page tells the usage of all pods. */
+/** Empty if every page covers the usage of all pods. */
 function incompleteVerdict(parts: { readonly looked: string }, text: string): Verdict[] {
   const incomplete = samplesOf(text, "isochrone_collector_targets_incomplete").filter(
     ({ value }) => value > 0,
@@ -261,7 +259,7 @@ function incompleteVerdict(parts: { readonly looked: string }, text: string): Ve
   ];
 }
 
-/** Of a collector in the mode `connections`, which has no targets. */
+/** For a collector in mode `connections`, which has no targets. */
 function connectionsVerdict(parts: { readonly looked: string }, state: string): Verdict {
   return verdict(state === "ok", "error", {
     looked: parts.looked,
@@ -272,7 +270,6 @@ function connectionsVerdict(parts: { readonly looked: string }, state: string): 
   });
 }
 
-/** Of a page in Prometheus' text format. */
 export function samplesOf(text: string, ...names: readonly string[]): { labels: string; value: number }[] {
   return text.split("\n").flatMap((line) => {
     const [, name, labels = "", value] = /^([a-zA-Z_:]+)(?:\{([^}]*)\})? (\S+)/.exec(line) ?? [];

@@ -1,24 +1,20 @@
-// What `isochrone up` shows, act by act.
 import type { EndToEnd, RangeMs } from "@isochrone/lab";
 import { samplesForPercentile } from "@isochrone/primitives";
 
 /**
- * `spread`: placed without knowledge of the network; `score`: anew, pod by pod; `plan`: anew, the workflow as
- * a whole; `live`: whatever comes.
+ * `spread`: placed without knowledge of the network; `score`: replaced pod by pod; `plan`: replaced as a
+ * whole; `live`: continuous moves.
  */
 export const ACTS = ["spread", "score", "plan", "live"] as const;
 export type Act = (typeof ACTS)[number];
-/** Acts that place the workflow. */
 export type PlacingAct = Exclude<Act, "live">;
 
-/** What users experienced of a placement, and what the network took of it. */
 interface ActFigures {
   readonly endToEnd: EndToEnd;
-  /** Round trips of all calls that a request causes, as the graphs have them; null: not known. */
+  /** Sum of the round trips of all calls per request; null: unknown. */
   readonly networkMsPerRequest: number | null;
-  /** Least and most while the act was measured; null: not known. */
   readonly networkRangeMs: RangeMs | null;
-  /** Why the figures are approximate; null: they aren't. */
+  /** Why the figures are approximate; null: they are not. */
   readonly doubt: string | null;
 }
 
@@ -26,7 +22,7 @@ export interface ActResult extends ActFigures {
   readonly act: PlacingAct;
 }
 
-/** Why these acts can't be played; null: they can. */
+/** Why these acts cannot be played; null: they can. */
 export function actsMistake(acts: readonly Act[]): string | null {
   const shown = acts.join(" ");
   const [first] = acts;
@@ -35,13 +31,11 @@ export function actsMistake(acts: readonly Act[]): string | null {
   return isOrdered ? null : `--acts must be in the order ${ACTS.join(" ")}, each once, got ${shown}`;
 }
 
-/** A figure that acts are compared by. */
 export type Figure = "network" | "p50Ms" | "p95Ms";
 
 /**
- * Bounds of the figure; null: no comparison is possible. A busy machine adds to the times of requests, and
- * least to the fastest tenth, which is therefore the lower bound of p50. Nobody knows how much it adds to
- * p95.
+ * Bounds of the figure; null: not comparable. A busy machine prolongs requests, the fastest tenth least, so
+ * p10 is the lower bound of p50. Its effect on p95 is unknown.
  */
 export function rangeOf({ endToEnd, networkRangeMs, doubt }: ActFigures, figure: Figure): RangeMs | null {
   if (figure === "network") return networkRangeMs;
@@ -51,10 +45,7 @@ export function rangeOf({ endToEnd, networkRangeMs, doubt }: ActFigures, figure:
   return figure === "p95Ms" || p50RangeMs === null || p10Ms === null ? null : [p10Ms, p50RangeMs[1]];
 }
 
-/**
- * How much less `now` is than `first`, as a share of it; null unless the difference is beyond the errors of
- * both.
- */
+/** Relative saving of `now` over `first`; null unless it exceeds the errors of both. */
 export function savedShare(first: ActFigures, now: ActFigures, figure: Figure): number | null {
   const of = ({ endToEnd, networkMsPerRequest }: ActFigures): number | null =>
     figure === "network" ? networkMsPerRequest : endToEnd[figure];
@@ -70,17 +61,13 @@ const MIN_ANSWERED = samplesForPercentile(0.95);
 
 const MAX_FAILED_SHARE = 0.1;
 
-/**
- * Requests that leave so late, as a share of their median time, say more of this machine than of the
- * placement.
- */
+/** Above this lateness relative to the median time, figures reflect the machine, not the placement. */
 const MAX_LATE_SHARE = 0.2;
 
-/** Whether enough requests were answered to compare what they took. */
 export const isAnswered = ({ count, errors }: EndToEnd): boolean =>
   count >= MIN_ANSWERED && errors <= MAX_FAILED_SHARE * (count + errors);
 
-/** Why the figures say little about the placement; null: they do. */
+/** Why the figures are unreliable; null: they are reliable. */
 export function doubtOf(endToEnd: EndToEnd, wasBusy: boolean): string | null {
   const { count, errors, failure, p50Ms, sendLateMs } = endToEnd;
   const of = failure === null ? "" : `: ${failure}`;

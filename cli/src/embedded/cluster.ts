@@ -1,5 +1,5 @@
-// What an embedded cluster stands on: an in-memory store with the built-in sites, or a real API server and
-// its simulated nodes.
+// Base of an embedded cluster: an in-memory store with built-in sites, or a real API server with simulated
+// nodes.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import {
@@ -23,16 +23,12 @@ export interface EmbeddedCluster {
   readonly store: ClusterStore;
   readonly sites: readonly FakeNode[];
   readonly links: LinkMatrix;
-  /** Whether the store is an API server. */
   readonly isReal: boolean;
-  /** Nodes of the matrix that was given; null: the nodes are others. */
   readonly network: TableSites | null;
   close(): Promise<void>;
 }
 
-/**
- * Throws CommandError for a cluster that can't be used, NetworkError for a matrix that doesn't fit its nodes.
- */
+/** Throws CommandError for an unusable cluster, NetworkError for a matrix that does not fit its nodes. */
 export async function openEmbeddedCluster(options: EmbeddedOptions): Promise<EmbeddedCluster> {
   const { kubeconfig, matrix } = options;
   const times = matrix === undefined ? undefined : loadTable(matrix);
@@ -67,7 +63,6 @@ export async function openEmbeddedCluster(options: EmbeddedOptions): Promise<Emb
   }
 }
 
-/** How many rows of the matrix have a node. Throws CommandError. */
 function countOf(nodes: number | undefined, rows: number): number {
   if (rows < MIN_NODES) throw usageError(`--matrix must have at least ${MIN_NODES} nodes, got ${rows}`);
   if (nodes === undefined && rows > MAX_NODES)
@@ -79,7 +74,7 @@ function countOf(nodes: number | undefined, rows: number): number {
   return nodes ?? rows;
 }
 
-/** Four cores and 8 GiB, the usual size of a small cloud machine. */
+/** Four cores and 8 GiB, a common small cloud machine. */
 function sizedSite(site: NetworkSite): FakeNode {
   return { ...site, cpuMillicores: 4_000, memoryBytes: 8 * 2 ** 30 };
 }

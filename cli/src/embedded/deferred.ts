@@ -5,10 +5,7 @@ export interface Deferred<T> extends Service {
   value(): T;
 }
 
-/**
- * A service that comes into being by starting. One that is stopped before has its start aborted, and ends
- * what still comes of it.
- */
+/** A service created by starting. Stopping it early aborts the start and stops whatever was created. */
 export function deferred<T>(
   create: (stopping: AbortSignal) => Promise<T>,
   end: (value: T) => Promise<void>,

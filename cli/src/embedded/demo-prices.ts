@@ -2,12 +2,12 @@ import { loadPrices } from "@isochrone/aggregator";
 import { PriceTable } from "@isochrone/prices";
 import type { EmbeddedOptions } from "./options.ts";
 
-/** Regions of AWS near the hosts that the demo's regions stand for. */
+/** AWS regions near the hosts behind the demo's regions. */
 const AWS_REGIONS = { west: "us-west-2", east: "us-east-1", north: "eu-north-1" } as const;
 
 /**
- * Returns the prices of `--prices`. Without them the demo's own regions have the list prices of AWS, and
- * the nodes of another network or cluster only the built-in prices of their providers. Throws SettingsError.
+ * Returns the prices of `--prices`, else AWS list prices for the demo's own regions and the providers'
+ * built-in prices for other nodes. Throws SettingsError.
  */
 export function embeddedPrices({
   prices,

@@ -1,4 +1,4 @@
-// The embedded cluster: emulated network, cluster stand-in, and all services, started in order and stopped in
+// The embedded cluster: emulated network, cluster stand-in and all services, started in order and stopped in
 // reverse.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { ClusterStore } from "@isochrone/kubernetes";
@@ -38,15 +38,13 @@ import {
 
 const KEY_BYTES = 32;
 const GRAPH_TIMEOUT_MS = 5_000;
-/** One consumer reads everything at once; what it has read needs no keeping. */
+/** One consumer reads at once, so little retention is needed. */
 const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
-/**
- * For each service. A real API server may be slow, and so may a busy machine: neither is a reason to give up.
- */
+/** Per service. Generous: a real API server or a busy machine may be slow. */
 const START_DEADLINE_MS = 900_000;
 const STOP_DEADLINE_MS = 30_000;
 const EXTENDER_WEIGHT = 5;
-/** A new pod takes a second, and some minutes on a machine that has other things to do. */
+/** A new pod takes a second, or minutes on a busy machine. */
 const READY_WITHIN_MS = 300_000;
 
 export class Embedded {
@@ -54,13 +52,11 @@ export class Embedded {
   readonly network: EmulatedNetwork;
   readonly cluster: LabCluster;
   readonly graphs: GraphClient;
-  /** How pods move once the workflow is planned. */
   readonly moves: Pick<PodMoves, "subscribe">;
-  /** The page with the token of the emulator's controls: for the user's own eyes. */
+  /** Page URL with the token of the emulator's controls; never log it. */
   readonly pageWithControls: string;
-  /** Where the cluster's objects are. */
   readonly store: ClusterStore;
-  /** Nodes of the matrix that was given; null: the nodes are others. */
+  /** Nodes of the given matrix; null: none given. */
   readonly table: TableSites | null;
   readonly #namespace: string;
   readonly #thread: MeasuringThreads;
@@ -68,7 +64,7 @@ export class Embedded {
 
   private constructor(urls: EmbeddedUrls, parts: EmbeddedParts) {
     this.urls = urls;
-    // Behind the #: browsers send that part to nobody.
+    // In the fragment, which browsers do not send.
     this.pageWithControls = `${urls.page}/#/?emulator=${parts.token}`;
     this.network = parts.network;
     this.cluster = parts.cluster;
@@ -82,15 +78,15 @@ export class Embedded {
   }
 
   /**
-   * Resolves when every service is up; pods may still be starting. On failure, or when aborted, everything
-   * that was started is stopped again.
+   * Resolves when every service is up; pods may still be starting. On failure or abort, stops everything
+   * started.
    */
   static async start(
     options: EmbeddedOptions,
     signal: AbortSignal,
     progress: StartProgress = UNTOLD,
   ): Promise<Embedded> {
-    // What a user gave is read first: a mistake in it should cost no start.
+    // User input first: a mistake should not cost a start.
     const manifest = await loadManifest(options.manifest ?? SAMPLE_MANIFEST);
     const urls = await chooseUrls(options.port);
     const ground = await openEmbeddedCluster(options);
@@ -162,7 +158,7 @@ export class Embedded {
           }),
         },
         begins(progress, "nodes and pods"),
-        // Before the probes: it registers the nodes that their plans are made for.
+        // Before the probes: it registers the nodes of their plans.
         { name: "cluster", service: cluster },
         { name: "timeline", service: timeline },
         begins(progress, "probes"),
@@ -187,16 +183,13 @@ export class Embedded {
     return new Embedded(urls, { ...shown, namespace: manifest.namespace });
   }
 
-  /** Has the scheduler ask the extender from now on, and places every pod of the workflow anew. */
+  /** Enables the extender and replaces every pod of the workflow. */
   async placeByScore(signal: AbortSignal): Promise<readonly Move[]> {
     this.cluster.setExtender(extenderOf(this.urls));
     return this.cluster.rePlace({ signal, podTimeoutMs: READY_WITHIN_MS });
   }
 
-  /**
-   * Has the planner place every pod of the workflow anew, all together. Only without an API server of its
-   * own.
-   */
+  /** Replaces every pod of the workflow by one plan. Only without an API server. */
   async placeByPlan(signal: AbortSignal): Promise<readonly Move[]> {
     return placeByPlan({
       store: this.store,
@@ -209,14 +202,14 @@ export class Embedded {
   }
 
   /**
-   * From now on new pods of the workflow wait for the planner, and pods may be moved: by the descheduler
-   * unless that was told to move none, or by hand.
+   * From now on new pods wait for the planner, and pods may be moved, by the descheduler if enabled, or by
+   * hand.
    */
   async startMoving(): Promise<void> {
     await optIn({ store: this.store, namespace: this.#namespace }, true);
   }
 
-  /** Requests come so many times as rarely as at first, and probes at most half as often. */
+  /** Divides the rates of requests, and of probes by at most MAX_PROBE_PACE. */
   setPace(factor: number): void {
     this.cluster.setPace(factor);
     this.#thread.setPace(Math.min(factor, MAX_PROBE_PACE));
@@ -227,15 +220,13 @@ export class Embedded {
   }
 }
 
-/** Fewer probes would tell a lossy link only after minutes, and cost little less. */
+/** Fewer probes would detect a lossy link only after minutes, and save little. */
 const MAX_PROBE_PACE = 2;
 
-/** Told of what starts, in order. */
 type StartProgress = Pick<Reporter, "startingPart" | "serving">;
 
 const UNTOLD: StartProgress = { startingPart: () => undefined, serving: () => undefined };
 
-/** In the order of their start. */
 const STARTED = [
   "the emulated network",
   "the aggregator",
@@ -246,7 +237,6 @@ const STARTED = [
 ] as const;
 type StartedPart = (typeof STARTED)[number];
 
-/** @param page that is served from now on */
 function begins(progress: StartProgress, part: StartedPart, page?: string): Part {
   const start = (): void => {
     if (page !== undefined) progress.serving(page);
@@ -260,14 +250,12 @@ function tellOf(progress: StartProgress, part: StartedPart): void {
 }
 
 interface EmbeddedParts {
-  /** Of the emulator's controls. */
   readonly token: string;
   readonly network: EmulatedNetwork;
   readonly cluster: LabCluster;
   readonly moves: PodMoves;
   readonly store: ClusterStore;
   readonly table: TableSites | null;
-  /** Of the workflow. */
   readonly namespace: string;
   readonly thread: MeasuringThreads;
   readonly services: Service;
@@ -319,7 +307,7 @@ function clusterOptions(
     placement,
     slices,
     choice: "in-turn" as const,
-    // A spread start is what a scheduler without knowledge of the network may choose: it has no extender yet.
+    // A spread start has no extender: it models a scheduler without knowledge of the network.
     ...(placement === "score" ? { extender: extenderOf(urls) } : {}),
     clock: systemClock,
     random: systemRandom,
@@ -328,8 +316,8 @@ function clusterOptions(
 }
 
 /**
- * As kube-scheduler's configuration would have it: names only, its weight above the in-tree scores, and
- * scheduling goes on without it.
+ * Like kube-scheduler's configuration: names only, a weight above the in-tree scores, and failures are
+ * ignored.
  */
 function extenderOf(urls: EmbeddedUrls): ExtenderConfig {
   return {

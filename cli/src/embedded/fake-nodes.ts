@@ -1,22 +1,19 @@
-// The nodes of a real API server that an emulated network may stand behind: only such as nobody runs anything
-// on.
 import { isStoreError, KINDS, nodeView } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { NetworkSite, Site } from "@isochrone/lab";
 import { CommandError } from "../errors.ts";
 
-/** KWOK writes it on nodes that it simulates. */
+/** Set by KWOK on simulated nodes. */
 const FAKE_ANNOTATION = "kwok.x-k8s.io/node";
 const WRONG_USAGE = { exitCode: 2 } as const;
 export const MIN_NODES = 2;
 export const MAX_NODES = 16;
 
-/** A node as the network and the cluster stand-in want it. */
 export type FakeNode = NetworkSite & Site;
 
 /**
- * The cluster's nodes, by name. Throws CommandError unless they are 2 to 16 and each is a simulated one: pods
- * and statuses of real nodes are their kubelets' business.
+ * The cluster's nodes, sorted by name. Throws CommandError unless there are 2 to 16 simulated ones: real
+ * nodes belong to their kubelets.
  */
 export async function fakeNodes(store: ClusterStore): Promise<readonly FakeNode[]> {
   const { items } = await listed(store);

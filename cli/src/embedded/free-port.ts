@@ -4,15 +4,10 @@ import { CommandError } from "../errors.ts";
 
 const HOST = "127.0.0.1";
 
-/** A TCP port of 127.0.0.1 that was free a moment ago. */
 export async function freePort(): Promise<number> {
   return await tried(0);
 }
 
-/**
- * Throws CommandError unless each port can be listened on: tried before anything starts, so that a mistake
- * costs nothing.
- */
 export async function requireFreePorts(ports: readonly number[]): Promise<void> {
   for (const port of ports)
     await tried(port).catch((error: unknown) => {
@@ -28,7 +23,6 @@ function problemOf(error: unknown): string {
   return code === "EACCES" ? "this user may not listen there" : `got ${String(error)}`;
 }
 
-/** Listens and closes again; gives the port. */
 async function tried(wanted: number): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,3 @@
-// The emulator's controls, with what they do to the embedded cluster.
 import { KINDS, StoreError, type ClusterStore } from "@isochrone/kubernetes";
 import {
   createLabControl,
@@ -80,7 +79,7 @@ export function labControl(
   );
 }
 
-/** Nothing reaches the node any more, its processes end, and the control plane finds out after a while. */
+/** Isolates the node and ends its processes; the control plane notices later. */
 async function killNode(
   node: string,
   { network, cluster, moves }: Killed,
@@ -101,7 +100,6 @@ async function killNode(
     });
 }
 
-/** What a dump has of a cluster, as far as the stand-in has it. */
 const DUMPED = [
   KINDS.node,
   KINDS.namespace,
@@ -113,7 +111,7 @@ const DUMPED = [
   KINDS.appGroup,
 ] as const;
 
-/** As `kubectl get -A -o json` prints them. */
+/** As printed by `kubectl get -A -o json`. */
 async function objectsOf(store: ClusterStore): Promise<object> {
   const lists = await Promise.all(
     DUMPED.map(async (kind) => (await store.list(kind)).items.map((object) => ({ ...kind, ...object }))),
@@ -121,7 +119,6 @@ async function objectsOf(store: ClusterStore): Promise<object> {
   return { apiVersion: "v1", kind: "List", items: lists.flat() };
 }
 
-/** What commands that move pods call. */
 const CALLED = ["get", "list", "patch", "jsonPatch", "evict"] as const;
 
 async function storeAnswer(store: ClusterStore, { method, args }: StoreCall): Promise<StoreAnswer> {

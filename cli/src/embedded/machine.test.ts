@@ -2,7 +2,6 @@ import { ManualClock } from "@isochrone/runtime/testing";
 import { expect, test } from "vitest";
 import { MachineWatch, type MachineState } from "./machine.ts";
 
-/** Wakes everybody late. */
 class LateClock extends ManualClock {
   lateMs = 0;
 
@@ -60,7 +59,6 @@ test("what is neither late nor in time neither lowers nor raises the rates", asy
   clock.lateMs = 75;
   await clock.advance(60_000);
   expect(paces).toEqual([2]);
-  // At half the rates it is in time: what is measured now is fair.
   expect(watch.state).toMatchObject({ isBusy: true, isLate: false });
 });
 
@@ -77,7 +75,6 @@ test("unanswered requests count on a crowded machine; on another one they may be
 
 test("a machine that can't bear the full rates gets them ever more rarely", async () => {
   const { clock, paces } = build();
-  // Late at more than half the rates, for an hour.
   const raisedMs: number[] = [];
   for (let second = 0; second < 3_600; second++) {
     clock.lateMs = (paces.at(-1) ?? 1) === 1 ? 150 : 5;

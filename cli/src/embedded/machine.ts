@@ -1,18 +1,14 @@
-// Notices that the machine has other things to do, and lowers the rates of what is measured and sent until it
-// has time again.
+// Detects a busy machine and lowers the rates of probes and requests until it recovers.
 import type { Clock } from "@isochrone/runtime";
 
-/** What the machine allows, as the last few seconds showed. */
 export interface MachineState {
   readonly isBusy: boolean;
-  /** Whether the last seconds were late; a busy machine may be in time at the lower rates. */
+  /** A busy machine may be in time at lower rates. */
   readonly isLate: boolean;
-  /** How late this process wakes up, p90. */
   readonly lateMs: number;
-  /** Programs that ran or wanted to, mean over a minute. */
   readonly load: number;
   readonly cores: number;
-  /** Requests and probes come so many times as rarely as set. */
+  /** Divisor of the request and probe rates. */
   readonly pace: number;
 }
 
@@ -20,25 +16,23 @@ interface MachineWatchOptions {
   readonly clock: Clock;
   readonly load: () => number;
   readonly cores: number;
-  /** Share of the last requests that weren't answered in time; rejects while nobody can say. */
+  /** Share of recent requests not answered in time; rejects if unknown. */
   readonly unanswered: () => Promise<number>;
   readonly setPace: (factor: number) => void;
-  /** Told when it becomes busy, and when it has recovered. */
   readonly onChange: (state: MachineState) => void;
 }
 
 const TICK_MS = 250;
 const TICKS = 20;
 const MAX_PACE = 8;
-/** An idle machine wakes a process within a few milliseconds; beyond this, end-to-end times are its own. */
+/** An idle machine wakes a process within milliseconds; beyond this, end-to-end times reflect the machine. */
 const LATE_MS = 100;
 const SOUND_MS = 50;
-/** The embedded cluster alone keeps about one program a core going. */
+/** The embedded cluster alone has about one runnable process per core. */
 const CROWDED_PER_CORE = 3;
 const UNANSWERED = 0.2;
-/** Rounds without trouble before the rates are raised by a step. */
 const SOUND_ROUNDS = 2;
-/** Doubled up to this each time a raise was too much, so that a measurement fits between two raises. */
+/** Doubled up to this after each failed raise, so that a measurement fits in between. */
 const MAX_SOUND_ROUNDS = 16;
 
 export class MachineWatch {
@@ -64,7 +58,7 @@ export class MachineWatch {
     return this.#state;
   }
 
-  /** Rejects with the signal's reason when aborted. */
+  /** Rejects with the signal's reason if aborted. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) this.#judge(await this.#lateness(signal), await this.#isUnanswered());
   }
@@ -84,7 +78,6 @@ export class MachineWatch {
     try {
       return (await this.#options.unanswered()) > UNANSWERED;
     } catch {
-      // It is late itself, or has not begun: lateness tells.
       return false;
     }
   }
@@ -93,7 +86,7 @@ export class MachineWatch {
     const { load: loadNow, cores, setPace, onChange } = this.#options;
     const before = this.#state;
     const load = loadNow();
-    // A cut link leaves requests unanswered, too: that alone is no sign.
+    // Unanswered requests alone may mean a cut link.
     const isStrained = lateMs > LATE_MS || (unanswered && load > CROWDED_PER_CORE * cores);
     const isSound = lateMs < SOUND_MS && !isStrained;
     this.#soundRounds = isSound ? this.#soundRounds + 1 : 0;

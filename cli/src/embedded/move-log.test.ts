@@ -100,7 +100,6 @@ test.each<[string, MovedPod, Partial<MoveGroup["pods"][number]>]>([
   log.hear(last);
   await clock.advance(32_000);
   expect(told[0]).toMatchObject(["moved", { pods: [{ workload: "a", from: "n1", ...expected }] }]);
-  // Without a moved pod there is nothing to measure.
   expect(told).toHaveLength(expected.outcome === "moved" ? 2 : 1);
 });
 

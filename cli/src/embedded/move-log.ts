@@ -1,59 +1,47 @@
 import { doubtOf } from "./acts.ts";
-// Turns the stages of single pods into what people want to know: what moved together, why, and what it
-// brought.
+// Groups stages of pod moves into events: what moved together, why, and the effect.
 import type { EndToEnd } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { PodMove } from "./pod-moves.ts";
 
-/** One stage of one pod's way. */
 export type MovedPod = Pick<
   PodMove,
   "stage" | "namespace" | "workload" | "pod" | "from" | "to" | "target" | "reason"
 >;
 
-/** A pod that was to move, and what became of it. */
 export interface EndedMove {
   readonly workload: string;
   readonly from: string;
-  /** Where it runs now; null: nowhere. */
   readonly to: string | null;
-  /** Where it was to run; null: nobody had decided that. */
+  /** Intended node; null: undecided. */
   readonly target: string | null;
   /**
-   * `moved`: it runs on another node, on its target if it had one. `failed`: it doesn't. `moving`: it was
-   * waited for long enough.
+   * `moved`: runs on another node, the target if there was one. `failed`: does not. `moving`: still
+   * unfinished after the timeout.
    */
   readonly outcome: "moved" | "failed" | "moving";
 }
 
-/** Pods that were to move about the same time. */
 export interface MoveGroup {
   readonly pods: readonly EndedMove[];
   readonly reasons: readonly string[];
-  /** What users experienced up to the first move. */
   readonly before: EndToEnd;
 }
 
 interface MoveLogOptions {
   readonly clock: Clock;
-  /** How far back end-to-end figures reach. */
   readonly lastMs: number;
   readonly endToEnd: (lastMs: number) => Promise<EndToEnd>;
   readonly onMoved: (group: MoveGroup) => void;
-  /** @param doubt why the figures say little about the move; null: they do */
   readonly onMeasured: (group: MoveGroup, after: EndToEnd, doubt: string | null) => void;
-  /** Whether the machine has other things to do. */
   readonly isBusy: () => boolean;
 }
 
 const POLL_MS = 500;
-/**
- * Moves that follow each other sooner belong together: the descheduler takes several runs for a large one.
- */
+/** Moves within this gap belong together: the descheduler takes several runs for a large one. */
 const TOGETHER_WITHIN_MS = 5_000;
-/** What hasn't arrived by then is told as it is. */
 const PATIENCE_MS = 60_000;
-/** Requests that began before the last move must have left. */
+/** Lets requests from before the last move finish. */
 const SETTLE_MS = 2_000;
 
 interface Gathering {
@@ -72,12 +60,11 @@ export class MoveLog {
     this.#options = options;
   }
 
-  /** Notes how moves begin and end; a measurement afterwards is neither. */
+  /** Records begins and ends of moves, ignoring later measurements. */
   hear(move: MovedPod): void {
     if (move.stage !== "measured") this.#heard.push(move);
   }
 
-  /** Rejects with the signal's reason when aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     for (;;) {
@@ -116,7 +103,7 @@ export class MoveLog {
     onMoved(group);
     if (!group.pods.some(({ outcome }) => outcome === "moved")) return;
     await clock.sleep(lastMs + SETTLE_MS, signal);
-    // What moved meanwhile has changed what is measured: it is told together with that.
+    // New moves changed the measurement: report them together.
     if (this.#heard.length > 0) return;
     const after = await this.#read(lastMs, signal);
     onMeasured(group, after, doubtOf(after, wasBusy || isBusy()));

@@ -80,7 +80,7 @@ const entering = (receivedRequestsPerSecond: number): OutsideFlow => ({
   ageSeconds: 0,
 });
 
-/** 5 requests/s enter. Each makes a call b twice and c once. b calls nobody; c calls d on its own node. */
+/** 5 requests/s enter. In each, a calls b twice and c once. b calls nothing; c calls d on its node. */
 const WORKFLOW: WorkflowGraphSnapshot = {
   version: 1,
   observedAt: AT,
@@ -110,7 +110,7 @@ test("it is not known while a call crosses a link of which nothing is known, or 
 test("calls that fail while pods are replaced, and rates that change, are no gain of the placement", () => {
   const outage = { ...WORKFLOW, channels: WORKFLOW.channels.slice(0, 1) };
   expect(networkMsPerRequest({ ...SAMPLE, workflows: [outage] }, CALLS)).toBeCloseTo(70, 9);
-  // A graph that counts a quarter less than the load generator sent counts so of all its calls.
+  // A graph that counts a quarter less does so for all calls.
   const channels = WORKFLOW.channels.map((each) =>
     channel(each.source, each.target, 0.75 * each.requestsPerSecond!),
   );

@@ -1,21 +1,18 @@
-// What the network takes of a request, and which link it crosses most: from the graphs, as Isochrone measured
-// them.
+// Network time per request and the most used link, from measured graphs.
 import { workflowLatency } from "@isochrone/placement";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 
-/** Workflows whose channels carry calls per request in place of requests per second. */
 type Calls = readonly WorkflowGraphSnapshot[];
 
-/** The graphs at one time. */
 export interface NetworkSample {
   readonly cluster: ClusterGraphSnapshot;
   readonly workflows: readonly WorkflowGraphSnapshot[];
 }
 
 /**
- * Calls that a request causes; null while no request enters. They depend on the workflow, not on its
- * placement: requests that fail while pods are replaced, and rates that change, would look like a gain.
+ * Calls per request; null without entering requests. They depend on the workflow, not on its placement:
+ * failures during replacement and changing rates would look like a gain.
  */
 export function callsPerRequest(workflows: readonly WorkflowGraphSnapshot[]): Calls | null {
   const entering = enteringPerSecond(workflows);
@@ -29,16 +26,16 @@ export function callsPerRequest(workflows: readonly WorkflowGraphSnapshot[]): Ca
   }));
 }
 
-/** Requests from outside as the graphs count them: what else counts has another window, and other losses. */
+/** Entering requests as counted by the graphs, since other counters have other windows and losses. */
 const enteringPerSecond = (workflows: readonly WorkflowGraphSnapshot[]): number =>
   workflows
     .flatMap(({ outside = [] }) => outside)
     .reduce((sum, { receivedRequestsPerSecond }) => sum + (receivedRequestsPerSecond ?? 0), 0);
 
 /**
- * Round trips of all calls that one request causes, added up: calls that are made at the same time count
- * each. Null if the cost of some calls isn't known.
- * @param workflows where their pods are
+ * Sum of the round trips of all calls per request; concurrent calls count each. Null if some costs are
+ * unknown.
+ * @param workflows provide pod locations
  */
 export function networkMsPerRequest({ cluster, workflows }: NetworkSample, calls: Calls): number | null {
   const graph = new ClusterGraph(cluster);
@@ -46,7 +43,7 @@ export function networkMsPerRequest({ cluster, workflows }: NetworkSample, calls
   for (const { channels, namespace, name } of calls) {
     const workflow = workflows.find((each) => each.namespace === namespace && each.name === name);
     if (workflow === undefined) return null;
-    // Weighted by calls in place of bytes.
+    // Weighted by calls instead of bytes.
     const weighted = channels.map((channel) => ({ ...channel, bytesPerSecond: channel.requestsPerSecond }));
     const sum = workflowLatency(graph, new WorkflowGraph({ ...workflow, channels: weighted }), 0);
     const unknown = sum.unknownBytesPerSecond;
@@ -56,7 +53,6 @@ export function networkMsPerRequest({ cluster, workflows }: NetworkSample, calls
   return ms;
 }
 
-/** A sum that leaves out more of the calls isn't one. */
 const UNKNOWN_SHARE = 0.02;
 
 export interface BusyLink {
@@ -65,10 +61,7 @@ export interface BusyLink {
   readonly rttMs: number;
 }
 
-/**
- * The pair of nodes with most calls between them, both ways together; null while nothing is called over the
- * network.
- */
+/** The node pair with most calls, both directions; null without calls over the network. */
 export function busiestLink(
   cluster: ClusterGraphSnapshot,
   workflows: readonly WorkflowGraphSnapshot[],

@@ -12,7 +12,6 @@ function request(path: string | null, authorization?: string): GateRequest {
   return { method: "GET", path, authorization, remoteAddress: "127.0.0.1", socket: new Socket() };
 }
 
-/** The token that a part sends, as a server sees it. */
 async function tokenOf(fetchAs: typeof fetch): Promise<string> {
   let seen = "";
   const server = createServer((incoming, answer) => {

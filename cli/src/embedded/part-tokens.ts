@@ -1,5 +1,4 @@
-// Whoever opens a page on this machine reaches its loopback ports: what parts say of themselves must not be
-// said by others.
+// Any web page on this machine can reach loopback ports, so parts must authenticate their reports.
 import type { Bus } from "@isochrone/bus";
 import type { Fetch } from "@isochrone/runtime";
 import type { GateAnswer, GateRequest, Principal, RequestGate } from "@isochrone/runtime/http";
@@ -8,7 +7,7 @@ import { hash, randomBytes } from "node:crypto";
 
 const TOKEN_BYTES = 32;
 const BEARER = /^Bearer +([\x21-\x7e]{1,200})$/i;
-/** What only a part may ask of the aggregator; reading the graphs is everybody's on this machine. */
+/** Routes reserved to parts; any local user may read graphs. */
 const OF_PARTS: ReadonlySet<string> = new Set([
   "/v1/flow-plan",
   "/v1/metrics",
@@ -17,22 +16,17 @@ const OF_PARTS: ReadonlySet<string> = new Set([
   "/api/v1/bandwidth-leases/*",
 ]);
 
-/** A part of the embedded cluster that reports of one node. */
 interface Part {
-  /** Asks as this part. */
   readonly fetch: Fetch;
-  /** Publishes as this part. */
   readonly bus: Bus;
 }
 
-/** A token for each part, made at the start, held in memory alone and never shown. */
+/** One token per part, created at the start, kept in memory and never shown. */
 export class PartTokens {
   readonly #principals = new Map<string, Principal>();
 
-  /** Lets parts in by their tokens, and everybody to what is not of parts. */
   readonly gate: RequestGate = { check: (request) => this.#check(request) };
 
-  /** @param name what the part is, such as probe */
   partOf(name: string, node: string, bus: Bus): Part {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     this.#principals.set(idOf(token), { user: `${name}/${node}`, node, pod: null });
@@ -53,7 +47,7 @@ export class PartTokens {
   }
 }
 
-/** Looked up by its hash: how long that takes says nothing of the tokens that there are. */
+/** Looks tokens up by hash, so that timing reveals nothing. */
 function idOf(token: string): string {
   return hash("sha256", token, "base64url");
 }
@@ -66,7 +60,7 @@ function fetchWith(token: string): Fetch {
   };
 }
 
-/** The bus is in this process: nobody else writes to it, and the header is as good as a token. */
+/** The bus is in-process, so the header is as trustworthy as a token. */
 function busOf(node: string, bus: Bus): Bus {
   const speaker = { [HEADERS.speaker]: `node/${node}` };
   return {

@@ -1,5 +1,5 @@
-// Places the whole workflow anew by the planner: its namespace opts in, so that new pods get the gate, and
-// all pods are replaced at once.
+// Replaces the whole workflow by the planner: the namespace opts in, so that new pods get the gate, then all
+// pods are evicted.
 import {
   isStoreError,
   KINDS,
@@ -20,17 +20,13 @@ interface PlanPlacement {
   readonly namespace: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Of each of the two waits: for the webhook to be registered, and for the new pods. */
   readonly withinMs: number;
 }
 
 const POLL_MS = 100;
-/** A pod that the planner had no time for is released without a plan: it is replaced once more. */
 const ATTEMPTS = 3;
 
-/**
- * While it is opted in, new pods of the namespace wait for the planner, and the descheduler may move them.
- */
+/** While opted in, new pods wait for the planner, and the descheduler may move pods. */
 export async function optIn(
   { store, namespace: name }: Pick<PlanPlacement, "store" | "namespace">,
   isIn: boolean,
@@ -44,7 +40,7 @@ export async function optIn(
   }
 }
 
-/** Throws NotReadyError when the planner doesn't come up, or the pods don't. */
+/** Throws NotReadyError if the planner or the pods do not become ready. */
 export async function placeByPlan(options: PlanPlacement): Promise<readonly Move[]> {
   const { store, cluster, namespace, clock, signal, withinMs } = options;
   const present = (): readonly LabPod[] =>
@@ -55,9 +51,8 @@ export async function placeByPlan(options: PlanPlacement): Promise<readonly Move
     const before = present();
     let unplanned = before.map(({ name }) => name);
     for (let attempt = 0; attempt < ATTEMPTS && unplanned.length > 0; attempt++) {
-      // All at once: a pod whose peers stay is placed beside them, without a plan for all.
+      // All at once: a pod whose peers stay would be placed beside them without a joint plan.
       await Promise.all(unplanned.map((name) => store.evict({ namespace, name })));
-      // What is read of the cluster follows its objects a moment later.
       while (present().some(({ name }) => unplanned.includes(name))) await clock.sleep(POLL_MS, signal);
       await cluster.waitReady(withinMs, signal);
       unplanned = await unplannedOf(store, namespace);
@@ -68,7 +63,6 @@ export async function placeByPlan(options: PlanPlacement): Promise<readonly Move
   }
 }
 
-/** New pods get the gate once the webhook is registered and the planner has given its first sign of life. */
 async function untilGated({ store, clock, signal, withinMs }: PlanPlacement): Promise<void> {
   const endMs = clock.monotonic() + withinMs;
   for (;;) {
@@ -93,7 +87,7 @@ async function unplannedOf(store: ClusterStore, namespace: string): Promise<stri
     .map(({ metadata }) => metadata.name);
 }
 
-/** Pods of a workload are alike: which of them is which one's replacement makes no difference. */
+/** Pairs old and new pods arbitrarily: pods of a workload are interchangeable. */
 function movesBetween(before: readonly LabPod[], after: readonly LabPod[]): Move[] {
   const byWorkload = Map.groupBy(after, ({ workload }) => workload);
   return before.flatMap(({ workload, node }) => {

@@ -1,33 +1,26 @@
-// Tells how pods of the embedded cluster move, whoever moves them: the descheduler, the planner, or the loss
-// of a node.
+// Reports pod moves in the embedded cluster, by the descheduler, the planner, or a lost node.
 import { podView, workloadOf, type KubernetesObject } from "@isochrone/kubernetes";
 import type { LabCluster, LabPod } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { MoveProgress, MoveStage } from "@isochrone/scheduler-plugin";
 
-/** A pod on its way, once for each stage of it. */
 export interface PodMove {
   readonly stage: MoveStage;
   readonly cause: "network" | "node-lost";
   readonly namespace: string;
   readonly workload: string;
-  /** The pod that is replaced. */
   readonly pod: string;
   readonly from: string;
-  /** Where it runs now; before it does, where it is to run; null: not decided yet. */
+  /** Current node, or the planned one before it runs; null: undecided. */
   readonly to: string | null;
-  /** Where it was to run; null: nobody has decided that. */
+  /** Intended node; null: undecided. */
   readonly target: string | null;
-  /** A sentence for people. */
   readonly reason: string;
-  /** What the move is to save, as a share of what the channels of all its pods cost; null: not known. */
+  /** Predicted saving as a share of the channels' cost over all pods of the move; null: unknown. */
   readonly gainRatio: number | null;
-  /** Pods of the move, this one included. */
+  /** Pods of the move, including this one. */
   readonly movedTogether: number;
-  /**
-   * Mean round trip of its channels, weighed by their traffic, milliseconds: before, as expected, and as
-   * measured again.
-   */
+  /** Traffic-weighted mean round trip of its channels, ms: before, predicted, and measured. */
   readonly beforeMs: number | null;
   readonly expectedMs: number | null;
   readonly afterMs: number | null;
@@ -45,7 +38,6 @@ const ARRIVES_WITHIN_MS = 60_000;
 export class PodMoves {
   readonly #listeners = new Set<(move: PodMove) => void>();
 
-  /** @returns what ends it */
   subscribe(listener: (move: PodMove) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -63,7 +55,7 @@ export class PodMoves {
       workload,
       pod,
       from,
-      // A pod whose move was withdrawn is where it was.
+      // A withdrawn move leaves the pod in place.
       to: replacement?.node ?? (stage === "withdrawn" ? from : to),
       target: to,
       reason: reasonOf(gainRatio, movedTogether),
@@ -76,9 +68,8 @@ export class PodMoves {
   }
 
   /**
-   * Pods of a lost node; resolves when each has a replacement that is ready, or none came in time.
-   *
-   * @param before all pods that were there before: none of them is a replacement
+   * Reports pods of a lost node; resolves once each has a ready replacement or the time is over.
+   * @param before all earlier pods, which cannot be replacements
    */
   async lost(
     pods: readonly KubernetesObject[],

@@ -150,7 +150,6 @@ test("pods that could not be placed anew are said, and the next act follows", as
   ]);
 });
 
-/** The load takes all of `ms`, give or take a tenth. */
 const loadOf = (ms: number): EndToEnd => ({
   ...END_TO_END,
   p10Ms: 0.9 * ms,
@@ -160,7 +159,6 @@ const loadOf = (ms: number): EndToEnd => ({
   p95RangeMs: [1.8 * ms, 2.2 * ms],
 });
 
-/** Each act halves what requests take; `lastMs` of each figure that was asked for goes to `asked`. */
 function halving(asked: number[] = [], add: () => number = () => 0): Partial<Rehearsed> {
   let ms = 400;
   const place = async () => {
@@ -212,12 +210,11 @@ test("on a machine that stays busy the three acts are compared all the same, as 
   expect(doubtsOf(told)).toEqual(Array(3).fill("the machine was busy"));
   expect(savedOf(told, "p50")).toEqual([null, 0.5, 0.75]);
   expect(savedOf(told, "p95")).toEqual([null, null, null]);
-  // All that was measured counts.
   expect(Math.max(...asked)).toBeGreaterThanOrEqual(2 * 6_000);
 });
 
 test("what the machine adds is no loss and no gain of a placement", async () => {
-  // The first act alone was slowed, by more than placements differ: its fastest requests tell.
+  // Only the first act was slowed, by more than placements differ: its fastest requests tell.
   const slowed = { ...loadOf(400), p10Ms: 90 };
   let acts = 0;
   const place = async () => {

@@ -1,5 +1,5 @@
-// The acts of `isochrone up`: the workflow is placed in several ways, one after the other, and what users
-// experience is held side by side.
+// Plays the acts of `isochrone up`: places the workflow in several ways in turn and compares the users'
+// latency.
 import { upperMedian } from "@isochrone/primitives";
 import type { EndToEnd, LabCluster, Move } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
@@ -8,7 +8,6 @@ import type { Reporter, WarmUp } from "../output/reporter.ts";
 import { doubtOf, type Act, type ActResult, type PlacingAct } from "./acts.ts";
 import { busiestLink, callsPerRequest, networkMsPerRequest, type NetworkSample } from "./network-time.ts";
 
-/** What is rehearsed on. */
 export interface Rehearsed {
   readonly graphs: {
     cluster(): Promise<{ readonly value: ClusterGraphSnapshot }>;
@@ -24,37 +23,31 @@ export interface Rehearsed {
     workflow(namespace: string, name: string): Promise<{ readonly value: WorkflowGraphSnapshot }>;
   };
   readonly cluster: Pick<LabCluster, "pods" | "endToEnd">;
-  /** Places every pod anew, each where it scores best. */
   placeByScore(signal: AbortSignal): Promise<readonly Move[]>;
-  /** Moves the pods that the best plan for the whole workflow has elsewhere. */
   placeByPlan(signal: AbortSignal): Promise<readonly Move[]>;
 }
 
 interface RehearsalOptions {
   readonly windowMs: number;
-  /** The first one is how pods are placed already. */
   readonly acts: readonly Act[];
   readonly reporter: Reporter;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Whether the last seconds were late because the machine has other things to do. */
   readonly isLate: () => boolean;
 }
 
 const POLL_MS = 2_000;
-/**
- * How many windows the graphs have to know all links and pods, before the rest goes on with what there is.
- */
+/** Windows to wait for complete graphs before continuing anyway. */
 const PATIENCE_WINDOWS = 3;
-/** Figures are those of so large a share of a window in which the machine was in time throughout. */
+/** Share of a window, all in time, that a figure needs. */
 const MEASURED_SHARE = 1 / 2;
 const MIN_MEASURED_MS = 5_000;
-/** Windows after which an act counts as it was measured, and is called approximate. */
+/** Windows after which an act's figures are used and marked approximate. */
 const MEASURE_WINDOWS = 2;
 
 /**
- * Plays the acts that place the workflow and tells the verdict. Rejects with the signal's reason when
- * aborted, and for nothing else: what is slow is waited for, and what can't be read now is read later.
+ * Plays the placing acts and reports the verdict. Rejects only with the signal's reason if aborted; waits for
+ * slow parts and retries failed reads.
  */
 export async function rehearse(embedded: Rehearsed, options: RehearsalOptions): Promise<void> {
   const { reporter, acts } = options;
@@ -68,8 +61,8 @@ export async function rehearse(embedded: Rehearsed, options: RehearsalOptions): 
     const moves = before === null ? [] : await placed(act, embedded, options);
     if (moves === null) continue;
     const measured = await measure(act, embedded, options);
-    // All acts are compared by the same calls: those of the first one, before any pod was replaced.
-    // Calls that follow late from a request are missing least from the newest sample.
+    // Compares all acts by the first one's calls, before any replacement. The newest sample misses the fewest
+    // late calls.
     first ??= measured.samples.at(-1);
     const result = { ...measured.result, ...networkOf(measured.samples, first) };
     reporter.placed(result, before, moves);
@@ -79,7 +72,6 @@ export async function rehearse(embedded: Rehearsed, options: RehearsalOptions): 
   reporter.verdict(results, busiestLink(cluster, workflows), acts.includes("live"));
 }
 
-/** Null when it can't be placed so: then the placement before stays. */
 async function placed(
   act: PlacingAct,
   embedded: Rehearsed,
@@ -99,16 +91,13 @@ interface Measured {
   readonly samples: readonly NetworkSample[];
 }
 
-/**
- * Measures until the machine was in time for long enough. Where it never is, all that was measured counts:
- * meanwhile requests came ever more rarely.
- */
+/** Measures until enough time was in time, else uses everything: rates dropped meanwhile. */
 async function measure(act: PlacingAct, embedded: Rehearsed, options: RehearsalOptions): Promise<Measured> {
   const { clock, signal, windowMs, reporter } = options;
   const lastMs = Math.round(Math.max(MIN_MEASURED_MS, windowMs * MEASURED_SHARE));
   const patienceMs = Math.max(MEASURE_WINDOWS * windowMs, 2 * lastMs);
   const samples: NetworkSample[] = [];
-  // Requests that began on the old placement must have left before what counts begins.
+  // Requests on the old placement must finish first.
   const beganMs = clock.monotonic() + POLL_MS;
   let fairSinceMs = beganMs;
   for (;;) {
@@ -127,7 +116,6 @@ async function measure(act: PlacingAct, embedded: Rehearsed, options: RehearsalO
   }
 }
 
-/** Samples whose window still lacks what happened before the first ones are left out. */
 function networkOf(
   samples: readonly NetworkSample[],
   first: NetworkSample | undefined,
@@ -176,7 +164,7 @@ async function warmUp(embedded: Rehearsed, options: RehearsalOptions): Promise<W
   }
 }
 
-/** Reads again and again, and says so once. */
+/** Retries reading and reports the failure once. */
 async function untilRead<T>(
   what: string,
   read: () => Promise<T>,

@@ -1,5 +1,3 @@
-// One of each service, as `isochrone up` composes them: on the memory bus, with real sockets between
-// everything that has sockets in a cluster.
 import { createAggregator, type ProbeAddresses } from "@isochrone/aggregator";
 import type { Bus } from "@isochrone/bus";
 import {
@@ -30,34 +28,26 @@ import {
   writingConfig,
 } from "./settings.ts";
 
-/**
- * So that the page shows what the placement costs against the best one; it takes some milliseconds each time.
- */
+/** Lets the page compare with the best placement; costs milliseconds per run. */
 export const PROPOSALS = { intervalMs: 5_000, planMs: 20, maxPairs: 5_000, seed: 1 };
 
-/** What all services of one composition share. */
 export interface Surroundings extends BareSurroundings {
-  /** What the page shows of the emulator, and changes of it. */
   readonly emulator: LinkRoutesOptions;
 }
 
-/** The same without the emulator's controls. */
 export interface BareSurroundings {
   readonly options: EmbeddedOptions;
   readonly bus: Bus;
   readonly tokens: PartTokens;
   readonly store: ClusterStore;
-  /** Whether it is an API server: then the graphs are written onto its objects. */
   readonly isReal: boolean;
   readonly logger: Logger;
-  /** Of all services, added as they are composed. */
   readonly pages: MetricsPage[];
 }
 
 const clock = systemClock;
 const random = systemRandom;
 
-/** A registry whose page can be scraped. */
 export function registryOf(
   { pages }: Pick<BareSurroundings, "pages">,
   job: string,
@@ -93,7 +83,6 @@ export function aggregatorOf(
 
 interface SchedulerSeat {
   readonly port: number;
-  /** Of the webhook that has new pods wait for the planner. */
   readonly webhookPort: number;
   readonly graphUrl: string;
   readonly onMove: (progress: MoveProgress) => void;
@@ -122,9 +111,7 @@ interface NodeSeat {
   readonly region: string;
 }
 
-/**
- * The probes of all nodes, and the addresses under which they reach each other: the relay's, for the pair.
- */
+/** All nodes' probes and the addresses by which they reach each other: the pair's relay. */
 export class EmbeddedProbes implements ProbeAddresses {
   readonly #network: EmulatedNetwork;
   readonly #seats: readonly NodeSeat[];
@@ -136,7 +123,7 @@ export class EmbeddedProbes implements ProbeAddresses {
     this.#seats = seats;
   }
 
-  /** A probe per node; after their start the node's responder is reachable from the others. */
+  /** One probe per node; once started, its responder is reachable from the others. */
   services(
     surroundings: BareSurroundings,
     thread: MeasuringThreads,
@@ -168,7 +155,6 @@ export class EmbeddedProbes implements ProbeAddresses {
         await this.#network.expose(node, { protocol: "tcp", port: probe.tcpPort });
         this.#exposed.add(node);
       };
-      // A probe that is ending is in no plan any more.
       const stop = (): void => void this.#exposed.delete(node);
       return [
         { name: `probe ${node}`, service: probe },
@@ -177,7 +163,6 @@ export class EmbeddedProbes implements ProbeAddresses {
     });
   }
 
-  /** Has every probe ask for its plan now; to be called when all are reachable. */
   refreshPlans(): void {
     for (const probe of this.#probes.values()) probe.refreshPlan();
   }
@@ -191,7 +176,7 @@ export class EmbeddedProbes implements ProbeAddresses {
     if (probe === undefined || !this.#exposed.has(target)) return null;
     const udp = this.#network.resolve(source, target, { protocol: "udp", port: probe.udpPort });
     const tcp = this.#network.resolve(source, target, { protocol: "tcp", port: probe.tcpPort });
-    // The relay carries no bursts: what they would measure is this machine.
+    // No bandwidth tests over the relay: they would measure this machine.
     return {
       address: udp.host,
       identity: this.#identity(target),
@@ -201,17 +186,13 @@ export class EmbeddedProbes implements ProbeAddresses {
     };
   }
 
-  /**
-   * Where all nodes share one address and differ by port, an identity of the documentation range tells them
-   * apart.
-   */
+  /** Nodes sharing one address get identities of the documentation range. */
   #identity(node: string): string {
     if (this.#network.addressing === "loopback") return this.#network.nodeAddress(node);
     return `192.0.2.${this.#seats.findIndex(({ name }) => name === node) + 1}`;
   }
 }
 
-/** A collector per node, each with its own view of the cluster, as the DaemonSet has. */
 export function collectorServices(
   surroundings: BareSurroundings,
   seats: readonly NodeSeat[],
@@ -249,9 +230,8 @@ export function collectorServices(
 }
 
 /**
- * On a real API server the addresses of nodes and pods are KWOK's, or of a range that nothing routes: pages
- * are read where the node's kubelet stand-in and its pods' processes serve them. Pods that nobody runs here
- * have none.
+ * With a real API server, node and pod addresses are KWOK's or unroutable: pages are read from the local
+ * stand-ins. Pods without one are skipped.
  */
 function servedTargets(discovered: TargetSource, node: string, cluster: () => LabCluster): TargetSource {
   return {

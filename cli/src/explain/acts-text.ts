@@ -1,8 +1,8 @@
-// Acts as a table: from where to where, what was expected and measured, and whether the promise was kept.
+// Acts as a table: source, target, expected and measured figures, and the verdict.
 import type { Act, ActList } from "@isochrone/topology";
 import { table, type Cell } from "../output/table.ts";
 
-/** @param subject namespace/name that was asked for */
+/** @param subject requested namespace/name */
 export function actsText({ acts, leftOut, acting }: ActList, subject: string): string {
   const blocks = [
     acts.length === 0

@@ -1,4 +1,3 @@
-// A pod of a real cluster, with what is said of it: loaded only where a cluster is named.
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { CommandError } from "../errors.ts";
@@ -10,11 +9,11 @@ export { podReport } from "./pod-report.ts";
 interface PodAddress {
   readonly namespace: string;
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
+  /** Kubeconfig context. @default the current one */
   readonly context?: string;
 }
 
-/** The pod, and what the webhook had to do with it. Throws CommandError where there is none. */
+/** The pod and the webhook's answer. Throws CommandError if it does not exist. */
 export async function readPod(
   name: string,
   { namespace, kubeconfig, context }: PodAddress,

@@ -1,10 +1,8 @@
-// A decision for a terminal: where the pod runs and why, what has changed since, whom it talks to, and the
-// scores of then and now.
 import type { Candidate, Decision, Peer, Rtt } from "@isochrone/topology";
 import { table } from "../output/table.ts";
 import type { Cell } from "../output/table.ts";
 
-/** Columns of nodes in the table of peers: where the pod runs, the best nodes, and others for comparison. */
+/** Node columns in the table of peers: the pod's node, the best ones, and others. */
 const MAX_NODES = 4;
 
 export function decisionText(decision: Decision): string {
@@ -52,7 +50,6 @@ function sinceThen(changes: readonly string[]): string[] {
   return ["Asked again now:", ...changes.map((change) => `- ${change}`)];
 }
 
-/** The newest round trips that are known. */
 function peerTable({ peers: stored, now, ...decision }: Decision, name: string): string[] {
   const peers = now !== undefined && now.peers.length > 0 ? now.peers : (stored ?? []);
   if (peers.length === 0) return [];
@@ -80,13 +77,12 @@ function peerTable({ peers: stored, now, ...decision }: Decision, name: string):
 function rttCell({ rttMs, errorMs = {} }: Peer, node: string): Cell {
   const rtt: Rtt = rttMs[node] ?? null;
   const error = errorMs[node];
-  // A node's cost to itself has none.
   return typeof rtt === "number" && rtt > 0 && error !== undefined
     ? `${rtt.toFixed(1)} ±${error.toFixed(1)}`
     : rtt;
 }
 
-/** Where it runs, what was and is best, then the next best ones. */
+/** The pod's node, the best ones then and now, then the next best. */
 function comparedNodes({ binding, best, now, candidates }: Decision): string[] {
   const ranked = [...(now?.candidates ?? candidates)].sort(byScore).map(({ name }) => name);
   const wanted = [binding?.node ?? null, best, now?.best ?? null, ...ranked];
@@ -127,7 +123,6 @@ function byName(candidates: readonly Candidate[]): ReadonlyMap<string, Candidate
   return new Map(candidates.map((candidate) => [candidate.name, candidate]));
 }
 
-/** The sums that the scores are made of. */
 function partTable(candidates: readonly Candidate[]): string[] {
   const parts = [...new Set(candidates.flatMap((candidate) => Object.keys(candidate.parts)))];
   if (parts.length === 0) return [];

@@ -3,15 +3,14 @@ import { GraphClientError, type GraphClient } from "@isochrone/topology/client";
 
 const RECENT = 1_000;
 
-/** The answer to a question about a pod. */
 interface FoundDecision {
-  /** Null: none is kept, as far as the replicas that answered know. */
+  /** Null: unknown to all replicas that answered. */
   readonly decision: Decision | null;
-  /** Replicas of the scheduler-plugin that could not be asked: they may know more. */
+  /** Replicas of the scheduler-plugin that did not answer; they may know more. */
   readonly incomplete: readonly string[];
 }
 
-/** Finds the newest decision about a pod or a workload of this name, with what the scorer says now. */
+/** Finds the newest decision about a pod or workload, with the current scores. */
 export async function findDecision(
   client: GraphClient,
   namespace: string,
@@ -30,7 +29,7 @@ export async function findDecision(
   return { decision: again.value.decisions[0] ?? newest, incomplete: missing };
 }
 
-/** Names the namespaces that have a pod or workload of this name; null if none has, or nobody can say. */
+/** Names namespaces that have such a pod or workload; null if none or unknown. */
 export async function elsewhereText(
   client: GraphClient,
   namespace: string,

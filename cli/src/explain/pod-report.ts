@@ -1,5 +1,4 @@
-// Why a pod of a real cluster is where it is, or why it is nowhere: what kube-scheduler says, and what we
-// decided.
+// Explains a real pod's placement or absence, from kube-scheduler's messages and our decisions.
 import { conditionsOf } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
@@ -8,17 +7,13 @@ import { looseFields, looseList } from "@isochrone/primitives";
 export interface PodReport {
   readonly namespace: string;
   readonly name: string;
-  /** `gated`: kept back by a scheduling gate; `nominated`: promised a node, but not there yet. */
+  /** `gated`: held by a scheduling gate; `nominated`: promised a node, not yet bound. */
   readonly state: "placed" | "nominated" | "pending" | "gated" | "finished";
   readonly node: string | null;
-  /** One sentence each, the most important first. */
   readonly sentences: readonly string[];
 }
 
-/**
- * @param decision the newest about the pod; null: there is none
- * @param isComplete whether all who may know of a decision were asked
- */
+/** @param decision the newest; null: none @param isComplete whether every source of decisions answered */
 export function podReport(pod: KubernetesObject, decision: Decision | null, isComplete = true): PodReport {
   const { namespace = "default", name } = pod.metadata;
   const of = (state: PodReport["state"], node: string | null, sentences: readonly string[]): PodReport => {
@@ -58,7 +53,7 @@ function placed(
   if (decision.kind === "plan") return [first, ...byPlan(node, decision)];
   const { best, strategy, candidates, binding } = decision;
   if (best === null || best === node) return [first, `${strategy} scored ${node} highest.`];
-  // The scheduler-plugin knows more of the decision than the decision says.
+  // The binding's reason is more precise than the decision's.
   if (binding?.node === node && binding.reason !== null)
     return [first, `${strategy} scored ${best} highest. ${binding.reason}`];
   const scoreOf = (name: string): string => {
@@ -71,7 +66,7 @@ function placed(
   ];
 }
 
-/** A plan leaves no scores to compare: it was followed, or something stood against it. */
+/** A plan has no scores: it was followed or obstructed. */
 function byPlan(node: string, { best, plan, outcome, explanation }: Decision): string[] {
   if (best === null) return explanation.slice(0, 1);
   if (best === node) return [`That is where the plan ${plan ?? ""} of its workflow wanted it.`];
@@ -87,13 +82,12 @@ function pending(pod: KubernetesObject): string[] {
   const [, summary, causes] = /^(\d+\/\d+ nodes are available):? (.*)$/s.exec(message) ?? [];
   if (summary === undefined || causes === undefined)
     return [`kube-scheduler says: ${message === "" ? (condition.reason ?? "nothing") : message}`];
-  // Causes are told apart by ", <count> ", which words in them may contain without a number.
+  // Causes are separated by ", <count> "; their own text may contain commas but no such number.
   const [reasons, ...rest] = causes.split(/(?<=\.) (?=preemption:|no new claims)/);
   const each = (reasons ?? "").replace(/\.$/, "").split(/, (?=\d+ )/);
   return [`${summary}, says kube-scheduler:`, ...each.map((cause) => `- ${cause}`), ...rest];
 }
 
-/** Nodes that our filter refused. */
 function rejections(decision: Decision | null): string[] {
   const refused = decision?.candidates.filter(({ feasible }) => !feasible) ?? [];
   return refused.map(

@@ -1,4 +1,4 @@
-// What the webhook had to do with a pod: what it answered, or that nobody waited for its answer.
+// The webhook's answer for a pod, or that it did not answer in time.
 import { isStoreError, KINDS, LABELS, WEBHOOK_ANSWER, WEBHOOK_CONFIGURATION } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import { isUnanswered, rulesOfRegistration } from "@isochrone/scheduler-plugin/webhook-rules";
@@ -13,7 +13,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 const UNANSWERED =
   "It asks for the gate, and was created without the webhook's answer: the webhook was slow or unreachable and the API server went on without it, or the pod is older than the wish. No plan was made for it; a replacement would be planned.";
 
-/** null: there is nothing to say, or it can't be read. Rejects with StoreErrors but those of rights. */
+/** Null: nothing to report, or no permission to read. Rejects with other StoreErrors. */
 export async function webhookSentence(
   store: Pick<ClusterStore, "get">,
   pod: KubernetesObject,

@@ -1,10 +1,6 @@
-// An answer of the graph API cut to what fits into the context of a language model.
-
-/** A list of an answer that was cut. */
 export interface LeftOut {
-  /** Where it is, as `workflows[].channels`. */
+  /** Path of the list, as in `workflows[].channels`. */
   readonly list: string;
-  /** Elements that are left, of all lists at this place. */
   readonly shown: number;
   readonly of: number;
 }
@@ -15,18 +11,16 @@ interface Bounded {
 }
 
 interface Place {
-  /** Elements of all lists at this place. */
   total: number;
-  /** Elements of the longest. */
   longest: number;
 }
 
-/** No object of the graph API has so many fields: an object with more is a table by name. */
+/** No API object has more fields: a larger one is a map. */
 const MAX_FIELDS = 50;
 
 /**
- * The value with its longest lists cut from their ends until its JSON has at most so many characters; null
- * when it is too long even with lists of one element. Doesn't change the value.
+ * Truncates the longest lists until the JSON has at most `maxCharacters`; null if even one element each is
+ * too long. Does not modify the value.
  */
 export function boundedTo(value: unknown, maxCharacters: number): Bounded | null {
   const limits = new Map<string, number>();
@@ -39,7 +33,6 @@ export function boundedTo(value: unknown, maxCharacters: number): Bounded | null
   }
 }
 
-/** Lists that went with a list around them aren't named. */
 function leftOutOf(value: unknown, limits: ReadonlyMap<string, number>): LeftOut[] {
   const before = placesOf(value, new Map());
   const after = placesOf(value, limits);
@@ -56,7 +49,6 @@ function longestOf(places: ReadonlyMap<string, Place>): readonly [string, Place]
   return longest;
 }
 
-/** Of the value cut to the limits. */
 function placesOf(value: unknown, limits: ReadonlyMap<string, number>): Map<string, Place> {
   const places = new Map<string, Place>();
   const walk = (part: unknown, path: string): void => {
@@ -88,7 +80,7 @@ interface Child {
   readonly path: string;
 }
 
-/** Null: it is neither list nor object. */
+/** Null: neither list nor object. */
 function childrenOf(value: unknown, path: string): readonly Child[] | null {
   if (typeof value !== "object" || value === null) return null;
   const below = path === "" ? "" : `${path}.`;

@@ -1,4 +1,5 @@
-// The server by streamable HTTP. Each client asks with its own token: the graph API decides what it may read.
+// The MCP server over streamable HTTP. Each client uses its own token, so the graph API decides what it may
+// read.
 import { createMcpHandler, type McpServerFactory } from "@modelcontextprotocol/server";
 import { createHttpApp, type GateAnswer, type GateRequest, type RequestGate } from "@isochrone/runtime/http";
 import { createRegistry, type Logger } from "@isochrone/runtime";
@@ -12,11 +13,9 @@ interface McpHttpOptions {
   readonly allowedHosts: readonly string[];
   readonly logger: Logger;
   readonly factory: (authorization: string | undefined) => McpServerFactory;
-  /** Asks as who has sent the header. */
   readonly clientFor: (authorization: string | undefined) => GraphClient;
 }
 
-/** An app that isn't listening yet. */
 export async function createMcpHttpApp({ allowedHosts, logger, factory, clientFor }: McpHttpOptions) {
   const app = await createHttpApp({
     name: "mcp",
@@ -34,7 +33,7 @@ export async function createMcpHttpApp({ allowedHosts, logger, factory, clientFo
     url: "/mcp",
     exposeHeadRoute: false,
     handler: async (request, reply) => {
-      // Nothing of ours changes while a client listens: it may subscribe to nothing.
+      // No subscriptions: tools do not change during a session.
       const handler = createMcpHandler(factory(request.headers.authorization), { maxSubscriptions: 0 });
       const { body } = request;
       const parsed = body === undefined ? {} : { parsedBody: body };
@@ -52,7 +51,7 @@ interface Asked {
   readonly body: unknown;
 }
 
-/** By any address: the SDK looks at none, ours has been judged before. */
+/** Any address: our own check ran before, and the SDK ignores it. */
 function webRequest({ method, headers, body }: Asked): Request {
   const web = new Headers();
   for (const [name, value] of Object.entries(headers))
@@ -64,8 +63,8 @@ function webRequest({ method, headers, body }: Asked): Request {
 const UNAUTHORIZED = 401;
 
 /**
- * The graph API's own check of the token, so that a client without one learns so by the status of HTTP. Where
- * the API doesn't answer, the tool says so.
+ * Checks the token with the graph API, so that clients get an HTTP status. If the API is unreachable, the
+ * tool reports that.
  */
 function tokenGate(clientFor: McpHttpOptions["clientFor"]): RequestGate {
   return {

@@ -1,4 +1,4 @@
-// The SDK's own client asks a whole aggregator through the command, by standard input and by HTTP.
+// The SDK's client queries a whole aggregator through the command, over stdio and HTTP.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
@@ -45,7 +45,6 @@ async function asked<T>(client: Client, use: (client: Client) => Promise<T>): Pr
   }
 }
 
-/** Of the protocol of 2025, as most clients are, or of the revision that is newest here. */
 const REVISIONS = ["legacy", { pin: "2026-07-28" }] as const;
 type Revision = (typeof REVISIONS)[number];
 
@@ -230,7 +229,7 @@ describe("by HTTP", () => {
     expect((await post({}, LIST)).status).toBe(200);
   });
 
-  /** What curl says that fetch doesn't let a program say: by which name the browser came. */
+  /** Uses curl, since fetch cannot set the Host header. */
   async function statusByHost(host: string): Promise<number> {
     const args = ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", `host: ${host}`, "-d", LIST, endpoint];
     return Number((await promisify(execFile)("curl", args)).stdout);

@@ -10,16 +10,16 @@ import { createMcpHttpApp } from "./http.ts";
 import { createMcpServer } from "./server.ts";
 
 interface McpOptions extends GraphServerOptions {
-  /** Port to listen on; undefined: messages come by standard input. */
+  /** Port; undefined: messages use standard input. */
   readonly http?: number;
   readonly allowHost: readonly string[];
 }
 
 const TIMEOUT_MS = 10_000;
-/** Tokens go over TLS or not beyond the machine: others come by a proxy. */
+/** Loopback only: tokens must not leave the machine without TLS. */
 const HOST = "127.0.0.1";
 
-/** Answers a client of the Model Context Protocol until it goes, or by HTTP until a signal. */
+/** Serves MCP until the client disconnects, or over HTTP until a signal. */
 export async function mcpCommand(options: McpOptions, print: Print): Promise<void> {
   await (options.http === undefined ? serveStdio(options) : serveHttp(options, options.http, print));
 }
@@ -42,7 +42,6 @@ async function serveHttp(options: McpOptions, port: number, print: Print): Promi
     throw usageError(
       `--token-file must not be given with --http: each client sends its own token, got ${tokenFile}`,
     );
-  // Refuses a certificate file that has no use.
   graphClientOf(options);
   const fetch = authorizedFetch({ caFile: caFile ?? null, clock: systemClock });
   const clientFor = (authorization: string | undefined): GraphClient =>

@@ -1,4 +1,3 @@
-// The tools as a server of the Model Context Protocol, whatever carries its messages.
 import { McpServer, type CallToolResult, type StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { reasonOf } from "@isochrone/primitives";
 import { visible } from "@isochrone/runtime/basics";
@@ -8,7 +7,7 @@ import { boundedTo, type LeftOut } from "./bounded.ts";
 import { bill, clusterGraph, explain, health, plan, savings, workflowGraph } from "./tools.ts";
 import type { Sources, Tool } from "./tools.ts";
 
-/** About 15,000 tokens: several answers fit into the context of a model. */
+/** About 15,000 tokens: several answers fit into a model's context. */
 const MAX_CHARACTERS = 50_000;
 
 const INSTRUCTIONS =
@@ -29,7 +28,7 @@ const AnswerSchema = Type.Object({
   }),
 });
 
-/** A server of its own for each connection, or for each request by HTTP. */
+/** One server per connection, or per HTTP request. */
 export function createMcpServer(sources: Sources): McpServer {
   const server = new McpServer(
     { name: "isochrone", title: "Isochrone", version: "0.1.0" },
@@ -90,7 +89,7 @@ function failure(message: string): CallToolResult {
   return { content: [{ type: "text", text: visible(message) }], isError: true };
 }
 
-/** A schema as the SDK takes it, whose messages name path, rule and value. */
+/** A schema for the SDK with messages naming path, rule and value. */
 function standardOf<S extends TObject>(schema: S): StandardSchemaWithJSON<Static<S>, Static<S>> {
   const compiled = Compile(schema);
   const jsonSchema = (): Record<string, unknown> => Object.fromEntries(Object.entries(schema));

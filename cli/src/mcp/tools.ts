@@ -1,25 +1,20 @@
-// What can be asked: each tool reads the graph API, as the command of the same purpose does.
 import type { GraphClient } from "@isochrone/topology/client";
 import { Type, type Static, type TObject } from "typebox";
 import { judgeFreshness } from "../doctor/freshness.ts";
 import { findDecision, unaskedSentence } from "../explain/find-decision.ts";
 
-/** What tools read. */
 export interface Sources {
   readonly client: GraphClient;
-  /** Address of the graph API, for messages. */
   readonly server: string;
 }
 
-/** One tool. */
 export interface Tool<S extends TObject = TObject> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: S;
-  /** How to get a shorter answer. */
   readonly askForLess: string;
-  /** Rejects with an error whose message says what is wrong. */
+  /** Rejects with a message for the model. */
   call(sources: Sources, input: Static<S>, signal: AbortSignal): Promise<unknown>;
 }
 
@@ -33,7 +28,6 @@ const limit = (what: string, maximum: number) =>
     Type.Integer({ minimum: 1, maximum, default: DEFAULT_LIMIT, description: `so many ${what} at most` }),
   );
 
-/** Keeps the types of one tool together. */
 const tool = <S extends TObject>(parts: Tool<S>): Tool<S> => parts;
 
 export const clusterGraph = tool({

@@ -1,4 +1,3 @@
-// Carries plans out step by step, and moves back what was moved.
 import {
   appliedMovesPatch,
   KINDS,
@@ -25,11 +24,11 @@ type Print = (text: string) => void;
 /** As descheduler.moveDeadlineMs and descheduler.coolDownMs. */
 const WITHIN_MS = 5 * 60_000;
 const COOL_DOWN_MS = 15 * 60_000;
-/** A PodDisruptionBudget that refuses for longer is not about to change. */
+/** A PodDisruptionBudget that refuses for longer will not change soon. */
 const BUDGET_WITHIN_MS = 10_000;
 const BUDGET_POLL_MS = 500;
 
-/** Throws CommandError at the first move that doesn't reach its target. */
+/** Throws CommandError at the first move that misses its target. */
 export async function applyCommand(namespace: string, options: PlanOptions, print: Print): Promise<void> {
   if (options.apply === true && options.undo === true)
     throw usageError("--apply and --undo exclude each other");
@@ -52,7 +51,6 @@ export async function applyCommand(namespace: string, options: PlanOptions, prin
 async function apply(namespace: string, options: PlanOptions, mover: Mover, print: Print): Promise<void> {
   const planning = await planningOf(options);
   const reports = await readPlans(graphClientOf(options), namespace, options, planning);
-  // Names are words of others.
   print(viewOf(reports, { text: (shown) => plansText(namespace, shown) }).text());
   const moves = chosenMoves(namespace, reports, options.pods);
   if (moves.length === 0) return print("\nNothing is to be carried out.");
@@ -75,7 +73,7 @@ async function undo(namespace: string, options: PlanOptions, mover: Mover, print
   if (made.length > 0) print(`\n${countOf(made)} moved back.`);
 }
 
-/** The moves that can be made now, in the order of their steps. Throws CommandError for pods without one. */
+/** Currently possible moves, in step order. Throws CommandError for pods without one. */
 function chosenMoves(
   namespace: string,
   reports: readonly WorkflowPlanReport[],
@@ -94,7 +92,6 @@ function countOf({ length }: readonly unknown[]): string {
   return length === 1 ? "1 pod" : `${length} pods`;
 }
 
-/** Throws CommandError unless somebody agrees. */
 async function confirmed(question: string, { yes = false }: PlanOptions): Promise<void> {
   if (yes) return;
   if (!process.stdin.isTTY) throw usageError("--yes is needed where nobody can be asked");
@@ -114,22 +111,21 @@ interface MoverDeps {
   readonly signal: AbortSignal;
 }
 
-/** A move of an applied plan, backwards. */
 interface BackMove {
   readonly owner: KubernetesObject;
   readonly applied: AppliedMove;
-  /** null: no pod of the controller is there any more. */
+  /** Null: the controller has no pod there any more. */
   readonly pod: string | null;
-  /** The pod that the interrupted move left where it was; null: the move was made. */
+  /** The pod left in place by an interrupted move; null: the move was made. */
   readonly unfinished: KubernetesObject | null;
-  /** An earlier move back that was interrupted before it evicted this pod. */
+  /** An earlier revert, interrupted before it evicted this pod. */
   readonly interrupted: KubernetesObject | null;
   readonly namespace: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** Makes moves one after the other, and records them on the controllers of the pods. */
+/** Makes moves one by one and records them on the pods' controllers. */
 class Mover {
   readonly #deps: MoverDeps;
 
@@ -152,7 +148,7 @@ class Mover {
     }
   }
 
-  /** The moves of the last plan that was carried out there, backwards, the last one first. */
+  /** Reverse moves of the namespace's last executed plan, last one first. */
   async appliedIn(namespace: string): Promise<BackMove[]> {
     const { store } = this.#deps;
     const lists = [
@@ -223,7 +219,7 @@ class Mover {
     const beganMs = clock.monotonic();
     const deps = { store, clock, logger, signal, withinMs: WITHIN_MS, coolDownMs: COOL_DOWN_MS };
     let outcome = await moveByHand(move, deps);
-    // The budget counts the previous replacement a moment after it is ready.
+    // The budget counts a new replacement with a delay.
     while (isOverBudget(outcome) && clock.monotonic() - beganMs < BUDGET_WITHIN_MS) {
       await clock.sleep(BUDGET_POLL_MS, signal);
       outcome = await moveByHand(move, deps);
@@ -234,7 +230,6 @@ class Mover {
     return outcome;
   }
 
-  /** Throws CommandError if the API server refuses it. */
   async #withdraw(pod: KubernetesObject): Promise<void> {
     const { store, clock } = this.#deps;
     const logger = createLogger({ service: "isochrone", level: "error" });
@@ -254,7 +249,7 @@ class Mover {
     return { owner: ref, podUid };
   }
 
-  /** Records of earlier plans end with the first of a new one on the same controller. */
+  /** The first move of a new plan replaces earlier records on its controller. */
   async #record(
     ref: ObjectRef,
     run: string,

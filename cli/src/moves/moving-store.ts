@@ -1,4 +1,4 @@
-// Where a command moves pods: an API server, or the embedded cluster of this user.
+// The store for moving pods: an API server, or the user's embedded cluster.
 import { StoreError } from "@isochrone/kubernetes";
 import type { LabClient } from "@isochrone/lab/client";
 import type { MovingStore } from "@isochrone/scheduler-plugin";
@@ -16,7 +16,7 @@ export async function openMovingStore(source: ClusterSource): Promise<OpenedMovi
   return openStore(source.kubeconfig, source.context);
 }
 
-/** False for one with an API server, and for one that has ended. */
+/** False for a lab with an API server, or an ended one. */
 async function hasStore(lab: LabClient): Promise<boolean> {
   return lab.objects().then(
     () => true,
@@ -24,7 +24,7 @@ async function hasStore(lab: LabClient): Promise<boolean> {
   );
 }
 
-/** Calls go through the lab's controls. */
+/** Sends calls through the lab's controls. */
 function labStore(lab: LabClient): MovingStore {
   const calls =
     (method: keyof MovingStore) =>

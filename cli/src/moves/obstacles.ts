@@ -11,12 +11,10 @@ type Kind =
   | "persistentVolumeClaims"
   | "disruptionBudgets";
 
-/** As much of a cluster as says whether pods may be moved. */
 export type MovedBy = Readonly<Partial<Record<Kind, Iterable<ApiObject> | undefined>>>;
 
 /**
- * Why pods can't be moved now, by the rules of the scheduler-plugin, whose code is loaded for that.
- *
+ * Obstacles by the scheduler-plugin's rules, whose code is loaded on demand.
  * @param rules null: the descheduler's defaults
  */
 export async function obstaclesOf(
@@ -48,7 +46,6 @@ function listed(objects: Iterable<ApiObject> = []): KubernetesObject[] {
   return Array.from(objects, asStored);
 }
 
-/** Objects of a cluster or a dump have a kind and a version. */
 function asStored(object: ApiObject): KubernetesObject {
   return object as KubernetesObject;
 }

@@ -1,4 +1,4 @@
-// What the scheduler-plugin proposes for workflows that run, as the graph API passes it on.
+// The scheduler-plugin's proposals, read through the graph API.
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { ExclusionRules, PreviousMoves } from "@isochrone/placement";
 import { authorizedFetch, systemClock } from "@isochrone/runtime/basics";
@@ -7,18 +7,14 @@ import type { GraphServerOptions } from "../graph-client.ts";
 const TIMEOUT_MS = 10_000;
 
 interface Proposed {
-  /** By workflow. */
   readonly steps: ReadonlyMap<string, PreviousMoves>;
-  /** By which the service says that pods may be moved; null: nobody proposes, or can be asked. */
+  /** The service's exclusion rules; null: no proposer or no answer. */
   readonly rules: ExclusionRules | null;
 }
 
 const NOTHING: Proposed = { steps: new Map(), rules: null };
 
-/**
- * The plan asked for here is the one that the page shows, unless another one is clearly better.
- * @param namespace "": all
- */
+/** Returns the page's proposals, preferred unless a new plan is clearly better. @param namespace "": all */
 export async function proposedMoves(
   namespace: string,
   { server, tokenFile, caFile }: GraphServerOptions,
@@ -42,7 +38,7 @@ export async function proposedMoves(
 
 type ProposedPod = Record<"name" | "node" | "step", unknown>;
 
-/** Each pod by itself where an earlier release proposed. */
+/** Earlier releases propose pods one by one. */
 function stepsOf(pods: readonly Partial<ProposedPod>[]): PreviousMoves {
   const steps = Map.groupBy(pods, ({ step, name }) => (typeof step === "number" ? step : name));
   return [...steps.values()].map((moves) =>

@@ -1,9 +1,8 @@
-// The graphs as a drawing for Graphviz: nodes in their zones, workloads in their workflows, channels,
-// placements, round trips.
+// The graphs as Graphviz input: nodes in zones, workloads in workflows, channels, placements, round trips.
 import { visible } from "@isochrone/runtime/basics";
 import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 
-/** Without a cluster graph only the workflows are drawn. */
+/** Without a cluster graph only workflows are drawn. */
 export function graphDot(
   cluster: ClusterGraphSnapshot | null,
   workflows: readonly WorkflowGraphSnapshot[],
@@ -34,9 +33,7 @@ function clusterLines({ nodes, links }: ClusterGraphSnapshot): string[] {
   return [...boxes, ...pairsOf(links).map(pairLine)];
 }
 
-/**
- * The cheaper method of a pair, both ways as one edge: a drawing with each direction by itself can't be read.
- */
+/** One edge per pair by the cheaper method: separate directions are unreadable. */
 function pairsOf(links: readonly Link[]): Link[] {
   const best = new Map<string, Link>();
   for (const link of links) {
@@ -87,7 +84,6 @@ function rateText(bytesPerSecond: number): string {
 
 const nodeId = (name: string): string => quoted(`node ${name}`);
 
-/** Names are others' words: a quote or a backslash must not end the string; nothing in them may be hidden. */
 function quoted(text: string): string {
   return `"${visible(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }

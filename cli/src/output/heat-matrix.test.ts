@@ -5,7 +5,6 @@ import { canvasOn, visiblePainted } from "./heat.ts";
 import type { Canvas } from "./heat.ts";
 
 const NAMES = ["north-a", "north-b", "south-a"];
-/** By pair; everything else is 1 ms. */
 const FIGURES: Readonly<Record<string, PairFigure>> = {
   "north-a south-a": { ms: 250, text: "250.0!" },
   "south-a north-a": { ms: null, text: "lost" },
@@ -53,7 +52,6 @@ describe("a matrix in heat colours", () => {
   });
 });
 
-/** Of two colours as escape codes have them (WCAG 2). */
 function contrast(a: string, b: string): number {
   const light = (colour: string): number => {
     const [red, green, blue] = colour
@@ -71,7 +69,6 @@ function contrast(a: string, b: string): number {
 it("is readable at every step", () => {
   const text = heatMatrix(NAMES, figureOf, wide(120));
   const pairs = [...text.matchAll(COLOUR)];
-  // Those of the legend at least: ten steps, and what is lost.
   expect(new Set(pairs.map(([, , back]) => back)).size).toBe(11);
   for (const [, ink, back] of pairs) expect(contrast(ink!, back!)).toBeGreaterThan(4.3);
 });

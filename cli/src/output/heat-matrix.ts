@@ -1,24 +1,22 @@
-// A matrix of round trips in heat colours, as wide as the terminal is.
+// A round-trip matrix in heat colours, fitted to the terminal's width.
 import { HEAT_EDGES_MS, paintedMs } from "./heat.ts";
 import type { Canvas } from "./heat.ts";
 
-/** What is known of a pair. */
 export interface PairFigure {
-  /** Null: nothing answers. */
+  /** Null: no answer. */
   readonly ms: number | null;
-  /** E.g. "12.3!"; the value alone decides about the colour. */
+  /** For example "12.3!"; only `ms` determines the colour. */
   readonly text: string;
 }
 
 type FigureOf = (source: string, target: string) => PairFigure | null;
 
 const LEAST_NAME = 4;
-/** Narrower than a figure: colour alone. */
 const SWATCH = 2;
 
 /**
- * Columns have the numbers of the rows where their names don't fit, cells only their colour where figures
- * don't, and the last nodes are left out where not even that fits.
+ * Column heads become row numbers if names do not fit, cells lose their figures, and finally the last nodes
+ * are omitted.
  */
 export function heatMatrix(names: readonly string[], figureOf: FigureOf, canvas: Canvas): string {
   const figures = names.map((source) =>
@@ -63,7 +61,6 @@ function drawn(
   return [top.trimEnd(), ...lines, legend(canvas)].join("\n");
 }
 
-/** Each step with what it begins at. */
 function legend(canvas: Canvas): string {
   const steps = [0, ...HEAT_EDGES_MS].map((from) => paintedMs(` ${from} `, from, canvas));
   return `ms from ${steps.join("")} ${paintedMs(" lost ", null, canvas)}`;

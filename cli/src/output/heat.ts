@@ -1,10 +1,8 @@
-// Values as background colours on a terminal. The steps and their meaning are those of the page's matrix, in
-// its dark theme.
+// Background colours of values, with the steps of the page's matrix in its dark theme.
 import { visibleLines } from "@isochrone/runtime/basics";
 
-/** What a terminal can show. */
 export interface Canvas {
-  /** Bits of a colour: 8 is the palette of 256. */
+  /** Colour bits: 8 is the 256-colour palette. */
   readonly depth: 8 | 24;
   readonly columns: number;
 }
@@ -24,11 +22,10 @@ const STEPS: readonly Rgb[] = [
   [253, 234, 96],
 ];
 const LOST: Rgb = [196, 18, 44];
-/** Lower ends of the steps after the first, ms. */
 export const HEAT_EDGES_MS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200] as const;
 const WHITE: Rgb = [255, 255, 255];
 const BLACK: Rgb = [16, 22, 29];
-/** Share of white's light at which black and white are equally easy to read on a colour. */
+/** Luminance at which black and white text are equally readable. */
 const DARK_INK_ABOVE = 0.18;
 const RESET = "\u001b[0m";
 
@@ -40,11 +37,11 @@ interface Stream {
 
 const DEFAULT_COLUMNS = 80;
 
-/** Null where there is nothing to paint on: no terminal, NO_COLOR, or fewer than 256 colours. */
+/** Null without colours: no terminal, NO_COLOR, or fewer than 256 colours. */
 export function canvasOn(stream: Stream): Canvas | null {
   const depth = stream.isTTY === true ? (stream.getColorDepth?.() ?? 1) : 1;
   if (depth < 8) return null;
-  // A terminal that doesn't say how wide it is says 0.
+  // A terminal of unknown width reports 0.
   return { depth: depth >= 24 ? 24 : 8, columns: stream.columns || DEFAULT_COLUMNS };
 }
 
@@ -55,7 +52,6 @@ export function paintedMs(text: string, ms: number | null, { depth }: Canvas): s
   return `\u001b[38;${code(ink, depth)};48;${code(back, depth)}m${text}${RESET}`;
 }
 
-/** Roughly, for the choice between two inks. */
 function lightOf([red, green, blue]: Rgb): number {
   return 0.2126 * red ** 2.2 + 0.7152 * green ** 2.2 + 0.0722 * blue ** 2.2;
 }
@@ -70,7 +66,6 @@ function levelOf(part: number): number {
   return CUBE.indexOf(nearest(part));
 }
 
-/** The levels of the palette's cube of colours. */
 const CUBE: readonly number[] = [0, 95, 135, 175, 215, 255];
 
 function nearest(part: number): number {
@@ -80,10 +75,7 @@ function nearest(part: number): number {
 // oxlint-disable-next-line no-control-regex
 const OURS = /(\u001b\[38;[0-9;]+;48;[0-9;]+m|\u001b\[0m)/;
 
-/**
- * As `visibleLines`, except for what {@link paintedMs} makes. For text of which the words of others were made
- * visible before.
- */
+/** As `visibleLines`, but keeps {@link paintedMs} output. Untrusted text must be escaped before. */
 export function visiblePainted(text: string): string {
   return text
     .split(OURS)

@@ -1,4 +1,3 @@
-// What is said of `isochrone up --hot-site`.
 import { visibleLines } from "@isochrone/runtime";
 import type { HotSiteUrls } from "../embedded/hot-site/hot-site-lab.ts";
 import type { ActFigures, HotSiteAct, HotSiteReporter } from "../embedded/hot-site/story.ts";
@@ -12,7 +11,7 @@ interface FullReporter extends HotSiteReporter {
   stopped(): void;
 }
 
-/** A line, a JSON object or a YAML document for each event. */
+/** One line, JSON object or YAML document per event. */
 export function hotSiteReporter(output: Format, print: (text: string) => void): FullReporter {
   if (output === "table") return textReporter((text) => print(visibleLines(text)));
   const text =

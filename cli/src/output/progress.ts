@@ -1,5 +1,3 @@
-// A bar for long work: on a terminal only, on standard error, so that what is printed can be piped on.
-
 import { visible } from "@isochrone/runtime/basics";
 
 interface ProgressScreen {
@@ -8,17 +6,13 @@ interface ProgressScreen {
 }
 
 interface Progress {
-  /** `share` of the work done, 0 to 1. */
   at(share: number, what: string): void;
-  /** Takes the bar away, e.g. before a line is printed; the next `at` draws it anew. */
   clear(): void;
 }
 
 const WIDTH = 24;
-/** Drawing takes time from the work. */
 const EVERY_MS = 50;
 
-/** `nowMs` is a clock that never goes back. */
 export function createProgress(screen: ProgressScreen, nowMs: () => number): Progress {
   if (screen.isTTY !== true) return { at: () => undefined, clear: () => undefined };
   let drawnAtMs = Number.NEGATIVE_INFINITY;

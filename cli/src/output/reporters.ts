@@ -21,12 +21,11 @@ import {
 } from "./sentences.ts";
 import { table } from "./table.ts";
 
-/** One JSON object a line; `event` names it. */
+/** One JSON object per line; `event` names it. */
 export function jsonReporter(print: (text: string) => void): Reporter {
   return eventReporter((event) => print(jsonText(event)));
 }
 
-/** A YAML document for each event. */
 export function yamlReporter(print: (text: string) => void): Reporter {
   return eventReporter((event) => print(`---\n${yamlText(event)}`));
 }
@@ -75,7 +74,6 @@ export interface Output {
   write(text: string): unknown;
 }
 
-/** For people who read a file or a pipe: a line for each event. */
 export function lineReporter(out: Output): Reporter {
   let urls: EmbeddedUrls | null = null;
   const say = (text: string): void => void out.write(`${visibleLines(text)}\n`);
@@ -125,7 +123,6 @@ function urlsText({ page, extender, lab }: EmbeddedUrls): string {
   ].join("\n");
 }
 
-/** Zones with their nodes, and how labels came about that the matrix doesn't give. */
 export function networkText({ sites, derived }: TableSites): string {
   const zones = [...new Set(sites.map(({ zone }) => zone))].map((zone) => {
     const nodes = sites.filter((site) => site.zone === zone);

@@ -1,4 +1,3 @@
-// For people at a terminal: one screen, drawn over itself.
 import { reasonOf } from "@isochrone/primitives";
 import { visibleLines } from "@isochrone/runtime";
 import type { EmbeddedUrls } from "../embedded/options.ts";
@@ -19,13 +18,10 @@ import {
   warmText,
 } from "./sentences.ts";
 
-/** What was said last stays to be read. */
 const EVENTS = 6;
-/** Where a terminal doesn't say how large it is. */
 const COLUMNS = 80;
 const MIN_COLUMNS = 20;
 
-/** @param nowText time of day, for events */
 export function screenReporter(out: Output, nowText: () => string): Reporter & { log(text: string): void } {
   const parts = { head: "", now: "", result: "", busy: "", view: "" };
   const events: string[] = [];
@@ -50,7 +46,7 @@ export function screenReporter(out: Output, nowText: () => string): Reporter & {
     started: (where, _pid, pageWithControls) => {
       urls = where;
       const summary = `isochrone  page ${where.page}  emulator ${where.lab}  Ctrl-C ends everything`;
-      // On a line of its own: an address that is broken can't be opened.
+      // On its own line: a wrapped address cannot be opened.
       draw({ head: `${summary}\npage with the emulator's controls:\n${pageWithControls}` });
     },
     network: (network) => event(networkText(network)),
@@ -76,17 +72,15 @@ export function screenReporter(out: Output, nowText: () => string): Reporter & {
   };
 }
 
-/** The nearer of the two ends. */
 const measuredShare = ({ fairMs, wantedMs, allMs, patienceMs }: Measuring): number =>
   Math.max(fairMs / wantedMs, allMs / patienceMs);
 
-/** The least of what is waited for. */
 function warmBar(progress: WarmUp): string {
   const { linksMeasured, links, podsReady, pods } = progress;
   return `${bar(Math.min(linksMeasured / links, podsReady / pods))} ${warmText(progress)}`;
 }
 
-/** Each line over the old one, then the rest of the old page away: clearing first would flicker. */
+/** Overwrites line by line, then clears the rest: clearing first would flicker. */
 function page(text: string, { rows = 0, columns = 0 }: Output): string {
   const width = columns === 0 ? COLUMNS : Math.max(MIN_COLUMNS, columns);
   const all = visibleLines(text)
@@ -98,7 +92,6 @@ function page(text: string, { rows = 0, columns = 0 }: Output): string {
 
 const INDENT = "    ";
 
-/** Sentences go on in the next line; a row of a table that is too wide is cut. */
 function wrapped(line: string, width: number): string[] {
   if (line.length <= width) return [line];
   if (/ {2}\S/.test(line.trimStart().slice(12))) return [line.slice(0, width)];
@@ -106,7 +99,7 @@ function wrapped(line: string, width: number): string[] {
   let rest = line;
   while (rest.length > width) {
     const space = rest.lastIndexOf(" ", width);
-    // A word that is wider than the terminal is broken: a break within the indent would go on for ever.
+    // Breaks words wider than the terminal, beyond the indent to guarantee progress.
     const at = space > INDENT.length ? space : width;
     lines.push(rest.slice(0, at));
     rest = `${INDENT}${rest.slice(at).trimStart()}`;

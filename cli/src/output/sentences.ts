@@ -1,4 +1,4 @@
-// What is said of the embedded cluster, in words: the same on a terminal and in a file.
+// Sentences about the embedded cluster, the same on terminals and in files.
 import type { EndToEnd } from "@isochrone/lab";
 import { percentileLack } from "@isochrone/primitives";
 import {
@@ -68,13 +68,12 @@ export function resultText(result: ActResult): string {
   return `${actName(act)}: network ${figureText(result, "network")} per request, ${latency}${doubted}`;
 }
 
-/** `414 ms`, on a busy machine `about 414 ms`. */
+/** `414 ms`, or `about 414 ms` on a busy machine. */
 function figureText(result: ActResult, figure: Figure): string {
   const value = figure === "network" ? result.networkMsPerRequest : result.endToEnd[figure];
   return result.doubt === null || value === null ? ms(value) : `about ${ms(value)}`;
 }
 
-/** How far figures of a busy machine may be off. */
 function doubtText(result: ActResult): string {
   if (!isAnswered(result.endToEnd)) return "without p50 and p95 to compare";
   const spread = (["network", "p50Ms"] as const).flatMap((figure) => {
@@ -87,7 +86,6 @@ function doubtText(result: ActResult): string {
 
 const FIGURES: readonly Figure[] = ["network", "p50Ms", "p95Ms"];
 
-/** A line for each act, with what it saves against the first one, and lines for what is approximate. */
 export function verdictText(results: readonly ActResult[]): string {
   const first = results[0]!;
   let isUnclear = false;
@@ -110,7 +108,6 @@ export function verdictText(results: readonly ActResult[]): string {
   return [table(["placed", "network per request", "p50", "p95"], rows), ...doubts, ...unclear].join("\n");
 }
 
-/** What to try next. */
 export function trialText(link: BusyLink | null, { page, lab }: EmbeddedUrls, isLive: boolean): string {
   const at = new URL(lab).port === DEFAULT_LAB_PORT ? "" : ` --lab ${lab}`;
   const trials =
@@ -150,14 +147,12 @@ export function machineText({ isBusy, lateMs, load, cores, pace }: MachineState)
   return `the machine is busy (${late}, load ${load.toFixed(1)} on ${cores} cores): requests and probes are sent at ${rates} until it has time again`;
 }
 
-/** Which pods moved where and why, and which moves failed. */
 export function movedText({ pods, reasons }: MoveGroup): string {
   const of = (outcome: EndedMove["outcome"]): readonly EndedMove[] =>
     pods.filter((pod) => pod.outcome === outcome);
   const [moved, failed, moving] = [of("moved"), of("failed"), of("moving")];
   const ways = Map.groupBy(moved, ({ from, to }) => `${from} -> ${to}`);
   const texts = [...ways].map(([way, those]) => `${those.map(({ workload }) => workload).join(", ")} ${way}`);
-  // Of a move in stages the first reason is that of the whole move.
   const why = reasons[0] ?? "no reason was given";
   return [
     ...(moved.length === 0 ? [] : [`moved ${plural(moved.length, "pod")}: ${texts.join("; ")}: ${why}`]),
@@ -184,10 +179,10 @@ function plural(count: number, noun: string): string {
   return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }
 
-/** More pods than these are counted. */
+/** Further pods are only counted. */
 const NAMED_PODS = 4;
 
-/** Figures of a busy machine are told, and nothing is claimed of them. */
+/** Makes no claims from a busy machine's figures. */
 export function moveMeasuredText(
   { pods: all, before }: MoveGroup,
   after: EndToEnd,
@@ -218,7 +213,6 @@ function failedShare({ count, errors }: EndToEnd): string {
   return count + errors === 0 ? "–" : `${Math.round((100 * errors) / (count + errors))} %`;
 }
 
-/** `-47 %`, `+3 %` */
 function percentText(share: number): string {
   const percent = Math.round(100 * share);
   return `${percent > 0 ? "+" : ""}${percent} %`;

@@ -39,9 +39,7 @@ async function watched(
   );
   const settled = Promise.withResolvers<void>();
   done.then(settled.resolve, settled.reject);
-  // It is awaited below, when the clock has stopped.
   settled.promise.catch(() => undefined);
-  // A sleep lies between two looks.
   for (let look = 0; look <= reads.length; look++) await clock.advance(1_000);
   await settled.promise;
   return { written, notes };

@@ -1,4 +1,3 @@
-// Prints what a command read, once or again and again.
 import { nodeProcessHost, systemClock, visible, visibleData } from "@isochrone/runtime/basics";
 import { reasonOf } from "@isochrone/primitives";
 import type { Clock } from "@isochrone/runtime/basics";
@@ -9,19 +8,18 @@ import { formatted, jsonText, yamlText } from "./format.ts";
 import type { Format } from "./format.ts";
 import { terminal } from "./terminal.ts";
 
-/** Prints lines; painted ones may hold colours, and no word of others that wasn't made visible. */
+/** @param isPainted the text has colours and is already escaped */
 export type Print = (text: string, isPainted?: boolean) => void;
 
-/** What a command shows: data for machines, text for people. {@link viewOf} makes it. */
+/** Data for machines and text for people; see {@link viewOf}. */
 export interface View {
   readonly value: unknown;
-  /** @param canvas where colours can be shown; null: text alone */
+  /** @param canvas null: without colours */
   text(canvas?: Canvas | null): string;
-  /** As a drawing, where there is one. */
   dot?(): string;
 }
 
-/** Text and drawing are made of a copy in which nothing is hidden: names are words of others. */
+/** Text and drawing get an escaped copy, since names are untrusted. */
 export function viewOf<T>(
   value: T,
   {
@@ -41,11 +39,11 @@ export function viewOf<T>(
 
 export interface ShowOptions {
   readonly output: Format | "dot";
-  /** Milliseconds between two looks; undefined: one look. */
+  /** Refresh interval, ms; undefined: once. */
   readonly watch?: number;
 }
 
-/** Where tables are redrawn; elsewhere than on a terminal a watch prints a JSON document per line. */
+/** Terminal on which tables are redrawn; otherwise a watch prints one JSON document per line. */
 export interface Screen {
   readonly isTTY?: boolean;
   readonly rows?: number;
@@ -57,16 +55,14 @@ export interface Screen {
 interface WatchSurroundings {
   readonly screen: Screen;
   readonly clock: Clock;
-  /** Ends the watch in good order. */
   readonly signal: AbortSignal;
-  /** Is told what a look that failed failed of, where no table is redrawn. */
   readonly note: (text: string) => void;
 }
 
-/** Ctrl-C on a terminal comes twice: from it, and from the process that started this one. */
+/** Ctrl-C arrives twice: from the terminal and from the parent process. */
 const SECOND_SIGNAL_MS = 100;
 
-/** Throws what the first look throws; of a watch, later looks may fail, and are tried again. */
+/** Rejects only if the first read fails; a watch retries later ones. */
 export async function show(read: () => Promise<View>, options: ShowOptions, print: Print): Promise<void> {
   const { output, watch } = options;
   if (watch === undefined) {
@@ -75,7 +71,7 @@ export async function show(read: () => Promise<View>, options: ShowOptions, prin
   }
   const ended = new AbortController();
   const off = nodeProcessHost().onSignal(() => ended.abort());
-  // Whoever read the lines has gone.
+  // The reader of the pipe is gone.
   process.stdout.on("error", () => ended.abort());
   try {
     await watchView(
@@ -89,13 +85,12 @@ export async function show(read: () => Promise<View>, options: ShowOptions, prin
       },
     );
   } finally {
-    // The second signal would end a process that is just closing, and so its exit code.
+    // A second signal would kill the closing process and change its exit code.
     if (ended.signal.aborted) await systemClock.sleep(SECOND_SIGNAL_MS);
     off();
   }
 }
 
-/** Looks until the signal. */
 export async function watchView(
   read: () => Promise<View>,
   { output, watch }: Required<ShowOptions>,
@@ -126,12 +121,11 @@ function textOf(view: View, output: ShowOptions["output"], canvas: Canvas | null
   return view.dot();
 }
 
-/** YAML documents are parted; JSON documents are lines. */
+/** YAML documents need separators; JSON documents are lines. */
 function lineOf(value: unknown, output: Format): string {
   return output === "yaml" ? `---\n${yamlText(value)}` : jsonText(value);
 }
 
-/** null: it was ended meanwhile. */
 async function unlessEnded<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T | null> {
   const ended = new Promise<null>((resolve) =>
     signal.addEventListener("abort", () => resolve(null), { once: true }),
@@ -155,10 +149,10 @@ function headOf(clock: Clock, watchMs: number, trouble: string | null): string {
   return `${at} UTC, every ${watchMs / 1000} s, Ctrl-C ends${state}`;
 }
 
-/** Each line over the old one, then the rest of the old page away: clearing first would flicker. */
+/** Overwrites line by line, then clears the rest: clearing first would flicker. */
 function page(text: string, head: string, rows = 0): string {
   const all = [visible(head), "", ...visiblePainted(text).split("\n")];
-  // A terminal that does not say how high it is says 0.
+  // A terminal of unknown height reports 0.
   const room = rows === 0 ? all.length : Math.max(3, rows - 1);
   const lines =
     all.length <= room ? all : [...all.slice(0, room - 1), `... ${all.length - room + 1} lines more`];

@@ -1,4 +1,4 @@
-// Every sentence that is printed can be read back: a new wording without a row in the table fails here.
+// Every printed sentence must be parsable: a new wording without a table row fails here.
 import type { EndToEnd } from "@isochrone/lab";
 import { describe, expect, test } from "vitest";
 import type { ActResult } from "../embedded/acts.ts";

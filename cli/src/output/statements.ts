@@ -1,24 +1,18 @@
-// Reads what `isochrone up` prints, line by line: the inverse of sentences.ts, for checks that compare what
-// is said with what is true. A sentence without a row here is an unknown statement.
-
-/** One way that pods take. */
 export interface StatedWay {
   readonly workloads: readonly string[];
   readonly from: string;
-  /** Null: there is no replacement yet. */
   readonly to: string | null;
 }
 
-/** A move that failed; null: nobody had a target, or the pod has no replacement. */
+/** A failed move; null: no target, or no replacement. */
 export interface StatedFailure {
   readonly workload: string;
   readonly from: string;
-  /** Where it runs now. */
   readonly to: string | null;
   readonly target: string | null;
 }
 
-/** A figure before and after; null: not known. */
+/** A figure before and after; null: unknown. */
 interface StatedChange {
   readonly before: number | null;
   readonly after: number | null;
@@ -28,12 +22,10 @@ interface StatedFigures {
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
   readonly networkMs: number | null;
-  /** Savings against the first act are claimed beside the figures. */
   readonly isClaimed: boolean;
 }
 
 export type Statement =
-  /** Pods are to go, or have gone, these ways. */
   | {
       readonly kind: "moving" | "moved" | "stillMoving";
       readonly count: number;
@@ -45,22 +37,18 @@ export type Statement =
       readonly what: string;
       readonly p50Ms: StatedChange;
       readonly p95Ms: StatedChange;
-      /** Percent. */
       readonly failed: StatedChange;
       readonly isClaimed: boolean;
     }
-  /** Figures of one act, when it was measured. */
   | ({ readonly kind: "placed"; readonly act: string } & StatedFigures)
-  /** The same as a row of the verdict. @param letter of the act */
   | ({
       readonly kind: "verdict";
       readonly letter: string;
       readonly act: string;
-      /** Network time against the first act, percent, negative: less; null: nothing is claimed. */
+      /** Change of network time against the first act, percent; negative: less; null: not claimed. */
       readonly networkPercent: number | null;
     } & StatedFigures)
   | { readonly kind: "doubt"; readonly letter: string; readonly reason: string }
-  /** Advice of the verdict: the link and its round trip. */
   | { readonly kind: "slowLink"; readonly source: string; readonly target: string }
   | { readonly kind: "linkNow"; readonly rttMs: number | null }
   | { readonly kind: "killNode"; readonly node: string }
@@ -68,18 +56,15 @@ export type Statement =
   | { readonly kind: "machine"; readonly isBusy: boolean }
   | { readonly kind: "networkDown" }
   | { readonly kind: "trouble"; readonly what: string }
-  /** Says nothing that could be false about pods, links or requests. */
   | { readonly kind: "aside" };
 
 type Reader = (match: readonly (string | undefined)[]) => Statement | null;
 
 const MS = String.raw`(\d+ ms|–)`;
-/** With what is said of a busy machine's figures. */
 const FIGURE = `(?:about )?${MS}`;
 const SHARE = String.raw`(\d+ %|–)`;
 const SAVED = String.raw`( \([+-]?\d+ %\))?`;
 
-/** The first pattern that matches a line reads it. */
 const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
   [/^(moving|moved) (\d+) pods?: (.+)$/, ([, verb, count, rest]) => moveOf(verb!, count!, rest!)],
   [/^(\d+) moves? failed: (.+)$/, ([, count, rest]) => failuresOf(count!, rest!)],
@@ -175,7 +160,7 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
   ].map((pattern) => [pattern, (): Statement => ({ kind: "aside" })] as const),
 ];
 
-/** Returns null for a line of no known form. */
+/** Returns null for an unknown form. */
 export function readStatement(line: string): Statement | null {
   for (const [pattern, read] of PATTERNS) {
     const match = pattern.exec(line);

@@ -1,4 +1,3 @@
-// What is said of `isochrone up --streams`.
 import { visibleLines } from "@isochrone/runtime";
 import type { StreamAct, StreamFigures, StreamReporter } from "../embedded/streams/story.ts";
 import type { StreamUrls } from "../embedded/streams/stream-lab.ts";
@@ -12,7 +11,7 @@ interface StreamsReporter extends StreamReporter {
   stopped(): void;
 }
 
-/** A line, a JSON object or a YAML document for each event. */
+/** One line, JSON object or YAML document per event. */
 export function streamsReporter(output: Format, print: (text: string) => void): StreamsReporter {
   if (output === "table") return textReporter((text) => print(visibleLines(text)));
   const text =
@@ -61,7 +60,6 @@ function measuredText(act: StreamAct, figures: readonly StreamFigures[]): string
     .join("\n");
 }
 
-/** Of all jobs, and of the slowest. */
 function sumText(figures: readonly StreamFigures[]): string {
   const measured = figures.map((each) => each.measured ?? 0);
   const sum = measured.reduce((all, each) => all + each, 0);

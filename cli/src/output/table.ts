@@ -1,10 +1,9 @@
-// Plain tables for terminals: numbers to the right, names to the left, a dash for what isn't known.
+// Plain tables: numbers right-aligned, names left, a dash for unknown.
 
 import { visible } from "@isochrone/runtime/basics";
 
 export type Cell = string | number | null;
 
-/** Lines of a table with a header; columns are as wide as their widest cell. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const texts = rows.map((row) => row.map(cellText));
   const isNumber = head.map((_, column) => rows.some((row) => typeof row[column] === "number"));
@@ -27,7 +26,6 @@ function cellText(cell: Cell): string {
   return Number.isInteger(cell) ? String(cell) : cell.toFixed(Math.abs(cell) < 10 ? 2 : 1);
 }
 
-/** An n x n matrix with short column heads. */
 export function matrix(names: readonly string[], value: (source: string, target: string) => Cell): string {
   return table(
     ["from \\ to", ...names],

@@ -1,5 +1,4 @@
-// Where everything that a command says leaves it. Names are words of others: what a terminal acts on is shown
-// escaped, here for all commands.
+// The only exit of printed text: escapes terminal control characters for all commands.
 import { visibleLines } from "@isochrone/runtime/basics";
 import { visiblePainted } from "./heat.ts";
 
@@ -7,11 +6,10 @@ interface Stream {
   write(text: string): unknown;
 }
 
-/** What a command writes to: results to one, remarks to the other. */
+/** Results and remarks go to separate streams. */
 interface Terminal {
-  /** A result: one or more lines of our own making. */
   readonly print: (text: string, isPainted?: boolean) => void;
-  /** A remark or an error: what is piped on doesn't get it. */
+  /** Prints a remark or error, which is not piped. */
   readonly note: (text: string) => void;
 }
 
@@ -23,5 +21,4 @@ export function terminalOn(out: Stream, error: Stream): Terminal {
   };
 }
 
-/** Standard output and standard error. */
 export const terminal: Terminal = terminalOn(process.stdout, process.stderr);

@@ -50,7 +50,6 @@ describe("what the cluster has for kube-scheduler", () => {
     expect(await readFile(certFile, "utf8")).toBe(pair.certificate);
     expect((await stat(keyFile)).mode & 0o777).toBe(0o600);
     expect((await stat(target)).mode & 0o777).toBe(0o700);
-    // A key that was there before and open to all is replaced by one that isn't.
     await writeFile(keyFile, "old");
     await chmod(keyFile, 0o644);
     await writeClientPair(target, pair);

@@ -1,5 +1,5 @@
-// What the scheduler-plugin has made for kube-scheduler (tls.source own): whom to trust, and by which
-// certificate to ask.
+// Certificates that the scheduler-plugin created for kube-scheduler (tls.source own): authorities and client
+// pair.
 import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -8,16 +8,12 @@ import { join, resolve } from "node:path";
 import { looseFields, looseText, reasonOf } from "@isochrone/primitives";
 import { CommandError } from "../errors.ts";
 
-/** PEM. */
 interface ClientPair {
   readonly certificate: string;
   readonly key: string;
 }
 
-/**
- * PEM of the authorities that the extender's certificate may come from; null: the scheduler-plugin publishes
- * none.
- */
+/** PEM of the extender's authorities; null: not published. */
 export async function publishedAuthorities(
   store: Pick<ClusterStore, "get">,
   { namespace, name }: ServiceName,
@@ -27,7 +23,7 @@ export async function publishedAuthorities(
   return text === "" ? null : text;
 }
 
-/** kube-scheduler's client certificate. Throws CommandError. */
+/** Throws CommandError. */
 export async function clientPair(
   store: Pick<ClusterStore, "get">,
   { namespace, name }: ServiceName,
@@ -51,7 +47,7 @@ export async function clientPair(
   throw new CommandError(`${where} must hold a key in tls.key that fits tls.crt`);
 }
 
-/** Writes them for their owner alone; returns their paths. Throws CommandError. */
+/** Writes files readable by their owner only; returns their paths. Throws CommandError. */
 export async function writeClientPair(
   folder: string,
   { certificate, key }: ClientPair,
@@ -70,7 +66,6 @@ export async function writeClientPair(
   return { certFile, keyFile };
 }
 
-/** A Service by name. */
 interface ServiceName {
   readonly namespace: string;
   readonly name: string;
@@ -80,7 +75,7 @@ function entryOf(secret: KubernetesObject, name: string): string {
   return Buffer.from(looseText(looseFields(secret.data)[name]), "base64").toString();
 }
 
-/** A file that is there already may be open to others: what is secret never is in it. */
+/** Never writes into an existing file, which others may be able to read. */
 async function writePrivately(path: string, text: string): Promise<void> {
   const draft = `${path}.new`;
   await writeFile(draft, text, { mode: 0o600 });

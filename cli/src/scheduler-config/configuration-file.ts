@@ -1,4 +1,4 @@
-// A KubeSchedulerConfiguration as text: parsed with its comments, and checked as far as merging relies on it.
+// A KubeSchedulerConfiguration as text: parsed with its comments, and checked as far as merging needs.
 import { TextError, yamlDocuments } from "@isochrone/runtime";
 import type { YamlDocument } from "@isochrone/runtime";
 import { LineCounter, parseDocument } from "yaml";
@@ -12,22 +12,20 @@ const KIND = "KubeSchedulerConfiguration";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The fields that merging looks at. */
 interface ConfigurationFields extends Json {
   readonly profiles?: unknown;
   readonly extenders?: unknown;
 }
 
-/** The parsed file. Edits go to `document`, which keeps comments; `json` is what it said when it was read. */
+/** Edit `document`, which keeps comments; `json` is the original content. */
 export interface ConfigurationFile {
   readonly name: string;
   readonly document: Document;
   readonly json: ConfigurationFields;
-  /** An error that names file, line, field, rule and value. */
   fail(path: readonly (string | number)[], rule: string, value: unknown): CommandError;
 }
 
-/** Of a cluster that has no file yet: kube-scheduler's defaults. */
+/** kube-scheduler's defaults, for a cluster without a file. */
 export function emptyConfiguration(): ConfigurationFile {
   return readConfiguration(`apiVersion: ${API_VERSION}\nkind: ${KIND}\n`, "(no file)");
 }
@@ -68,10 +66,7 @@ function documentsOf(text: string, name: string): YamlDocument[] {
   }
 }
 
-/**
- * As YAML, with the comments of the file. Certificates stay on one line: folded, they would differ from what
- * was merged before.
- */
+/** YAML with the file's comments. Certificates stay on one line, so that repeated merges are equal. */
 export function configurationText(document: Document): string {
   return document.toString({ lineWidth: 0, flowCollectionPadding: false }).trimEnd();
 }
@@ -102,7 +97,7 @@ function checkPluginConfigs({ profiles }: ConfigurationFields, fail: Configurati
   }
 }
 
-/** The records of a list, in its order; nothing for what is none. */
+/** Returns [] if the value is not a list. */
 export function recordsOf(value: unknown): Json[] {
   return isList(value) ? value.filter(isRecord) : [];
 }

@@ -1,5 +1,4 @@
-// What our entry among the extenders of a KubeSchedulerConfiguration says, from what the command line was
-// told.
+// Builds our extender entry of a KubeSchedulerConfiguration from the command line.
 import { isQualifiedName } from "@isochrone/kubernetes";
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
@@ -7,40 +6,31 @@ import { reasonOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 
-/** What is known of the extender, and of kube-scheduler's way to it. */
 export interface ExtenderRequest {
-  /** Address and path in front of the verbs. */
   readonly url: string;
-  /** The name in the extender's certificate. @default none: the certificate must name the host of `url` */
+  /** Name in the extender's certificate. @default none: the certificate must name the host of `url` */
   readonly serverName?: string | undefined;
-  /** PEM of the authorities that sign the extender's certificate. */
   readonly ca?: string | undefined;
-  /** Paths as kube-scheduler's own file system has them. */
+  /** Paths in kube-scheduler's file system. */
   readonly clientCertificate?: string | undefined;
   readonly clientKey?: string | undefined;
-  /** @default what the entry says already, else DEFAULT_WEIGHT */
+  /** @default the existing entry's, else DEFAULT_WEIGHT */
   readonly weight?: number | undefined;
-  /** @default what the entry says already, else DEFAULT_TIMEOUT_MS */
+  /** @default the existing entry's, else DEFAULT_TIMEOUT_MS */
   readonly timeoutMs?: number | undefined;
-  /** Also ask which nodes pass: for declared maxNetworkCost limits. */
   readonly filter: boolean;
-  /** Ask only about pods that request one of these extended resources. */
   readonly managedResources: readonly string[];
 }
 
 /**
- * Weighs as much as two and a half of kube-scheduler's plugins of weight 2 (spreading, affinity):
- * docs/scheduler.md says why.
+ * As much as two and a half kube-scheduler plugins of weight 2 (spreading, affinity); see docs/scheduler.md.
  */
 const DEFAULT_WEIGHT = 5;
-/** kube-scheduler's own limit is 5 s, for which its whole loop would wait. */
+/** kube-scheduler's default is 5 s, which would block its whole loop. */
 const DEFAULT_TIMEOUT_MS = 1_000;
-/**
- * Beyond this kube-scheduler's own scores are rounding errors, and sums come near the end of its integers.
- */
+/** Above this kube-scheduler's own scores become rounding errors, and sums approach integer overflow. */
 export const MAX_WEIGHT = 1_000;
 
-/** An entry of `extenders` (kubescheduler.config.k8s.io/v1, Extender). */
 export interface ExtenderEntry {
   urlPrefix: string;
   filterVerb?: string;
@@ -54,13 +44,13 @@ export interface ExtenderEntry {
   managedResources?: { name: string; ignoredByScheduler: boolean }[];
 }
 
-/** What stays of an entry that is there already unless the command line says otherwise. */
+/** Fields of an existing entry that stay unless the command line overrides them. */
 interface Kept {
   readonly weight?: unknown;
   readonly httpTimeout?: unknown;
 }
 
-/** Throws CommandError, naming option, rule and value. */
+/** Throws CommandError naming option, rule and value. */
 export function extenderEntry(
   request: ExtenderRequest,
   kept: Kept,
@@ -174,7 +164,7 @@ function managedResources(
   const seen = new Set<string>();
   for (const name of names) {
     const domain = name.split("/", 1)[0]!;
-    // kube-scheduler's own rule for extended resources.
+    // kube-scheduler's rule for extended resources.
     const foreign = name.includes("/") && domain !== "kubernetes.io" && !domain.endsWith(".kubernetes.io");
     if (!foreign || name.startsWith("requests.") || !isQualifiedName(name))
       throw usageError(

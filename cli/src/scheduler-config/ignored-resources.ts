@@ -1,12 +1,10 @@
-// The list of resources that kube-scheduler doesn't look for on nodes
-// (NodeResourcesFitArgs.ignoredResources).
+// Handles NodeResourcesFitArgs.ignoredResources: resources that kube-scheduler does not check on nodes.
 import { isMap, isSeq } from "yaml";
 import type { Document, YAMLMap } from "yaml";
 import { recordsOf } from "./configuration-file.ts";
 
 const PLUGIN = "NodeResourcesFit";
 
-/** Whether a profile keeps such a list. */
 export function profilesIgnoreResources(document: Document): boolean {
   return profilesOf(document).some((profile) => {
     const ignored: unknown = fitArgs(profile)?.get("ignoredResources");
@@ -14,14 +12,13 @@ export function profilesIgnoreResources(document: Document): boolean {
   });
 }
 
-/** Of these extenders, those whose resources replace the lists of all profiles. */
+/** The extenders whose resources replace the lists of all profiles. */
 export function ignoringExtenders<E extends Readonly<Record<string, unknown>>>(extenders: readonly E[]): E[] {
   return extenders.filter(({ managedResources }) =>
     recordsOf(managedResources).some(({ ignoredByScheduler }) => ignoredByScheduler === true),
   );
 }
 
-/** Adds the resources to the list of every profile, behind what is there. */
 export function ignoreInProfiles(document: Document, resources: readonly string[]): void {
   for (const profile of profilesOf(document)) {
     const args = fitArgs(profile) ?? addFitArgs(document, profile);

@@ -44,7 +44,6 @@ extenders:
     managedResources: [{name: example.com/gpu}]
 `;
 
-/** What is printed, and the same as data. */
 function merged(text: string | null, fields: Partial<MergeRequest> = {}) {
   const file = text === null ? emptyConfiguration() : readConfiguration(text, "config.yaml");
   const { document, notes } = mergeExtender(file, request(fields));
@@ -185,7 +184,6 @@ describe("a second scheduler", () => {
 
 describe("upstream's QueueSort", () => {
   const topologicalSort = ["shop", "bank"];
-  // As upstream's own manifests/networktopology/scheduler-config.yaml has it.
   const queueSort = { enabled: [{ name: "TopologicalSort" }], disabled: [{ name: "*" }] };
   const config = { name: "TopologicalSort", args: { namespaces: ["shop", "bank"] } };
 

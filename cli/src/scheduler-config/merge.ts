@@ -1,5 +1,4 @@
-// Merges our extender into a KubeSchedulerConfiguration. What others wrote there stays; merging twice changes
-// nothing more.
+// Merges our extender into a KubeSchedulerConfiguration. Foreign content stays; merging is idempotent.
 import { isCollection, isMap, isSeq } from "yaml";
 import type { Document } from "yaml";
 import { isDnsSubdomain } from "@isochrone/kubernetes";
@@ -14,24 +13,19 @@ import { ignoreInProfiles, ignoringExtenders, profilesIgnoreResources } from "./
 import { QUEUE_SORT_NOTES, sortQueue } from "./queue-sort.ts";
 
 export interface MergeRequest extends ExtenderRequest {
-  /**
-   * The configuration is for a scheduler of this name beside the cluster's own.
-   * @default the cluster's own
-   */
+  /** Name of a second scheduler. @default the cluster's own */
   readonly secondScheduler?: string | undefined;
-  /** Namespaces of AppGroups by which upstream's QueueSort orders pods. @default the profiles keep theirs */
+  /** AppGroup namespaces for upstream's QueueSort. @default unchanged profiles */
   readonly topologicalSort?: readonly string[] | undefined;
 }
 
 interface Merged {
   readonly document: Document;
-  /** What the operator should know, one sentence each. */
   readonly notes: readonly string[];
 }
 
 const DEFAULT_SCHEDULER = "default-scheduler";
 
-/** Changes the file's document. Throws CommandError, naming field, rule and value. */
 export function mergeExtender(file: ConfigurationFile, request: MergeRequest): Merged {
   const notes: string[] = [];
   const { document } = file;
@@ -56,8 +50,8 @@ export function mergeExtender(file: ConfigurationFile, request: MergeRequest): M
 }
 
 /**
- * The entry of the same address or, when the service got another address, of the same certificate name; its
- * place, else one behind the last.
+ * Index of the entry with the same address, or the same certificate name after an address change; else the
+ * end.
  */
 function ownIndex(extenders: readonly Readonly<Record<string, unknown>>[], request: ExtenderRequest): number {
   const url = plainUrl(request.url);
@@ -71,12 +65,11 @@ function ownIndex(extenders: readonly Readonly<Record<string, unknown>>[], reque
   return same < 0 ? extenders.length : same;
 }
 
-/** The same for addresses that differ in a default port or a slash at the end only. */
 function plainUrl(text: string): string {
   return (URL.canParse(text) ? new URL(text).href : text).replace(/\/+$/, "");
 }
 
-/** kube-scheduler refuses a resource that two extenders manage. */
+/** kube-scheduler refuses a resource managed by two extenders. */
 function checkManaged(
   file: ConfigurationFile,
   extenders: readonly Readonly<Record<string, unknown>>[],
@@ -96,8 +89,8 @@ function checkManaged(
 }
 
 /**
- * kube-scheduler replaces every profile's ignoredResources by what extenders declare ignoredByScheduler. To
- * keep a list that stands there, our resource joins it instead.
+ * kube-scheduler replaces every profile's ignoredResources by what extenders declare ignoredByScheduler. Our
+ * resource joins an existing list instead.
  */
 function keepsIgnored(
   document: Document,
@@ -113,7 +106,6 @@ function keepsIgnored(
   return false;
 }
 
-/** Fields that we don't set, and comments, stay where the entry was. */
 function putEntry(document: Document, index: number, entry: ExtenderEntry): void {
   const extenders = document.get("extenders");
   if (!isSeq(extenders)) {
@@ -132,7 +124,6 @@ function putEntry(document: Document, index: number, entry: ExtenderEntry): void
     if (!(key in wanted)) document.deleteIn(["extenders", index, key]);
 }
 
-/** Comments inside of what is the same already stay. */
 function setUnlessEqual(document: Document, path: readonly (string | number)[], value: unknown): void {
   const present = document.getIn(path);
   const json: unknown = isCollection(present) ? present.toJS(document) : present;
@@ -140,8 +131,8 @@ function setUnlessEqual(document: Document, path: readonly (string | number)[], 
 }
 
 /**
- * One profile of that name, and a Lease of its own: two processes that hold the same one would take turns
- * instead of working side by side.
+ * One profile with that name and its own Lease: two processes sharing a Lease would alternate instead of
+ * working in parallel.
  */
 function becomeSecond(file: ConfigurationFile, name: string, notes: string[]): void {
   if (!isDnsSubdomain(name))

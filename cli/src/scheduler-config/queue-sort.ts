@@ -1,5 +1,5 @@
-// Upstream's QueueSort for AppGroups (kubernetes-sigs/scheduler-plugins, TopologicalSort) in every profile of
-// a KubeSchedulerConfiguration.
+// Enables upstream's QueueSort for AppGroups (kubernetes-sigs/scheduler-plugins, TopologicalSort) in every
+// profile.
 import { isDnsLabel } from "@isochrone/kubernetes";
 import { isMap, isSeq } from "yaml";
 import type { Document, YAMLMap } from "yaml";
@@ -10,10 +10,8 @@ import { recordsOf } from "./configuration-file.ts";
 import type { ConfigurationFile } from "./configuration-file.ts";
 
 const PLUGIN = "TopologicalSort";
-/** kube-scheduler's own, which the plugin falls back to. */
 const IN_TREE = "PrioritySort";
 
-/** What the operator should know who asks for it. */
 export const QUEUE_SORT_NOTES: readonly string[] = [
   `${PLUGIN} is in kube-schedulers that are built from kubernetes-sigs/scheduler-plugins alone; any other one refuses this configuration`,
   "its account needs get on appgroups.appgroup.diktyo.x-k8s.io, and every AppGroup that pods are labelled with must be in one of these namespaces: the plugin doesn't check whether it found one",
@@ -21,9 +19,9 @@ export const QUEUE_SORT_NOTES: readonly string[] = [
 ];
 
 /**
- * Profiles share one queue: kube-scheduler wants the same QueueSort, with the same arguments, in all of them.
- * @param namespaces where AppGroups are looked for, in this order
- * @throws CommandError, naming field, rule and value
+ * Profiles share one queue, so kube-scheduler requires the same QueueSort and arguments in all.
+ * @param namespaces searched for AppGroups, in this order
+ * @throws CommandError naming field, rule and value
  */
 export function sortQueue(file: ConfigurationFile, namespaces: readonly string[]): void {
   const wrong = namespaces.find((name) => !isDnsLabel(name));
@@ -37,7 +35,6 @@ export function sortQueue(file: ConfigurationFile, namespaces: readonly string[]
   }
 }
 
-/** Each profile; the default one is written where the file has none. */
 function profilesOf(document: Document): YAMLMap[] {
   const profiles = document.get("profiles");
   if (isSeq(profiles) && profiles.items.length > 0) return profiles.items.filter(isMap);
@@ -46,7 +43,7 @@ function profilesOf(document: Document): YAMLMap[] {
   return added.items;
 }
 
-/** Only one QueueSort can be enabled, and somebody wanted the other one. */
+/** Refuses a conflicting QueueSort: only one can be enabled. */
 function refuseOthers(
   file: ConfigurationFile,
   index: number,

@@ -1,5 +1,4 @@
-// Where kube-scheduler reaches a service: by its ClusterIP, since the resolver of a static pod is the node's
-// own.
+// Finds a Service's ClusterIP: a static pod uses the node's resolver, which has no Services.
 import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { isIP } from "node:net";
@@ -10,14 +9,10 @@ import { recordsOf } from "./configuration-file.ts";
 interface ServiceAddress {
   /** https://ip:port */
   readonly url: string;
-  /** The name that the service's certificate carries. */
   readonly serverName: string;
 }
 
-/**
- * `service` is namespace/name, with a port's name or number behind a colon if it has several. Throws
- * CommandError.
- */
+/** @param service namespace/name, with `:port` (name or number) if it has several. Throws CommandError. */
 export function serviceName(service: string): {
   readonly namespace: string;
   readonly name: string;
@@ -51,7 +46,6 @@ const USUAL_PORTS = ["extender", "https"];
 
 function portOf(object: KubernetesObject, service: string, wanted: string | undefined): number {
   const ports = recordsOf(object.spec?.ports);
-  // The chart's Service has the webhook's port beside the extender's.
   const usual = USUAL_PORTS.find((usualName) => ports.some(({ name }) => name === usualName));
   const found =
     wanted === undefined && ports.length === 1

@@ -4,21 +4,17 @@ import { megabits } from "./job-view.ts";
 
 type ChannelFlow = NonNullable<Channel["flow"]>;
 
-/** A flow with its way, put together from the plans of the nodes on it. */
+/** A flow with its route, assembled from its nodes' plans. */
 interface FlowView {
   readonly id: string;
   readonly bitsPerSecond: number;
-  /** Null: no network manager has told of it, or other flows are between the same workloads. */
+  /** Null: not reported, or other flows share the workloads. */
   readonly achievedBitsPerSecond: number | null;
   readonly droppedPacketsPerSecond: number | null;
-  /** Names of nodes in order, as far as their plans say. */
   readonly route: readonly string[];
 }
 
-/**
- * @param graphs of workflows, whose channels tell what was achieved
- * @param node only flows that this node sends, forwards or receives; null: all
- */
+/** @param graphs whose channels give achieved rates @param node sender, forwarder or receiver; null: all */
 export function flowViews(
   plans: readonly FlowPlan[],
   graphs: readonly WorkflowGraphSnapshot[],
@@ -43,7 +39,6 @@ export function flowViews(
   return views.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Of flows that are alone in their channel. */
 function achievedOf(
   flows: readonly PlannedFlow[],
   graphs: readonly WorkflowGraphSnapshot[],

@@ -181,7 +181,6 @@ describe("planned flows", () => {
         route: ["a", "b", "c"],
       },
     ]);
-    // The channel's figures are those of both.
     const twins = plan("a", [flow({ next: "b" }), flow({ next: "b", id: "site/gate/twin" })]);
     expect(flowViews([twins], graphs, null)).toMatchObject([
       { achievedBitsPerSecond: null },

@@ -1,20 +1,18 @@
-// StreamJobs of a cluster as their status says it, for people.
 import { conditionsOf, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { StreamJobView } from "@isochrone/topology";
 import { table } from "../output/table.ts";
 
-/** A StreamJob as it stands. Null: its status doesn't say. */
 interface JobView {
   readonly namespace: string;
   readonly name: string;
   readonly phase: string | null;
   /** Frames per second. */
   readonly throughput: number | null;
-  /** What its flows carry, frames per second. */
+  /** Carried by its flows, frames per second. */
   readonly measuredThroughput: number | null;
   readonly minThroughput: number | null;
-  /** The task or link that limits it, or what it waits for. */
+  /** The limiting task or link, or what it waits for. */
   readonly limit: string | null;
   readonly tasks: readonly {
     readonly name: string;
@@ -28,7 +26,6 @@ interface JobView {
     readonly bitsPerSecond: number | null;
     readonly route: readonly string[];
   }[];
-  /** What profiling pods took. */
   readonly profiles: readonly {
     readonly task: string;
     readonly kind: string;
@@ -52,7 +49,7 @@ type ProfileFields = Record<"failure" | "kind" | "secondsPerFrame" | "task", unk
 type TaskFields = Record<"name" | "node" | "secondsPerFrame", unknown>;
 type FlowFields = Record<"bitsPerSecond" | "from" | "route" | "to", unknown>;
 
-/** A job as the graph API has it. The API has no profiles and only the condition that is not met. */
+/** From the graph API, which lacks profiles and met conditions. */
 export function servedJobView(job: StreamJobView): JobView {
   const { namespace, name, phase, minThroughput, tasks, flows, limit, waits } = job;
   return {
@@ -121,7 +118,6 @@ export function jobView(object: KubernetesObject): JobView {
   };
 }
 
-/** The same as the graph API says it; it has no profiles. */
 export function jobViewOf({
   framesPerSecond,
   measuredFramesPerSecond,
@@ -168,7 +164,6 @@ export function jobsText(jobs: readonly JobView[]): string {
   );
 }
 
-/** Why it is where it is, and what it waits for. */
 export function jobText(job: JobView): string {
   const { namespace, name, phase, throughput, minThroughput, limit, tasks, flows, profiles, conditions } =
     job;
@@ -180,7 +175,7 @@ export function jobText(job: JobView): string {
   ];
   if (throughput !== null && limit !== null) parts[0] += `\nlimited by ${limit}`;
   const placed = conditions.find(({ type, status }) => type === "Placed" && status === "True");
-  // What stands behind it says more than the table of tasks below.
+  // The following clause is more informative than the table of tasks.
   const nextBest = placed?.message.split("; ")[1];
   if (nextBest !== undefined) parts[0] += `\n${nextBest}`;
   const open = conditions.filter(({ status }) => status !== "True");

@@ -1,5 +1,4 @@
-// Places stream jobs one after the other and says of each where it runs, how its flows go, and what limits
-// it.
+// Places stream jobs in turn and reports tasks, routes and limits.
 import {
   limitOf,
   schedule,
@@ -9,7 +8,6 @@ import {
 } from "@isochrone/streams";
 import type { StreamObjects } from "./read-streams.ts";
 
-/** A job of the plan. */
 export interface PlannedJob {
   readonly name: string;
   /** Frames per second. */
@@ -21,10 +19,8 @@ export interface PlannedJob {
 }
 
 interface PlannedFlow {
-  /** Name of the task, or `source`. */
   readonly from: string;
   readonly to: string;
-  /** Nodes in order. */
   readonly route: readonly string[];
   readonly bitsPerSecond: number;
 }
@@ -41,7 +37,7 @@ export type PlannedLimit =
 export interface StreamPlan {
   readonly strategy: string;
   readonly jobs: readonly PlannedJob[];
-  /** Names of jobs for which there is no room, or no way to keep every promise. */
+  /** Jobs without room, or that would break a promise. */
   readonly waiting: readonly string[];
 }
 

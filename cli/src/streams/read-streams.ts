@@ -1,4 +1,4 @@
-// Nodes, links and stream jobs from Kubernetes objects in files.
+// Reads nodes, links and stream jobs from files of Kubernetes objects.
 import type { NodeStatus, ObjectMeta } from "@isochrone/kubernetes";
 import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import {
@@ -18,13 +18,13 @@ import type { DumpObject, Json } from "../score/read-objects.ts";
 
 export interface StreamObjects {
   readonly system: StreamSystem;
-  /** In the order of the files. */
   readonly jobs: readonly StreamJob[];
 }
 
 /**
  * Throws DumpError with object, place, rule and value.
- * @param bytesOf what a frame of so many bytes takes @default the same
+ * @param bytesOf converts a frame size to bytes on the wire
+ * @default identity
  */
 export function readStreams(
   objects: readonly DumpObject[],
@@ -81,7 +81,6 @@ function labelsOf(node: DumpObject): Json {
 
 const NOWHERE = { file: "the files", document: null, line: null };
 
-/** What is refused is said of the object that it was read from. */
 function checked<T>(object: DumpObject | null, make: () => T): T {
   try {
     return make();

@@ -9,7 +9,6 @@ import { readStreams } from "./read-streams.ts";
 const EXAMPLE = readFileSync(new URL("../../../docs/examples/streams.yaml", import.meta.url), "utf8");
 const DOCUMENTS = EXAMPLE.split("\n---\n");
 
-/** The example with a part of its text replaced. */
 function changed(from: string, to: string): string {
   expect(EXAMPLE).toContain(from);
   return EXAMPLE.replace(from, to);

@@ -1,2 +1,2 @@
-// What reads files of users, for fuzzers and benchmarks.
+// Parsers of user files, for fuzzers and benchmarks.
 export { DumpError, scoreDump } from "../score/index.ts";

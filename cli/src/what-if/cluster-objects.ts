@@ -1,4 +1,4 @@
-// The objects by which kube-scheduler would judge, of a cluster or of the embedded one.
+// The objects used by kube-scheduler's decisions, from a real or the embedded cluster.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { LabClient, LabClientError, readControlToken } from "@isochrone/lab/client";
 import { isLoopback } from "@isochrone/runtime/basics";
@@ -6,15 +6,15 @@ import { objectsByKind, SCHEDULING_KINDS, type SchedulingKind } from "../score/s
 
 export interface ClusterSource {
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
+  /** Kubeconfig context. @default the current one */
   readonly context?: string;
-  /** Controls of the embedded cluster; used unless a cluster is named. Undefined: the server isn't one. */
+  /** Controls of the embedded cluster, used unless a cluster is named; undefined: the server has none. */
   readonly lab?: string | undefined;
-  /** Of the graph API. */
+  /** Address of the graph API. */
   readonly server: string;
 }
 
-/** Of the embedded cluster where no cluster is named and this user runs one, else of an API server. */
+/** Reads the user's embedded cluster if no cluster is named, else an API server. */
 export async function readCluster<K extends SchedulingKind>(
   source: ClusterSource,
   names: readonly K[],
@@ -37,7 +37,7 @@ export async function readCluster<K extends SchedulingKind>(
   }
 }
 
-/** The controls of the embedded cluster of this user; null: a cluster is named, or there is none. */
+/** Controls of the user's embedded cluster; null: a cluster is named, or none runs. */
 export async function embeddedLab(source: ClusterSource): Promise<LabClient | null> {
   const { kubeconfig, context, lab } = source;
   const isNamed = [kubeconfig, context, process.env.KUBECONFIG || undefined].some((one) => one !== undefined);
@@ -46,13 +46,12 @@ export async function embeddedLab(source: ClusterSource): Promise<LabClient | nu
   return token === null ? null : new LabClient(lab, { token });
 }
 
-/** The page and the controls of an embedded cluster are on the same machine. */
 function isSameMachine(server: string, lab: string): boolean {
   const [a, b] = [server, lab].map((address) => new URL(address).hostname.replaceAll(/^\[|\]$/g, ""));
   return a === b || (isLoopback(a!) && isLoopback(b!));
 }
 
-/** null where it doesn't answer any more, or has an API server of its own. */
+/** Null if it stopped answering or has its own API server. */
 async function embeddedObjects(lab: LabClient): Promise<readonly KubernetesObject[] | null> {
   try {
     return (await lab.objects()).items;

@@ -1,4 +1,3 @@
-// The world of two files: a cluster's objects, as `score` reads them, and its graphs.
 import type { World } from "@isochrone/placement";
 import type { MovedBy } from "../moves/obstacles.ts";
 import { completeObject } from "../score/api-objects.ts";
@@ -11,7 +10,7 @@ interface TextFile {
   readonly file: string;
 }
 
-/** Throws DumpError. @returns `moved`: by what pods may be moved; null: the file has no controllers */
+/** Throws DumpError. @returns `moved` null: the file has no controllers */
 export function dumpWorld(
   dump: TextFile,
   graph: TextFile,

@@ -1,7 +1,7 @@
 import type { Outcome, WhatIf } from "@isochrone/placement";
 import { table } from "../output/table.ts";
 
-/** Costs in kB/s x ms: bytes give numbers that nobody can read. */
+/** Costs in kB/s x ms, for readable numbers. */
 export function whatIfText(found: WhatIf): string {
   const { today, unplanned, planned, gain, gainError, moves, withoutNode, notes } = found;
   const row = (name: string, outcome: Outcome) => [

@@ -1,4 +1,3 @@
-// The command on files, as people who have no cluster at hand use it.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

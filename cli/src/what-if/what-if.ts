@@ -27,16 +27,12 @@ interface WhatIfOptions extends GraphServerOptions, ClusterSource {
   readonly scale: readonly Scaling[];
   readonly move: readonly Relocation[];
   readonly slow: readonly Slowdown[];
-  /** File of other prices. */
   readonly prices?: string;
-  /** @default that of the settings */
+  /** @default the settings' objective */
   readonly objective?: "latency" | "money" | "weighted";
-  /** Only workflows of this namespace. */
   readonly namespace?: string;
-  /** Objects and graphs of files, in place of those of a cluster. */
   readonly cluster?: string;
   readonly graph?: string;
-  /** Milliseconds for each workflow's search. */
   readonly time: number;
   readonly seed: number;
   readonly settings?: string;
@@ -46,11 +42,11 @@ interface WhatIfOptions extends GraphServerOptions, ClusterSource {
 interface Looked {
   readonly world: World;
   readonly prices: PriceTable;
-  /** By what pods may be moved; null: files without controllers don't say. */
+  /** Objects that decide about moves; null: unknown from files without controllers. */
   readonly moved: MovedBy | null;
 }
 
-/** Prints what a change would make of placement, latency and bill. Changes nothing. */
+/** Prints a change's effect on placement, latency and bill. Read-only. */
 export async function whatIfCommand(options: WhatIfOptions, print: Print): Promise<void> {
   const { drain, loseZone, scale, move, slow, seed, time } = options;
   const change: Change = { drain, loseZones: loseZone, scale, move, slow };
@@ -88,7 +84,6 @@ function asked(ask: () => WhatIf): WhatIf {
   }
 }
 
-/** The code of the service comes with it. */
 async function pricesOf(file: string): Promise<PriceTable> {
   return (await import("@isochrone/aggregator")).loadPrices(file);
 }
@@ -133,7 +128,7 @@ async function lookAtCluster(options: WhatIfOptions): Promise<Looked> {
   return { world: { objects, cluster, workflows: graphs, demand: { services } }, prices, moved: objects };
 }
 
-/** As the running service has them; null: from files, or nobody can be asked. */
+/** The running service's rules; null: from files, or no answer. */
 async function rulesOf(options: WhatIfOptions): Promise<ExclusionRules | null> {
   return options.cluster === undefined ? (await proposedMoves(options.namespace ?? "", options)).rules : null;
 }

@@ -42,7 +42,7 @@ export function App(): VNode {
   useEffect(() => {
     const name = PAGES.find(({ pages }) => pages.includes(place.page))?.name ?? "";
     document.title = `${name} – Isochrone`;
-    // Who goes on by keys or by ear is taken along; on arrival nobody has gone anywhere.
+    // Moves the focus after navigation by keyboard or screen reader, but not on arrival.
     if (isFirst.current) isFirst.current = false;
     else {
       main.current?.focus({ preventScroll: true });
@@ -55,7 +55,7 @@ export function App(): VNode {
         class="skip"
         href="#main"
         onClick={(event) => {
-          // The part behind the # is the page's own address.
+          // The page uses the fragment for its own address.
           event.preventDefault();
           main.current?.focus();
         }}
@@ -130,7 +130,6 @@ function Content({ place }: { readonly place: Place }): VNode | null {
   }
 }
 
-/** What stands in place of the graphs. */
 function Waiting(): VNode | null {
   if (failure.value === null) return <Loading lines={8} />;
   if (failure.value.isSignedOut) return null;

@@ -1,5 +1,5 @@
-// A kernel in memory that is as strict as the real one: what it would refuse is refused here too. Of an
-// embedded cluster's nodes it is the kernel: whoever moves their packets reads it.
+// An in-memory kernel that refuses what the real one refuses. Embedded clusters use it as their nodes'
+// kernel.
 import type { MarkChange, RoutingChange, Step, TrafficChange } from "../domain/difference.ts";
 import {
   matchKey,
@@ -22,9 +22,7 @@ interface Surroundings {
   readonly ways: ReadonlyMap<string, Way>;
   readonly roots: ReadonlyMap<string, RootQdisc>;
   readonly forwards?: KernelState["forwards"];
-  /** @default none is known */
   readonly mtus?: KernelState["mtus"];
-  /** What classes have sent. @default nothing */
   readonly counters?: () => KernelState["counters"];
 }
 
@@ -40,7 +38,6 @@ export class MemoryKernel implements KernelPort {
     peers: new Set(),
   };
   hasTable: boolean = false;
-  /** Called after each change. */
   onChange: () => void = () => undefined;
   applied = 0;
 
@@ -92,7 +89,7 @@ export class MemoryKernel implements KernelPort {
         const refusal = this.#change(change);
         if (refusal !== null) complaints.push(`${change.kind}: ${refusal}`);
       }
-      // nft's changes take effect together, and those of other tools one by one are no stricter to judge.
+      // nft changes are atomic; others are checked one by one.
       this.onChange();
     }
     return Promise.resolve(complaints);

@@ -4,8 +4,8 @@ import { codeOf } from "@isochrone/primitives";
 import type { NodeLock } from "../ports/ports.ts";
 
 /**
- * An abstract Unix socket belongs to the network namespace, as the rules do, and goes with its process: two
- * managers of one node can't both have it, from whatever containers, and a dead one leaves nothing.
+ * An abstract Unix socket belongs to the network namespace, like the rules, and vanishes with its process:
+ * only one manager per node holds it, across containers.
  */
 export function createSocketLock(name: string): NodeLock {
   let held: Server | null = null;

@@ -1,4 +1,4 @@
-// Whatever plans and modes follow each other, the differences lead to what is wanted, and to nothing else.
+// For any sequence of plans and modes, the differences reach the wanted state and nothing else.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
@@ -10,7 +10,6 @@ import { wantedState } from "./wanted.ts";
 
 const NODES = ["b", "c", "d", "e", "f"] as const;
 const addressOf = (node: string): string => `10.${node.charCodeAt(0)}.0.2`;
-/** b and c share a device; that of e is somebody else's; f is out of reach. */
 const DEVICES: Readonly<Record<string, string>> = { b: "eth0", c: "eth0", d: "eth1", e: "eth2" };
 
 const ways = new Map(
@@ -82,7 +81,6 @@ test("differences lead to what is wanted, never name what is another's, and leav
       expect(kernel.own).toEqual(wanted);
       expect(difference(kernel.state(), wanted)).toEqual([]);
       if (each.plan === null) continue;
-      // A manager that starts now knows nothing but the kernel.
       expect(wantedState(each.plan, each.mode, kernel.state()).state).toEqual(wanted);
     }
   });

@@ -1,5 +1,5 @@
-// What has to be done so that the kernel has what is wanted, in an order that never leaves a flow without its
-// class or its path: what is new first, then the switch, then what is old.
+// Computes changes to reach the wanted state without ever leaving a flow without class or path: add, switch,
+// then remove.
 import type { HopMark, HtbClass, KernelState, Mark, OwnState, Route, Rule, Tunnel } from "./kernel-state.ts";
 
 export type TrafficChange =
@@ -22,25 +22,22 @@ export type RoutingChange =
   | { readonly kind: "route-set" | "route-delete"; readonly route: Route }
   | { readonly kind: "tunnel-add" | "tunnel-change" | "tunnel-delete"; readonly tunnel: Tunnel };
 
-/** Changes that one call of a tool makes. */
 export type Step =
   | { readonly tool: "tc"; readonly changes: readonly TrafficChange[] }
   | { readonly tool: "nft"; readonly changes: readonly MarkChange[] }
   | { readonly tool: "ip"; readonly changes: readonly RoutingChange[] };
 
-/** The steps from what the kernel has to what is wanted; none when they are alike. */
 export function difference(kernel: KernelState, wanted: OwnState): readonly Step[] {
   const traffic = trafficChanges(kernel, wanted);
   const routing = routingChanges(kernel, wanted);
   const marks = markChanges(kernel, wanted);
   const steps: Step[] = [
     { tool: "tc", changes: traffic.before },
-    // The tunnel never stands without its filter.
+    // The tunnel must never exist without its filter.
     { tool: "nft", changes: marks.before },
     { tool: "ip", changes: routing.before },
     { tool: "nft", changes: marks.switch },
     { tool: "ip", changes: routing.after },
-    // Its routes would go with it.
     { tool: "ip", changes: oldTunnel(kernel, wanted) },
     { tool: "nft", changes: marks.after },
     { tool: "tc", changes: traffic.after },
@@ -67,7 +64,6 @@ function trafficChanges(kernel: KernelState, wanted: OwnState): Changes<TrafficC
   }
   for (const [device, classes] of kernel.devices) {
     const kept = wanted.devices.get(device);
-    // Its classes go with it.
     if (kept === undefined) after.push({ kind: "qdisc-delete", device });
     else after.push(...oldClasses(device, classes, kept));
   }
@@ -89,7 +85,6 @@ function newClasses(device: string, now: Classes, wanted: Classes): TrafficChang
   return changes;
 }
 
-/** Of a class whose parent is another one nothing can be changed: its flow has a new class already. */
 function isAlike(one: HtbClass, other: HtbClass): boolean {
   return (
     one.rateBitsPerSecond === other.rateBitsPerSecond &&
@@ -132,13 +127,12 @@ function markChanges(
     ...marks.new.map((mark) => ({ kind: "mark-add", mark }) as const),
     ...hops.new.map((hop) => ({ kind: "hop-add", hop }) as const),
   ];
-  // A new table has all at once, so that no flow is without its mark in between.
+  // A new table is complete at once, so that no flow loses its mark.
   if (!isSound) return { ...none, before: [{ kind: "table-create" }, ...newPeers, ...turned] };
   const after = peers.old.map((address) => ({ kind: "peer-delete", address }) as const);
   return { before: newPeers, switch: turned, after };
 }
 
-/** Whose class is another one is both. */
 function changed<T extends { readonly minor: number }>(
   has: ReadonlyMap<string, T>,
   wanted: ReadonlyMap<string, T>,
@@ -157,7 +151,7 @@ function routingChanges(kernel: KernelState, wanted: OwnState): Changes<RoutingC
       before.push({ kind: "route-set", route });
   }
   for (const [key, rule] of wanted.rules) if (!kernel.rules.has(key)) after.push({ kind: "rule-add", rule });
-  // The kernel asks the older of two rules for the same packets: this is the switch to the new one.
+  // The kernel applies the older of two equal rules, so removing it switches to the new one.
   for (const [key, rule] of kernel.rules)
     if (!wanted.rules.has(key)) after.push({ kind: "rule-delete", rule });
   for (const [key, route] of kernel.routes)

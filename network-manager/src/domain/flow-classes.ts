@@ -1,9 +1,9 @@
 import { FIRST_FLOW_CLASS, LAST_CLASS, matchKey, type KernelState, type Match } from "./kernel-state.ts";
 
 /**
- * Numbers of flows' classes. A flow keeps the one that the kernel has for it, so that nothing changes after a
- * restart. HTB can't give a class another parent: a flow that moves gets a new number, and its old class goes
- * once the packets are in the new one.
+ * Assigns class numbers to flows. A flow keeps its number in the kernel, so that a restart changes nothing.
+ * HTB cannot change a class's parent: a moved flow gets a new number, and its old class is removed once
+ * unused.
  */
 export class FlowClasses {
   readonly #kernel: KernelState;
@@ -30,7 +30,6 @@ export class FlowClasses {
     return minor;
   }
 
-  /** Whether the class is there under this parent, or nowhere. */
   #fits(minor: number, device: string, parent: number | null): boolean {
     if (minor < FIRST_FLOW_CLASS || minor > LAST_CLASS || this.#given.has(minor)) return false;
     for (const [name, classes] of this.#kernel.devices) {

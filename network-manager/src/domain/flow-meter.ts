@@ -1,4 +1,3 @@
-// What each flow has sent, from the counters of its class.
 import {
   FLOW_ATTRIBUTES,
   FLOW_METRICS,
@@ -10,7 +9,6 @@ import {
 import type { ClassCounters, KernelState } from "./kernel-state.ts";
 import type { FlowPlacement } from "./wanted.ts";
 
-/** One flow between two readings. */
 interface FlowFigures {
   readonly id: string;
   readonly ceilBitsPerSecond: number;
@@ -26,24 +24,20 @@ export interface Reading {
 }
 
 interface Kept {
-  /** Where the counters are from: a class that is made anew counts from 0. */
   readonly place: string;
   readonly counters: Counted;
 }
 
-/** What only grows. */
 type Counted = Pick<ClassCounters, "sentBytes" | "droppedPackets">;
 
-/** Turns counters into what came between two readings. */
 export class FlowMeter {
   #kept = new Map<string, Kept>();
-  /** Time of the last reading, monotonic milliseconds; null: there was none. */
   #readMs: number | null = null;
 
   /**
    * @param nowMs wall clock, for the record's times
-   * @param monotonicMs for the rates: a wall clock that is set would change them
-   * @returns null: it is the first reading
+   * @param monotonicMs for the rates, which a clock change must not affect
+   * @returns null for the first reading
    */
   take(
     flows: readonly FlowPlacement[],
@@ -84,7 +78,6 @@ function sinceThen(before: Kept | undefined, now: Kept): Counted {
   };
 }
 
-/** One record of the bus. */
 export function toFlowBatch(node: string, { startMs, timeMs, flows }: Reading): MetricsBatch {
   const points = (value: (flow: FlowFigures) => number): NumberPoint[] =>
     flows.map((flow) => ({

@@ -12,7 +12,6 @@ const NEIGHBOURS = ["b", "c"].map((node) => ({
   capacityBitsPerSecond: 1e7,
 }));
 
-/** A node with two neighbours by two devices, whose classes each have so many packets waiting. */
 function setUp(gateway: string | null = null) {
   const queued = { packets: 3 };
   const ways = new Map(

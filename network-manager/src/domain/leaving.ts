@@ -1,26 +1,16 @@
-// What no plan names any more, but packets may still be under way by: it stays until they have passed.
 import { NOTHING, type HtbClass, type KernelState, type OwnState } from "./kernel-state.ts";
 
-/**
- * Longest stay: a full queue of half a second, and the time that passes until the managers of other nodes
- * follow the same change of plan.
- */
+/** Maximum delay: a full queue of half a second, and the time for other managers to follow the plan. */
 const STAY_MS = 5_000;
 
-/** Keeps what a change of plan takes away, while packets may need it. */
 export class Leaving {
-  /** When it was no longer wanted first, by name. Monotonic milliseconds. */
   #since = new Map<string, number>();
 
-  /** Whether something stays that isn't wanted. */
   get isAny(): boolean {
     return this.#since.size > 0;
   }
 
-  /**
-   * @param wanted null: nothing may stay
-   * @returns what is wanted, and what stays for a while
-   */
+  /** Adds delayed items to the wanted state. @param wanted null: nothing may stay */
   with(wanted: OwnState | null, kernel: KernelState, nowMs: number): OwnState {
     const before = this.#since;
     this.#since = new Map();
@@ -37,7 +27,7 @@ export class Leaving {
 
 type Stays = (name: string) => boolean;
 
-/** With the queues that aren't empty. Nothing gets into them any more. */
+/** Keeps devices with non-empty queues, which receive nothing more. */
 function devicesWith(wanted: OwnState, kernel: KernelState, stays: Stays): OwnState["devices"] {
   const devices = new Map(wanted.devices);
   for (const [device, classes] of kernel.devices) {
@@ -56,7 +46,6 @@ function devicesWith(wanted: OwnState, kernel: KernelState, stays: Stays): OwnSt
   return devices;
 }
 
-/** With the neighbours that may not know yet that they have nothing to send by it. */
 function tunnelWith(
   { tunnel, peers }: OwnState,
   kernel: KernelState,

@@ -1,19 +1,16 @@
-// Rates and queues as the kernel takes them and as tc shows them again.
-
-/** Below this tc shows bits, above only thousandths of the unit. */
+/** tc shows bits below this, and above only thousandths of the unit. */
 const EXACT_BELOW = 1e6;
-/** HTB counts bytes. */
 const BITS = 8;
-/** How long the queue of a class may be in time. BBR needs hundreds of milliseconds to keep its rate. */
+/** Queue limit in seconds. BBR needs hundreds of milliseconds to keep its rate. */
 const QUEUE_SECONDS = 0.5;
 const QUEUE_BYTES = { min: 65_536, max: 8_388_608 };
-/** What may leave at once: two packets, or so much time at the rate. */
+/** Burst bounds: two packets, and this much time at the rate. */
 const BURST_BYTES = { min: 3_028, max: 67_108_864 };
 const BURST_SECONDS = 0.001;
 
 /**
- * The largest rate up to this one that tc can set and show exactly: whole bytes, and from 1 Mbit/s on four
- * digits at least. Rounding down loses 0.1 % at most, and no flow gets more than its plan.
+ * The largest rate up to this one that tc shows exactly: whole bytes, at least four digits from 1 Mbit/s on.
+ * Rounding down loses at most 0.1 %, and no flow exceeds its plan.
  */
 export function shownRate(bitsPerSecond: number): number {
   let unit = BITS;
@@ -21,7 +18,6 @@ export function shownRate(bitsPerSecond: number): number {
   return Math.max(BITS, Math.floor(bitsPerSecond / unit) * unit);
 }
 
-/** Length of a class' queue. */
 export function queueBytesOf(bitsPerSecond: number): number {
   const bytes = Math.round((bitsPerSecond / BITS) * QUEUE_SECONDS);
   return Math.min(QUEUE_BYTES.max, Math.max(QUEUE_BYTES.min, bytes));
@@ -34,7 +30,7 @@ export function burstBytesOf(bitsPerSecond: number): number {
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, K: 1e3, M: 1e6, G: 1e9, T: 1e12 };
 
-/** `12345Kbit` as bits per second; null: it isn't a rate of tc. */
+/** Parses `12345Kbit` to bits per second; null: not a rate of tc. */
 export function parseRate(text: string): number | null {
   const [, digits, unit] = /^(\d+)([KMGT]?)bit$/.exec(text) ?? [];
   return digits === undefined ? null : Number(digits) * (UNITS[unit ?? ""] ?? Number.NaN);

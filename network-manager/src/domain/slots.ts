@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { SLOTS } from "./kernel-state.ts";
 
 /**
- * A number below SLOTS for each neighbour's address, the same after a restart and, but for rare collisions,
- * whoever the other neighbours are: classes and routing tables are called by it.
+ * Stable slots below SLOTS by neighbour address, independent of other neighbours except for rare collisions;
+ * used as numbers of classes and routing tables.
  */
 export function slotsOf(addresses: readonly string[]): ReadonlyMap<string, number> {
   const taken = new Set<number>();

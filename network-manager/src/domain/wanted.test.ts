@@ -28,7 +28,6 @@ function classesOf(of: FlowPlan, mode: ActiveMode, kernel = kernelOf()): HtbClas
 const capacity = (bitsPerSecond: number | null): FlowPlan["neighbours"] => [
   { node: "b", address: "10.1.0.2", capacityBitsPerSecond: bitsPerSecond },
 ];
-/** From a node behind the neighbour b. */
 const COMING: Partial<FlowPlan["flows"][number]> = {
   routed: true,
   previous: "b",
@@ -196,7 +195,6 @@ describe("a plan of more than the link", () => {
         expect(root.rateBitsPerSecond).toBeLessThanOrEqual(link);
         for (const { ceilBitsPerSecond } of leaves)
           expect(ceilBitsPerSecond).toBeLessThanOrEqual(root.ceilBitsPerSecond);
-        // tc shows bytes: each leaf has 8 bit/s at least.
         const rounding = 8 * leaves.length;
         expect(sum(leaves.map(({ rateBitsPerSecond }) => rateBitsPerSecond))).toBeLessThanOrEqual(
           root.rateBitsPerSecond + rounding,
@@ -219,7 +217,6 @@ describe("a plan of more than the link", () => {
 });
 
 const REST = FLOW_PLAN_BOUNDS.restShare;
-/** Rounding of capacity and rate, 0.1 % each at most. */
 const LEAST_SHOWN = 0.998;
 
 function sum(values: readonly number[]): number {

@@ -1,4 +1,3 @@
-// From the plan to what the kernel should have: plan, mode and what was read in, objects and reasons out.
 import type { FlowNeighbour, FlowPlan, PlannedFlow } from "@isochrone/topology";
 import { FlowClasses } from "./flow-classes.ts";
 import {
@@ -26,51 +25,39 @@ import { LinkShare } from "./link-share.ts";
 import { queueBytesOf, shownRate } from "./rates.ts";
 import { slotsOf } from "./slots.ts";
 
-/** What the manager does with a plan. `observe` isn't one of them: it does nothing. */
 export type ActiveMode = "guarantee" | "shape" | "route";
 
-/** Why a flow doesn't get what the plan says. */
 export const UNMET_REASONS = [
-  /** The kernel has no way to the neighbour. */
   "neighbour_unreachable",
-  /** The neighbour's address is this node's own. */
   "neighbour_is_here",
-  /** The device has a root qdisc that isn't the kernel's default. */
   "foreign_qdisc",
-  /** A floor needs the link's capacity. */
+  /** A minimum rate needs the link's capacity. */
   "capacity_unknown",
-  /** Flows of the link add up to more than its capacity, so that this one is promised less than planned. */
+  /** The link's flows exceed its capacity, which reduces this flow's guarantee. */
   "capacity_exceeded",
-  /** The plan's path isn't the kernel's own, and the mode sets none. */
+  /** The plan's path differs from the kernel's, and the mode sets no routes. */
   "not_routed",
-  /** A device of somebody else has the tunnel's name. */
   "foreign_device",
-  /** The kernel would drop what comes by the tunnel. */
   "reverse_path_filter",
-  /** The flow's packets and the neighbour's address are of different IP families. */
   "ip_family",
-  /** The node doesn't forward packets. */
   "not_forwarding",
-  /** The kernel doesn't have it though it was told. */
+  /** Missing in the kernel despite a successful change. */
   "not_in_kernel",
 ] as const;
 type UnmetReason = (typeof UNMET_REASONS)[number];
 
-/** Where a flow's class is. */
 interface FlowPlace {
   readonly device: string;
   readonly minor: number;
   readonly ceilBitsPerSecond: number;
-  /** Key of the rule that routes it; null: the kernel's own way. */
   readonly rule: string | null;
 }
 
-/** What becomes of one flow of the plan on this node. */
+/** Result for one flow of the plan on this node. */
 export interface FlowPlacement {
   readonly flow: PlannedFlow;
-  /** Where its class is; null: it has none here. */
   readonly place: FlowPlace | null;
-  /** Null: as planned, or the flow ends here. A flow that is cut has a reason and a place. */
+  /** Null: as planned, or the flow ends here. A cut flow has both a reason and a place. */
   readonly unmet: { readonly reason: UnmetReason; readonly text: string } | null;
 }
 
@@ -79,12 +66,11 @@ export interface Wanted {
   readonly flows: readonly FlowPlacement[];
 }
 
-/** One neighbour as the plan and the kernel know it. */
 interface Link {
   readonly neighbour: FlowNeighbour;
   readonly address: string;
   readonly slot: number;
-  /** Null: unknown. As tc can show it. */
+  /** Null: unknown. In tc's precision. */
   readonly capacity: number | null;
   readonly way: Way | null;
 }
@@ -99,7 +85,7 @@ class Refusal {
   }
 }
 
-/** What the plan comes to under the mode. Flows keep the numbers of their classes while they can. */
+/** Derives the wanted state. Flows keep their class numbers if possible. */
 export function wantedState(plan: FlowPlan, mode: ActiveMode, kernel: KernelState): Wanted {
   const links = linksOf(plan, kernel);
   const judged = plan.flows.map((flow) => ({ flow, link: judge(flow, links, mode, kernel) }));
@@ -134,7 +120,6 @@ function linksOf(plan: FlowPlan, { ways }: KernelState): ReadonlyMap<string, Lin
   );
 }
 
-/** Null: nothing is to be done here. */
 function judge(
   flow: PlannedFlow,
   links: ReadonlyMap<string, Link>,
@@ -156,7 +141,7 @@ function judge(
   return (flow.routed ? routingRefusal(flow, link, mode, kernel) : null) ?? link;
 }
 
-/** A declared minBandwidth is never a cap. */
+/** A declared minBandwidth never limits a flow. */
 function isFloor({ owner }: PlannedFlow, mode: ActiveMode): boolean {
   return mode === "guarantee" || owner.kind === "AppGroup";
 }
@@ -188,12 +173,11 @@ function isTunnelForeign({ tunnel, mtus }: KernelState): boolean {
   return tunnel === null && mtus.has(TUNNEL.device);
 }
 
-/** Whether packets go to the neighbour, and come from it, by the tunnel. */
+/** Whether traffic with the neighbour uses the tunnel. */
 function isBehindRouter({ way }: Link): boolean {
   return way !== null && way.gateway !== null && !way.isLocal;
 }
 
-/** The neighbour that sends the flow by the tunnel; null: none does. */
 function tunnelledFrom({ routed, previous }: PlannedFlow, links: ReadonlyMap<string, Link>): Link | null {
   const link = routed && previous !== null ? links.get(previous) : undefined;
   return link !== undefined && isBehindRouter(link) ? link : null;
@@ -212,7 +196,6 @@ function unheardOf(flow: PlannedFlow, links: ReadonlyMap<string, Link>, kernel: 
 
 type Judged = { readonly flow: PlannedFlow; readonly link: Link | Refusal | null };
 
-/** Shares of links by slot; a link of unknown capacity has none. */
 type Shares = ReadonlyMap<number, LinkShare>;
 
 function sharesOf(judged: readonly Judged[]): Shares {
@@ -242,7 +225,6 @@ function cutOf(flow: PlannedFlow, { slot, capacity, neighbour }: Link, shares: S
 const FLOW_PRIORITY = 0;
 const REST_PRIORITY = 7;
 
-/** Collects objects flow by flow. */
 class Builder {
   readonly #mode: ActiveMode;
   readonly #numbers: FlowClasses;
@@ -270,7 +252,7 @@ class Builder {
     const parent = link.capacity === null ? null : FIRST_LINK_CLASS + link.slot;
     const planned = shownRate(flow.bitsPerSecond);
     const rate = this.#shares.get(link.slot)?.promised(flow) ?? planned;
-    // Unused bandwidth of the link goes to floors without a bound, and to caps up to their planned rate.
+    // Flows with a minimum may borrow without a bound, capped ones up to their planned rate.
     const ceil = isFloor(flow, this.#mode) ? link.capacity! : Math.min(planned, link.capacity ?? planned);
     const minor = this.#numbers.numberFor(match, device, parent);
     this.#class(device, leaf(minor, parent, rate, ceil, FLOW_PRIORITY));
@@ -279,7 +261,6 @@ class Builder {
     return { device, minor, ceilBitsPerSecond: ceil, rule };
   }
 
-  /** Makes the tunnel ready for a flow that comes by it. */
   receive(flow: PlannedFlow, links: ReadonlyMap<string, Link>): void {
     const link = tunnelledFrom(flow, links);
     if (link === null) return;
@@ -321,14 +302,13 @@ class Builder {
     return ruleKey(rule);
   }
 
-  /** Its packets fit each link that it is used over, so that outer packets are never cut. */
+  /** Sized for each used link, so that outer packets are never fragmented. */
   #useTunnel({ way, address }: Link): void {
     const mtu = (this.#mtus.get(way!.device) ?? USUAL_MTU) - TUNNEL_HEADERS[familyOf(address)];
     this.#tunnel = { mtu: Math.min(mtu, this.#tunnel?.mtu ?? mtu) };
   }
 }
 
-/** Of a device whose MTU isn't known. */
 const USUAL_MTU = 1500;
 
 function leaf(minor: number, parent: number | null, rate: number, ceil: number, priority: number): HtbClass {

@@ -1,4 +1,3 @@
-/** Thrown when a tool of the kernel can't be run or its words can't be read. */
 export class KernelError extends Error {
   readonly code: "missing_tool" | "tool_failed" | "not_understood";
 

@@ -1,4 +1,3 @@
-// What tests and benchmarks of other packages use.
 export { createIprouteKernel } from "../adapters/iproute/iproute-kernel.ts";
 export { toolRunner } from "../adapters/iproute/run-tool.ts";
 export { cleanUp } from "../clean-up.ts";

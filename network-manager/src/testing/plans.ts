@@ -1,6 +1,5 @@
 import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
 
-/** A flow that leaves node a for its neighbour b. */
 export function flow(port: number, fields: Partial<PlannedFlow> = {}): PlannedFlow {
   return {
     id: `shop/cameras/camera->stage${port}`,
@@ -16,7 +15,6 @@ export function flow(port: number, fields: Partial<PlannedFlow> = {}): PlannedFl
   };
 }
 
-/** A plan of node a. */
 export function plan(fields: Partial<FlowPlan> = {}): FlowPlan {
   return {
     version: "1",

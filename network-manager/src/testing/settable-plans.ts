@@ -1,10 +1,8 @@
 import type { FlowPlan } from "@isochrone/topology";
 import type { PlanCache, PlanSource } from "../ports/ports.ts";
 
-/** A source that answers what a test sets: a plan, or an error. */
 export class SettablePlans implements PlanSource {
   answer: FlowPlan | Error;
-  /** What the manager said of itself last. */
   standing: FlowPlan | null = null;
 
   constructor(answer: FlowPlan | Error) {

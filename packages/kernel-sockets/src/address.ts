@@ -2,13 +2,12 @@ import { ipBytes } from "@isochrone/primitives/ip";
 import type { Block, Libc } from "./libc.ts";
 import { SYS } from "./sys.ts";
 
-/** Bytes of a struct sockaddr_in6, the longer of the two. */
 export const SOCKADDR_BYTES = 28;
 const SOCKADDR_IN_BYTES = 16;
 
 /**
- * An IP address and port in the kernel's form. Made once per peer: packing text per packet would cost more
- * than the send.
+ * An IP address and port in kernel form. Created once per peer: converting text per packet costs more than
+ * the send.
  */
 export interface SocketAddress {
   readonly family: 4 | 6;
@@ -16,7 +15,6 @@ export interface SocketAddress {
   readonly bytes: number;
 }
 
-/** @throws RangeError when `ip` is no IP address without zone. */
 export function socketAddress(libc: Libc, ip: string, port: number): SocketAddress {
   const address = ipBytes(ip);
   if (address === null) {
@@ -31,7 +29,6 @@ export function socketAddress(libc: Libc, ip: string, port: number): SocketAddre
   return { family, block, bytes: family === 4 ? SOCKADDR_IN_BYTES : SOCKADDR_BYTES };
 }
 
-/** IP address of a struct sockaddr, as text; "" for another family. */
 export function ipOf(view: DataView, offset: number): string {
   const family = view.getUint16(offset, true);
   if (family === SYS.AF_INET) {
@@ -44,15 +41,11 @@ export function ipOf(view: DataView, offset: number): string {
   return ipv6Text(groups);
 }
 
-/** Port of a struct sockaddr_in or sockaddr_in6. */
 export function portOf(view: DataView, offset: number): number {
   return view.getUint16(offset + 2);
 }
 
-/**
- * RFC 5952: lower case, the longest run of at least two zero groups shortened, IPv4-mapped addresses with
- * dots.
- */
+/** RFC 5952: lower case, longest run of at least two zero groups shortened, IPv4-mapped with dots. */
 function ipv6Text(groups: readonly number[]): string {
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
     const [high = 0, low = 0] = groups.slice(6);

@@ -2,7 +2,7 @@ import { SOCKADDR_BYTES, ipOf, portOf, type SocketAddress } from "./address.ts";
 import { toKernelTime, type Block, type Libc } from "./libc.ts";
 import { SYS } from "./sys.ts";
 
-/** struct mmsghdr: a msghdr of 56 bytes, the length of the message, padding. */
+/** struct mmsghdr: msghdr (56 bytes), message length, padding. */
 const ENTRY_BYTES = 64;
 const AT = {
   name: 0,
@@ -17,22 +17,21 @@ const CONTROL_BYTES = 256;
 /** struct cmsghdr: length (8), level (4), type (4), then the data. */
 const CMSG_HEAD_BYTES = 16;
 
-/** What the kernel said beside a message's bytes. Times are ns since kernelTimeBase; NaN: it gave none. */
+/** Ancillary data of a message. Times are ns since kernelTimeBase; NaN: none. */
 export interface MessageInfo {
   kernelTime: number;
-  /** Of a send time from the error queue: which send of the socket (from 0); -1 = no send time. */
+  /** For a send time from the error queue: number of the send (from 0); -1: none. */
   sendNumber: number;
-  /** Errno of an ICMP error from the error queue; 0 = none. */
   errno: number;
-  /** Remaining hops (TTL or hop limit) where asked for; -1 = not. */
+  /** Remaining TTL or hop limit; -1: not requested. */
   hops: number;
-  /** Differentiated services and congestion bits of the packet, 0 to 255, where asked for; -1 = not. */
+  /** DSCP and ECN bits, 0 to 255; -1: not requested. */
   trafficClass: number;
-  /** Messages that the socket's queue had no room for so far (SO_RXQ_OVFL); -1 = not asked for. */
+  /** Messages dropped so far for want of queue space (SO_RXQ_OVFL); -1: not requested. */
   overflows: number;
 }
 
-/** Room for the messages of one receive call. Contents are valid until the next `receive`. */
+/** Buffers of one receive call. Contents are valid until the next `receive`. */
 export class ReceiveBatch {
   readonly slots: number;
   readonly #libc: Libc;
@@ -42,7 +41,6 @@ export class ReceiveBatch {
   readonly #names: Block;
   readonly #vectors: Block;
   readonly #entries: Block;
-  /** Entries whose lengths the kernel has written. */
   #filled = 0;
   readonly #info: MessageInfo = {
     kernelTime: Number.NaN,
@@ -53,7 +51,6 @@ export class ReceiveBatch {
     overflows: -1,
   };
 
-  /** `dataBytes`: longer messages are cut to it. */
   constructor(libc: Libc, slots: number, dataBytes: number) {
     this.slots = slots;
     this.#libc = libc;
@@ -67,12 +64,11 @@ export class ReceiveBatch {
   }
 
   /**
-   * Reads what has come, without waiting: the number of messages, 0 when there is none, -1 for an error
-   * (`libc.lastError()`).
+   * Reads available messages without waiting. Returns their number, or -1 for an error (`libc.lastError()`).
    */
   receive(fd: number, flags = 0): number {
     const { view } = this.#entries;
-    // Only what the kernel filled the last time has other lengths now.
+    // Resets only the lengths overwritten by the last call.
     for (let at = 0, end = this.#filled * ENTRY_BYTES; at < end; at += ENTRY_BYTES) {
       view.setUint32(at + AT.nameLength, SOCKADDR_BYTES, true);
       view.setUint32(at + AT.controlLength, CONTROL_BYTES, true);
@@ -82,7 +78,6 @@ export class ReceiveBatch {
     return count < 0 && this.#libc.lastError() === "EAGAIN" ? 0 : count;
   }
 
-  /** The message's own bytes, in place. */
   message(slot: number): Buffer {
     const from = slot * this.#dataBytes;
     return this.#data.bytes.subarray(from, from + this.length(slot));
@@ -92,7 +87,7 @@ export class ReceiveBatch {
     return this.#entries.view.getUint32(slot * ENTRY_BYTES + AT.messageLength, true);
   }
 
-  /** The whole data memory; a message begins at `slot * dataBytes`. */
+  /** All data; a message begins at `slot * dataBytes`. */
   get data(): Block {
     return this.#data;
   }
@@ -105,7 +100,6 @@ export class ReceiveBatch {
     return portOf(this.#names.view, slot * SOCKADDR_BYTES);
   }
 
-  /** The sender's address as 16 bytes, IPv4 addresses mapped into IPv6: without making text of it. */
   copySourceIp(slot: number, into: Buffer): void {
     const at = slot * SOCKADDR_BYTES;
     if (this.#names.view.getUint16(at, true) === SYS.AF_INET) {
@@ -114,7 +108,6 @@ export class ReceiveBatch {
     } else this.#names.bytes.copy(into, 0, at + 8, at + 24);
   }
 
-  /** The sender's struct sockaddr, e.g. to answer to. */
   copySource(slot: number, into: Block): number {
     const length = this.#entries.view.getUint32(slot * ENTRY_BYTES + AT.nameLength, true);
     const from = slot * SOCKADDR_BYTES;
@@ -122,7 +115,6 @@ export class ReceiveBatch {
     return length;
   }
 
-  /** What came beside the message; the object is used again by the next call. */
   info(slot: number): MessageInfo {
     const info = this.#info;
     info.kernelTime = Number.NaN;
@@ -154,7 +146,7 @@ export class ReceiveBatch {
     }
     const isIp = level === SYS.SOL_IP;
     if (type === (isIp ? SYS.IP_TTL : SYS.IPV6_HOPLIMIT)) this.#info.hops = view.getInt32(at, true);
-    // One byte of IPv4, the first of four of IPv6.
+    // One byte for IPv4, the first of four for IPv6.
     else if (type === (isIp ? SYS.IP_TOS : SYS.IPV6_TCLASS)) this.#info.trafficClass = view.getUint8(at);
     else if (level === SYS.SOL_PACKET || type === (isIp ? SYS.IP_RECVERR : SYS.IPV6_RECVERR))
       this.#readError(at);
@@ -186,7 +178,6 @@ export class ReceiveBatch {
   }
 }
 
-/** Messages of one send call: many packets for one system call. */
 export class SendBatch {
   readonly slots: number;
   readonly #libc: Libc;
@@ -205,7 +196,6 @@ export class SendBatch {
     this.#entries = libc.block(slots * ENTRY_BYTES);
   }
 
-  /** Messages that wait for `send`. */
   get count(): number {
     return this.#count;
   }
@@ -214,10 +204,7 @@ export class SendBatch {
     return this.#count === this.slots;
   }
 
-  /**
-   * Adds a message of `bytes` bytes and returns its memory to write them to. `to` null: the socket is
-   * connected or bound.
-   */
+  /** Adds a message of `bytes` bytes and returns its buffer. `to` null: the socket is connected or bound. */
   add(bytes: number, to: SocketAddress | null): Buffer {
     const slot = this.#count++;
     const from = slot * this.#dataBytes;
@@ -233,7 +220,7 @@ export class SendBatch {
   }
 
   /**
-   * Sends all and empties the batch. Returns how many the kernel took; the rest is dropped, why is in
+   * Sends all and empties the batch. Returns how many the kernel accepted; the rest is dropped, see
    * `libc.lastError()`.
    */
   send(fd: number): number {
@@ -243,10 +230,6 @@ export class SendBatch {
     return Math.max(0, sent);
   }
 
-  /**
-   * Sends all and empties the batch, going on behind messages that the kernel refuses; `onRefused` gets the
-   * error's name for each. Returns how many it took.
-   */
   sendEach(fd: number, onRefused: (error: string) => void): number {
     let taken = 0;
     let left = this.#count;
@@ -254,8 +237,7 @@ export class SendBatch {
       const sent = Math.max(0, this.#libc.sendMessages(fd, this.#entries, left, 0));
       taken += sent;
       if (sent === left) break;
-      // An error is only told when it is the first message's: ask for those behind the taken ones before
-      // skipping one.
+      // An error is only reported for the first message, so retry after the accepted ones.
       if (sent === 0) onRefused(this.#libc.lastError());
       const skip = Math.max(1, sent);
       this.#entries.bytes.copyWithin(0, skip * ENTRY_BYTES, left * ENTRY_BYTES);
@@ -266,8 +248,8 @@ export class SendBatch {
   }
 
   /**
-   * Sends what the kernel takes, keeps the rest. Returns how many it took; 0: it refused the first, why is in
-   * `libc.lastError()`.
+   * Sends what the kernel accepts and keeps the rest. Returns the number accepted; 0: the first was refused,
+   * see `libc.lastError()`.
    */
   sendSome(fd: number): number {
     if (this.#count === 0) return 0;
@@ -276,10 +258,7 @@ export class SendBatch {
     return sent;
   }
 
-  /**
-   * Takes out the message that `sendSome` would send first. Messages must not be added before the batch is
-   * empty again.
-   */
+  /** Drops the next message of `sendSome`. Add no messages until the batch is empty again. */
   dropFirst(): void {
     this.#moveUp(1);
   }

@@ -1,24 +1,20 @@
 import type { Libc } from "./libc.ts";
 
-/** Bytes of the bitmap: descriptors up to 65535. */
 const BYTES = 8192;
 
 /**
- * Which descriptors a thread has opened through libc, in memory that another thread sees. Descriptors belong
- * to the process: a worker thread that dies leaves its own open, ports bound, until whoever started it closes
- * them.
+ * Records a thread's open libc descriptors in shared memory. Descriptors belong to the process: a dead
+ * worker's stay open, with bound ports, until its starter closes them.
  */
 export class DescriptorLedger {
   readonly buffer: SharedArrayBuffer;
   readonly #bits: Uint8Array;
 
-  /** `buffer`: of the ledger in the other thread; a new one without. */
   constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(BYTES)) {
     this.buffer = buffer;
     this.#bits = new Uint8Array(buffer);
   }
 
-  /** Descriptors beyond the ledger's size aren't kept. */
   opened(fd: number): void {
     if (fd >= 0 && fd >> 3 < BYTES) Atomics.or(this.#bits, fd >> 3, 1 << (fd & 7));
   }
@@ -27,7 +23,10 @@ export class DescriptorLedger {
     if (fd >= 0 && fd >> 3 < BYTES) Atomics.and(this.#bits, fd >> 3, ~(1 << (fd & 7)));
   }
 
-  /** Empties the ledger: what was open, for the caller to close. Only when the other thread has ended. */
+  /**
+   * Empties the ledger and returns the open descriptors, for the caller to close. Only after the other thread
+   * has ended.
+   */
   takeOpen(): number[] {
     const open: number[] = [];
     for (const [at, bits] of this.#bits.entries()) {
@@ -38,7 +37,7 @@ export class DescriptorLedger {
   }
 }
 
-/** The same libc, which writes down what it opens and closes. */
+/** Wraps libc so that the ledger records opens and closes. */
 export function trackDescriptors(libc: Libc, ledger: DescriptorLedger): Libc {
   const noted = (fd: number): number => {
     ledger.opened(fd);
@@ -52,7 +51,6 @@ export function trackDescriptors(libc: Libc, ledger: DescriptorLedger): Libc {
     eventCounter: () => noted(libc.eventCounter()),
     watcher: () => noted(libc.watcher()),
     close(fd) {
-      // Before: afterwards the number may be another thread's.
       ledger.closed(fd);
       libc.close(fd);
     },

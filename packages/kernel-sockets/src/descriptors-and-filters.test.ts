@@ -37,8 +37,6 @@ describe.skipIf(!isLibcSupported())("kernel sockets", () => {
       const libc = await loadLibc();
       const receiver = udp(libc, ip);
       const sender = udp(libc, ip);
-      // Payloads begin behind the UDP header of 8 bytes: only those that begin with "good" and have 6 bytes
-      // pass.
       const attached = receiver.attachFilter([
         { code: BPF.LOAD_LENGTH, value: 0 },
         { code: BPF.JUMP_IF_EQUAL, ifFalse: 3, value: 14 },
@@ -77,7 +75,6 @@ describe.skipIf(!isLibcSupported())("kernel sockets", () => {
         protocol: 0,
       });
       open.push(second);
-      // The first is bound alone: a port that somebody else has is an error, not a port to share.
       expect(() => second.bind(ip, port)).toThrow(/EADDRINUSE/);
       for (const socket of [first, second])
         expect(socket.setOption(SYS.SOL_SOCKET, SYS.SO_REUSEPORT, 1)).toBe(true);
@@ -106,7 +103,6 @@ describe.skipIf(!isLibcSupported())("kernel sockets", () => {
   test("a full receive queue counts as drops too, and the queue is as long as asked for", async () => {
     const libc = await loadLibc();
     const receiver = udp(libc, "127.0.0.1");
-    // The kernel doubles the number, for its own bookkeeping.
     expect(receiver.setReceiveBuffer(16_384)).toBe(32_768);
     const sender = udp(libc, "127.0.0.1");
     const to = socketAddress(libc, "127.0.0.1", receiver.localAddress().port);

@@ -1,9 +1,5 @@
-// Classic BPF, the language of socket filters (linux/filter.h): the same numbers on every architecture.
+// Classic BPF for socket filters (linux/filter.h), equal on every architecture.
 
-/**
- * One instruction: what to do, where to go on when a comparison holds or not (instructions ahead), and its
- * operand.
- */
 export interface FilterInstruction {
   readonly code: number;
   readonly ifTrue?: number;
@@ -12,18 +8,17 @@ export interface FilterInstruction {
 }
 
 /**
- * Codes of instructions. A is the accumulator, X the index register; packet offsets count from the transport
- * header, on raw IPv4 sockets from the IP header.
+ * Instruction codes. A is the accumulator, X the index register. Offsets count from the transport header, on
+ * raw IPv4 sockets from the IP header.
  */
 export const BPF = {
-  /** A = the packet's length, transport header included. */
   LOAD_LENGTH: 0x80,
-  /** A = a big-endian word or half-word at an offset. */
+  /** A = big-endian word or half-word at an offset. */
   LOAD_WORD: 0x20,
   LOAD_HALF: 0x28,
-  /** X = the length of the IPv4 header at an offset. */
+  /** X = length of the IPv4 header at an offset. */
   IP_HEADER_TO_X: 0xb1,
-  /** A = a half-word at X and an offset. */
+  /** A = half-word at X plus an offset. */
   LOAD_HALF_BEHIND_X: 0x48,
   ADD: 0x04,
   A_TO_X: 0x07,
@@ -31,14 +26,12 @@ export const BPF = {
   JUMP_IF_GREATER: 0x25,
   JUMP_IF_AT_LEAST: 0x35,
   JUMP_IF_EQUALS_X: 0x1d,
-  /** Ends: so many bytes of the packet are let through; 0 drops it. */
+  /** Passes this many bytes of the packet; 0 drops it. */
   RETURN: 0x06,
 } as const;
 
-/** Bytes of a struct sock_filter: code (2), jumps (1 each), operand (4). */
 const INSTRUCTION_BYTES = 8;
 
-/** The program as the kernel reads it, in the byte order of little-endian machines. */
 export function filterProgram(instructions: readonly FilterInstruction[]): Uint8Array {
   const bytes = new Uint8Array(instructions.length * INSTRUCTION_BYTES);
   const view = new DataView(bytes.buffer);

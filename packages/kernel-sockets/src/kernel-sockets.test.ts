@@ -87,7 +87,6 @@ describe.skipIf(!isLibcSupported())("kernel sockets", () => {
     const receiver = udp(libc, "127.0.0.1");
     const sender = udp(libc, "127.0.0.1");
     const to = socketAddress(libc, "127.0.0.1", receiver.localAddress().port);
-    // Broadcast without SO_BROADCAST is refused.
     const forbidden = socketAddress(libc, "255.255.255.255", 9);
     const sends = new SendBatch(libc, 8, 8);
     for (const [i, text] of ["a", "b", "no", "c", "no", "no", "d"].entries()) {
@@ -134,7 +133,6 @@ describe.skipIf(!isLibcSupported())("kernel sockets", () => {
   test("a request of the device's kind fills in its answer, or names the system's reason", async () => {
     const libc = await loadLibc();
     const { fd } = udp(libc, "127.0.0.1");
-    // struct ifreq: the name (16 bytes), then what is asked for.
     const request = libc.block(40);
     request.bytes.write("lo");
     const SIOCGIFMTU = 0x8921;
@@ -185,7 +183,7 @@ describe.skipIf(!isLibcSupported())("kernel sockets", () => {
       workerData: new URL("index.ts", import.meta.url).href,
     });
     const [[result, stat]] = (await once(worker, "message")) as [[number, string]];
-    // Fields 40 and 41 of proc(5), counted from behind the name: priority and policy (1 = SCHED_FIFO).
+    // Fields 40 and 41 of proc(5), counted after the name: priority and policy (1 = SCHED_FIFO).
     const policyOf = (text: string): string[] =>
       text
         .slice(text.lastIndexOf(")") + 2)

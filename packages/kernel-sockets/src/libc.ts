@@ -1,4 +1,4 @@
-// The system calls of sockets, through koffi: no compiled code of ours. Struct layouts are those of 64-bit
+// Socket system calls through koffi, without compiled code of our own. Struct layouts are those of 64-bit
 // little-endian Linux.
 import { endianness } from "node:os";
 import type koffiModule from "koffi";
@@ -6,7 +6,6 @@ import { SYS } from "./sys.ts";
 
 type Koffi = typeof koffiModule;
 
-/** Memory that the kernel reads and writes, seen from here. */
 export interface Block {
   readonly pointer: unknown;
   readonly address: bigint;
@@ -15,13 +14,12 @@ export interface Block {
 }
 
 /**
- * libc as sockets need it. Calls return what the C function returns, -1 for an error whose name `lastError`
- * gives; none of them throws. File descriptors belong to the caller.
+ * libc's socket calls. They return the C result, -1 for an error named by `lastError`, and never throw.
+ * Callers own file descriptors.
  */
 export interface Libc {
-  /** Zeroed memory that lives until it is freed. */
   block(bytes: number): Block;
-  /** The block, and every view of it, must not be touched afterwards. */
+  /** Do not touch the block or its views afterwards. */
   free(block: Block): void;
   socket(family: number, type: number, protocol: number): number;
   close(fd: number): void;
@@ -43,47 +41,30 @@ export interface Libc {
     addressBytes: number,
   ): number;
   receive(fd: number, data: Block, bytes: number, flags: number): number;
-  /** `messages`: an array of struct mmsghdr. */
   sendMessages(fd: number, messages: Block, count: number, flags: number): number;
   receiveMessages(fd: number, messages: Block, count: number, flags: number): number;
-  /** `timeout` is a timespec. */
   poll(descriptors: Block, count: number, timeout: Block): number;
-  /** Descriptor that is readable when one of those that it watches is (epoll(7)). */
   watcher(): number;
-  /** `operation`: SYS.EPOLL_CTL_*; `event` is a struct epoll_event. */
+  /** `operation`: SYS.EPOLL_CTL_*; `event`: struct epoll_event. */
   watch(watcher: number, operation: number, fd: number, event: Block): number;
-  /** What is ready now, as structs epoll_event; returns how many. */
   watched(watcher: number, events: Block, atMost: number): number;
-  /** Bytes read from a descriptor that isn't a socket; -1 for an error. */
   read(fd: number, into: Block, bytes: number): number;
-  /** A counter that wakes pollers when another thread writes 8 bytes to it (eventfd(2)); non-blocking. */
+  /** Non-blocking eventfd(2); another thread's 8-byte write wakes pollers. */
   eventCounter(): number;
-  /** File descriptor of the file, or -1. `flags` as of open(2). */
   open(path: string, flags: number): number;
-  /** Moves the calling thread into the network namespace behind the descriptor. */
   setNetworkNamespace(fd: number): number;
-  /** `argument` is what the request reads and writes, e.g. a struct ifreq. */
   ioctl(fd: number, request: number, argument: Block): number;
-  /**
-   * Puts the calling thread before all ordinary ones (SCHED_FIFO), 1 to 99; it must sleep, or it starves its
-   * core.
-   */
+  /** Gives the thread SCHED_FIFO priority, 1 to 99; it must sleep, or it starves its core. */
   setRealtimePriority(priority: number): number;
-  /** madvise(2) of whole pages; `advice`: SYS.MADV_*. */
+  /** madvise(2) on whole pages; `advice`: SYS.MADV_*. */
   adviseMemory(address: number, bytes: number, advice: number): number;
-  /** Lets another thread have the processor that waits for this one; returns at once when none does. */
+  /** Yields to a thread waiting for this processor; returns at once if none is. */
   yieldProcessor(): void;
   interfaceIndex(name: string): number;
-  /**
-   * Descriptor that is readable when the loop of Node's main thread has something to do, timers apart. -1: it
-   * isn't known.
-   */
+  /** Readable when the main thread's Node loop has work, except timers. -1: unknown. */
   nodeLoopFd(): number;
-  /** Time of a clock in ns since the base of {@link kernelTimeBase}. */
   clock(id: number): number;
-  /** The system's name (EPERM) or number of the last error. */
   lastError(): string;
-  /** The same for a number, e.g. of a socket's pending error. */
   errorName(errno: number): string;
 }
 
@@ -91,12 +72,11 @@ const CLONE_NEWNET = 0x40000000;
 const SCHED_FIFO = 1;
 
 /**
- * Kernel times are held as numbers of nanoseconds since this second (of CLOCK_REALTIME): exact to the
- * nanosecond for a hundred days of running, which a count since 1970 wouldn't be.
+ * Kernel times are numbers of ns since this CLOCK_REALTIME second: exact for a hundred days, unlike ns since
+ * 1970.
  */
 export const kernelTimeBase = Math.floor(Date.now() / 1000);
 
-/** True where {@link loadLibc} can serve. */
 export function isLibcSupported(): boolean {
   const { platform, arch } = process;
   return platform === "linux" && (arch === "x64" || arch === "arm64") && endianness() === "LE";
@@ -104,7 +84,7 @@ export function isLibcSupported(): boolean {
 
 let loaded: Promise<Libc> | null = null;
 
-/** Loads libc, once per thread. Rejects with the reason where that can't work. */
+/** Loads libc once per thread. Rejects with the reason if impossible. */
 export function loadLibc(): Promise<Libc> {
   loaded ??= load();
   return loaded;
@@ -200,7 +180,6 @@ function watcherCalls(lib: ReturnType<Koffi["load"]>): Pick<Libc, "watcher" | "w
   };
 }
 
-/** `scratch`: 4 bytes for arguments. */
 function rareCalls(
   lib: ReturnType<Koffi["load"]>,
   scratch: Block,
@@ -217,7 +196,6 @@ function rareCalls(
     },
     nodeLoopFd() {
       try {
-        // What libuv offers to those who have a loop of their own around its one.
         const loop: unknown = lib.func("void *uv_default_loop()")();
         return Number(lib.func("int uv_backend_fd(void *)")(loop));
       } catch {
@@ -235,18 +213,13 @@ function allocate(koffi: Koffi, length: number): Block {
   return { pointer, address: koffi.address(pointer), bytes, view };
 }
 
-/**
- * Names of error numbers. Aliases share a number; the first name in the alphabet is the usual one (EAGAIN,
- * not EWOULDBLOCK).
- */
 function errorNames(errno: Readonly<Record<string, number>>): Map<number, string> {
   const byName = Object.entries(errno).sort(([a], [b]) => (a < b ? 1 : -1));
   return new Map(byName.map(([name, value]) => [value, name]));
 }
 
-/** Reads a struct timespec as ns since `baseSeconds`. */
 export function toKernelTime(view: DataView, offset: number, baseSeconds: number = kernelTimeBase): number {
-  // Seconds fit in 48 bits for millions of years; bigint would cost an allocation per packet.
+  // Seconds fit 48 bits; bigint would allocate per packet.
   const seconds = view.getInt16(offset + 4, true) * 0x1_0000_0000 + view.getUint32(offset, true);
   return (seconds - baseSeconds) * 1e9 + view.getUint32(offset + 8, true);
 }

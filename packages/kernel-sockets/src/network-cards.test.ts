@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { networkCards, readCardBytes } from "./index.ts";
 
-/** One interface as sysfs shows it. */
 interface Shown {
   readonly device?: true;
   readonly bridge?: true;

@@ -1,5 +1,5 @@
-// The interfaces by which a node's packets leave it, as the kernel knows them. Interfaces that are carried by
-// others (tunnels, bridges, VLANs, bonds, pods' cables) count the same packets again.
+// A node's physical network interfaces. Tunnels, bridges, VLANs, bonds and veths count the same packets
+// again.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -8,7 +8,6 @@ interface NetworkPaths {
   readonly sys: string;
 }
 
-/** Bytes of one card since it came up. */
 interface CardBytes {
   readonly name: string;
   readonly received: number;
@@ -17,21 +16,22 @@ interface CardBytes {
 
 interface Interface {
   readonly name: string;
-  /** A device of a bus stands behind it; not one that only represents a virtual function. */
+  /** Backed by a bus device, excluding representors of virtual functions. */
   readonly isDevice: boolean;
   readonly isBridge: boolean;
   readonly lower: readonly string[];
 }
 
-/** phys_port_name of a port that stands for a virtual or sub-function: the card's own port counts it too. */
+/**
+ * phys_port_name of a virtual or sub-function's representor, whose traffic the card's own port counts too.
+ */
 const REPRESENTOR = /^(?:c\d+)?pf\d+(?:vf|sf)\d+$/;
-/** Destination and prefix length of the default route in /proc/net/ipv6_route. */
 const ANY_IP6 = /^0{32} 00 /;
 
 /**
- * Names the cards in the network namespace of this process, sorted: interfaces with a device. A device below
- * another one (a cloud's virtual function) counts with it. Without any device, as in a container that is a
- * node: the lowest interfaces below the default routes. Empty: nothing can be read.
+ * Names the cards in this network namespace, sorted: interfaces with a device. A device below another (a
+ * cloud's virtual function) counts with it. Without any device, as in a container node: the lowest interfaces
+ * below the default routes. Empty: unreadable.
  */
 export async function networkCards(
   { proc, sys }: NetworkPaths = { proc: "/proc", sys: "/sys" },
@@ -46,7 +46,6 @@ export async function networkCards(
   return (cards.length > 0 ? cards : await lowestOfRoutes(known, proc)).toSorted();
 }
 
-/** Bytes of the cards, of /proc/net/dev. */
 export async function readCardBytes(
   paths: NetworkPaths = { proc: "/proc", sys: "/sys" },
 ): Promise<CardBytes[]> {
@@ -60,7 +59,6 @@ export async function readCardBytes(
   });
 }
 
-/** Empty where the folder can't be read. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -71,7 +69,6 @@ async function namesIn(folder: string): Promise<string[]> {
 
 async function readInterface(folder: string, name: string): Promise<Interface> {
   const entries = await namesIn(join(folder, name));
-  // Reading it fails where the driver has no such name.
   const port = await readFile(join(folder, name, "phys_port_name"), "utf8").catch(() => "");
   return {
     name,
@@ -90,9 +87,7 @@ function everyLower(known: ReadonlyMap<string, Interface>, name: string, seen = 
   return [...seen];
 }
 
-/**
- * Names the lowest interfaces below the default routes. A bridge counts itself: ports are pods' cables too.
- */
+/** Lowest interfaces below the default routes. A bridge counts itself: its ports include pod cables. */
 async function lowestOfRoutes(known: ReadonlyMap<string, Interface>, proc: string): Promise<string[]> {
   const [ip4, ip6] = await Promise.all(
     ["net/route", "net/ipv6_route"].map((file) => readFile(join(proc, file), "utf8").catch(() => "")),

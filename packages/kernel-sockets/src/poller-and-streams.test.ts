@@ -121,7 +121,6 @@ describe.skipIf(!isLibcSupported())("streams and the poller", () => {
       attempted++;
       return true;
     });
-    // A busy machine may make any of the waits a long one.
     let sent = 0;
     const enough = (): boolean => attempted >= 5 || sent >= 10_000;
     while (!enough()) {

@@ -2,21 +2,16 @@ import type { Block, Libc } from "./libc.ts";
 import { SystemCallError } from "./socket.ts";
 import { SYS } from "./sys.ts";
 
-/** struct pollfd. */
 const ENTRY_BYTES = 8;
-/**
- * struct epoll_event, which one architecture packs: events (4), then what was given with the descriptor (8).
- */
+/** struct epoll_event, packed on x64: events (4), user data (8). */
 const EVENT = process.arch === "x64" ? { bytes: 12, dataAt: 4 } : { bytes: 16, dataAt: 8 };
-/** Descriptors that one wait tells of; the others' turn is the next. */
 const EVENTS = 64;
 
-/** Hears what the kernel said of a descriptor: `events` are POLLIN, POLLOUT, POLLERR, POLLHUP. */
 type ReadyHandler = (events: number) => void;
 
 interface Watched {
   readonly fd: number;
-  /** Of its adding: handlers run in this order. */
+  /** Insertion order: handlers run in this order. */
   readonly order: number;
   interest: number;
   readonly handle: ReadyHandler;
@@ -27,36 +22,30 @@ interface Ready {
   readonly events: number;
 }
 
-/** The global itself is looked up by a getter, each time. */
 const clock = performance;
 
-/** A wait that ends so soon is a short one. Milliseconds. */
 const SHORT_WAIT_MS = 0.2;
-/** After so many short waits in a row the next one is expected to be short too. */
+/** After this many short waits in a row, the next one is expected to be short. */
 const SHORT_WAITS = 32;
 /**
- * How many it takes after a wait in which another thread had the processor for longer: sleepers are served
- * before those who yield.
+ * The same after another thread used the processor for longer: sleepers are scheduled before yielding
+ * threads.
  */
 const SHORT_WAITS_CONTENDED = 1000;
-/** Every so many waits all sockets are asked. */
 const TURN = 16;
-/** Attempts at the expected socket between two looks at all of them. */
 const ATTEMPTS = 4;
-/** How long a wait that is expected to be short goes without sleep. Milliseconds. */
 const SPIN_MS = 0.1;
 
 interface PollerOptions {
   /**
-   * Spares the sleep while packets follow each other within microseconds: putting a processor to sleep and
-   * waking it again costs several times what a packet does. Bounded to a tenth of a millisecond each, and
-   * never at ordinary rates: one longer wait ends it.
+   * Spins instead of sleeping while packets arrive within microseconds: sleep and wake-up cost several
+   * packets' work. At most a tenth of a millisecond each; one longer wait ends it, so ordinary rates never
+   * spin.
    * @default false
    */
   readonly spin?: boolean;
 }
 
-/** Waits for many descriptors at once, in the thread that calls `wait`. */
 export class Poller {
   readonly #libc: Libc;
   readonly #spin: boolean;
@@ -64,7 +53,7 @@ export class Poller {
   #attempt: (() => boolean) | null = null;
   readonly #timeout: Block;
   readonly #watched = new Map<number, Watched>();
-  /** One descriptor for all, so that a wait costs the same whatever their number; -1: there was none yet. */
+  /** epoll descriptor, so that a wait costs the same for any number of sockets; -1: none yet. */
   #watcher = -1;
   readonly #entry: Block;
   readonly #events: Block;
@@ -82,12 +71,11 @@ export class Poller {
     return this.#watched.size;
   }
 
-  /** Whether the next wait will begin without sleep. */
   get awake(): boolean {
     return this.#shortWaits >= SHORT_WAITS;
   }
 
-  /** `interest`: POLLIN, POLLOUT or both; errors are always reported. @throws SystemCallError */
+  /** @param interest POLLIN, POLLOUT or both; errors are always reported @throws SystemCallError */
   add(fd: number, interest: number, handle: ReadyHandler): void {
     if (this.#watcher < 0) this.#watcher = this.#libc.watcher();
     const isKnown = this.#watched.has(fd);
@@ -98,9 +86,8 @@ export class Poller {
   }
 
   /**
-   * What to try first while a wait goes without sleep: to read from where the next packet will come, without
-   * asking of all the others. True: something came and was handled. Replaces the attempt before; only with
-   * `spin`.
+   * Sets the first read to try while spinning, at the socket expected next; true: it handled something.
+   * Replaces the previous one; only with `spin`.
    */
   expect(attempt: (() => boolean) | null): void {
     this.#attempt = attempt;
@@ -113,18 +100,17 @@ export class Poller {
     this.#control(SYS.EPOLL_CTL_MOD, fd, interest);
   }
 
-  /** Must come before the descriptor is closed. */
   remove(fd: number): void {
     if (this.#watched.delete(fd)) this.#control(SYS.EPOLL_CTL_DEL, fd, 0);
   }
 
   /**
-   * Blocks the thread until a descriptor is ready, at most so long, then calls the handlers. Returns how many
-   * were ready. `onWake` comes right after the blocking, before any handler.
+   * Blocks until a descriptor is ready or the timeout, then calls the handlers. Returns the number of ready
+   * ones. `onWake` is called right after blocking, before any handler.
    */
   wait(timeoutMs: number, onWake?: () => void): number {
     if (!this.#spin) return this.#serve(this.#poll(timeoutMs), onWake);
-    // Now and then all are asked: who is expected mustn't keep the others from their turn.
+    // Polls all periodically, so that the expected socket cannot starve the others.
     const awake = this.awake && this.#shortWaits % TURN !== 0;
     const startMs = clock.now();
     if (awake) {
@@ -146,7 +132,6 @@ export class Poller {
     for (const block of [this.#timeout, this.#entry, this.#events]) this.#libc.free(block);
   }
 
-  /** Returns how many were ready; 0: nothing came in the time that is worth it. */
   #waitAwake(startMs: number, timeoutMs: number, onWake: (() => void) | undefined): number {
     const endMs = startMs + Math.min(timeoutMs, SPIN_MS);
     for (let round = 0; ; round++) {
@@ -154,12 +139,11 @@ export class Poller {
       const ready = this.#attempt === null || round % ATTEMPTS === ATTEMPTS - 1 ? this.#poll(0) : 0;
       if (ready > 0) return this.#serve(ready, onWake);
       if (clock.now() >= endMs) return 0;
-      // Who sends what is waited for may need this very processor.
+      // The awaited sender may need this processor.
       this.#libc.yieldProcessor();
     }
   }
 
-  /** Calls the handlers of what is ready. */
   #serve(ready: number, onWake: (() => void) | undefined): number {
     onWake?.();
     if (ready <= 0) return 0;
@@ -169,7 +153,7 @@ export class Poller {
       return ready;
     }
     for (const { watched, events } of this.#readyNow(ready)) {
-      // A handler before may have removed this one, or its number may belong to another socket by now.
+      // An earlier handler may have removed this one, or its number may be another socket's.
       if (this.#watched.get(watched.fd) === watched) watched.handle(events);
     }
     return ready;
@@ -185,7 +169,6 @@ export class Poller {
     return ready.sort((a, b) => a.watched.order - b.watched.order);
   }
 
-  /** How many are ready. */
   #poll(timeoutMs: number): number {
     if (timeoutMs > 0) {
       const ns = Math.round(timeoutMs * 1e6);
@@ -195,7 +178,7 @@ export class Poller {
       const isWatching = this.#watcher >= 0;
       this.#entry.view.setInt32(0, this.#watcher, true);
       this.#entry.view.setInt16(4, SYS.POLLIN, true);
-      // Its timeout is finer than epoll_wait's.
+      // ppoll has a finer timeout than epoll_wait.
       const ready = this.#libc.poll(this.#entry, isWatching ? 1 : 0, this.#timeout);
       if (ready <= 0) return ready;
     }
@@ -210,5 +193,5 @@ export class Poller {
   }
 }
 
-/** Every event that says something can be read, an error or an end included. */
+/** Events that make a read worthwhile, including errors and end of stream. */
 export const READABLE = SYS.POLLIN | SYS.POLLERR | SYS.POLLHUP;

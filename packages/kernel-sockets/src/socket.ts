@@ -6,9 +6,7 @@ import { SYS, TIMESTAMPING } from "./sys.ts";
 const SOCKADDR_LL_BYTES = 20;
 const SOCKADDR_NL_BYTES = 12;
 
-/** A system call that failed: which, and the system's name of the error. */
 export class SystemCallError extends Error {
-  /** E.g. EADDRINUSE. */
   readonly code: string;
 
   constructor(call: string, code: string) {
@@ -18,24 +16,18 @@ export class SystemCallError extends Error {
 }
 
 interface SocketKind {
-  /** SYS.AF_INET, AF_INET6 or AF_PACKET. */
   readonly family: number;
-  /** SYS.SOCK_DGRAM, SOCK_RAW or SOCK_STREAM. */
   readonly type: number;
   readonly protocol: number;
 }
 
-/** struct sock_fprog: the number of instructions, padding, their address. */
 const FILTER_HEAD_BYTES = 16;
-/** SO_MEMINFO: nine numbers of 4 bytes; the last counts drops. */
 const MEMORY_INFO_BYTES = 36;
 const MEMORY_INFO_DROPS = 32;
 
-/** Parts of struct tcp_info (linux/tcp.h). */
 interface TcpInfo {
-  /** Smoothed round-trip time, microseconds; right after the handshake it is the handshake's. */
+  /** Smoothed round-trip time, microseconds; right after the handshake, the handshake's. */
   readonly rttUs: number;
-  /** Segments sent again, the SYN included. */
   readonly retransmits: number;
 }
 
@@ -43,7 +35,7 @@ const TCP_INFO_BYTES = 104;
 const TCP_INFO_RTT = 68;
 const TCP_INFO_TOTAL_RETRANS = 100;
 
-/** A socket of the kernel's, non-blocking. It is not watched by Node: whoever has it polls. */
+/** A non-blocking kernel socket. Node does not watch it: its owner polls. */
 export class KernelSocket {
   readonly fd: number;
   readonly #libc: Libc;
@@ -51,29 +43,25 @@ export class KernelSocket {
   #closed = false;
   #stamping = 0;
 
-  /** @throws SystemCallError */
   static open(libc: Libc, { family, type, protocol }: SocketKind): KernelSocket {
     const fd = libc.socket(family, type | SYS.SOCK_CLOEXEC | SYS.SOCK_NONBLOCK, protocol);
     if (fd < 0) throw new SystemCallError("socket", libc.lastError());
     return new KernelSocket(libc, fd);
   }
 
-  /** Takes over an open descriptor, e.g. an accepted connection. */
   constructor(libc: Libc, fd: number) {
     this.fd = fd;
     this.#libc = libc;
     this.#word = libc.block(4);
   }
 
-  /** @throws SystemCallError */
   bind(ip: string, port: number): void {
     this.#withAddress(ip, port, "bind", (address) => this.#libc.bind(this.fd, address.block, address.bytes));
   }
 
   /**
-   * Of a packet socket: takes only frames of this interface and of this protocol (SYS.ETH_P_ALL: all), which
-   * must not have been given to `open`, or frames of other interfaces come in between. Sends without an
-   * address leave by the interface.
+   * Restricts a packet socket to this interface and protocol (SYS.ETH_P_ALL: all). Do not give the protocol
+   * to `open`, or frames of other interfaces arrive in between. Sends without an address use the interface.
    * @throws SystemCallError; ENODEV: no such interface in the thread's network namespace
    */
   bindInterface(name: string, protocol: number): void {
@@ -89,11 +77,7 @@ export class KernelSocket {
     if (result < 0) throw new SystemCallError(`bind interface ${name}`, code);
   }
 
-  /**
-   * Lets the kernel give a netlink socket its address. A socket without one gets no messages of the groups
-   * that it joins.
-   * @throws SystemCallError
-   */
+  /** Binds a netlink socket: unbound ones get no messages of joined groups. @throws SystemCallError */
   bindNetlink(): void {
     const address = this.#libc.block(SOCKADDR_NL_BYTES);
     address.view.setUint16(0, SYS.AF_NETLINK, true);
@@ -103,7 +87,6 @@ export class KernelSocket {
     if (result < 0) throw new SystemCallError("bind a netlink socket", code);
   }
 
-  /** @throws SystemCallError; EINPROGRESS of a stream socket is no error, but true: it is connecting. */
   connect(ip: string, port: number): boolean {
     let connecting = false;
     this.#withAddress(ip, port, "connect", (address) => {
@@ -114,41 +97,35 @@ export class KernelSocket {
     return connecting;
   }
 
-  /**
-   * The kernel's own stamps of arrivals, and with `sends` of departures too (they come through the error
-   * queue, numbered from 0).
-   */
+  /** Enables kernel arrival stamps, and with `sends` departure stamps, numbered from 0 in the error queue. */
   enableTimestamps({ sends }: { readonly sends: boolean }): boolean {
     const { RX_SOFTWARE, SOFTWARE, TX_SOFTWARE, OPT_ID, OPT_CMSG, OPT_TSONLY } = TIMESTAMPING;
     this.#stamping = RX_SOFTWARE | SOFTWARE | (sends ? TX_SOFTWARE | OPT_ID | OPT_CMSG | OPT_TSONLY : 0);
     return this.setOption(SYS.SOL_SOCKET, SYS.SO_TIMESTAMPING, this.#stamping);
   }
 
-  /** Numbers sends from 0 again: after a refused send nobody knows whether it used up a number. */
+  /** Restarts numbering at 0: a refused send may or may not have used a number. */
   restartNumbering(): void {
     this.setOption(SYS.SOL_SOCKET, SYS.SO_TIMESTAMPING, 0);
     this.setOption(SYS.SOL_SOCKET, SYS.SO_TIMESTAMPING, this.#stamping);
   }
 
-  /** False: refused, why is in `libc.lastError()`. */
+  /** Returns false if refused; see `libc.lastError()`. */
   setOption(level: number, name: number, value: number): boolean {
     this.#word.view.setUint32(0, value >>> 0, true);
     return this.#libc.setOption(this.fd, level, name, this.#word, 4) === 0;
   }
 
-  /** Options that aren't one number, e.g. filters. */
   setOptionBytes(level: number, name: number, value: Block, bytes: number): boolean {
     return this.#libc.setOption(this.fd, level, name, value, bytes) === 0;
   }
 
-  /** Fills `into` with the option's value; the number of bytes, or -1. */
   getOptionBytes(level: number, name: number, into: Block): number {
     this.#word.view.setUint32(0, into.view.byteLength, true);
     const result = this.#libc.getOption(this.fd, level, name, into, this.#word);
     return result < 0 ? -1 : this.#word.view.getUint32(0, true);
   }
 
-  /** Number value of an option; -1 when refused. */
   getOption(level: number, name: number): number {
     const value = this.#libc.block(4);
     const read = this.getOptionBytes(level, name, value);
@@ -158,26 +135,21 @@ export class KernelSocket {
   }
 
   /**
-   * Lets the kernel drop what the program (classic BPF) refuses, before it takes room in the queue. False:
-   * refused.
+   * Drops packets refused by a classic BPF program before they take queue space. Returns false if refused.
    */
   attachFilter(program: readonly FilterInstruction[]): boolean {
     return this.#attach(SYS.SO_ATTACH_FILTER, program);
   }
 
   /**
-   * Lets the kernel choose which of the sockets that share this one's port (SO_REUSEPORT) gets a packet: the
-   * program returns its number, in the order in which they were bound. Offsets of the program count from the
-   * payload. False: refused.
+   * Selects the receiving socket among those sharing the port (SO_REUSEPORT) by a program that returns its
+   * index in binding order. Offsets count from the payload. Returns false if refused.
    */
   attachSteering(program: readonly FilterInstruction[]): boolean {
     return this.#attach(SYS.SO_ATTACH_REUSEPORT_CBPF, program);
   }
 
-  /**
-   * Asks for room for received packets: beyond the system's bound where this process may, else up to it.
-   * Returns what it got.
-   */
+  /** Requests receive buffer space, beyond the system limit if the process may. Returns the granted size. */
   setReceiveBuffer(bytes: number): number {
     if (!this.setOption(SYS.SOL_SOCKET, SYS.SO_RCVBUFFORCE, bytes)) {
       this.setOption(SYS.SOL_SOCKET, SYS.SO_RCVBUF, bytes);
@@ -185,10 +157,7 @@ export class KernelSocket {
     return this.getOption(SYS.SOL_SOCKET, SYS.SO_RCVBUF);
   }
 
-  /**
-   * Packets that the kernel dropped at this socket so far, by its filter or for want of room (wraps at 2^32);
-   * -1: it doesn't say.
-   */
+  /** Packets dropped by the filter or for want of space (wraps at 2^32); -1: unknown. */
   drops(): number {
     const info = this.#libc.block(MEMORY_INFO_BYTES);
     const read = this.getOptionBytes(SYS.SOL_SOCKET, SYS.SO_MEMINFO, info);
@@ -197,7 +166,6 @@ export class KernelSocket {
     return drops;
   }
 
-  /** What the kernel says of a TCP connection; null when it says nothing. */
   tcpInfo(): TcpInfo | null {
     const info = this.#libc.block(TCP_INFO_BYTES);
     const read = this.getOptionBytes(SYS.IPPROTO_TCP, SYS.TCP_INFO, info);
@@ -210,10 +178,7 @@ export class KernelSocket {
     return read < TCP_INFO_BYTES ? null : known;
   }
 
-  /**
-   * Makes `close` end a connection with a reset, which leaves no TIME_WAIT at either end; what isn't sent yet
-   * is thrown away.
-   */
+  /** Makes `close` reset the connection, which leaves no TIME_WAIT and discards unsent data. */
   resetOnClose(): boolean {
     const linger = this.#libc.block(8);
     linger.view.setInt32(0, 1, true);
@@ -222,12 +187,10 @@ export class KernelSocket {
     return set;
   }
 
-  /** Takes the pending error of the socket (SO_ERROR): 0, or an errno. */
   takeError(): number {
     return this.getOption(SYS.SOL_SOCKET, SYS.SO_ERROR);
   }
 
-  /** Where the socket is bound. @throws SystemCallError */
   localAddress(): { readonly ip: string; readonly port: number } {
     const address = this.#libc.block(SOCKADDR_BYTES);
     this.#word.view.setUint32(0, SOCKADDR_BYTES, true);

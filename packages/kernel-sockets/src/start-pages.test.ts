@@ -60,7 +60,6 @@ describe("pages of the start", () => {
     const dropped = dropStartPages(libc) / 1024;
     const after = residentKiB();
     expect(dropped).toBeGreaterThan(before / 2);
-    // What the call itself needs, and this test, is back by now.
     expect(after).toBeLessThan(before - dropped / 3);
     expect(JSON.parse('{"still":"here"}')).toEqual({ still: "here" });
   });

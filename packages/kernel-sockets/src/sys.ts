@@ -1,6 +1,3 @@
-// Numbers from the headers of Linux. They are the same on x64 and arm64, the two architectures that are
-// served.
-
 export const SYS = {
   AF_INET: 2,
   AF_INET6: 10,
@@ -71,7 +68,6 @@ export const SYS = {
   CLOCK_MONOTONIC: 1,
 } as const;
 
-/** Flags of SO_TIMESTAMPING (linux/net_tstamp.h). */
 export const TIMESTAMPING = {
   TX_SOFTWARE: 1 << 1,
   RX_SOFTWARE: 1 << 3,

@@ -2,7 +2,6 @@ import type { Parameter } from "./dense-net.ts";
 
 interface AdamOptions {
   readonly learningRate: number;
-  /** Gradients with a larger norm are scaled down to it. */
   readonly maxNorm: number;
 }
 
@@ -10,7 +9,6 @@ const BETA1 = 0.9;
 const BETA2 = 0.999;
 const EPSILON = 1e-8;
 
-/** The optimizer of Kingma and Ba (2015). */
 export class Adam {
   readonly #parameters: readonly Parameter[];
   readonly #options: AdamOptions;
@@ -25,7 +23,7 @@ export class Adam {
     this.#squares = parameters.map(({ values }) => new Float32Array(values.length));
   }
 
-  /** Steps against the gradients, which begin at 0 again. A gradient that isn't finite changes nothing. */
+  /** Applies and resets the gradients. A non-finite gradient changes nothing. */
   step(): void {
     const { learningRate, maxNorm } = this.#options;
     const norm = Math.sqrt(this.#parameters.reduce((sum, { gradient }) => sum + squared(gradient), 0));
@@ -40,7 +38,7 @@ export class Adam {
     for (const { gradient } of this.#parameters) gradient.fill(0);
   }
 
-  /** What a training needs to go on, besides the parameters: moments in the order of the parameters. */
+  /** State for resuming training, besides the parameters: moments in parameter order. */
   state(): { readonly steps: number; readonly moments: readonly Float32Array[] } {
     return { steps: this.#steps, moments: [...this.#means, ...this.#squares] };
   }

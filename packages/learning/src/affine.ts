@@ -1,9 +1,8 @@
-// The two loops that take all the time: x W + b, and its gradients. Zeros are skipped: half of the values
-// behind a ReLU are zero, and states hold one-hot parts. Sums have one fixed order, so that equal input gives
-// equal bits.
+// The two hot loops: x W + b, and its gradients. Zeros are skipped: half of the values after a ReLU are zero,
+// and states are partly one-hot. Summation order is fixed, so that equal input gives equal bits.
 import type { Tensor } from "./tensor.ts";
 
-/** Weights of a layer: a row for each input, a column for each output. */
+/** Weights of a layer: one row per input, one column per output. */
 export interface Layer {
   readonly inputs: number;
   readonly outputs: number;
@@ -13,7 +12,7 @@ export interface Layer {
   readonly biasGradient: Float32Array;
 }
 
-/** Adds the rows of `table` that `at` names, each times its factor, to one row of `out`, four at a time. */
+/** Adds the rows `at` of `table`, scaled, to one row of `out`, four at a time. */
 function addRows(
   out: Float32Array,
   outAt: number,
@@ -38,7 +37,6 @@ function addRows(
   }
 }
 
-/** y = x W + b */
 export function affine(x: Tensor, layer: Layer, y: Tensor): void {
   const { inputs, outputs, weights, bias } = layer;
   const at = new Int32Array(inputs);
@@ -56,7 +54,7 @@ export function affine(x: Tensor, layer: Layer, y: Tensor): void {
   }
 }
 
-/** Adds the gradients by weights, bias and, where it is wanted, x. */
+/** Adds the gradients of weights, bias and, if wanted, x. */
 export function affineGradients(x: Tensor, layer: Layer, y: Tensor): void {
   addBiasGradient(layer, y);
   addWeightsGradient(x, layer, y);

@@ -4,23 +4,24 @@ import { activate, type Activation, type Tape } from "./tape.ts";
 import { constant, type Tensor } from "./tensor.ts";
 
 interface DenseNetOptions {
-  /** Numbers of inputs, of the units of each hidden layer, and of outputs. */
   readonly sizes: readonly number[];
   readonly seed: number;
-  /** Of the hidden layers; the last layer has none. @default "relu" */
+  /** Activation of the hidden layers; the last has none. @default "relu" */
   readonly activation?: Activation;
-  /** Factor of the last layer's first weights: with less, a policy begins nearer to equal. @default 1 */
+  /**
+   * Factor on the last layer's initial weights: smaller values start a policy closer to uniform.
+   * @default 1
+   */
   readonly lastScale?: number;
 }
 
-/** Values that training changes, and their gradient. */
 export interface Parameter {
   readonly shape: readonly number[];
   readonly values: Float32Array;
   readonly gradient: Float32Array;
 }
 
-/** Layers one after the other. Equal seeds give equal weights. */
+/** A feed-forward net. Equal seeds give equal weights. */
 export class DenseNet {
   readonly sizes: readonly number[];
   readonly #layers: readonly Layer[];
@@ -39,14 +40,12 @@ export class DenseNet {
     });
   }
 
-  /** @param x a row for each input */
   through(tape: Tape, x: Tensor): Tensor {
     let y = x;
     for (const [at, layer] of this.#layers.entries()) y = tape.dense(y, layer, this.#activationOf(at));
     return y;
   }
 
-  /** Outputs for rows of input, without gradients. */
   outputs(x: Float32Array, rows = 1): Float32Array {
     let y = constant(rows, this.sizes[0]!, x);
     for (const [at, layer] of this.#layers.entries()) {
@@ -58,7 +57,7 @@ export class DenseNet {
     return y.values;
   }
 
-  /** Of hidden layers it is used again and again: each request of a dispatcher would leave it behind. */
+  /** Reuses buffers: each request of a dispatcher would leave garbage. */
   #roomFor(layer: number, size: number): Float32Array {
     if (layer === this.#layers.length - 1) return new Float32Array(size);
     const room = this.#rooms[layer];
@@ -70,7 +69,6 @@ export class DenseNet {
     return layer === this.#layers.length - 1 ? "none" : this.#activation;
   }
 
-  /** Weights and bias of each layer, in order. */
   parameters(): readonly Parameter[] {
     return this.#layers.flatMap((layer) => [
       {
@@ -82,14 +80,14 @@ export class DenseNet {
     ]);
   }
 
-  /** Takes over the weights of a net of equal sizes. */
+  /** Copies the weights of a net of equal sizes. */
   copyFrom(other: DenseNet): void {
     const theirs = other.parameters();
     for (const [at, { values }] of this.parameters().entries()) values.set(theirs[at]!.values);
   }
 }
 
-/** Uniform weights by Glorot and Bengio. */
+/** Uniform initialization by Glorot and Bengio. */
 function newLayer(inputs: number, outputs: number, scale: number, draw: () => number): Layer {
   const limit = scale * Math.sqrt(6 / (inputs + outputs));
   return {

@@ -1,8 +1,7 @@
-/** What is wrong with a file of weights, as a word that callers may branch on. */
 const WEIGHTS_ERROR_CODES = ["not_weights", "other_version", "other_kind", "other_shape", "damaged"] as const;
 type WeightsErrorCode = (typeof WEIGHTS_ERROR_CODES)[number];
 
-/** Thrown for weights that a net can't use; the message names subject, rule and value. */
+/** Thrown for unusable weights; the message names subject, rule and value. */
 export class WeightsError extends Error {
   readonly code: WeightsErrorCode;
 

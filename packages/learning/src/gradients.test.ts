@@ -8,7 +8,7 @@ import { constant, tensor, type Tensor } from "./tensor.ts";
 const STEP = 2e-3;
 
 /**
- * Compares gradients of a loss with central differences, at up to 40 values of each parameter.
+ * Compares gradients with central differences at up to 40 values per parameter.
  * @param forward builds the output on a tape; the loss is its sum with fixed factors
  */
 function expectGradients(parameters: readonly Parameter[], forward: (tape: Tape) => Tensor): void {
@@ -95,7 +95,6 @@ describe("a net", () => {
   });
 });
 
-/** A net that has learnt the exclusive or. */
 function trained(seed: number, steps: number): DenseNet {
   const net = new DenseNet({ sizes: [2, 8, 1], seed });
   const adam = new Adam(net.parameters(), { learningRate: 0.02, maxNorm: 5 });

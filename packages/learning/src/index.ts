@@ -1,4 +1,4 @@
-// Small nets and their training: dense layers, a tape for graphs of them, Adam, weights as a file. Pure.
+// Small nets and their training: dense layers, a tape for graphs of them, Adam, weights files. Pure.
 export { Adam } from "./adam.ts";
 export { DenseNet, type Parameter } from "./dense-net.ts";
 export { WeightsError } from "./errors.ts";

@@ -1,19 +1,17 @@
 import { affine, affineGradients, type Layer } from "./affine.ts";
 import { tensor, type Tensor } from "./tensor.ts";
 
-/** What a layer does with x W + b. */
 export type Activation = "none" | "relu" | "leaky-relu";
 
 const LEAK = 0.05;
 
 /**
- * Operations on matrices, recorded so that gradients run back through them. A tape serves one pass: the
- * caller sets the gradient of what it wants, then calls `backward`.
+ * Records matrix operations for backpropagation. A tape serves one pass: set the output's gradient, then call
+ * `backward`.
  */
 export class Tape {
   readonly #back: (() => void)[] = [];
 
-  /** activation(x W + b) */
   dense(x: Tensor, layer: Layer, activation: Activation): Tensor {
     if (x.columns !== layer.inputs)
       throw new RangeError(`input of a layer must have ${layer.inputs} columns, got ${x.columns}`);
@@ -23,7 +21,7 @@ export class Tape {
     activate(y.values, activation);
     this.#back.push(() => {
       if (slope !== 1)
-        // Behind a ReLU, what is 0 was below it; behind a leaky one, signs are kept.
+        // After a ReLU, 0 means a negative input; a leaky one keeps signs.
         for (let at = 0; at < y.values.length; at++)
           if (y.values[at]! < 0 || (slope === 0 && y.values[at] === 0)) y.gradient[at]! *= slope;
       affineGradients(x, layer, y);
@@ -42,7 +40,6 @@ export class Tape {
     return sum;
   }
 
-  /** The sum of single rows, times a factor. */
   sumOfRows(rows: readonly Tensor[], factor: number): Tensor {
     const sum = tensor(1, rows[0]!.columns);
     for (const { values } of rows)
@@ -55,7 +52,7 @@ export class Tape {
     return sum;
   }
 
-  /** A row for each list of single rows: those one after the other. */
+  /** Concatenates single rows: one output row per list. */
   join(rows: readonly (readonly Tensor[])[]): Tensor {
     const columns = rows[0]!.reduce((sum, part) => sum + part.columns, 0);
     const joined = tensor(rows.length, columns);
@@ -75,7 +72,6 @@ export class Tape {
     return joined;
   }
 
-  /** Runs gradients back to the layers and to what isn't constant. */
   backward(): void {
     for (let at = this.#back.length - 1; at >= 0; at--) this.#back[at]!();
   }
@@ -83,7 +79,6 @@ export class Tape {
 
 const SLOPES: Readonly<Record<Activation, number>> = { none: 1, relu: 0, "leaky-relu": LEAK };
 
-/** In place. */
 export function activate(values: Float32Array, activation: Activation): void {
   const slope = SLOPES[activation];
   if (slope === 1) return;

@@ -1,12 +1,10 @@
-/** A matrix in rows, and the gradient of a loss by each of its values. */
 export interface Tensor {
   readonly rows: number;
   readonly columns: number;
   readonly values: Float32Array;
   readonly gradient: Float32Array;
-  /** Whether anything before it wants its gradient; constants don't. */
   readonly isTrained: boolean;
-  /** The gradient of a value that is 0 is 0: it comes out of a ReLU. */
+  /** After a ReLU: the gradient of a 0 is 0. */
   readonly isRectified: boolean;
 }
 
@@ -24,7 +22,7 @@ export function tensor(rows: number, columns: number, isRectified = false): Tens
   };
 }
 
-/** @param values in rows; not copied */
+/** @param values row-major; not copied */
 export function constant(rows: number, columns: number, values: Float32Array): Tensor {
   if (values.length !== rows * columns)
     throw new RangeError(`a matrix of ${rows} x ${columns} must have as many values, got ${values.length}`);

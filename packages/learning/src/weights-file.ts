@@ -1,5 +1,5 @@
-// Weights as a file: JSON with its version, where they come from, their shapes, their hash, and 32-bit floats
-// in base64. A reader says which net it has; what doesn't fit is refused.
+// Weights as JSON: version, origin, shapes, hash, and base64 of 32-bit floats. A reader states its net and
+// refuses mismatches.
 import { createHash } from "node:crypto";
 import { isList, looseFields } from "@isochrone/primitives";
 import { WeightsError } from "./errors.ts";
@@ -15,18 +15,14 @@ export interface NamedArray {
 }
 
 interface WeightsFile {
-  /** Which net it is for. */
   readonly kind: string;
-  /** Where the weights come from: seed, options, what they were trained on. */
   readonly settings: Readonly<Record<string, string | number | boolean>>;
   readonly arrays: readonly NamedArray[];
 }
 
 interface WantedWeights {
-  /** How messages name the file. */
   readonly subject: string;
   readonly kind: string;
-  /** Arrays that the net has; their values are replaced. */
   readonly arrays: readonly NamedArray[];
 }
 
@@ -45,8 +41,8 @@ export function writeWeights({ kind, settings, arrays }: WeightsFile): string {
 }
 
 /**
- * Puts the weights of a file into the arrays of a net and returns the file's settings. Throws WeightsError
- * and leaves the arrays alone unless the file is whole and for this net.
+ * Loads weights into a net's arrays and returns the file's settings. Throws WeightsError, leaving the arrays
+ * unchanged, for a damaged or mismatching file.
  */
 export function readWeights(text: string, wanted: WantedWeights): WeightsFile["settings"] {
   const { subject, kind, arrays } = wanted;

@@ -1,25 +1,22 @@
 import { allSteps, sortedSteps } from "@isochrone/primitives/algorithms";
 import type { BillAmount, BillReason } from "@isochrone/topology";
 
-/** Bytes and money, summed. Unknown stays unknown until something is known. */
+/** Sums of bytes and money. Unknown until something is known. */
 export class Amount {
   #bytesPerSecond: number | null = null;
   #perMonth: number | null = null;
   #unpriced = 0;
   #unknown: BillReason | null = null;
 
-  /** Why money is unknown, or is without a part; of several reasons the first. */
   get unknown(): BillReason | null {
     return this.#unknown;
   }
 
-  /** Bytes with their price. */
   addPriced(bytesPerSecond: number, perMonth: number): void {
     this.#bytesPerSecond = (this.#bytesPerSecond ?? 0) + bytesPerSecond;
     this.#perMonth = (this.#perMonth ?? 0) + perMonth;
   }
 
-  /** @param bytesPerSecond null: they aren't known either */
   addUnpriced(bytesPerSecond: number | null, reason: BillReason): void {
     this.#unknown ??= reason;
     if (bytesPerSecond === null) return;
@@ -35,7 +32,7 @@ export class Amount {
     this.#unknown ??= other.#unknown;
   }
 
-  /** Below 0: dearer than the other. What has no price comes last, by bytes. */
+  /** Negative: more expensive than the other. Unpriced amounts come last, by bytes. */
   compare(other: Amount): number {
     return (
       (other.#perMonth ?? -1) - (this.#perMonth ?? -1) ||
@@ -52,7 +49,6 @@ export class Amount {
   }
 }
 
-/** Sums by key. */
 export class Amounts<T> {
   readonly #byKey = new Map<string, AmountLine<T>>();
 
@@ -62,12 +58,10 @@ export class Amounts<T> {
     return found.amount;
   }
 
-  /** The dearest first. */
   lines(): AmountLine<T>[] {
     return allSteps(this.lineSteps());
   }
 
-  /** As {@link lines}, in steps. */
   *lineSteps(): Generator<void, AmountLine<T>[]> {
     const sorted = yield* sortedSteps(
       [...this.#byKey],

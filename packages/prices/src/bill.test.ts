@@ -1,4 +1,4 @@
-// Bills worked out by hand. A channel of GB carries a billion bytes in a month, one of GIB 2^30.
+// Hand-computed bills. A channel of GB carries a billion bytes per month, one of GIB 2^30.
 import type {
   BillReason,
   Channel,
@@ -47,7 +47,6 @@ const AZURE = [
   at("t1", "azure", "japaneast", "japaneast-1"),
 ];
 
-/** One channel p -> q between two nodes. */
 const pairOf = (from: string, to: string, bytesPerSecond: number | null, fields: Partial<Channel> = {}) =>
   workflowSnapshot(
     [workload("p", { "p-1": from }), workload("q", { "q-1": to })],
@@ -239,7 +238,7 @@ describe("where it was counted what zones ask of a Service, its callers' zones w
   });
 
   test("others of the zone take their part of what it asks", () => {
-    // r, in b, asks 4 of the 6 of b; p asks 8: even shares would be 4 from a and 8 from b.
+    // r in b asks 4 of the 6 of b; p asks 8: even shares would be 4 from a and 8 from b.
     const others = [channel("r", "q", 0, { requestsPerSecond: 4 })];
     expect(money(8, asked(6, 6), others)).toBeCloseTo(0.02 * 4 * (0.75 / (1.5 + 0.75)), 12);
   });
@@ -381,7 +380,6 @@ describe("traffic with the outside of the cluster", () => {
     const workloads = [workload("p", { "p-1": "a1", "p-2": "n1" }), workload("q", { "q-1": "a1" })];
     const flows = [outside("internet", 2 * GB, 0), { ...outside("internet", GB, 0), workload: "q" }];
     const { destinations, total } = bill(AWS, [{ ...workflowSnapshot(workloads, []), outside: flows }]);
-    // One replica is in a region without a row: its half has no price.
     expect(destinations).toEqual([
       {
         destination: "internet",

@@ -17,16 +17,13 @@ import { placePairs } from "./zone-pairs.ts";
 /** 730 hours, as clouds count a month. */
 export const MONTH_SECONDS = 730 * 3600;
 
-/** Pods of channels between two steps: some milliseconds' work. */
 const PODS_PER_STEP = 10_000;
 
-/** The graphs of one moment. */
 export interface BilledGraphs {
   readonly version: number;
   readonly observedAt: string;
   readonly windowSeconds: number;
   readonly nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[];
-  /** Read more than once. */
   readonly workflows: Iterable<BilledWorkflow>;
   readonly demand: Pick<Demand, "services">;
 }
@@ -37,17 +34,14 @@ type OutsideLine = NonNullable<Bill["outside"]>[number];
 type ChannelLine = Pick<Bill["channels"][number], "source" | "target" | "zones">;
 
 /**
- * What a month of the traffic of now costs. The caller pays for both directions of its channels. A channel
- * without bytes is in the bill as unknown, never as 0.
+ * Monthly cost of the current traffic. Callers pay for both directions of their channels. A channel without
+ * bytes is unknown, never 0.
  */
 export function billOf(graphs: BilledGraphs, table: PriceTable, change?: Change): Bill {
   return allSteps(billSteps(graphs, table, change));
 }
 
-/**
- * As {@link billOf}, in steps between which a caller may let others have their turn.
- * @param change what it would cost with that. @default as it is
- */
+/** As {@link billOf}, as a generator that yields between steps. @param change hypothetical. @default none */
 export function* billSteps(
   graphs: BilledGraphs,
   table: PriceTable,
@@ -71,11 +65,9 @@ export function* billSteps(
   };
 }
 
-/** The channels of the graphs, and what is known of who sends how much. */
 export interface Scene {
   readonly channels: readonly Billed[];
   readonly placeOf: PlaceOf;
-  /** By workload that is called, how much callers in each place send, as it was counted. */
   readonly weights: ReadonlyMap<string, WeightOf>;
   readonly windowSeconds: number;
 }
@@ -100,7 +92,6 @@ export type Sums = Pick<
   | "zones"
 >;
 
-/** The sums of a bill of these exchanges. */
 export function* sumSteps(
   exchanges: Iterable<Exchange>,
   { placeOf, windowSeconds }: Pick<Scene, "placeOf" | "windowSeconds">,
@@ -240,7 +231,7 @@ function nameOf({ namespace, name }: Name): Name {
   return { namespace, name };
 }
 
-/** By workload that is called by way of a Service of its name, how much each zone's callers send. */
+/** Sending weights by zone, per workload called through a Service of its name. */
 function* weightSteps(
   { services }: Pick<Demand, "services">,
   channels: readonly Billed[],

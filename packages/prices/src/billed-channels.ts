@@ -1,13 +1,11 @@
-// The channels of workflow graphs, each once.
 import type { Workload } from "@isochrone/topology";
 import { keyOf, type Billed, type BilledWorkflow, type End } from "./billed.ts";
 
-/** Channels between two steps: some milliseconds' work. */
 export const CHANNELS_PER_STEP = 500;
 
 /**
- * A channel between workflows is in both, each with what its own namespace believes: that of the source is
- * billed, or the other one's where the source's has no bytes.
+ * A channel between workflows is in both. Uses the source namespace's record, or the other one if that has no
+ * bytes.
  */
 export function* channelSteps(workflows: Iterable<BilledWorkflow>): Generator<void, Billed[]> {
   const found = new Map<string, Billed>();
@@ -37,7 +35,7 @@ function isBetter({ channel, isOwn }: Billed, before: Billed): boolean {
   return has === had ? isOwn && !before.isOwn : has;
 }
 
-/** Workloads of a workflow by what it calls them; null: it has none that is called so. */
+/** Workloads of a workflow by label; null: unknown. */
 export function workloadEnds({
   namespace,
   workloads,
@@ -46,7 +44,7 @@ export function workloadEnds({
   return (label) => endOf(byLabel.get(label));
 }
 
-/** The workflow's own namespace wins over an equal name in another one: channels carry names only. */
+/** The workflow's own namespace wins over an equal name elsewhere: channels only carry names. */
 function labelled(namespace: string, workloads: readonly Workload[]): ReadonlyMap<string, Workload> {
   const byLabel = new Map<string, Workload>();
   for (const workload of workloads)
@@ -54,7 +52,7 @@ function labelled(namespace: string, workloads: readonly Workload[]): ReadonlyMa
   return byLabel;
 }
 
-/** A workload of another namespace may be called namespace/name. */
+/** A workload of another namespace may be named namespace/name. */
 function endOf(workload: Workload | undefined): End | null {
   if (workload === undefined) return null;
   const { namespace, name, pods } = workload;

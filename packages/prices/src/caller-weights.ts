@@ -1,11 +1,10 @@
-// How much each zone's callers send, where that was counted: they rarely all send alike.
+// Measured traffic per caller zone, since callers rarely send evenly.
 import type { Channel, Demand, PodPlacement } from "@isochrone/topology";
 import type { Place, PlaceOf } from "./place.ts";
 
-/** How much more than an even share a caller of a place sends. */
+/** A caller's traffic relative to an even share, by place. */
 export type WeightOf = (place: Place) => number;
 
-/** A channel with the pods that it begins at. */
 interface Calls {
   readonly channel: Pick<Channel, "requestsPerSecond">;
   readonly callers: readonly PodPlacement[];
@@ -14,8 +13,8 @@ interface Calls {
 type ServiceDemand = Demand["services"][number];
 
 /**
- * By what zones ask of a Service, over what they would ask if all callers of a workload sent alike. Null
- * where a caller's requests aren't counted: then nothing is known of who asks more.
+ * Zone requests to a Service relative to even sending by all callers of a workload. Null if requests are not
+ * counted.
  * @param calls all channels to the Service's workload
  */
 export function callerWeights(

@@ -1,5 +1,5 @@
-// What another placement or routing would cost, worked out by hand. A channel of GB carries a billion bytes
-// in a month; between zones of AWS they cost 0.02 USD.
+// Hand-computed costs of other placements or routing. A channel of GB carries a billion bytes per month;
+// between AWS zones this costs 0.02 USD.
 import type { Channel, ClusterNode, Demand, RoutingScope, Workload } from "@isochrone/topology";
 import { channel, node, workflowSnapshot, workload } from "@isochrone/topology/testing";
 import { describe, expect, test } from "vitest";
@@ -55,7 +55,7 @@ describe("a bill of another placement", () => {
     const services = [{ namespace: "shop", name: "q", deadlineMs: null, zones }];
     const channels = [channel("p", "q", 4 * GB, { requestsPerSecond: 8 })];
     expect(costs([P, Q], channels, NO_CHANGE, services)).toBeCloseTo(0.02, 12);
-    // p-1, which asks three quarters, leaves the zone of q.
+    // p-1, which sends three quarters, leaves q's zone.
     expect(costs([P, Q], channels, changeOf({ "p-1": "c1" }), services)).toBeCloseTo(0.08, 12);
     expect(costs([P, Q], channels, changeOf({ "p-1": "b1", "p-2": "a1" }), services)).toBeCloseTo(0.06, 12);
   });
@@ -68,25 +68,23 @@ describe("a bill of another routing", () => {
   const DB = workload("db", { "d-1": "a1" });
 
   test("keeps traffic in its zone", () => {
-    // Of 4 GB half goes to the other zone.
     expect(costs([WEB, API], [channel("web", "api", 4 * GB)], NO_CHANGE)).toBeCloseTo(0.04, 12);
     expect(costs([WEB, API], [channel("web", "api", 4 * GB)], changeOf({}, NEAR))).toBeCloseTo(0, 12);
   });
 
   test("shifts what replicas send on as it shifts what they receive", () => {
     const channels = [channel("web", "api", 4 * GB), channel("api", "db", 8 * GB)];
-    // api in b sends half of 8 GB across, and then a quarter: so much of web is in b.
+    // api in b first sends half of 8 GB across, then a quarter, the share of web in b.
     expect(costs([WEB, API, DB], channels, NO_CHANGE)).toBeCloseTo(0.04 + 0.08, 12);
     expect(costs([WEB, API, DB], channels, changeOf({}, NEAR))).toBeCloseTo(0.04, 12);
-    // A move does so too: all of web is in a.
     expect(costs([WEB, API, DB], channels, changeOf({ "w-4": "a2" }, NEAR))).toBeCloseTo(0, 12);
   });
 
   test("lets a replica that received nothing send by the share that it will have", () => {
     const channels = [channel("web", "api", 4 * GB, { routing: "nearest" }), channel("api", "db", 8 * GB)];
     const idle = workload("api", { "x-1": "a1", "x-2": "b1", "x-3": "c1" });
-    // Nobody calls from c; w-4 goes there: x-2 in b is idle then, and x-3 sends a quarter across. x-1 keeps
-    // its even share of what is sent on, as nobody counted it.
+    // Nobody calls from c. With w-4 there, x-2 in b is idle and x-3 sends a quarter across. x-1 keeps its
+    // uncounted even share.
     expect(costs([WEB, idle, DB], channels, NO_CHANGE)).toBeCloseTo((0.02 * 8 * 2) / 3, 12);
     expect(costs([WEB, idle, DB], channels, changeOf({ "w-4": "c1" }))).toBeCloseTo(
       (0.02 * 8 * 0.75) / (1 + 0.75),

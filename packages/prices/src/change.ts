@@ -1,11 +1,9 @@
-// Another placement or another routing of the workloads that there are.
+// A hypothetical placement or routing of existing workloads.
 import { routingScopes, type Channel, type PodPlacement, type RoutingScope } from "@isochrone/topology";
 
-/** What differs from the graphs. */
 export interface Change {
-  /** By pod (namespace/name), the node that it runs on instead. */
   readonly moves: ReadonlyMap<string, string>;
-  /** By workload (namespace/name), where its callers prefer a nearer replica instead. */
+  /** New routing preference of callers, by workload (namespace/name). */
   readonly routing: ReadonlyMap<string, readonly RoutingScope[]>;
 }
 
@@ -20,7 +18,6 @@ export function nodeOf(change: Change, { namespace }: Workload, { name, node }: 
   return change.moves.size === 0 ? node : (change.moves.get(`${namespace}/${name}`) ?? node);
 }
 
-/** Null: the callee's traffic is spread over all of its replicas. */
 export function scopesOf(
   change: Change,
   { namespace, name }: Workload,

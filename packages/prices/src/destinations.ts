@@ -1,4 +1,4 @@
-// Destinations of a file of prices: nothing of it is believed.
+// Validates destinations of an untrusted price file.
 import { isList, isRecord, looseFields, type Unchecked } from "@isochrone/primitives";
 import { shown } from "./errors.ts";
 import { SCOPES, type Destination } from "./row.ts";
@@ -7,7 +7,6 @@ const MAX_DESTINATIONS = 1_000;
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const REGION = /^[a-z0-9][a-z0-9.-]{0,62}$/;
 
-/** What is wrong with them goes to `mistakes`, and none may be used then. */
 export function readDestinations(list: unknown, mistakes: string[]): Destination[] {
   if (!isList(list) || list.length > MAX_DESTINATIONS) {
     const got = isList(list) ? list.length : shown(list);

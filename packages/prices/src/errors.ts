@@ -1,4 +1,3 @@
-/** Thrown for prices that can't be used; the message names each row, its rule and the value. */
 export class PriceError extends Error {
   readonly code = "bad_prices";
   readonly mistakes: readonly string[];
@@ -10,7 +9,6 @@ export class PriceError extends Error {
   }
 }
 
-/** A value in a message. */
 export function shown(value: unknown): string {
   return value === undefined ? "nothing" : JSON.stringify(value).slice(0, 80);
 }

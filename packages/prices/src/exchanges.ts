@@ -1,4 +1,4 @@
-// Who exchanges a channel's bytes with whom, also where placement and routing are others than they are.
+// Assigns a channel's bytes to pod pairs, also under a hypothetical placement and routing.
 import type { PodPlacement, RoutingScope } from "@isochrone/topology";
 import { keyOf, type Billed } from "./billed.ts";
 import type { WeightOf } from "./caller-weights.ts";
@@ -7,10 +7,8 @@ import { inflowShares, type Inflow } from "./inflow.ts";
 import type { PlaceOf } from "./place.ts";
 import type { WeighedPod } from "./zone-pairs.ts";
 
-/** A channel with the pods at its ends. */
 export interface Exchange {
   readonly billed: Billed;
-  /** Where a nearer callee is preferred; null: all alike. */
   readonly scopes: readonly RoutingScope[] | null;
   readonly callers: readonly WeighedPod[];
   readonly callees: readonly Pick<WeighedPod, "node">[];
@@ -19,14 +17,10 @@ export interface Exchange {
 interface Circumstances {
   readonly change: Change;
   readonly placeOf: PlaceOf;
-  /** By workload that is called, how much callers in each place send, as it was counted. */
   readonly weights: ReadonlyMap<string, WeightOf>;
 }
 
-/**
- * Callers take with them what they were seen to send. What they send on follows what they receive: more or
- * less by the ratio in which the change alters that.
- */
+/** Moved callers keep their measured weight. Forwarded traffic scales with received traffic. */
 export function* exchangesOf(
   channels: readonly Billed[],
   circumstances: Circumstances,
@@ -57,13 +51,12 @@ function countedOf({ source, target }: Billed, { weights, placeOf }: Circumstanc
   });
 }
 
-/** A replica that receives nothing today sends by the share that it will have. */
+/** A replica that currently receives nothing uses its future share. */
 function weightAfter(counted: number, ratio: Ratio | undefined): number {
   if (ratio === undefined) return counted;
   return ratio.before > 0 ? (counted * ratio.after) / ratio.before : ratio.after * ratio.pods;
 }
 
-/** A pod's share of what its workload receives. */
 interface Ratio {
   readonly before: number;
   readonly after: number;

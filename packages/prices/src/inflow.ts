@@ -1,22 +1,19 @@
-// What each replica receives of its workload's traffic, by a model: a change upstream shifts what a replica
-// sends on.
+// Models the received share of each replica: an upstream change shifts what it forwards.
 import type { PodPlacement, RoutingScope } from "@isochrone/topology";
 import type { Place, PlaceOf } from "./place.ts";
 
 interface End {
-  /** namespace/name */
   readonly key: string;
   readonly pods: readonly PodPlacement[];
 }
 
-/** A channel, as far as it matters who gets how much of it. */
 export interface Inflow {
   readonly source: End;
   readonly target: End;
-  /** Requests per second, else bytes: what the target's other channels are compared by. */
+  /** Requests per second, else bytes; compared with the target's other channels. */
   readonly rate: number;
   readonly scopes: readonly RoutingScope[] | null;
-  /** How much each caller sends while nothing is known of what it receives. By pod of the source. */
+  /** Sending weight per source pod, used until its received share is known. */
   readonly weights: readonly number[];
 }
 
@@ -25,13 +22,12 @@ interface Placement {
   readonly nodeOf: (workload: string, pod: PodPlacement) => string | null;
 }
 
-/** Chains of calls are followed so far; a cycle, which has no end, too. */
+/** Maximum length of followed call chains, which bounds cycles. */
 const MAX_DEPTH = 32;
 const SETTLED = 1e-9;
 
 /**
- * By workload that receives anything, the share of it that each pod gets, in the order of its pods. Callers
- * send on in proportion to what they receive.
+ * Share per pod of each receiving workload, in pod order. Callers forward in proportion to what they receive.
  */
 export function inflowShares(
   inflows: readonly Inflow[],
@@ -72,12 +68,10 @@ function isSame(a: ReadonlyMap<string, Float64Array>, b: ReadonlyMap<string, Flo
   );
 }
 
-/** Pods of the target that a caller's traffic is shared by alike. */
 type Group = readonly number[];
 
 class Route {
   readonly inflow: Inflow;
-  /** By caller; null: it is on no node. */
   readonly #groups: readonly (Group | null)[];
 
   constructor(inflow: Inflow, { placeOf, nodeOf }: Placement) {
@@ -123,7 +117,7 @@ class Callees {
     }
   }
 
-  /** Of the narrowest scope around the caller that has any. */
+  /** Pods in the narrowest non-empty scope around the caller. */
   nearest(scopes: readonly RoutingScope[], node: string, place: Place): Group {
     for (const scope of scopes) {
       const key = scopeKey(scope, node, place);

@@ -1,16 +1,16 @@
-// Prices of a file that OpenCost reads (configs/default.json and its like).
+// Reads OpenCost price files (configs/default.json and similar).
 import { isRecord, looseFields } from "@isochrone/primitives";
 import { shown } from "./errors.ts";
 import { PROVIDERS, type PriceRow, type Scope } from "./row.ts";
 
-/** OpenCost bills what leaves, for each GiB, wherever nodes are. */
+/** OpenCost bills outgoing traffic per GiB, independent of node locations. */
 const FIELDS: readonly (readonly [field: string, scope: Scope])[] = [
   ["zoneNetworkEgress", "zone-to-zone"],
   ["regionNetworkEgress", "region-to-region"],
   ["internetNetworkEgress", "internet"],
 ];
 
-/** The prices of OpenCost in a value: the object itself, or a file of a ConfigMap; null: neither. */
+/** Finds OpenCost prices: the object itself, or a file in a ConfigMap; null: neither. */
 export function openCostPrices(json: unknown): Readonly<Record<string, unknown>> | null {
   if (!isRecord(json)) return null;
   if (FIELDS.some(([field]) => Object.hasOwn(json, field))) return json;
@@ -31,10 +31,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/**
- * Rows of the prices. Bytes within a zone are free in OpenCost. A price that the file leaves out is unknown.
- * Mistakes go to `mistakes`.
- */
+/** Bytes within a zone are free in OpenCost. Omitted prices are unknown. Adds faults to `mistakes`. */
 export function openCostRows(
   prices: Readonly<Record<string, unknown>>,
   maxPrice: number,

@@ -1,4 +1,4 @@
-// What the traffic with the outside of the cluster costs.
+// Cost of traffic leaving the cluster.
 import type { BillReason, OutsideFlow } from "@isochrone/topology";
 import { Amount } from "./amounts.ts";
 import { CHANNELS_PER_STEP, workloadEnds } from "./billed-channels.ts";
@@ -8,17 +8,15 @@ import type { PriceRow } from "./row.ts";
 import type { OutsidePrice, PriceTable, Unpriced as NoPrice } from "./table.ts";
 import { Unpriced } from "./unpriced.ts";
 
-/** A workload with one destination. */
 export interface BilledOutside {
   readonly source: End;
   readonly destination: string;
   readonly amount: Amount;
   readonly rows: readonly PriceRow[];
-  /** Bytes without a price, by cause. */
   readonly unpriced: Unpriced;
 }
 
-/** As part of a bill. Replicas of a workload send alike. @param monthSeconds length of a month */
+/** Part of a bill. Assumes equal traffic of replicas. @param monthSeconds length of a month */
 export function* outsideSteps(
   workflows: Iterable<BilledWorkflow>,
   table: PriceTable,

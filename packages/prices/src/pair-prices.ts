@@ -1,22 +1,18 @@
-// What bytes cost between the nodes of a cluster, as a planner asks for it: a table by place.
+// Byte prices between a cluster's nodes for a planner, by place.
 import type { BillReason, BillZone, ClusterNode } from "@isochrone/topology";
 import { placesOf, type Place } from "./place.ts";
 import type { PriceTable } from "./table.ts";
 
-/** Plain data, which may travel to a thread. */
 export interface PairPrices {
   readonly currency: string;
-  /** Place by node, in the order of the nodes. */
   readonly placeOf: Int32Array;
   readonly places: number;
   /**
-   * By place and place: money for a byte between the two, at both ends together; NaN where it is unknown. As
-   * on the bill, it is the same whichever way the bytes go.
+   * Money per byte between two places, both ends together; NaN: unknown. Independent of the direction, as on
+   * the bill.
    */
   readonly perByte: Float64Array;
-  /** Some pairs of places without a price, each once. */
   readonly unknown: readonly UnknownPrice[];
-  /** How many such pairs there are. */
   readonly unknownPairs: number;
 }
 
@@ -26,10 +22,8 @@ interface UnknownPrice {
   readonly reason: BillReason;
 }
 
-/** Of pairs without a price so many are named. */
 const MOST_NAMED = 10;
 
-/** By the rules of the bill: what has no price there has none here. */
 export function pairPrices(
   nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[],
   table: PriceTable,

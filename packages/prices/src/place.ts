@@ -1,20 +1,17 @@
 import type { ClusterNode } from "@isochrone/topology";
 import type { Provider } from "./row.ts";
 
-/** Where a node is, as far as prices care. */
 export interface Place {
   readonly provider: Provider;
   readonly region: string | null;
   readonly zone: string | null;
 }
 
-/** The place of a node: the same object for all nodes in it. */
 export type PlaceOf = (node: string) => Place | undefined;
 
-/** How cloud controllers begin `spec.providerID` of their nodes. */
+/** Schemes of `spec.providerID` by cloud. */
 const SCHEMES: Readonly<Record<string, Provider>> = { aws: "aws", gce: "gcp", azure: "azure" };
 
-/** Nodes of one place share its object. */
 export function placesOf(
   nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[],
 ): PlaceOf {
@@ -30,12 +27,11 @@ export function placesOf(
   return (node) => byNode.get(node);
 }
 
-/** Tells places apart. */
 export function placeKey({ provider, region, zone }: Place): string {
   return JSON.stringify([provider, region, zone]);
 }
 
-/** Whose node it is; `own` for nodes of no cloud that is known here. @param scheme of `spec.providerID` */
+/** `own` for nodes of no known cloud. @param scheme of `spec.providerID` */
 function providerOf(scheme: string | null): Provider {
   return (scheme === null ? undefined : SCHEMES[scheme]) ?? "own";
 }

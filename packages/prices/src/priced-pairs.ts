@@ -1,7 +1,6 @@
 import { placeKey, type Place } from "./place.ts";
 import type { Price, PriceTable, Unpriced } from "./table.ts";
 
-/** Two places, and what a byte costs between them. */
 export interface PricedPair {
   readonly key: string;
   readonly from: Place;
@@ -9,7 +8,7 @@ export interface PricedPair {
   readonly price: Price | Unpriced;
 }
 
-/** Each pair of places is looked up once: there are few of them, and many channels. */
+/** Caches the price of each pair: few pairs, many channels. */
 export class PricedPairs {
   readonly #table: PriceTable;
   readonly #pairs = new Map<Place, Map<Place, PricedPair>>();

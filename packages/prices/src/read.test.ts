@@ -193,7 +193,6 @@ describe("OpenCost's prices", () => {
       "USD",
       true,
     ]);
-    // The graph API lists rows in the form of a file.
     const listed = table.rows.map(({ to, ...row }) => (to === null ? row : { ...row, to }));
     expect(PriceTable.of(readPrices({ replace: true, prices: listed })).rows).toEqual(table.rows);
   });

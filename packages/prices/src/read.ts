@@ -1,30 +1,27 @@
-// Rows of a file: nothing of it is believed.
 import { isKeyOf, isList, isRecord, keysOf, looseFields, type Unchecked } from "@isochrone/primitives";
 import { readDestinations } from "./destinations.ts";
 import { PriceError, shown } from "./errors.ts";
 import { openCostPrices, openCostRows } from "./open-cost.ts";
 import { PROVIDERS, SCOPES, UNITS, type Destination, type PriceRow, type Scope } from "./row.ts";
 
-/** Rows that somebody gives beside, or in place of, those that are built in. */
 export interface PriceFile {
-  /** None of the rows that are built in are used. */
+  /** Disables all built-in rows. */
   readonly replace: boolean;
   readonly rows: readonly PriceRow[];
-  /** Outside of the cluster. */
   readonly destinations: readonly Destination[];
 }
 
 const MAX_ROWS = 10_000;
 const MAX_TEXT = 500;
-/** For one unit: a thousand times what anybody asks. */
+/** Per unit: a thousand times the highest real price. */
 const MAX_PRICE = 10_000;
 const REGION = /^[a-z0-9][a-z0-9.-]{0,62}\*?$|^\*$/;
 const CURRENCY = /^[A-Z]{3}$/;
 const DATE = /^unknown$|^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/;
 
 /**
- * Reads prices: ours, OpenCost's, or a values file of the chart with either of them as its value `prices`.
- * OpenCost's replace all built-in ones. Throws PriceError, which lists all mistakes.
+ * Reads our format, OpenCost's, or chart values with either as `prices`. OpenCost's replace all built-in
+ * rows. Throws PriceError listing all mistakes.
  */
 export function readPrices(json: unknown): PriceFile {
   if (!isRecord(json))
@@ -48,7 +45,7 @@ function readOwn(json: Readonly<Record<string, unknown>>): PriceFile {
   return { replace: replace === true, rows, destinations: far };
 }
 
-/** Other values of the chart mean nothing here. Fields of prices beside `prices` are one level too high. */
+/** Ignores other chart values. Price fields beside `prices` are one level too high. */
 function readValues(values: Readonly<Record<string, unknown>>, prices: unknown): PriceFile {
   const mistakes = ["replace", "destinations"]
     .filter((name) => Object.hasOwn(values, name))
@@ -92,7 +89,6 @@ const FIELDS: Readonly<Record<keyof PriceRow, null>> = {
   date: null,
 };
 
-/** Reads a row; what is wrong with it goes to `mistakes`, and the row must not be used. */
 class RowReader {
   readonly #fields: Unchecked<PriceRow>;
   readonly #path: string;
@@ -150,7 +146,6 @@ class RowReader {
     return this.#refuse(field, rule, "");
   }
 
-  /** @param stead what the row, which is refused, has in its place */
   #refuse<T>(field: keyof PriceRow, rule: string, stead: T): T {
     this.#mistakes.push(`${this.#path}.${field} ${rule}, got ${shown(this.#fields[field])}`);
     return stead;

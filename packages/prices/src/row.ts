@@ -1,41 +1,37 @@
-/** Who bills; `own`: whoever runs nodes of no cloud that is known here. */
+/** Billing provider; `own`: nodes of no known cloud. */
 export const PROVIDERS = ["aws", "gcp", "azure", "own"] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-/** How far bytes go. */
 export const SCOPES = ["same-zone", "zone-to-zone", "region-to-region", "internet"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** How far it is to a destination outside of the cluster. */
+/** Price class of a destination outside the cluster. */
 export interface Destination {
   readonly name: string;
   readonly scope: Scope;
-  /** Where it is; null except between regions. */
+  /** Null except between regions. */
   readonly region: string | null;
 }
 
-/** Bytes of the units that price pages use. */
 export const UNITS = { GB: 1e9, GiB: 2 ** 30 } as const;
 type Unit = keyof typeof UNITS;
 
-/** What bytes cost that go from a region to another, or stay in it. */
+/** Price of traffic between regions or within one. */
 export interface PriceRow {
   readonly provider: Provider;
   readonly scope: Scope;
-  /** The region that the bytes leave; with `*` at its end all regions that begin so. */
+  /** Source region; a trailing `*` matches prefixes. */
   readonly from: string;
-  /** The region that they arrive in, likewise; null except between regions. */
+  /** Destination region, likewise; null except between regions. */
   readonly to: string | null;
-  /** Billed where they leave, for each unit. */
+  /** Billed to the sender, per unit. */
   readonly out: number;
-  /** Billed where they arrive, for each unit. */
   readonly in: number;
   readonly per: Unit;
-  /** ISO 4217. */
   readonly currency: string;
-  /** Where the price is published. */
+  /** Publication of the price. */
   readonly source: string;
-  /** The newest day or month for which it is known to have been listed there, or `unknown`. */
+  /** Newest day or month at which it is known to be listed, or `unknown`. */
   readonly date: string;
 }
 

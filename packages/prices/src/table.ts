@@ -7,36 +7,33 @@ import { AZURE_ROWS } from "./rows/azure.ts";
 import { GCP_ROWS } from "./rows/gcp.ts";
 
 /**
- * Why bytes between two places have no price: a place has no zone or region; no row is for them; both ways
- * have prices of their own, and nobody tells how many bytes went which way.
+ * Reasons for a missing price: a place has no zone or region; no row matches; directions differ in price and
+ * bytes per direction are unknown.
  */
 export type Unpriced = "direction" | "no_price" | "no_zone";
 
-/** What a byte costs between two places, whichever way it goes, and the rows that say so. */
 export interface Price {
   readonly perByte: number;
   readonly rows: readonly PriceRow[];
 }
 
-/** What a byte costs to and from a destination outside of the cluster. */
 export interface OutsidePrice {
   readonly sentPerByte: number;
   readonly receivedPerByte: number;
   readonly rows: readonly PriceRow[];
 }
 
-/** Addresses that no other name is given to, and that are public. */
+/** Default for public addresses without another name. */
 const INTERNET: Destination = { name: "internet", scope: "internet", region: null };
 
 const BUILT_IN: readonly PriceRow[] = [...AWS_ROWS, ...GCP_ROWS, ...AZURE_ROWS];
 
-/** Prices that differ by less are one: they are sums of decimal fractions. */
+/** Smaller relative differences are rounding errors. */
 const SAME = 1e-9;
 
-/** All prices that are known. Nothing is guessed: what no row is for has none. */
+/** All known prices. Anything without a row has no price. */
 export class PriceTable {
   readonly currency: string;
-  /** All of them. */
   readonly rows: readonly PriceRow[];
   readonly #rows = new Map<string, PriceRow[]>();
   readonly #destinations: ReadonlyMap<string, Destination>;
@@ -55,8 +52,8 @@ export class PriceTable {
   }
 
   /**
-   * Rows of the file stand in place of built-in ones for the same provider, scope and regions. Throws
-   * PriceError for rows that contradict each other, and for two currencies.
+   * File rows replace built-in ones of the same provider, scope and regions. Throws PriceError for
+   * contradicting rows and for mixed currencies.
    */
   static of(file: PriceFile | null): PriceTable {
     const own = distinct(file?.rows ?? []);
@@ -70,7 +67,6 @@ export class PriceTable {
     return new PriceTable(rows, file?.destinations ?? []);
   }
 
-  /** What bytes cost between two places, both ways taken together. */
   between(a: Place, b: Place): Price | Unpriced {
     const scope = scopeOf(a, b);
     if (scope === null) return "no_zone";
@@ -84,9 +80,9 @@ export class PriceTable {
   }
 
   /**
-   * What bytes cost between a place and a destination outside of the cluster. On the Internet one end is
-   * billed; the others have both ends in your account, as pods have. A destination that nobody has placed has
-   * no price, and one within the place's own region neither: nothing says in which zone it is.
+   * Price between a place and an outside destination. On the Internet one end is billed, elsewhere both.
+   * Unlisted destinations have no price, nor do destinations in the place's own region, whose zone is
+   * unknown.
    */
   outside(place: Place, name: string): OutsidePrice | Unpriced {
     const destination = this.#destinations.get(name);
@@ -114,7 +110,6 @@ export class PriceTable {
   }
 }
 
-/** By name. Throws PriceError. */
 function distinct(rows: readonly PriceRow[]): ReadonlyMap<string, PriceRow> {
   const byName = new Map<string, PriceRow>();
   const mistakes: string[] = [];
@@ -138,12 +133,11 @@ function groupOf(provider: string, scope: string): string {
   return `${provider} ${scope}`;
 }
 
-/** Who names its regions most closely comes first: by where bytes leave, then by where they arrive. */
+/** Most specific first, by source then destination region. */
 function bySharpness(a: PriceRow, b: PriceRow): number {
   return sharpness(b.from) - sharpness(a.from) || sharpness(b.to ?? "*") - sharpness(a.to ?? "*");
 }
 
-/** A whole name is closer than its own beginning. */
 function sharpness(pattern: string): number {
   return pattern.endsWith("*") ? pattern.length - 1 : pattern.length + 0.5;
 }

@@ -18,7 +18,6 @@ const NODES = [
   at("bare", null, null, null),
 ];
 
-/** Bill of one channel for each pair of nodes with its GB a month. */
 const headline = (pairs: readonly (readonly [string, string, number | null])[], prices: unknown): string => {
   const channels = pairs.map(([, , gigabytes], index) =>
     channel(`p${index}`, `q${index}`, gigabytes === null ? null : gigabytes * GB),

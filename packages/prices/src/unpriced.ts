@@ -1,4 +1,4 @@
-// Bytes without a price, by what is missing, and the bill in one sentence.
+// Unpriced bytes by missing part, and the bill as one sentence.
 import type { Bill, BillReason } from "@isochrone/topology";
 import type { PricedPair } from "./priced-pairs.ts";
 import type { Provider } from "./row.ts";
@@ -6,24 +6,20 @@ import { scopeOf } from "./table.ts";
 
 type Cause = Bill["unpriced"][number];
 
-/** Causes that a bill lists. */
 const MOST_CAUSES = 20;
-/** Causes that the headline names. */
 const MOST_NAMED = 3;
 
 const NO_ROW = { provider: null, scope: null, from: null, to: null, destination: null } as const;
 
 export class Unpriced {
   readonly #causes = new Map<string, Cause>();
-  /** Bills add many channels and few pairs: their causes are worked out when read. */
+  /** Causes are derived lazily: bills add many channels but few pairs. */
   readonly #pairs = new Map<PricedPair, number>();
 
-  /** Adds bytes that a row of the price table can't help. */
   add(bytesPerSecond: number, reason: BillReason): void {
     this.#add({ reason, ...NO_ROW, bytesPerSecond });
   }
 
-  /** @param pair without a price */
   addPair(bytesPerSecond: number, pair: PricedPair): void {
     this.#pairs.set(pair, (this.#pairs.get(pair) ?? 0) + bytesPerSecond);
   }
@@ -55,7 +51,6 @@ function pairCause({ from: a, to: b, price }: PricedPair): Omit<Cause, "bytesPer
   const reason = typeof price === "string" ? price : "no_price";
   const scope = scopeOf(a, b);
   if (reason !== "no_price" || scope === null || a.provider !== b.provider) return { reason, ...NO_ROW };
-  // Both directions are one cause.
   const [from = null, to = null] = [a.region, b.region].toSorted((one, other) =>
     (one ?? "") < (other ?? "") ? -1 : 1,
   );
@@ -65,9 +60,7 @@ function pairCause({ from: a, to: b, price }: PricedPair): Omit<Cause, "bytesPer
 
 type Summed = Pick<Bill, "currency" | "monthSeconds" | "total" | "unpriced">;
 
-/**
- * Returns the bill in a sentence: money, the part of the bytes that it covers, and the remedy for the rest.
- */
+/** The bill in a sentence: money, covered share of bytes, and the remedy for the rest. */
 export function headlineOf({ total, unpriced, currency, monthSeconds }: Summed): string {
   const { bytesPerSecond, perMonth, unpricedBytesPerSecond: lacking } = total;
   if (bytesPerSecond === null)
@@ -105,12 +98,11 @@ function causeText({ reason, provider, scope, from, to, destination }: Cause): s
       : `set scope and region of destination ${destination}, and a row for provider ${provider ?? "unknown"}`;
   if (scope === null) return REASONS[reason];
   const row = `add a row \`${scope}\` for provider ${provider ?? "unknown"}`;
-  // A row for nodes of no cloud usually holds for all their regions.
+  // One row for nodes of no cloud usually covers all regions.
   if (provider === "own" || from === null) return row;
   return to === null ? `${row} from ${from}` : `${row} from ${from} to ${to} and back`;
 }
 
-/** Cents; of less the first two digits. */
 function moneyText(value: number): string {
   const size = Math.abs(value);
   return size === 0 || size >= 0.1 ? value.toFixed(2) : String(Number(value.toPrecision(2)));

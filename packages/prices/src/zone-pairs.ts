@@ -1,22 +1,18 @@
-// How a channel's bytes are split over the places of its pods.
+// Splits a channel's bytes over the places of its pods.
 import type { RoutingScope } from "@isochrone/topology";
 import type { Place } from "./place.ts";
 
-/** A pod, and how much it sends beside the others of its end. */
 export interface WeighedPod {
   readonly node: string | null;
   readonly weight: number;
 }
 
-/** A share of a channel's bytes, of callers in one place with callees in another. */
 interface PlacePair<P> {
   readonly from: P;
   readonly to: P;
-  /** 0 to 1. */
   readonly share: number;
 }
 
-/** Pods of one end that are on nodes of the cluster, by their weights. */
 interface End<P> {
   readonly pods: number;
   readonly byNode: ReadonlyMap<string, number>;
@@ -24,9 +20,8 @@ interface End<P> {
 }
 
 /**
- * Callers on nodes of a place have even shares of its bytes. Each exchanges them with all callees on nodes
- * alike, or, where a nearer one is preferred, with those of the narrowest scope that has any: the planner's
- * rule. Empty: an end has no pod on a node.
+ * Callers at a place have even shares of its bytes, exchanged evenly with all callees, or, with a preference,
+ * with those in the narrowest non-empty scope: the planner's rule. Empty: an end has no scheduled pod.
  */
 export function placePairs<P extends Place>(
   scopes: readonly RoutingScope[] | null,
@@ -35,7 +30,7 @@ export function placePairs<P extends Place>(
   placeOf: (node: string) => P | undefined,
 ): PlacePair<P>[] {
   const to = endOf(callees.map(evenly), placeOf);
-  // Where nobody was seen to call from these places, all send alike.
+  // Without observed callers at these places, all send evenly.
   let from = endOf(callers, placeOf);
   if (from.pods === 0) from = endOf(callers.map(evenly), placeOf);
   if (from.pods === 0 || to.pods === 0) return [];
@@ -69,7 +64,6 @@ function endOf<P>(pods: readonly WeighedPod[], placeOf: (node: string) => P | un
   return { pods: placed, byNode, byPlace };
 }
 
-/** Callees by place of the narrowest scope around a caller that has any. */
 function nearest<P extends Place>(
   scopes: readonly RoutingScope[],
   node: string,
@@ -91,7 +85,6 @@ function nearest<P extends Place>(
 class Shares<P> {
   readonly #shares = new Map<P, Map<P, number>>();
 
-  /** Shares `part` out evenly among the callees. */
   add(from: P, callees: ReadonlyMap<P, number>, part: number): void {
     let total = 0;
     for (const count of callees.values()) total += count;

@@ -1,4 +1,4 @@
-// What few need: each file that every command loads costs it time at its start.
+// Less common algorithms, kept apart to speed up command starts.
 export { LinearProgram, type LinearSolution, type LinearSolver, type Terms } from "./linear-program.ts";
 export { fairLevel } from "./fair-share.ts";
 export { erlangC } from "./queueing.ts";

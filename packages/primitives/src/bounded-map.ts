@@ -1,7 +1,5 @@
-/** A map of at most so many entries: the one used longest ago goes first. */
 export class BoundedMap<V> {
   readonly #max: number;
-  /** Used longest ago first. */
   readonly #entries = new Map<string, V>();
 
   constructor(max: number) {

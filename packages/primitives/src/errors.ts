@@ -1,8 +1,8 @@
 const MAX_CAUSES = 5;
 
 /**
- * An error in words, with those of its causes that it doesn't say itself: `fetch` alone says "fetch failed",
- * and of a host with several addresses the cause says nothing either, only each attempt does.
+ * The message of an error with those causes that add information: `fetch` only says "fetch failed", and for
+ * several addresses only the attempts give reasons.
  */
 export function reasonOf(error: unknown): string {
   let text = "";
@@ -22,7 +22,7 @@ function wordsOf(error: unknown): string {
   return inner.length === 0 ? error.name : [...new Set(inner.map(wordsOf))].join(", ");
 }
 
-/** The code of a system's or library's error, such as ENOENT. Undefined when it has none that is text. */
+/** A system's or library's error code such as ENOENT. Undefined without a text code. */
 export function codeOf(error: unknown): string | undefined {
   const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
   return typeof code === "string" ? code : undefined;

@@ -1,14 +1,11 @@
 import { MinHeap } from "./heap.ts";
 
 interface Event {
-  /** Null: taken back. */
+  /** Null: cancelled. */
   act: (() => void) | null;
 }
 
-/**
- * Simulated time that jumps from event to event: in the order of their moments, and of adding where moments
- * are equal. The unit is the caller's.
- */
+/** Simulated time that jumps from event to event, in time order and stable for equal times. Any unit. */
 export class EventQueue {
   readonly #events = new MinHeap<Event>();
   #now = 0;
@@ -18,18 +15,18 @@ export class EventQueue {
     return this.#now;
   }
 
-  /** Events that have neither happened nor been taken back. */
+  /** Number of pending events. */
   get size(): number {
     return this.#size;
   }
 
-  /** The moment of the first event; Infinity without one. */
+  /** Time of the first event; Infinity if none. */
   get nextAt(): number {
     while (this.#events.nextItem?.act === null) this.#events.pop();
     return this.#events.nextKey;
   }
 
-  /** Returns a function that takes the event back. */
+  /** Returns a function that cancels the event. */
   at(moment: number, act: () => void): () => void {
     const event: Event = { act };
     this.#events.push(moment, event);
@@ -40,7 +37,6 @@ export class EventQueue {
     };
   }
 
-  /** Lets the first event happen, if there is one. */
   step(): void {
     const moment = this.nextAt;
     const event = this.#events.pop();
@@ -52,7 +48,7 @@ export class EventQueue {
     act?.();
   }
 
-  /** Lets all events until then happen, and those that they add. Then it is that moment. */
+  /** Runs all events until then, including those they add, and advances the time. */
   runUntil(moment: number): void {
     while (this.nextAt <= moment) this.step();
     this.#now = Math.max(this.#now, moment);

@@ -1,6 +1,6 @@
 /**
- * The max-min fair level: each demand gets at most this much, and all together get at most `total`.
- * Infinity if there is enough for all.
+ * Max-min fair level: each demand gets at most this, and all together at most `total`. Infinity if there is
+ * enough for all.
  */
 export function fairLevel(demands: Iterable<number>, total: number): number {
   const sorted = Float64Array.from(demands).sort();

@@ -1,12 +1,10 @@
-// Reads data from outside. Fields may be of any type: what is of the wrong one counts as absent, so that one
-// odd object doesn't stop who reads all.
+// Reads untrusted data. A field of the wrong type counts as absent, so that one odd object does not stop a
+// reader of many.
 
 export type LooseFields = Readonly<Record<string, unknown>>;
 
-/** Fields by their names of which nothing else is known. */
 export type Unchecked<T> = { readonly [K in keyof T]?: unknown };
 
-/** Whether `value` has fields by name; a list has not. */
 export function isRecord(value: unknown): value is LooseFields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -15,7 +13,7 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** The fields of a declared type, or, of what came without one, those that are asked for. */
+/** Known fields of an untrusted object; {} if it is not an object. */
 export function looseFields<T extends object>(value: T | null | undefined): Partial<T>;
 // oxlint-disable-next-line typescript/no-generated-empty-object-type -- a T with fields keeps their names
 export function looseFields<T extends object = LooseFields>(value: unknown): Unchecked<T>;
@@ -23,7 +21,7 @@ export function looseFields(value: unknown): LooseFields {
   return isRecord(value) ? value : {};
 }
 
-/** As many as there are: an entry that is no object has no fields. */
+/** Keeps the length: an entry that is not an object has no fields. */
 export function looseList<T extends object>(value: readonly T[] | null | undefined): Partial<T>[];
 // oxlint-disable-next-line typescript/no-generated-empty-object-type -- a T with fields keeps their names
 export function looseList<T extends object = LooseFields>(value: unknown): Unchecked<T>[];
@@ -35,7 +33,6 @@ export function looseText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The keys of an object whose type names all of them. */
 export function keysOf<K extends string>(object: Readonly<Record<K, unknown>>): K[] {
   return Object.keys(object) as K[];
 }
@@ -44,7 +41,6 @@ export function entriesOf<K extends string, V>(object: Readonly<Partial<Record<K
   return Object.entries(object) as [K, V][];
 }
 
-/** An object with a value for each of the keys. */
 export function recordOf<K extends string, V>(
   keys: readonly K[],
   valueOf: (key: K, index: number) => V,
@@ -56,23 +52,20 @@ export function isKeyOf<K extends string>(object: Readonly<Record<K, unknown>>, 
   return Object.hasOwn(object, key);
 }
 
-/** The fields that may be undefined may be missing instead. */
 type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K];
 } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
 
-/** Without the fields that are given as undefined. */
 export function definedOf<T extends object>(fields: T): Defined<T> {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Defined<T>;
 }
 
-/** A server of node:net or node:http. */
 interface Bound {
   address(): { readonly port: number } | string | null;
 }
 
-/** The port that the server listens on. Throws for one that listens on none. */
+/** The port the server listens on. Throws if it is not listening. */
 export function boundPort(server: Bound): number {
   const address = server.address();
   if (typeof address === "object" && address !== null) return address.port;
@@ -80,8 +73,8 @@ export function boundPort(server: Bound): number {
 }
 
 /**
- * Deepest nesting of JSON that is read: JSON.parse copes with any, but what walks the value afterwards
- * recurses. Kubernetes objects stay below 30 levels.
+ * Maximum nesting of JSON: JSON.parse copes with more, but recursive walks of the value do not. Kubernetes
+ * objects stay below 30 levels.
  */
 export const MAX_JSON_LEVELS = 100;
 
@@ -89,13 +82,13 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [34
 
 export const JSON_LEVELS_RULE = `must be nested at most ${MAX_JSON_LEVELS} levels deep, got more`;
 
-/** Parses JSON from outside. Throws SyntaxError for text that is no JSON or is nested too deeply. */
+/** Parses untrusted JSON. Throws SyntaxError for invalid or too deeply nested text. */
 export function parseJson(text: string): unknown {
   if (isNestedTooDeeply(text)) throw new SyntaxError(`values ${JSON_LEVELS_RULE}`);
   return JSON.parse(text);
 }
 
-/** Whether the text nests beyond {@link MAX_JSON_LEVELS}. False for text that ends within a string. */
+/** Whether the text exceeds {@link MAX_JSON_LEVELS}. False for text that ends within a string. */
 export function isNestedTooDeeply(text: string): boolean {
   if (!hasManyOpenings(text)) return false;
   let levels = 0;
@@ -111,7 +104,6 @@ export function isNestedTooDeeply(text: string): boolean {
   return false;
 }
 
-/** Spares most texts the walk: they have fewer brackets than levels are allowed. */
 function hasManyOpenings(text: string): boolean {
   let openings = 0;
   for (const bracket of "[{")
@@ -120,7 +112,6 @@ function hasManyOpenings(text: string): boolean {
   return false;
 }
 
-/** Index of the quote that ends the string. -1: none does. */
 function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let backslashes = 0;

@@ -2,7 +2,6 @@ import { array, assert, integer, property } from "fast-check";
 import { expect, test } from "vitest";
 import { MinHeap, NumberHeap } from "./heap.ts";
 
-/** Pushes and pops mixed: a negative number pops. */
 const STEPS = array(integer({ min: -5, max: 20 }), { maxLength: 200 });
 
 test("a MinHeap gives the smallest first, and of equal ones the one that was added first", () => {

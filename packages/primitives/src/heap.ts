@@ -4,10 +4,7 @@ interface Entry<T> {
   readonly item: T;
 }
 
-/**
- * Items by a number, the smallest first; those with equal numbers in the order of their adding. A binary
- * heap.
- */
+/** Binary heap, smallest key first, stable for equal keys. */
 export class MinHeap<T> {
   readonly #entries: Entry<T>[] = [];
   #added = 0;
@@ -16,12 +13,11 @@ export class MinHeap<T> {
     return this.#entries.length;
   }
 
-  /** Of the first item; Infinity without one. */
   get nextKey(): number {
     return this.#entries[0]?.key ?? Infinity;
   }
 
-  /** The first item; undefined without one. */
+  /** Undefined if empty. */
   get nextItem(): T | undefined {
     return this.#entries[0]?.item;
   }
@@ -40,7 +36,6 @@ export class MinHeap<T> {
     entries[at] = entry;
   }
 
-  /** Takes out the first item; undefined without one. */
   pop(): T | undefined {
     const entries = this.#entries;
     const first = entries[0];
@@ -69,12 +64,10 @@ function isBefore(a: Entry<unknown>, b: Entry<unknown>): boolean {
 }
 
 /**
- * Whole numbers by a number, the smallest first, without an object for each: for searches and simulations of
- * millions of steps. A node has four children: the heap is half as deep as a binary one, and the children
- * share a cache line.
+ * Heap of whole numbers by key without an object per entry, for searches and simulations of millions of
+ * steps. Four children per node: half as deep as a binary heap, and children share a cache line.
  */
 export class NumberHeap {
-  /** Of the first item; Infinity without one. */
   nextKey = Infinity;
   #keys: Float64Array;
   #items: Int32Array;
@@ -106,7 +99,7 @@ export class NumberHeap {
     this.nextKey = keys[0]!;
   }
 
-  /** Takes the first item out. There must be one. */
+  /** Removes the first item, which must exist. */
   pop(): number {
     const keys = this.#keys;
     const items = this.#items;

@@ -1,4 +1,3 @@
-// What every package may use: numbers, texts and containers. Pure, and without dependencies.
 export { backoffMs, type BackoffGrowth } from "./backoff.ts";
 export { BoundedMap } from "./bounded-map.ts";
 export { codeOf, reasonOf } from "./errors.ts";

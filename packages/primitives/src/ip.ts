@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 
-/** 4 or 16 bytes of an IP address without zone; null: it is none. */
+/** 4 or 16 bytes of an address without zone; null: invalid. */
 export function ipBytes(ip: string): Uint8Array | null {
   const version = isIP(ip);
   if (version === 0 || ip.includes("%")) return null;

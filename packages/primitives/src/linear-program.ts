@@ -1,10 +1,9 @@
-/** A linear expression: coefficient by variable. */
 export type Terms = readonly (readonly [coefficient: number, variable: string])[];
 
-/** Longer lines are refused by some readers of the format. */
+/** Some readers refuse longer lines. */
 const TERMS_PER_LINE = 8;
 
-/** A minimisation, written in CPLEX LP format. */
+/** A minimization in CPLEX LP format. */
 export class LinearProgram {
   readonly #objective: [number, string][] = [];
   readonly #rows: string[] = [];
@@ -19,12 +18,12 @@ export class LinearProgram {
     this.#binaries.push(variable);
   }
 
-  /** From 0 to `most`; variables that are neither binary nor bounded are from 0 to infinity. */
+  /** Bounds a variable to 0..`most`; others are binary or nonnegative. */
   upTo(variable: string, most: number): void {
     this.#bounds.push(` 0 <= ${variable} <= ${most}`);
   }
 
-  /** A row without variables is left out when it is true, and makes the program infeasible when it isn't. */
+  /** An empty row is dropped if true, else makes the program infeasible. */
   row(terms: Terms, relation: "<=" | ">=" | "=", right: number): void {
     const kept = terms.filter(([coefficient]) => coefficient !== 0);
     const fine = relation === "<=" ? right >= 0 : relation === ">=" ? right <= 0 : right === 0;
@@ -35,7 +34,7 @@ export class LinearProgram {
 
   text(): string {
     const objective = this.#objective.length === 0 ? " + 0 never" : written(this.#objective);
-    // A column that is always 0, so that neither objective nor rows are ever empty.
+    // Always 0, so that objective and rows are never empty.
     const bounds = [" never = 0", ...this.#bounds];
     return [
       "Minimize",
@@ -60,14 +59,12 @@ function written(terms: Terms): string {
   return text;
 }
 
-/** What a solver of linear programs with integers says. */
 export interface LinearSolution {
   readonly status: "optimal" | "infeasible" | "unfinished";
-  /** By name; of variables that aren't named the value is 0. */
+  /** Values by variable name; omitted ones are 0. */
   readonly values: ReadonlyMap<string, number>;
-  /** No solution has a smaller objective. */
+  /** Lower bound of the objective. */
   readonly bound: number;
 }
 
-/** Takes a program in CPLEX LP format, and how long it may take. */
 export type LinearSolver = (program: string, timeMs: number) => Promise<LinearSolution>;

@@ -1,10 +1,9 @@
-// The order of nodes, in the command line and on the page: by region, zone and name, numbers by their value.
+// Display order of nodes: by region, zone and name, numbers by value.
 export const NO_ZONE = "no zone";
 export const NO_REGION = "no region";
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** node-2 before node-10. */
 export function naturally(a: string, b: string): number {
   return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
 }
@@ -15,9 +14,6 @@ interface Placed {
   readonly region: string | null;
 }
 
-/**
- * For sorting; a node without a region or zone stands at "no region" and "no zone", as the page calls them.
- */
 export function byPlace(a: Placed, b: Placed): number {
   return (
     naturally(a.region ?? NO_REGION, b.region ?? NO_REGION) ||

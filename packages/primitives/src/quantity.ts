@@ -1,20 +1,16 @@
-// Kubernetes quantities: a decimal number with a decimal suffix, a binary suffix or a decimal exponent.
+// Kubernetes quantities: decimal number with decimal suffix, binary suffix or exponent.
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 
 declare const UNIT: unique symbol;
-/** The compiler refuses a number of another unit in its place, and takes a plain one. */
+/** A branded number: other units are type errors, plain numbers are accepted. */
 type Amount<Unit extends string> = number & { readonly [UNIT]?: Unit };
 
-/** CPU in thousandths of a core. */
 export type Millicores = Amount<"millicores">;
 export type Bytes = Amount<"bytes">;
 export type BitsPerSecond = Amount<"bitsPerSecond">;
 
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?\d{1,3}))?$/;
-/**
- * No amount needs more characters, or more digits in an exponent. The limits bound the work that a hostile
- * text can cause.
- */
+/** Limits on characters and exponent digits, to bound the work of hostile text. */
 const MAX_LENGTH = 40;
 const LONG_EXPONENT = /[eE][+-]?\d{3}$/;
 const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
@@ -30,14 +26,12 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 };
 const BINARY_SUFFIXES = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/** The exact value `digits * 10 ** exponent`. */
 interface Decimal {
-  /** Below 0 for a negative quantity. */
   readonly digits: bigint;
   readonly exponent: number;
 }
 
-/** Null for what is no quantity. The caller bounds the length of the text. */
+/** Null for an invalid quantity. The caller bounds the text's length. */
 export function parseDecimal(text: string): Decimal | null {
   const match = QUANTITY.exec(text);
   if (match === null) return null;
@@ -60,24 +54,22 @@ export function scaledUp({ digits, exponent }: Decimal, decimals: number): bigin
 }
 
 /**
- * CPU in thousandths of a core, rounded up as Kubernetes rounds: "250m" and 0.25 are 250, "100n" is 1.
- * Null unless it is a quantity from 0 to 2^53 - 1 thousandths.
+ * CPU in thousandths of a core, rounded up like Kubernetes: "250m" and 0.25 are 250, "100n" is 1. Null unless
+ * from 0 to 2^53 - 1.
  */
 export function parseMillicores(quantity: unknown): Millicores | null {
   return roundedUp(decimalOf(quantity), 3);
 }
 
-/** Memory or traffic in bytes, rounded up. Null unless it is a quantity from 0 to 2^53 - 1. */
 export function parseBytes(quantity: unknown): Bytes | null {
   return roundedUp(decimalOf(quantity), 0);
 }
 
-/** A rate in bits per second, rounded up. Null unless it is a quantity from 0 to 2^53 - 1. */
 export function parseBitsPerSecond(quantity: unknown): BitsPerSecond | null {
   return roundedUp(decimalOf(quantity), 0);
 }
 
-/** A quantity in its base unit, not rounded: the nearest double. Null unless it is from 0 to 2^53 - 1. */
+/** Base units as the nearest double. Null unless a quantity from 0 to 2^53 - 1. */
 export function parseAmount(quantity: unknown): number | null {
   const decimal = decimalOf(quantity);
   if (decimal === null) return null;
@@ -85,11 +77,10 @@ export function parseAmount(quantity: unknown): number | null {
   return amount <= Number.MAX_SAFE_INTEGER ? amount : null;
 }
 
-/** Texts that were read: replicas of a workload say the same. */
+/** Cache size: replicas of a workload use equal texts. */
 const MAX_KNOWN = 1_000;
 const known = new Map<string, Decimal | null>();
 
-/** Null for what is no quantity, and for a negative one. */
 function decimalOf(quantity: unknown): Decimal | null {
   if (typeof quantity !== "string" && typeof quantity !== "number") return null;
   const text = String(quantity);
@@ -104,7 +95,7 @@ function decimalOf(quantity: unknown): Decimal | null {
   return decimal;
 }
 
-/** In integers: 1.1 cores are 1100 thousandths. To round up a binary fraction would give 1101. */
+/** Integer arithmetic: 1.1 cores are 1100 thousandths; a binary fraction would round up to 1101. */
 function roundedUp(decimal: Decimal | null, decimals: number): number | null {
   if (decimal === null) return null;
   const scaled = scaledUp(decimal, decimals);

@@ -1,7 +1,7 @@
 /**
- * Probability that a request must wait (Erlang C), for Poisson arrivals and exponential work.
- * @param servers requests that are served at once
- * @param load arrivals per second times seconds of work each
+ * Waiting probability (Erlang C) for Poisson arrivals and exponential service.
+ * @param servers concurrent requests
+ * @param load arrivals per second times seconds of service
  */
 export function erlangC(servers: number, load: number): number {
   if (load >= servers) return 1;

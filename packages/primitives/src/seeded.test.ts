@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { seeded } from "./seeded.ts";
 
-// Outputs of the algorithm in C with 32-bit unsigned arithmetic.
 test.each([
   [0, [1144304738, 1416247, 958946056]],
   [1, [2693262067, 11749833, 2265367787]],

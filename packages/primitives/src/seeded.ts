@@ -1,7 +1,6 @@
-/** The next number, from 0 to below 1. */
 export type Draw = () => number;
 
-/** Equal seeds give equal numbers on every machine (mulberry32, 32 bits each). */
+/** mulberry32: equal seeds give equal numbers on every machine. */
 export function seeded(seed: number): Draw {
   let state = Math.trunc(seed) >>> 0;
   return () => {

@@ -1,11 +1,8 @@
-// Long work as a generator, which yields where others may have their turn.
-
-/** All steps at once: nobody has a turn. */
 export function allSteps<T>(steps: Generator<void, T>): T {
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
 }
 
-/** All steps; after each `turn` is asked, and waited for while it says so. */
+/** Runs all steps; awaits `turn` after each if it returns a promise. */
 export async function inTurns<T>(steps: Generator<void, T>, turn: () => Promise<void> | null): Promise<T> {
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done === true) return step.value;
@@ -14,10 +11,9 @@ export async function inTurns<T>(steps: Generator<void, T>, turn: () => Promise<
   }
 }
 
-/** Items that are sorted, or merged, between two steps: some milliseconds' work. */
+/** Items per step: some milliseconds of work. */
 const ITEMS_PER_STEP = 4096;
 
-/** As `toSorted`, in steps. */
 export function* sortedSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): Generator<void, T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += ITEMS_PER_STEP) {

@@ -1,20 +1,15 @@
 export interface TokenRate {
   readonly perSecond: number;
-  /** What may be taken at once after a quiet time. */
   readonly burst: number;
 }
 
-/**
- * Permits at a rate, some at once after a quiet time. The caller has the clock: times are monotonic, in
- * milliseconds.
- */
+/** A token bucket. The caller passes monotonic times in ms. */
 export class TokenBucket {
-  /** May change between calls. */
   rate: TokenRate;
   #tokens: number;
   #atMs: number;
 
-  /** @param tokens at the start. @default the burst */
+  /** @param tokens initially. @default the burst */
   constructor(rate: TokenRate, nowMs: number, tokens = rate.burst) {
     this.rate = rate;
     this.#tokens = tokens;
@@ -29,7 +24,6 @@ export class TokenBucket {
     return this.#tokens < 1;
   }
 
-  /** Takes a token; false when none is left. */
   take(nowMs: number): boolean {
     if (this.isEmpty(nowMs)) return false;
     this.#tokens--;

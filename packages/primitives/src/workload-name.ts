@@ -1,29 +1,26 @@
-// How a pod's workload is called, by its controller and its labels. The names are those that Istio
-// (GetDeployMetaFromPod), Cilium and OpenTelemetry's k8sattributes give.
+// Derives a pod's workload name from controller and labels, as Istio (GetDeployMetaFromPod), Cilium and
+// OpenTelemetry's k8sattributes do.
 
-/** Kind and name of an object in a known namespace. */
 interface NamedObject {
   readonly kind: string;
   readonly name: string;
 }
 
-/** Hash of the pod template that a Deployment's pods carry; its ReplicaSets have it at their name's end. */
+/** Label with the pod template's hash, which ends the name of a Deployment's ReplicaSet. */
 const TEMPLATE_HASH = "pod-template-hash";
-/** The same of Argo's Rollouts. */
 const ROLLOUT_HASH = "rollouts-pod-template-hash";
-/** Name of the DeploymentConfig (OpenShift) whose ReplicationController owns the pod. */
+/** Label with the name of an OpenShift DeploymentConfig. */
 const DEPLOYMENT_CONFIG = "deploymentconfig";
 
-/** Labels that {@link controlledWorkload} reads. */
 export const CONTROLLER_LABELS: readonly string[] = [TEMPLATE_HASH, ROLLOUT_HASH, DEPLOYMENT_CONFIG];
 
-/** The time that the controller of CronJobs appends to the names of its Jobs: minutes or seconds. */
+/** Time suffix of a CronJob's Jobs: minutes or seconds. */
 const SCHEDULE_SUFFIX = /^(.+)-\d{8,10}$/;
 
 /**
- * Returns the workload of a pod with a controller. A scheduled Job is its CronJob, a ReplicationController
- * its DeploymentConfig, a ReplicaSet that ends with the pod's hash its Deployment or Rollout. A static pod is
- * a workload without its node's name: equal ones of several nodes are one. A pod of another pod is its own.
+ * The workload of a controlled pod. A scheduled Job maps to its CronJob, a ReplicationController to its
+ * DeploymentConfig, a ReplicaSet ending with the pod's hash to its Deployment or Rollout. A static pod's
+ * workload omits the node name, so that equal ones are one. A pod owned by a pod is its own workload.
  */
 export function controlledWorkload(
   pod: { readonly name: string; readonly labels: Readonly<Record<string, unknown>> | undefined },
@@ -57,7 +54,6 @@ export function controlledWorkload(
   }
 }
 
-/** Returns null if the name doesn't end with a dash and this text. */
 function withoutEnd(name: string, end: string): string | null {
   return end !== "" && name.endsWith(`-${end}`) ? name.slice(0, -end.length - 1) : null;
 }

@@ -1,32 +1,24 @@
 import type { BitsPerSecond } from "@isochrone/primitives";
 import { StreamError } from "./errors.ts";
 
-/**
- * `full`: each direction has the capacity. `half`: both directions share it, as on a radio. `simplex`: one
- * direction exists.
- */
+/** `full`: each direction has the capacity. `half`: both share it, like a radio. `simplex`: one direction. */
 export type Duplex = "full" | "half" | "simplex";
 export const DUPLEX_MODES: readonly Duplex[] = ["full", "half", "simplex"];
 
-/** A link that flows can use. */
 export interface FlowLink {
   readonly source: string;
   readonly target: string;
-  /** Bits per second, above 0. */
   readonly capacityBitsPerSecond: BitsPerSecond;
-  /** @default "full" */
   readonly duplex?: Duplex;
 }
 
-/** A hop from one node to another. */
 interface Arc {
-  /** Index of the node at its end. */
   readonly target: number;
-  /** Index of its capacity. The two arcs of a half-duplex link have the same. */
+  /** Index of its capacity, shared by both arcs of a half-duplex link. */
   readonly capacity: number;
 }
 
-/** Nodes and directed links with capacities. Nodes and capacities are known by their index. Immutable. */
+/** Nodes and directed links with capacities, known by index. Immutable. */
 export class FlowNetwork {
   readonly nodes: readonly string[];
   #capacities: Float64Array;
@@ -34,8 +26,8 @@ export class FlowNetwork {
   readonly #index: ReadonlyMap<string, number>;
 
   /**
-   * Throws StreamError `invalid_network`: a node or link twice, an unknown end, a loop, a capacity that is no
-   * positive number.
+   * Throws StreamError `invalid_network` for duplicates, unknown ends, loops, and capacities that are not
+   * positive numbers.
    */
   constructor(nodes: readonly string[], links: readonly FlowLink[]) {
     this.nodes = nodes;
@@ -62,15 +54,11 @@ export class FlowNetwork {
     this.#capacities = Float64Array.from(capacities);
   }
 
-  /** Bits per second, by index of the capacity. */
   get capacities(): Float64Array {
     return this.#capacities;
   }
 
-  /**
-   * The same nodes and links with other capacities, each with the index that it has. Links without capacity
-   * are gone: no path uses them.
-   */
+  /** The same network with other capacities and the same indexes. Paths avoid links without capacity. */
   withCapacities(capacities: Float64Array): FlowNetwork {
     const changed = new FlowNetwork(this.nodes, []);
     changed.#capacities = capacities;
@@ -82,7 +70,6 @@ export class FlowNetwork {
     return this.#arcs[node]!;
   }
 
-  /** Null for a name that the network doesn't have. */
   indexOf(name: string): number | null {
     return this.#index.get(name) ?? null;
   }

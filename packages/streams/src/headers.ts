@@ -1,8 +1,7 @@
-/** Ethernet, IPv4 and TCP with timestamps, as counted on the wire. */
+/** Ethernet, IPv4 and TCP with timestamps, on the wire. */
 const HEADER_BYTES = 66;
 const SEGMENT_BYTES = 1_448;
 
-/** What a frame takes on the wire. */
 export function withHeaders(bytesPerFrame: number): number {
   return bytesPerFrame * (1 + HEADER_BYTES / Math.min(SEGMENT_BYTES, bytesPerFrame));
 }

@@ -1,4 +1,4 @@
-// Streams: jobs of dependent tasks, their nodes, routes and rates. Pure.
+// Planning of stream jobs: nodes, routes and rates of dependent tasks. Pure.
 export { balancedAllocation, leastRequested, partitioned } from "./baselines/baselines.ts";
 export { StreamError } from "./errors.ts";
 export { FlowNetwork, type FlowLink } from "./flow-network.ts";

@@ -9,7 +9,6 @@ import { StreamSystem } from "./stream-system.ts";
 const NAMES = ["camera", "far"];
 const KB = 125;
 
-/** A source that computes nothing, and one node behind a link, so that all frames cross it. */
 async function limitWith(bitsPerSecond: number) {
   const network = new FlowNetwork(NAMES, [
     { source: "camera", target: "far", capacityBitsPerSecond: bitsPerSecond },

@@ -1,23 +1,20 @@
 import type { PlacedJob } from "./placed-job.ts";
 import type { StreamSystem } from "./stream-system.ts";
 
-/** What keeps a job from going faster: a task on its node, or a hop of a flow. */
+/** Bottleneck of a job: a task on its node, or a hop of a flow. */
 type Limit =
   | { readonly kind: "task"; readonly task: number; readonly node: number }
   | {
       readonly kind: "link";
-      /** Index among the job's flows. */
       readonly flow: number;
-      /** Indexes of the nodes at the ends of the hop. */
       readonly source: number;
       readonly target: number;
       readonly capacityBitsPerSecond: number;
     };
 
-/** Smaller differences of a throughput are rounding errors, relative. */
 const EQUAL = 1e-6;
 
-/** The slowest task where the job goes as fast as it computes, else the fullest hop of its slowest flow. */
+/** The slowest task if compute limits the job, else the fullest hop of its slowest flow. */
 export function limitOf(placed: PlacedJob, system: StreamSystem): Limit {
   const { job, hosts, flows, computable, throughput } = placed;
   if (throughput >= computable * (1 - EQUAL) || flows.length === 0) {

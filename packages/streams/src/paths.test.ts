@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { FlowNetwork, type FlowLink } from "./flow-network.ts";
 import { PathTable, widthOf } from "./paths.ts";
 
-/** Every simple path, by depth first. */
 function allPaths(network: FlowNetwork, source: number, target: number): number[][] {
   const found: number[][] = [];
   const walk = (nodes: readonly number[]): void => {

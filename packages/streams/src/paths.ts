@@ -1,23 +1,17 @@
-// K shortest simple paths (Yen 1971). Lengths are hops; of paths with equally many hops the wider comes
-// first.
+// K shortest simple paths (Yen 1971) by hops; wider paths first among equals.
 import { MinHeap } from "@isochrone/primitives";
 import type { FlowNetwork } from "./flow-network.ts";
 
-/** A way from one node to another. */
 export interface Path {
-  /** Indexes of the nodes from source to target, both included. */
   readonly nodes: readonly number[];
-  /** Indexes of the capacities that it uses, one for each hop. Empty from a node to itself. */
+  /** Capacity index per hop. Empty from a node to itself. */
   readonly hops: readonly number[];
 }
 
-/**
- * Paths that the planner chooses from for each pair of nodes.
- * @default 4, as measured: more change nothing
- */
+/** Paths per node pair available to the planner. @default 4, since more change nothing in measurements */
 const DEFAULT_PATHS = 4;
 
-/** The shortest paths of each pair of nodes, found when they are first asked for and kept. */
+/** Shortest paths per node pair, computed lazily and cached. */
 export class PathTable {
   readonly #network: FlowNetwork;
   readonly #count: number;
@@ -25,19 +19,18 @@ export class PathTable {
   readonly #kept = new Map<number, readonly Path[]>();
   readonly #choices = new Map<number, readonly Path[]>();
 
-  /** @param count paths for each pair, at least 1 */
   constructor(network: FlowNetwork, count = DEFAULT_PATHS) {
     this.#network = network;
     this.#count = count;
     this.#search = new PathSearch(network);
   }
 
-  /** As many paths for each pair, of another network. */
+  /** A table for another network with the same count. */
   of(network: FlowNetwork): PathTable {
     return new PathTable(network, this.#count);
   }
 
-  /** The shortest paths and the widest one; empty when no path leads from `source` to `target`. */
+  /** The shortest paths and the widest one; empty if unreachable. */
   choices(source: number, target: number): readonly Path[] {
     const key = source * this.#network.nodes.length + target;
     let choices = this.#choices.get(key);
@@ -51,7 +44,7 @@ export class PathTable {
     return choices;
   }
 
-  /** The shortest first; empty when no path leads from `source` to `target`. */
+  /** Shortest first; empty if unreachable. */
   between(source: number, target: number): readonly Path[] {
     const key = source * this.#network.nodes.length + target;
     let paths = this.#kept.get(key);
@@ -66,40 +59,34 @@ export class PathTable {
   }
 }
 
-/** Bits per second of its narrowest hop; Infinity from a node to itself. */
 export function widthOf(path: Path, capacities: Float64Array): number {
   return path.hops.reduce((width, hop) => Math.min(width, capacities[hop]!), Infinity);
 }
 
 interface Banned {
-  /** Nodes that may not be the next one after the source. */
   readonly next: ReadonlySet<number>;
   readonly nodes: ReadonlySet<number>;
-  /** Capacities below this many bits per second. */
   readonly below: number;
 }
 
 const NOTHING: Banned = { next: new Set(), nodes: new Set(), below: 0 };
 
-/** More hops than any path has. */
 const FAR = 2 ** 30;
 
-/** Searches in one network, with arrays that are kept from one to the next. */
 class PathSearch {
   readonly #network: FlowNetwork;
-  /** By node: hops from the source, as far as the mark is that of this search. */
+  /** Hops from the source by node, valid if marked by this search. */
   readonly #distance: Int32Array;
   readonly #marks: Int32Array;
   readonly #width: Float64Array;
   readonly #previous: Int32Array;
   readonly #hopTo: Int32Array;
   readonly #queue: Int32Array;
-  /** By node: those with an arc to it. */
   readonly #sources: readonly (readonly number[])[];
-  /** By node: hops to `#target` when nothing is banned; `FAR` where none lead there. */
+  /** Hops to `#target` by node without exclusions; `FAR` if unreachable. */
   readonly #ahead: Int32Array;
   #target = -1;
-  /** Hops of the shortest way that the last search left out. */
+  /** Hops of the shortest path excluded by the last search's limit. */
   #beyond = 0;
   #mark = 0;
 
@@ -137,7 +124,7 @@ class PathSearch {
     return found;
   }
 
-  /** The path whose narrowest hop is widest, and of these a shortest. Null without a path. */
+  /** Widest path, shortest among equals. Null without a path. */
   widest(source: number, target: number): Path | null {
     const { nodes, capacities } = this.#network;
     const width = new Float64Array(nodes.length);
@@ -155,8 +142,8 @@ class PathSearch {
   }
 
   /**
-   * For each node of the newest path: the shortest path that leaves it elsewhere than all found paths with
-   * the same beginning.
+   * For each node of the newest path: the shortest path that deviates there from all found paths with the
+   * same prefix.
    */
   #addDeviations(found: readonly Path[], candidates: Path[], target: number): void {
     const newest = found.at(-1)!;
@@ -176,8 +163,8 @@ class PathSearch {
   }
 
   /**
-   * Breadth first; of equally short paths the widest. Nodes from which the target is too far for a path of
-   * `limit` hops aren't visited, which leaves out most of a large network. Null without a path.
+   * Breadth-first; widest among equally short paths. Prunes nodes too far from the target for `limit` hops,
+   * which excludes most of a large network. Null without a path.
    */
   #shortest(source: number, target: number, banned: Banned): Path | null {
     this.#lookAhead(target);
@@ -189,7 +176,7 @@ class PathSearch {
       let length = 1;
       for (let at = 0; at < length; at++) {
         const node = queue[at]!;
-        // Nodes as far away as the target can't be on a shortest path to it.
+        // Nodes at the target's distance are not on a shortest path to it.
         if (this.#isReached(target) && this.#distance[node]! >= this.#distance[target]!) break;
         length = this.#visitNext(node, node === source, banned, length, limit);
       }
@@ -226,7 +213,6 @@ class PathSearch {
     return this.#marks[node] === this.#mark;
   }
 
-  /** Returns the length of the queue. */
   #visitNext(node: number, isSource: boolean, banned: Banned, length: number, limit: number): number {
     const { capacities } = this.#network;
     const away = this.#distance[node]! + 1;

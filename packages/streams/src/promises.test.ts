@@ -1,4 +1,4 @@
-// ENTS' algorithms keep promises and stay within links that shrink, as the controller runs them.
+// ENTS' algorithms, run like the controller's, keep promises and fit shrinking links.
 import { describe, expect, test } from "vitest";
 import { FlowNetwork } from "./flow-network.ts";
 import { otfa } from "./paper/otfa.ts";
@@ -16,7 +16,6 @@ const STRATEGIES: readonly StreamStrategy[] = [
   keepingPromises(otfa({ solve, repaired: true })),
 ];
 
-/** A job of 1 Mbit per frame that the server alone can do, at most 100 frames/s. */
 function job(name: string, minThroughput: number | null = null): StreamJob {
   const tasks = [{ name: "work", memoryBytes: 1, cpuMillicores: 1 }];
   const spec = { name, source: "camera", bytesPerFrame: 125_000, tasks, minThroughput };
@@ -57,7 +56,6 @@ describe.each(STRATEGIES)("$name", (strategy) => {
       system.update(await strategy.share(system, "changed"));
       paces.push(pacesOf(system));
     }
-    // The last is less than the promise: nothing is left for the other job.
     expect(paces).toEqual([
       [8, 2],
       [12, 12],

@@ -1,4 +1,4 @@
-// Promises and shrinking links for strategies that know neither: ENTS' algorithms.
+// Adds promises and shrinking links to strategies without them: ENTS' algorithms.
 import { fillByJob } from "./joint/filling.ts";
 import { leastBeside } from "./joint/namespace-shares.ts";
 import { keepsPromises } from "./joint/reroute.ts";
@@ -8,9 +8,9 @@ import type { Change, StreamStrategy } from "./strategy.ts";
 import { StreamSystem } from "./stream-system.ts";
 
 /**
- * The strategy, by which a job waits while it would break a promise (`minThroughput`), its own or another's.
- * Running jobs keep their routes and get new rates, promises first, if the strategy's routes and rates break
- * a promise or don't fit links that changed, or if several namespaces share the links.
+ * Wraps a strategy so that a job waits while it would break a promise (`minThroughput`). If the strategy's
+ * result breaks a promise, does not fit changed links, or namespaces share links, running jobs keep their
+ * routes and get new rates, promises first.
  */
 export function keepingPromises(strategy: StreamStrategy): StreamStrategy {
   const share = async (system: StreamSystem, change: Change): Promise<readonly PlacedJob[]> => {
@@ -31,7 +31,7 @@ export function keepingPromises(strategy: StreamStrategy): StreamStrategy {
       trial.add(placed);
       const shared = await share(trial, "placed");
       const mine = shared.at(-1)!;
-      // A job can't be promised more than its nodes compute: then it waits for better ones.
+      // A promise above the nodes' compute limit cannot be met, so the job waits.
       const least = [
         ...leastBeside(job, fillByJob(system.running, system)),
         { least: job.minThroughput ?? 0 },
@@ -42,12 +42,12 @@ export function keepingPromises(strategy: StreamStrategy): StreamStrategy {
   };
 }
 
-/** The strategies know no shares of namespaces. */
+/** The wrapped strategies do not know namespace shares. */
 function haveNamespaces(placed: readonly PlacedJob[]): boolean {
   return new Set(placed.map(({ job }) => namespaceOf(job))).size > 1;
 }
 
-/** New routes are no use to a promise that the old ones keep. */
+/** Prefers old routes that keep a promise over new ones that do not. */
 function bestFill(shared: readonly PlacedJob[], system: StreamSystem): readonly PlacedJob[] {
   const filled = fillByJob(shared, system);
   if (areKept(filled)) return filled;
@@ -66,7 +66,6 @@ function pacesOf(placed: readonly PlacedJob[]): Float64Array {
   return Float64Array.from(placed, ({ throughput }) => throughput);
 }
 
-/** Rounding errors of sums of rates, relative. */
 const EQUAL = 1e-6;
 
 function fitsLinks(placed: readonly PlacedJob[], { network }: StreamSystem): boolean {

@@ -3,18 +3,15 @@ import { computable, demandsOf, throughputOf, type Flow, type PlacedJob } from "
 import type { StreamJob } from "./stream-job.ts";
 import type { StreamSystem } from "./stream-system.ts";
 
-/** What is remembered of a flow. */
 interface RememberedFlow {
-  /** Names of nodes from source to target. */
   readonly route: readonly string[];
   readonly bitsPerSecond: number;
 }
 
 /**
- * A job that runs already, as the system sees it. A flow whose route is no longer one of the network's takes
- * the shortest path. Null when a flow has no path at all.
- * @param hosts index of the node, by task
- * @param remembered by index among the job's dependencies; null: nothing is remembered
+ * Reconstructs a running job. Flows with invalid routes take the shortest path. Null if a flow has no path.
+ * @param hosts node index by task
+ * @param remembered by dependency index; null: nothing
  */
 export function restoredJob(
   job: StreamJob,

@@ -1,45 +1,34 @@
 import type { Bytes, Millicores } from "@isochrone/primitives";
 import { StreamError } from "./errors.ts";
 
-/** Stands for the job's source node as the start of a dependency. */
+/** Represents the job's source node in a dependency. */
 export const SOURCE = -1;
 
-/** A stage of a stream. */
 interface StreamTask {
   readonly name: string;
   readonly memoryBytes: Bytes;
   readonly cpuMillicores: Millicores;
 }
 
-/** What one stage sends the next for each frame. */
 interface StreamDependency {
-  /** Index of a task, or SOURCE. */
   readonly source: number;
-  /** Index of a task. */
   readonly target: number;
   readonly bitsPerFrame: number;
 }
 
-/** A job of dependent tasks. Tasks are in topological order. */
 export interface StreamJob {
   readonly name: string;
-  /** Index of the node at which frames arise. */
   readonly source: number;
   readonly tasks: readonly StreamTask[];
   readonly dependencies: readonly StreamDependency[];
-  /**
-   * By `task * nodes + node`: seconds that a task takes for a frame there under its request; Infinity where
-   * it can't run.
-   */
+  /** Seconds per frame at `task * nodes + node` under the task's request; Infinity: cannot run there. */
   readonly secondsPerFrame: Float64Array;
-  /** Frames per second that the job must have; null when any rate will do. */
+  /** Promised frames per second; null: none. */
   readonly minThroughput: number | null;
 }
 
-/** A job as people write it. */
 export interface StreamJobSpec {
   readonly name: string;
-  /** Name of the node at which frames arise. */
   readonly source: string;
   readonly bytesPerFrame: number;
   readonly tasks: readonly StreamTaskSpec[];
@@ -50,21 +39,17 @@ export interface StreamTaskSpec extends StreamTask {
   readonly downstream?: readonly { readonly task: string; readonly bytesPerFrame: number }[];
 }
 
-/** Namespace of a job that is called namespace/name; empty without one. */
 export function namespaceOf({ name }: Pick<StreamJob, "name">): string {
   return name.slice(0, Math.max(0, name.indexOf("/")));
 }
 
-/** A job with more tasks is refused. */
 export const MAX_TASKS = 256;
 const BITS_PER_BYTE = 8;
 
 /**
- * Checks a job and puts its tasks into topological order. Tasks that are downstream of none get their frames
- * from the source.
- * @param nodes names, in the network's order
- * @param secondsPerFrame of a task on a node, by index of the node; null where it can't run
- * Throws StreamError `invalid_job`.
+ * Validates a job and sorts its tasks topologically. Tasks without upstream tasks read from the source.
+ * @param nodes names in network order
+ * @param secondsPerFrame of a task by node index; null: cannot run there Throws StreamError `invalid_job`.
  */
 export function createStreamJob(
   spec: StreamJobSpec,
@@ -148,7 +133,7 @@ function dependenciesOf(tasks: readonly StreamTaskSpec[], bytesPerFrame: number)
   return [...first, ...dependencies];
 }
 
-/** As they are written, where that is possible. Null with a cycle. */
+/** Keeps the written order if possible. Null: cycle. */
 function topologicalOrder(tasks: readonly StreamTaskSpec[]): StreamTaskSpec[] | null {
   const open = new Map(tasks.map(({ name }) => [name, 0]));
   for (const { downstream = [] } of tasks)
@@ -165,7 +150,6 @@ function topologicalOrder(tasks: readonly StreamTaskSpec[]): StreamTaskSpec[] | 
   return ordered;
 }
 
-/** Names of a cycle's tasks, the first also at the end. There must be one. */
 function cycleIn(tasks: readonly StreamTaskSpec[]): string[] {
   const byName = new Map(tasks.map((task) => [task.name, task]));
   const done = new Set<string>();

@@ -3,13 +3,11 @@ import { PathTable } from "./paths.ts";
 import type { PlacedJob } from "./placed-job.ts";
 import type { StreamJob } from "./stream-job.ts";
 
-/** What nodes have for tasks. By index of the node. */
 export interface NodeResources {
   readonly memoryBytes: Float64Array;
   readonly cpuMillicores: Float64Array;
 }
 
-/** A network, what its nodes have left, and the jobs that run on it. */
 export class StreamSystem {
   #network: FlowNetwork;
   #paths: PathTable;
@@ -17,7 +15,6 @@ export class StreamSystem {
   readonly free: NodeResources;
   #running: readonly PlacedJob[] = [];
 
-  /** @param paths of the network; kept between systems, they needn't be found again */
   constructor(network: FlowNetwork, total: NodeResources, paths = new PathTable(network)) {
     this.#network = network;
     this.#paths = paths;
@@ -33,7 +30,6 @@ export class StreamSystem {
     return this.#paths;
   }
 
-  /** @param network with the same nodes and links: `FlowNetwork.withCapacities` */
   changeNetwork(network: FlowNetwork): void {
     this.#network = network;
     this.#paths = this.#paths.of(network);
@@ -43,7 +39,6 @@ export class StreamSystem {
     return this.#running;
   }
 
-  /** With the same room and jobs. */
   copy(): StreamSystem {
     const copy = new StreamSystem(this.#network, this.total, this.#paths);
     copy.free.memoryBytes.set(this.free.memoryBytes);
@@ -57,7 +52,6 @@ export class StreamSystem {
     this.#running = [...this.#running, placed];
   }
 
-  /** Returns false when the job isn't running. */
   remove(job: StreamJob): boolean {
     const placed = this.#running.find((each) => each.job === job);
     if (placed === undefined) return false;
@@ -66,7 +60,7 @@ export class StreamSystem {
     return true;
   }
 
-  /** Replaces the running jobs, each by the same job with other nodes, paths or rates. */
+  /** Replaces each running job by a version with other nodes, paths or rates. */
   update(running: readonly PlacedJob[]): void {
     for (const [at, placed] of running.entries()) {
       const before = this.#running[at]!;
@@ -77,7 +71,7 @@ export class StreamSystem {
     this.#running = running;
   }
 
-  /** Bits per second that the running jobs' flows leave, by capacity; never negative. */
+  /** Unreserved bits per second by capacity; never negative. */
   unusedCapacities(): Float64Array {
     const left = Float64Array.from(this.network.capacities);
     for (const { flows } of this.#running)
@@ -87,14 +81,12 @@ export class StreamSystem {
   }
 }
 
-/** Of what a task needs: rounding errors of sums don't make it not fit. */
 const TOLERANCE = 1e-9;
 
 export function copyOf({ memoryBytes, cpuMillicores }: NodeResources): NodeResources {
   return { memoryBytes: memoryBytes.slice(), cpuMillicores: cpuMillicores.slice() };
 }
 
-/** Whether a node has room for these tasks of the job. */
 export function fits(free: NodeResources, job: StreamJob, tasks: readonly number[], node: number): boolean {
   let memory = 0;
   let cpu = 0;
@@ -107,12 +99,10 @@ export function fits(free: NodeResources, job: StreamJob, tasks: readonly number
   );
 }
 
-/** Lowers `free` by what the job's tasks need on their nodes. */
 export function take(free: NodeResources, job: StreamJob, hosts: readonly number[]): void {
   change(free, job, hosts, -1);
 }
 
-/** Raises `free` again. */
 export function giveBack(free: NodeResources, job: StreamJob, hosts: readonly number[]): void {
   change(free, job, hosts, 1);
 }

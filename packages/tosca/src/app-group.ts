@@ -13,24 +13,18 @@ import { NO_NETWORK_LIMIT } from "@isochrone/topology";
 import type { Application, RouteChannel, ServiceNode } from "./application.ts";
 import { ToscaError } from "./errors.ts";
 
-/** Dependencies first: upstream's plugin looks only at those that are placed already. */
+/** Dependencies first: upstream's plugin only considers placed dependencies. */
 export const DEFAULT_ALGORITHM: SortAlgorithm = "ReverseKahn";
 
-/** How the AppGroup is to be. */
 interface AppGroupOptions {
-  /** @default ReverseKahn */
   readonly algorithm?: SortAlgorithm;
   /**
-   * Its new pods wait until the planner has placed them together.
-   * @default false: as their namespace has it
+   * Makes its new pods wait for joint placement by the planner.
+   * @default false: as configured for the namespace
    */
   readonly isPlanned?: boolean;
 }
 
-/**
- * The AppGroup (KEP-260) of an application. Throws ToscaError when it has more channels than an annotation
- * can say.
- */
 export function appGroupOf(
   application: Application,
   { algorithm = DEFAULT_ALGORITHM, isPlanned = false }: AppGroupOptions = {},
@@ -61,7 +55,6 @@ export function appGroupOf(
   };
 }
 
-/** By which pods say where they belong. */
 export function groupLabels(application: Application, service: ServiceNode): Record<string, string> {
   return { [LABELS.appGroup]: application.name, [LABELS.appGroupWorkload]: service.name };
 }
@@ -69,7 +62,7 @@ export function groupLabels(application: Application, service: ServiceNode): Rec
 function dependencyOf({ target, minBandwidthBitsPerSecond: bits, maxNetworkCost }: RouteChannel): object {
   return {
     workload: reference(target),
-    // Left out it would be 0 by upstream's schema, which every pair across zones exceeds.
+    // Upstream's schema defaults to 0, which every cross-zone pair exceeds.
     maxNetworkCost: maxNetworkCost ?? NO_NETWORK_LIMIT,
     ...(bits === null ? {} : { minBandwidth: String(Math.ceil(bits)) }),
   };

@@ -1,4 +1,3 @@
-// What is read from a template, whichever way it was written.
 import { isDnsLabel, isDnsSubdomain, isLabelValue } from "@isochrone/kubernetes";
 import { NO_NETWORK_LIMIT } from "@isochrone/topology";
 import { isRecord, looseFields, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/primitives";
@@ -10,109 +9,88 @@ import { inheritedPriority } from "./route-types.ts";
 import { LIMITS } from "./source.ts";
 import { bitsPerSecondOf } from "./values.ts";
 
-/** A capability of a service, its type first, then what that is derived from; local names. */
+/** A capability with its type chain as local names, most derived first. */
 export interface Capability {
   readonly types: readonly string[];
   readonly properties: ReadonlyMap<string, Cursor>;
 }
 
-/** Properties of a relationship that a channel has. */
 export const CHANNEL_PROPERTIES: readonly string[] = ["priority", "maxNetworkCost", "minBandwidth"];
 
-/** Capabilities that objects are made of. */
 const ROLES = ["Metadata", "Service", "Deployment"];
 
-/** Properties of a capability of these types that are read; null: all of them. */
 export function neededProperties(types: readonly string[], isGraphOnly: boolean): readonly string[] | null {
   if (!ROLES.some((role) => types.includes(role))) return [];
   if (!isGraphOnly) return null;
   return types.includes("Metadata") ? ["name", "namespace"] : [];
 }
 
-/** A Service node template as it was read. */
 export interface ServiceDraft {
   readonly template: string;
   readonly at: Cursor;
   readonly capabilities: readonly Capability[];
-  /** Properties of the container that the node template is; null: it is none by itself. */
   readonly container: ReadonlyMap<string, Cursor> | null;
-  /** Node templates that it runs on or in and that are no services. */
   readonly hosts: readonly string[];
 }
 
-/** A `route` requirement as it was read. */
 export interface RouteDraft {
-  /** Node templates. */
   readonly source: string;
   readonly target: string;
   readonly at: Cursor;
-  /** The relationship's type first, then what that is derived from; names as they were written. */
+  /** The relationship's type chain as written, most derived first. */
   readonly types: readonly string[];
   readonly properties: ReadonlyMap<string, Cursor>;
 }
 
-/** A service: in the end a Deployment and a Service of this name. */
 export interface ServiceNode {
   readonly template: string;
   readonly name: string;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Properties of the capability, and its type (ClusterIP, …; Service: not said). Null: it has none. */
+  /** Properties of the capability and its type (ClusterIP, …; Service: unspecified). Null: none. */
   readonly service: { readonly type: string; readonly properties: ReadonlyMap<string, Cursor> } | null;
-  /** Properties of the capability. Null: it has none. */
   readonly deployment: ReadonlyMap<string, Cursor> | null;
-  /** Properties of the container that the node template is; null: it is none by itself. */
   readonly container: ReadonlyMap<string, Cursor> | null;
-  /** Node templates that it runs on or in and that are no services. */
   readonly hosts: readonly string[];
   readonly at: Cursor;
 }
 
-/** What one service says to another one; names of node templates' services. */
 export interface RouteChannel {
   readonly source: ServiceNode;
   readonly target: ServiceNode;
-  /** Local name of the relationship's type. */
   readonly relationshipType: string;
-  /** Null: neither the relationship nor its types have one. */
   readonly priority: number | null;
   readonly maxNetworkCost: number | null;
   readonly minBandwidthBitsPerSecond: BitsPerSecond | null;
 }
 
 export interface Application {
-  /** Of the workflow and its AppGroup. */
   readonly name: string;
   readonly namespace: string;
   readonly services: readonly ServiceNode[];
   readonly channels: readonly RouteChannel[];
-  /** What the reader left out or took otherwise, for the user. */
   readonly notes: readonly string[];
-  /** The topology, or the Clout. */
   readonly root: Cursor;
 }
 
-/** What a reader found. */
 export interface Draft {
   readonly root: Cursor;
-  /** As the template calls itself; null: not at all. */
   readonly name: string | null;
   readonly services: readonly ServiceDraft[];
   readonly routes: readonly RouteDraft[];
   readonly notes: readonly string[];
-  /** Of the reader so far. */
   readonly mistakes: Mistakes;
 }
 
 export interface Naming {
   /** @default the template's name, else the file's */
   readonly name?: string;
-  /** Of services that name none. @default the one that all services name, else default */
+  /** Namespace of services without one. @default the common one of all services, else default */
   readonly namespace?: string;
 }
 
-/** Checks names and joins channels. Throws a ToscaError of all mistakes, those of the reader included. */
+/** Checks names and merges channels. Throws a ToscaError with all mistakes, including the reader's. */
 export function applicationOf(draft: Draft, naming: Naming, fileName: string): Application {
   const { root, routes, mistakes } = draft;
   const renamed: string[] = [];
@@ -145,7 +123,6 @@ export function applicationOf(draft: Draft, naming: Naming, fileName: string): A
 
 const SHOWN_NOTES = 8;
 
-/** A template may lack what it doesn't need here; without services, that is what is wrong with it. */
 function noServices({ root, notes }: Draft): ToscaError {
   const found = notes.length === 0 ? "" : ` (${notes.slice(-SHOWN_NOTES).join("; ")})`;
   return root.error(
@@ -154,14 +131,12 @@ function noServices({ root, notes }: Draft): ToscaError {
   );
 }
 
-/** Adds names that had to change to `renamed`. */
 function metadataOf(
   { template, at, capabilities, container, hosts }: ServiceDraft,
   renamed: string[],
 ): Omit<ServiceNode, "namespace"> & {
   readonly namespace: string | null;
 } {
-  // A node type may offer several; the first one that the template uses counts.
   const byRole = (role: string): Capability | undefined => {
     const found = capabilities.filter(({ types }) => types.includes(role));
     return found.find(({ properties }) => properties.size > 0) ?? found[0];
@@ -182,7 +157,6 @@ function metadataOf(
   };
 }
 
-/** The node template's name with dashes for what a name can't have. */
 function templateName(template: string, at: Cursor, renamed: string[]): Cursor {
   if (isDnsSubdomain(template) && isLabelValue(template)) return at.with(template);
   const name = dashed(template);
@@ -192,7 +166,6 @@ function templateName(template: string, at: Cursor, renamed: string[]): Cursor {
 
 const MAX_NAME = 63;
 
-/** At most 63 lower-case letters, digits and dashes; "" if there is none of them. */
 function dashed(text: string): string {
   return text
     .toLowerCase()
@@ -201,7 +174,7 @@ function dashed(text: string): string {
     .replaceAll(/^-+|-+$/g, "");
 }
 
-/** Also of a label's value: pods name their workload by it. */
+/** Must also be a label value, by which pods name their workload. */
 function serviceName(at: Cursor): string {
   const name = at.text();
   if (!isDnsSubdomain(name) || !isLabelValue(name))
@@ -245,7 +218,6 @@ function checkUnique(services: readonly ServiceNode[], mistakes: Mistakes): void
   }
 }
 
-/** Lower case, and dashes for what a name can't have. */
 function applicationName(naming: Naming, otherwise: string, root: Cursor): string {
   const wanted = naming.name ?? otherwise;
   const name = naming.name !== undefined && wanted.length > MAX_NAME ? wanted : dashed(wanted);
@@ -277,7 +249,6 @@ function channelOf(route: RouteDraft, services: ReadonlyMap<string, ServiceNode>
   };
 }
 
-/** A TOSCA bit rate or a Kubernetes quantity of bits per second. */
 function bandwidthOf(at: Cursor | undefined): number | null {
   if (at === undefined) return null;
   const value = isRecord(at.value)
@@ -289,8 +260,7 @@ function bandwidthOf(at: Cursor | undefined): number | null {
 }
 
 /**
- * One channel for each ordered pair: the highest priority with its type, the tightest limit, the bandwidths
- * summed.
+ * Merges channels of each ordered pair: highest priority with its type, tightest limit, sum of bandwidths.
  */
 function joined(channels: readonly RouteChannel[], notes: string[]): RouteChannel[] {
   const pairs = Map.groupBy(channels, ({ source, target }) => `${source.template}\n${target.template}`);
@@ -311,10 +281,7 @@ function joined(channels: readonly RouteChannel[], notes: string[]): RouteChanne
   });
 }
 
-/**
- * A value as fields, of a size that can be written out: functions may repeat a value many times. Throws
- * ToscaError.
- */
+/** A value as fields, bounded in size: functions may repeat values. Throws ToscaError. */
 export function fieldsOf(at: Cursor): Fields {
   checkValues(at);
   return at.map().value as Fields;

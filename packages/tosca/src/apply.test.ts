@@ -43,7 +43,6 @@ describe("applying objects", () => {
     await store.apply(deployment(5), { fieldManager: "autoscaler" });
     await expect(apply(deployment(1))).rejects.toMatchObject({ code: "conflict" });
     expect(await apply(deployment(1), { force: true })).toEqual([["changed", "spec.replicas"]]);
-    // What the template no longer says goes; what it never said stays.
     await store.patch(ref, { metadata: { labels: { other: "x" } } }, { fieldManager: "kubectl" });
     await apply(deployment(1, { app: "web" }));
     await apply(deployment(1));

@@ -1,30 +1,23 @@
-// Objects onto a cluster, by server-side apply: what the template says and nothing else.
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "@isochrone/primitives";
 
-/** As managedFields names us. */
 export const TOSCA_FIELD_MANAGER = "isochrone-tosca";
 
 export interface ApplyPlan {
-  /** Ask the API server what would come of it; nothing is changed. @default false */
+  /** Dry run on the API server. @default false */
   readonly dryRun?: boolean;
-  /** Take fields over that another manager owns with another value. @default false */
+  /** Takes over conflicting fields of other managers. @default false */
   readonly force?: boolean;
 }
 
-/** What came of an object. */
 export interface AppliedObject {
   readonly object: KubernetesObject;
   readonly outcome: "created" | "changed" | "unchanged";
-  /** Paths of the fields that are different now; none for a new object. */
   readonly changes: readonly string[];
 }
 
-/**
- * One after the other, so that the first refusal ends it; what was applied before is told by `done`. Throws
- * StoreError.
- */
+/** Applies in sequence, stopping at the first refusal; `done` reports applied objects. Throws StoreError. */
 export async function applyObjects(
   store: Pick<ClusterStore, "get" | "apply">,
   objects: readonly KubernetesObject[],
@@ -43,7 +36,6 @@ export async function applyObjects(
   }
 }
 
-/** Without what the API server and controllers keep. */
 function said({ metadata, status: _status, ...rest }: KubernetesObject): object {
   const { labels = {}, annotations = {} } = metadata;
   return { ...rest, metadata: { labels, annotations } };

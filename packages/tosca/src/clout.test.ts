@@ -10,7 +10,6 @@ const TWO = readFileSync(join(DATA, "two-services.clout.json"), "utf8");
 // oxlint-disable-next-line typescript/no-explicit-any -- A Clout of whatever shape.
 type Json = Record<string, any>;
 
-/** The Clout of two services with something else in it. */
 function changed(change: (clout: Json, frontend: Json, backend: Json) => void): string {
   const clout = JSON.parse(TWO) as Json;
   const named = (name: string): Json =>

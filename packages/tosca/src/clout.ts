@@ -1,5 +1,5 @@
-// Clout, as the Puccini compiler writes it: v0.17 ({"$value": …}, in JSON with capitals), newer ones
-// ({"$primitive": …}), and both after --coerce (plain values). Shapes: test/data/tosca.
+// Reads Clout of the Puccini compiler: v0.17 ({"$value": …}, capitalized JSON), newer ({"$primitive": …}),
+// and both after --coerce (plain values). Samples: test/data/tosca.
 import { isRecord } from "@isochrone/primitives";
 import { CHANNEL_PROPERTIES, neededProperties } from "./application.ts";
 import type { Capability, Draft, RouteDraft, ServiceDraft } from "./application.ts";
@@ -9,12 +9,10 @@ import { Mistakes } from "./mistakes.ts";
 import { isServiceType, routeTypeOf, type Mapping } from "./mapping/mapping.ts";
 import type { Source } from "./source.ts";
 
-/** Whether the document is a Clout rather than a template. */
 export function isClout({ root }: Source): boolean {
   return isRecord(root) && ("vertexes" in root || "Vertexes" in root);
 }
 
-/** Reads a Clout. Throws ToscaError. */
 export function readClout(source: Source, mapping: Mapping, isGraphOnly: boolean): Draft {
   const root = new Cursor(source);
   const notes: string[] = [];
@@ -39,7 +37,7 @@ export function readClout(source: Source, mapping: Mapping, isGraphOnly: boolean
   return {
     root,
     name: templateName(root),
-    // By name: the ids of vertexes, and so their order, are others each time that the compiler runs.
+    // Sorted by name: the compiler's vertex ids, and so their order, change with each run.
     services: [...services.values()].sort((a, b) => compareText(a.template, b.template)),
     routes: [...services]
       .flatMap(
@@ -58,7 +56,7 @@ function kindOf(vertex: Cursor): unknown {
   return vertex.get("metadata")?.get("puccini")?.get("kind")?.value;
 }
 
-/** Puccini's vertexes are called by random ids: the node template's name is a property. */
+/** Vertex ids are random: the node template's name is a property. */
 function nameOf(vertex: Cursor): string {
   const name = vertex.get("properties")?.get("name");
   if (!name) throw vertex.error("malformed", "must have properties.name, as a node template of Puccini has");
@@ -88,7 +86,6 @@ function capabilityOf(at: Cursor, isGraphOnly: boolean): Capability {
   return { types, properties: propertiesOf(at, neededProperties(types, isGraphOnly)) };
 }
 
-/** Of an entity, the most derived first. */
 function typeNames(entity: Cursor): string[] {
   const types = new Map(
     (entity.get("types")?.entries() ?? []).map(([name, type]) => [name, type.get("parent")?.text() ?? null]),
@@ -103,7 +100,6 @@ function typeNames(entity: Cursor): string[] {
   return names;
 }
 
-/** Properties by name; null: all of them. */
 function propertiesOf(entity: Cursor, needed: readonly string[] | null): Map<string, Cursor> {
   return new Map(
     (entity.get("properties")?.entries() ?? [])
@@ -113,7 +109,7 @@ function propertiesOf(entity: Cursor, needed: readonly string[] | null): Map<str
   );
 }
 
-/** A value without what the compiler knows of it. Throws ToscaError for a function that it left to later. */
+/** Strips the compiler's annotations. Throws ToscaError for an unevaluated function. */
 function plain(at: Cursor): unknown {
   if (Array.isArray(at.value)) return at.items().map(plain);
   if (!isRecord(at.value)) return at.value;
@@ -128,7 +124,6 @@ function plain(at: Cursor): unknown {
   if ("$list" in value) return at.get("$list")?.items().map(plain) ?? [];
   if ("$map" in value) return mapOf(at);
   if ("$primitive" in value || "$value" in value) return null;
-  // What a scalar with a unit is: `$number` in the unit of its type.
   if ("$number" in value) return value;
   return Object.fromEntries(at.entries().map(([key, each]) => [key, plain(each)]));
 }
@@ -145,7 +140,6 @@ function mapOf(at: Cursor): Fields {
   );
 }
 
-/** Names of its types, as a mapping compares them. */
 function chainOf(entity: Cursor): string[][] {
   return typeNames(entity).map((name) => [name]);
 }
@@ -202,7 +196,6 @@ function targetOf(edge: Cursor, vertexes: ReadonlyMap<string, Cursor>): { id: st
   return { id: at.text(), vertex };
 }
 
-/** Whether a resolved requirement says neither by name nor by type what it was to lead to. */
 function hasNamelessTarget(vertex: Cursor): boolean {
   const requirements = vertex.get("properties")!.get("requirements")?.items() ?? [];
   return requirements.some(
@@ -212,8 +205,8 @@ function hasNamelessTarget(vertex: Cursor): boolean {
 }
 
 /**
- * The compiler must have found what each requirement leads to, and what it was told: newer ones pick another
- * node template at times, which can be seen only where they keep the name that the template said.
+ * Requirements must be resolved as written: newer compilers sometimes pick another node template, detectable
+ * only where the written name is kept.
  */
 function checkResolved(
   vertex: Cursor,

@@ -1,9 +1,8 @@
-// Containers of templates that have no Deployment: a node template with an image is a container itself.
+// Containers of templates without a Deployment: a node template with an image is a container.
 import { isRecord } from "@isochrone/primitives";
 import { checkValues, fieldsOf } from "./application.ts";
 import type { Cursor, Fields } from "./cursor.ts";
 
-/** Properties that are fields of a Kubernetes container of the same name. */
 const CONTAINER_FIELDS = [
   "image",
   "command",
@@ -21,14 +20,11 @@ const CONTAINER_FIELDS = [
   "tty",
 ];
 
-/** Properties of a node template that its container is made of. */
 export const CONTAINER_PROPERTIES: readonly string[] = [...CONTAINER_FIELDS, "env", "ports"];
 
-/** Artifact types that are images of containers; images of machines aren't. */
 const IMAGE = /(^|[.:])((Container|Docker)?Image|Dockerfile)([.:]|$)/;
 const MACHINE_IMAGE = /[.:]VM([.:]|$)/;
 
-/** The artifact that is the image of a container; null if there is none. Throws ToscaError. */
 export function imageArtifact(template: Cursor): Cursor | null {
   const artifacts = template.get("artifacts")?.children() ?? [];
   const found = artifacts.find((each) => {
@@ -38,7 +34,6 @@ export function imageArtifact(template: Cursor): Cursor | null {
   return found ?? null;
 }
 
-/** The one container that properties and the image artifact make. Throws ToscaError. */
 export function containerOf(name: string, properties: ReadonlyMap<string, Cursor>): Fields {
   const fields: Record<string, unknown> = { name };
   for (const key of CONTAINER_FIELDS) {
@@ -58,12 +53,11 @@ export function containerOf(name: string, properties: ReadonlyMap<string, Cursor
   return fields;
 }
 
-/** Ports of a Service: those with a `port` that others may call. Throws ToscaError. */
+/** Service ports: those with a `port`. Throws ToscaError. */
 export function servicePortsOf(properties: ReadonlyMap<string, Cursor>): Fields[] {
   const ports = portsOf(properties).filter((port) => port.port !== undefined || port.published !== undefined);
   return ports.map((port) => {
     const number = port.port ?? port.published;
-    // A Service with several ports must name them.
     const name = ports.length > 1 ? { name: port.name ?? `port-${String(number)}` } : {};
     return {
       ...fieldsIn(port, ["name", "protocol", "nodePort"], { port: number, targetPort: targetOf(port) }),
@@ -72,7 +66,6 @@ export function servicePortsOf(properties: ReadonlyMap<string, Cursor>): Fields[
   });
 }
 
-/** A list of ports, or a map from ports of the container to those that others call. */
 function portsOf(properties: ReadonlyMap<string, Cursor>): Fields[] {
   const at = properties.get("ports");
   if (at === undefined) return [];
@@ -97,7 +90,7 @@ function fieldsIn(port: Fields, keys: readonly string[], others: Fields): Fields
   );
 }
 
-/** Kubernetes takes a container's port once. */
+/** Kubernetes rejects duplicate container ports. */
 function uniquePorts(ports: readonly Fields[]): Fields[] {
   return [
     ...new Map(
@@ -113,7 +106,6 @@ function variablesOf(env: Cursor): Fields[] {
 const CONTAINER_KEYS = new Set(["containers", "image"]);
 const MAX_SEARCHED = 100_000;
 
-/** Returns the first container of any node template; null if there is none. */
 export function templateWithContainers(templates: Cursor): Cursor | null {
   for (const template of templates.isMap ? templates.children() : []) {
     const found = (template.isMap ? imageArtifact(template) : null) ?? containersIn(template);
@@ -122,7 +114,6 @@ export function templateWithContainers(templates: Cursor): Cursor | null {
   return null;
 }
 
-/** Returns the first value in a template that looks like containers; null if there is none. */
 export function containersIn(template: Cursor): Cursor | null {
   const queue = [template];
   for (let index = 0; index < queue.length && index < MAX_SEARCHED; index++) {

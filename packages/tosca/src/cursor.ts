@@ -2,7 +2,6 @@ import { isRecord } from "@isochrone/primitives";
 import { shown, ToscaError, type ToscaErrorCode } from "./errors.ts";
 import type { Path, Source } from "./source.ts";
 
-/** A value and its place, so that whoever refuses it can say where it stands. */
 export class Cursor {
   readonly source: Source;
   readonly path: Path;
@@ -14,7 +13,6 @@ export class Cursor {
     this.path = path;
   }
 
-  /** Of a map; null where there is none, or nothing in it. */
   get(key: string): Cursor | null {
     const { value } = this;
     if (!isRecord(value) || !Object.hasOwn(value, key)) return null;
@@ -22,7 +20,6 @@ export class Cursor {
     return inner === undefined || inner === null ? null : this.#at(key, inner);
   }
 
-  /** The first of the keys that is there. */
   either(...keys: readonly string[]): Cursor | null {
     for (const key of keys) {
       const found = this.get(key);
@@ -31,7 +28,6 @@ export class Cursor {
     return null;
   }
 
-  /** Pairs of a map, those without a value too. Throws ToscaError when it is none. */
   entries(): [string, Cursor][] {
     const { value } = this;
     if (value === null || value === undefined) return [];
@@ -39,7 +35,6 @@ export class Cursor {
     return Object.entries(value).map(([key, inner]) => [key, this.#at(key, inner)]);
   }
 
-  /** Throws ToscaError when it is no list. */
   items(): Cursor[] {
     const { value } = this;
     if (value === null || value === undefined) return [];
@@ -47,7 +42,6 @@ export class Cursor {
     return value.map((inner: unknown, index) => this.#at(index, inner));
   }
 
-  /** Entries of a map or items of a list. */
   children(): Cursor[] {
     return Array.isArray(this.value) ? this.items() : this.entries().map(([, inner]) => inner);
   }
@@ -56,13 +50,12 @@ export class Cursor {
     return isRecord(this.value);
   }
 
-  /** Throws ToscaError. */
   map(): Cursor {
     if (!this.isMap) throw this.fail("must be a map");
     return this;
   }
 
-  /** Not empty. Throws ToscaError. */
+  /** A non-empty text. Throws ToscaError. */
   text(): string {
     const { value } = this;
     if (typeof value !== "string" || value === "") {
@@ -72,7 +65,7 @@ export class Cursor {
     return value;
   }
 
-  /** Finite and not negative. Throws ToscaError. */
+  /** A finite, nonnegative number. Throws ToscaError. */
   amount(): number {
     const { value } = this;
     if (typeof value !== "number" || !Number.isFinite(value) || value < 0)
@@ -80,12 +73,11 @@ export class Cursor {
     return value;
   }
 
-  /** The error that this value breaks `rule`. */
   fail(rule: string, code: ToscaErrorCode = "malformed"): ToscaError {
     return this.error(code, `${rule}, got ${shown(this.value)}`);
   }
 
-  /** Without the value. */
+  /** As `fail`, without showing the value. */
   error(code: ToscaErrorCode, rule: string): ToscaError {
     const { source, path } = this;
     const { line, column } = source.positionOf(path) ?? { line: null, column: null };
@@ -93,7 +85,6 @@ export class Cursor {
     return new ToscaError(code, { file: source.file, line, column }, `${subject} ${rule}`);
   }
 
-  /** The same place with what was worked out for it. */
   with(value: unknown): Cursor {
     return new Cursor(this.source, value, this.path);
   }

@@ -1,4 +1,4 @@
-// The files of a template: which types are known in each, by which name.
+// Resolves a template's imports: the types known in each file, by name.
 import { Cursor } from "./cursor.ts";
 import { shown, type ToscaError } from "./errors.ts";
 import type { FileSource } from "./files.ts";
@@ -11,32 +11,26 @@ import { SIMPLE_PROFILE } from "./profiles/stand-ins.ts";
 const TYPE_KINDS = ["node_types", "capability_types", "relationship_types"] as const;
 type TypeKind = (typeof TYPE_KINDS)[number];
 
-/** In which version of TOSCA a file is written: functions look different. */
+/** TOSCA version of a file, which determines function syntax. */
 export type Dialect = "1.3" | "2.0";
 
-/** A type as its file defines it. */
 export interface TypeDefinition {
   readonly kind: TypeKind;
-  /** As its file calls it; as the template calls it if the file isn't there. */
+  /** Name in its file; if the file is missing, the name as used. */
   readonly name: string;
-  /** Null: only the name is known. */
   readonly definition: { readonly at: Cursor; readonly scope: Scope } | null;
-  /** Names with the profile's name in front. */
   readonly fullNames: readonly string[];
-  /** Another type has the same name: an error for whoever uses it. */
+  /** Another type has the same name; thrown on use. */
   readonly conflict?: ToscaError;
 }
 
-/** What is known in a file. */
 export interface Scope {
   readonly root: Cursor;
   readonly dialect: Dialect;
   readonly types: ReadonlyMap<TypeKind, ReadonlyMap<string, TypeDefinition>>;
-  /** Its types may have properties that it doesn't list. */
   readonly isOpen: boolean;
-  /** Imports of all files that aren't there. */
   readonly gaps: readonly Gap[];
-  /** Types that a missing import may have, by kind and name. */
+  /** Types possibly defined in missing imports, by kind and name. */
   readonly unknown: Map<string, TypeDefinition>;
 }
 
@@ -55,7 +49,7 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   tosca_2_0: "2.0",
 };
 
-/** Stands for the imports of a template that has neither imports nor node types. */
+/** Represents the imports of a template with neither imports nor node types. */
 export const NO_IMPORTS: Gap = { name: "", prefix: null };
 
 interface ImportedFile {
@@ -64,26 +58,22 @@ interface ImportedFile {
   readonly isOpen: boolean;
 }
 
-/** A template's file with all that it imports. */
 export class Definitions {
   readonly notes: string[] = [];
-  /** Of imports; those of all files are said at once. */
   readonly mistakes = new Mistakes();
   readonly #finder: ImportFinder;
   readonly #gaps: Gap[] = [];
   readonly #scopes = new Map<string, Scope>();
   readonly #bySource = new Map<Source, Scope>();
-  /** Imports of files that import the importing one: their types come in when all files are read. */
+  /** Circular imports, whose types are added once all files are read. */
   readonly #circular: { into: Types; path: string; prefix: string | null; at: Cursor }[] = [];
   #read = 0;
   #imports = 0;
 
-  /** `folders` have profiles, beside those in the template's folder. */
   constructor(files: FileSource, template: string, folders: readonly string[] = []) {
     this.#finder = new ImportFinder(files, template, folders);
   }
 
-  /** Throws ToscaError. */
   async load(source: Source): Promise<Scope> {
     const scope = await this.#load(source, [], false);
     if (scope.root.get("imports") === null && scope.types.get("node_types")!.size === 0)
@@ -91,7 +81,7 @@ export class Definitions {
     this.#scopes.set(source.file, scope);
     for (const { into, path, prefix, at } of this.#circular)
       addTypes(into, this.#scopes.get(path), prefix, at);
-    // Without a file its types are unknown, too: nothing beyond this is worth saying.
+    // Further errors after a missing file would be misleading.
     this.mistakes.check();
     this.notes.push(...this.#finder.notes);
     return scope;
@@ -115,12 +105,10 @@ export class Definitions {
     return scope;
   }
 
-  /** The scope of the file that the value stands in. */
   scopeOf(cursor: Cursor): Scope {
     return this.#bySource.get(cursor.source) ?? simpleProfile();
   }
 
-  /** Throws ToscaError. */
   async #import(at: Cursor, into: Types, importers: readonly string[]): Promise<void> {
     const { name, prefix } = importOf(at);
     if (++this.#imports > LIMITS.imports)
@@ -156,7 +144,7 @@ export class Definitions {
     return standIn === null ? null : { path: name, text: standIn.text, isOpen: standIn.isOpen };
   }
 
-  /** Other versions are read by their form: 1.3 has `topology_template`, 2.0 `service_template`. */
+  /** Unnamed versions are recognized by form: 1.3 has `topology_template`, 2.0 `service_template`. */
   #dialectOf(root: Cursor, isImported: boolean): Dialect {
     const version = root.map().get("tosca_definitions_version");
     if (version === null && isImported) return "1.3";
@@ -178,7 +166,7 @@ export class Definitions {
   }
 }
 
-/** A file with one of these is TOSCA, whichever version it names. */
+/** A file with one of these keys is TOSCA, whatever version it names. */
 const PARTS = ["topology_template", "service_template", ...TYPE_KINDS];
 
 function addTypes(into: Types, from: Scope | undefined, prefix: string | null, at: Cursor): void {
@@ -187,7 +175,6 @@ function addTypes(into: Types, from: Scope | undefined, prefix: string | null, a
       addType(into, kind, prefix === null ? name : `${prefix}:${name}`, type, at);
 }
 
-/** Its own types win over imported ones of the same name. */
 function addOwnTypes(scope: Scope, types: Types): void {
   const { root } = scope;
   const profile = root.either("profile", "namespace")?.value;
@@ -205,7 +192,6 @@ function fullNamesOf(profile: string, name: string): string[] {
 
 let simple: Scope | undefined;
 
-/** TOSCA's own types, which need no import. */
 function simpleProfile(): Scope {
   if (simple !== undefined) return simple;
   const root = new Cursor(parseSource(SIMPLE_PROFILE, "tosca"));
@@ -221,7 +207,7 @@ const NORMATIVE_PREFIXES: Readonly<Record<TypeKind, string>> = {
   relationship_types: "tosca.relationships.",
 };
 
-/** Finds a type by its full name, or as `tosca:WebServer`, `WebServer`, `network.Port` or `Port`. */
+/** Finds a type by full name, or as `tosca:WebServer`, `WebServer`, `network.Port` or `Port`. */
 function normativeType(kind: TypeKind, name: string): TypeDefinition | undefined {
   const types = simpleProfile().types.get(kind)!;
   const local = name.replace(/^tosca::?/, "");
@@ -229,7 +215,6 @@ function normativeType(kind: TypeKind, name: string): TypeDefinition | undefined
   return types.get(name) ?? types.get(`${prefix}${local}`) ?? types.get(`${prefix}network.${local}`);
 }
 
-/** A type of which only the name is known. */
 function namedType(scope: Scope, kind: TypeKind, name: string): TypeDefinition {
   const key = `${kind} ${name}`;
   let type = scope.unknown.get(key);
@@ -242,7 +227,6 @@ function namedType(scope: Scope, kind: TypeKind, name: string): TypeDefinition {
   return type;
 }
 
-/** The type of that name in the scope. Throws ToscaError. */
 export function typeNamed(scope: Scope, kind: TypeKind, name: string, at: Cursor): TypeDefinition {
   const found = scope.types.get(kind)!.get(name) ?? normativeType(kind, name);
   if (found?.conflict !== undefined) throw found.conflict;
@@ -258,7 +242,7 @@ export function typeNamed(scope: Scope, kind: TypeKind, name: string, at: Cursor
 
 const aliases = new WeakMap<Scope, ReadonlyMap<TypeDefinition, readonly string[]>>();
 
-/** Names of the type and of what it is derived from, as a mapping may call them in the template's file. */
+/** Names of the type's chain, as a mapping may call them in the template's file. */
 export function namesOfChain(type: TypeDefinition, scope: Scope): string[][] {
   let known = aliases.get(scope);
   if (known === undefined) {
@@ -272,12 +256,11 @@ export function namesOfChain(type: TypeDefinition, scope: Scope): string[][] {
   ]);
 }
 
-/** How a node template becomes a workload, for whoever has none. */
 export const SERVICE_TYPE_HINT = `a Service is what has the type k8s:Service or one derived from it: import { file: "${KUBERNETES_NAME}", namespace_prefix: k8s }, and declare your own as node_types: { Web: { derived_from: k8s:Service } }`;
 
 const chains = new WeakMap<TypeDefinition, readonly TypeDefinition[]>();
 
-/** The type and what it is derived from, the base last. Throws ToscaError `circular`. */
+/** The type and its ancestors, base last. Throws ToscaError `circular`. */
 export function chainOf(type: TypeDefinition): readonly TypeDefinition[] {
   const known = chains.get(type);
   if (known !== undefined) return known;
@@ -299,7 +282,7 @@ export function chainOf(type: TypeDefinition): readonly TypeDefinition[] {
 }
 
 /**
- * Without prefixes and namespaces: `k8s:Route`, `kubernetes::Route` and `tosca.relationships.Route` are
+ * Strips prefixes and namespaces: `k8s:Route`, `kubernetes::Route` and `tosca.relationships.Route` become
  * `Route`.
  */
 export function localName(name: string): string {
@@ -324,7 +307,7 @@ function importOf(at: Cursor): { name: string; prefix: string | null } {
   return importOf(entry[1]);
 }
 
-/** A name that two files give is an error only where it is used. */
+/** A duplicate name is an error only on use. */
 function addType(types: Types, kind: TypeKind, name: string, type: TypeDefinition, at: Cursor): void {
   const before = types.get(kind)!.get(name);
   if (before !== undefined && before !== type) {

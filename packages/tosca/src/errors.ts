@@ -1,41 +1,34 @@
-/** Codes of the errors that reading a template throws. */
 const TOSCA_ERROR_CODES = [
-  /** Neither YAML nor JSON, or not of the shape that TOSCA or Clout asks for. */
   "malformed",
-  /** More than is read: bytes, files, values, nesting. */
+  /** Exceeds limits on bytes, files, values or nesting. */
   "too_large",
-  /** Right in TOSCA, but beyond the subset that is read. */
+  /** Valid TOSCA outside the supported subset. */
   "unsupported",
-  /** Names something that isn't there. */
+  /** Reference to something missing. */
   "unresolved",
-  /** Leads back to itself: imports, derived_from, get_property. */
+  /** Cyclic imports, derived_from or get_property. */
   "circular",
-  /** Of the right shape, and against a rule. */
   "invalid_value",
-  /** Given beside the template: a value of an input, or a name. */
+  /** Invalid input value or name given beside the template. */
   "invalid_option",
 ] as const;
 export type ToscaErrorCode = (typeof TOSCA_ERROR_CODES)[number];
 
-/** Where in a file something is wrong. */
 export interface ToscaPosition {
   readonly file: string;
-  /** Counted from 1; null when not known. */
   readonly line: number | null;
   readonly column: number | null;
 }
 
 /**
- * Thrown when a template can't be read; the message names file, line, column, path, rule and value, a line
- * for each mistake. The fields are those of the first one, in the template if there is one there.
+ * Thrown for an unreadable template; the message has one line per mistake with file, line, column, path, rule
+ * and value. Fields describe the first one, preferring mistakes in the template itself.
  */
 export class ToscaError extends Error {
   readonly code: ToscaErrorCode;
   readonly position: ToscaPosition;
-  /** Without file, line and column. */
   readonly rule: string;
 
-  /** One error for all of them: itself where it is one. */
   static of(mistakes: readonly ToscaError[]): ToscaError {
     const first = mistakes.find(({ code }) => code !== "invalid_option") ?? mistakes[0]!;
     if (mistakes.length === 1) return first;
@@ -57,7 +50,6 @@ export class ToscaError extends Error {
 
 const SHOWN_CHARACTERS = 80;
 
-/** A value for a message: short, and recognisable. */
 export function shown(value: unknown): string {
   if (value === undefined || value === null) return "nothing";
   if (typeof value === "object") return Array.isArray(value) ? `a list of ${value.length}` : mapText(value);
@@ -65,7 +57,7 @@ export function shown(value: unknown): string {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
-/** Not all of it: shared parts of a value may make its text much larger than the file. */
+/** Truncated: shared parts may expand to much more text than the file. */
 function mapText(value: object): string {
   const keys = Object.keys(value);
   if (keys.length === 0) return "an empty map";

@@ -8,15 +8,11 @@ interface FolderEntry {
   readonly isFolder: boolean;
 }
 
-/** Where imported files come from. */
 export interface FileSource {
-  /** The text of the file at this path; null when there is none. */
   read(path: string): Promise<string | null>;
-  /** Files and folders in a folder, in order of name; none if it can't be read. */
   list?(folder: string): Promise<readonly FolderEntry[]>;
 }
 
-/** This machine's files. Pipes and devices are none; what is too large is not read. */
 export const localFiles: FileSource = {
   async read(path) {
     try {
@@ -42,7 +38,6 @@ export const localFiles: FileSource = {
   },
 };
 
-/** A path through a file, or one that is too long to exist, names no file either. */
 const ABSENT: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
 
 function unreadable(file: string, reason: string): ToscaError {

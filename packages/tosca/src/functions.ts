@@ -1,19 +1,15 @@
-// TOSCA's functions in values: `{ get_input: name }` in 1.3, `{ $get_input: [ name ] }` in 2.0.
+// Evaluates TOSCA functions in values: `{ get_input: name }` in 1.3, `{ $get_input: [ name ] }` in 2.0.
 import { isRecord } from "@isochrone/primitives";
 import type { Cursor } from "./cursor.ts";
 import type { Dialect } from "./definitions.ts";
 import type { Mistakes } from "./mistakes.ts";
 
-/** What functions refer to. Values are plain, functions in them worked out. */
 export interface Surroundings {
-  /** Takes what is wrong beside what is asked for. */
   readonly mistakes: Mistakes;
-  /** The dialect of the file that the value stands in. */
   dialectOf(cursor: Cursor): Dialect;
-  /** Throws ToscaError. */
   input(name: string, at: Cursor): unknown;
   /**
-   * By the arguments of get_property before the names inside the value; `rest` of them is left. Throws
+   * Resolves get_property's arguments up to the names inside the value; leaves those in `rest`. Throws
    * ToscaError.
    */
   property(
@@ -23,7 +19,7 @@ export interface Surroundings {
 }
 
 const FUNCTIONS = new Set(["get_input", "get_property", "concat", "join", "token"]);
-/** Known before anything runs: not these. */
+/** Functions only known at run time. */
 const BEYOND = new Set([
   "get_attribute",
   "get_operation_output",
@@ -33,7 +29,7 @@ const BEYOND = new Set([
 ]);
 const MAX_TEXT = 1024 * 1024;
 
-/** The value with all functions in it worked out. Throws ToscaError. */
+/** Evaluates all functions in a value. Throws ToscaError. */
 export function evaluate(at: Cursor, surroundings: Surroundings): unknown {
   if (Array.isArray(at.value)) return at.items().map((item) => evaluate(item, surroundings));
   if (!isRecord(at.value)) return at.value;
@@ -67,7 +63,7 @@ function callIn(at: Cursor, dialect: Dialect): Call | null {
   return null;
 }
 
-/** In 2.0 `$$` stands for a `$` that begins no function. */
+/** In 2.0 `$$` escapes a `$`. */
 function unescaped(key: string, dialect: Dialect): string {
   return dialect === "2.0" && key.startsWith("$$") ? key.slice(1) : key;
 }
@@ -91,7 +87,6 @@ function calculated({ name, at, argument }: Call, surroundings: Surroundings): u
   }
 }
 
-/** `name`, or a list of names and indices. */
 function namesOf(argument: Cursor): string[] {
   if (!Array.isArray(argument.value)) return [argument.text()];
   const names = argument

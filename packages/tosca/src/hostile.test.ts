@@ -1,4 +1,4 @@
-// Templates that are made to hurt: bounded, and answered by nothing but a ToscaError.
+// Hostile templates: bounded work, and only ToscaErrors.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { seededRandom } from "@isochrone/runtime";
@@ -35,7 +35,6 @@ const PIECES = [
   "Route",
 ];
 
-/** A node template whose property p0 leads over `length` others. */
 function chain(length: number, value: (index: number) => string): string {
   const names = Array.from({ length }, (_, index) => `p${index}`);
   const properties = names.map((name) => `${name}: {}`).join(", ");

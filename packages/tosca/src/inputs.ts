@@ -6,7 +6,7 @@ import { ToscaError, shown } from "./errors.ts";
 import type { Mistakes } from "./mistakes.ts";
 import { constraintFault, typeFault } from "./values.ts";
 
-/** Inputs of a template: what the user gave, else the default. One that nothing asks for may be wrong. */
+/** Inputs of a template: given values, else defaults. Unused ones may be invalid. */
 export class Inputs {
   readonly #topology: Cursor;
   readonly #declared: ReadonlyMap<string, Cursor>;
@@ -19,7 +19,6 @@ export class Inputs {
     for (const name of given.keys()) mistakes.attempt(() => this.#checkGiven(name));
   }
 
-  /** Throws ToscaError; `at` asks for it. */
   value(name: string, at: Cursor): unknown {
     const definition = this.#declared.get(name);
     if (definition === undefined)
@@ -70,7 +69,6 @@ function faultOf(value: unknown, definition: Cursor): string | null {
   return typeFault(value, typeOf(definition)) ?? constraintFault(value, definition);
 }
 
-/** As in a file: numbers, booleans, lists and maps are what they look like. */
 function valueOf(name: string, text: string): unknown {
   try {
     const problem = yamlSizeProblem(text, YAML_LIMITS);

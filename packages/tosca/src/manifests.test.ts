@@ -85,7 +85,6 @@ describe("objects of a template", () => {
       workloads: [
         {
           workload: workload("shop", "web"),
-          // Not on itself: that would be a circle.
           dependencies: [
             { workload: workload("data", "db"), maxNetworkCost: 10_000, minBandwidth: "10000000" },
           ],

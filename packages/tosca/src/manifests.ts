@@ -1,5 +1,4 @@
-// Deployments and Services, as Puccini's own script for its Kubernetes profile writes them, with the labels
-// of the AppGroup on the pods.
+// Deployments and Services as in Puccini's script for its Kubernetes profile, with the AppGroup's pod labels.
 import { isLabelValue, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { isRecord } from "@isochrone/primitives";
 import { groupLabels } from "./app-group.ts";
@@ -9,10 +8,9 @@ import type { Cursor, Fields } from "./cursor.ts";
 import { Mistakes } from "./mistakes.ts";
 import { secondsOf } from "./values.ts";
 
-/** Types of the service capability that are types of a Service. */
+/** Service capability types that are Kubernetes Service types. */
 const SERVICE_TYPES: ReadonlySet<string> = new Set(["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]);
 
-/** The objects of the services, and which of them are left out for want of something. Throws ToscaError. */
 export function manifestsOf(application: Application): {
   readonly objects: KubernetesObject[];
   readonly notes: string[];
@@ -39,7 +37,6 @@ export function manifestsOf(application: Application): {
   return { objects, notes };
 }
 
-/** Throws ToscaError for containers that no manifest was made of. */
 function checkNone(containers: Cursor | null, whose: string): void {
   if (containers !== null)
     throw containers.error(
@@ -48,7 +45,6 @@ function checkNone(containers: Cursor | null, whose: string): void {
     );
 }
 
-/** Null: it opens no port. */
 function serviceObject(node: ServiceNode): KubernetesObject | null {
   if (node.container !== null) return containerService(node, servicePortsOf(node.container));
   if (node.service === null) return null;
@@ -79,14 +75,14 @@ function containerService(node: ServiceNode, ports: readonly Fields[]): Kubernet
   };
 }
 
-/** Properties, with those that later profiles keep under `spec`, as Kubernetes does. */
+/** Merges properties that newer profiles keep under `spec`. */
 function withSpec(properties: ReadonlyMap<string, Cursor>): ReadonlyMap<string, Cursor> {
   const spec = properties.get("spec");
   if (spec === undefined) return properties;
   return new Map([...[...properties].filter(([key]) => key !== "spec"), ...spec.entries()]);
 }
 
-/** `targetPortName`, `target-port` and `{ port }` or `{ name }` are what profiles call a target port. */
+/** Normalizes a target port: `targetPortName`, `target-port`, `{ port }` or `{ name }`. */
 function portOf(at: Cursor): Fields {
   const { targetPortName, "target-port": dashed, targetPort, ...port } = fieldsOf(at);
   const target =
@@ -94,7 +90,6 @@ function portOf(at: Cursor): Fields {
   return target === undefined ? port : { ...port, targetPort: target };
 }
 
-/** Null: it has no pods of its own. */
 function deploymentObject(application: Application, node: ServiceNode): KubernetesObject | null {
   if (node.container !== null)
     return deploymentWith(application, node, {}, { containers: [containerOf(node.name, node.container)] });
@@ -108,7 +103,6 @@ function deploymentObject(application: Application, node: ServiceNode): Kubernet
   return deploymentWith(application, node, spec, { containers: containers.items().map(resourceContainer) });
 }
 
-/** `metadata` is what the template says of the pods. */
 function deploymentWith(
   application: Application,
   node: ServiceNode,
@@ -136,7 +130,7 @@ function deploymentWith(
   };
 }
 
-/** A container of Puccini's newer Kubernetes profile: ports have `port` and `target-port`. */
+/** A container of Puccini's newer Kubernetes profile, whose ports have `port` and `target-port`. */
 function resourceContainer(at: Cursor): Fields {
   const { label: _, ports, ...fields } = fieldsOf(at);
   if (!Array.isArray(ports)) return fields;
@@ -150,7 +144,7 @@ function resourceContainer(at: Cursor): Fields {
   return { ...fields, ports: open };
 }
 
-/** Labels and annotations of a pod template, where it is one rather than a pod's spec. */
+/** Labels and annotations if this is a pod template, not a pod spec. */
 function metadataIn(template: Cursor): { readonly labels?: Fields; readonly annotations?: Fields } {
   if (template.get("containers") !== null) return {};
   const [labels, annotations] = ["labels", "annotations"].map(
@@ -172,7 +166,7 @@ function metadataOf(node: ServiceNode): KubernetesObject["metadata"] {
   };
 }
 
-/** Without the AppGroup's labels: a Deployment's selector can never be changed. */
+/** Excludes AppGroup labels: a Deployment's selector is immutable. */
 function selectorOf({ labels, template, at }: ServiceNode): Record<string, string> {
   if (!isLabelValue(template))
     throw at.error(
@@ -194,7 +188,7 @@ function seconds(at: Cursor): number {
   return Math.round(value);
 }
 
-/** Puccini's `{type, maxSurge: {factor | count}}`; Kubernetes' own `rollingUpdate` stays. */
+/** Converts Puccini's `{type, maxSurge: {factor | count}}`; keeps Kubernetes' `rollingUpdate`. */
 function strategyOf(at: Cursor): Fields {
   const { type, maxSurge, maxUnavailable, ...others } = fieldsOf(at);
   const amounts = Object.entries({ maxSurge, maxUnavailable }).filter(([, amount]) => amount !== undefined);
@@ -214,7 +208,7 @@ function amountOf(amount: unknown): unknown {
   return typeof factor === "number" ? `${Math.round(factor * 100)}%` : count;
 }
 
-/** Reads a pod's spec, or a pod template as Kubernetes has it. */
+/** Accepts a pod spec or a pod template. */
 function podSpec(at: Cursor): Fields {
   const template = (at.isMap && at.get("containers") === null ? at.get("spec") : null) ?? at;
   const spec = fieldsOf(template);

@@ -1,16 +1,15 @@
 import { ToscaError } from "./errors.ts";
 
-/** More are no help to anybody, and each costs a look into the file. */
 const MOST = 50;
 
-/** Collects what is wrong with a template, so that a person is told all of it at once. */
 export class Mistakes {
-  /** By message: a type's mistake is met by every template of that type. */
+  /** Keyed by message: every template of a type repeats the type's mistakes. */
   readonly #found = new Map<string, ToscaError>();
-  /** Of all mistakes, on its way out through whoever collects them. */
   #all: ToscaError | null = null;
 
-  /** What the work gives; undefined where it throws a ToscaError, which is kept. Throws when too many are. */
+  /**
+   * Returns the work's result, or undefined after collecting its ToscaError. Throws if there are too many.
+   */
   attempt<T>(work: () => T): T | undefined {
     try {
       return work();
@@ -20,7 +19,7 @@ export class Mistakes {
     }
   }
 
-  /** Throws whatever is no ToscaError. */
+  /** Rethrows other errors. */
   add(error: unknown): void {
     if (!(error instanceof ToscaError) || error === this.#all) throw error;
     if (error instanceof ConsequenceError) return;
@@ -32,7 +31,6 @@ export class Mistakes {
     return this.#found.size === 0;
   }
 
-  /** Throws the ToscaError of all that was found; nothing when nothing was. */
   check(): void {
     if (this.isEmpty) return;
     this.#all = ToscaError.of(inFileOrder([...this.#found.values()]));
@@ -40,7 +38,7 @@ export class Mistakes {
   }
 }
 
-/** As somebody corrects them: file by file, from the top. */
+/** In correction order: file by file, from the top. */
 function inFileOrder(mistakes: readonly ToscaError[]): ToscaError[] {
   const files = [...new Set(mistakes.map(({ position }) => position.file))];
   return mistakes.toSorted(
@@ -51,7 +49,6 @@ function inFileOrder(mistakes: readonly ToscaError[]): ToscaError[] {
   );
 }
 
-/** Thrown by what can't be worked out because something else, which has been said, is wrong. */
 export class ConsequenceError extends ToscaError {
   constructor(cause: string) {
     super("unresolved", { file: "", line: null, column: null }, cause);

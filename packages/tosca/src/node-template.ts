@@ -14,15 +14,13 @@ import {
 } from "./type-members.ts";
 import { constraintFault, typeFault } from "./values.ts";
 
-/** A requirement of a node template: as assigned, as its type defines it, or both. */
+/** A requirement as assigned, as defined by the type, or both. */
 export interface Requirement {
   readonly name: string;
-  /** Null: only the type says that there is one. */
   readonly at: Cursor | null;
   readonly member: MemberDefinition | null;
 }
 
-/** A node template with its type. Values have their functions worked out. */
 export class NodeTemplate {
   readonly name: string;
   readonly at: Cursor;
@@ -43,22 +41,19 @@ export class NodeTemplate {
     this.#properties = new Assigned(at, propertiesOf(this.type), isClosed(this.type), surroundings);
   }
 
-  /** Whether it has a Deployment, as in Kubernetes profiles. */
   get hasDeployment(): boolean {
     return this.capabilityNames().some((name) => this.capabilityTypes(name).includes("Deployment"));
   }
 
-  /** Undefined: it has no such property. */
   property(name: string): Cursor | undefined {
     return this.#properties.get(name);
   }
 
-  /** Whether the template or its type gives the property a value. */
   hasProperty(name: string): boolean {
     return this.#properties.isGiven(name);
   }
 
-  /** Returns the named properties that have a valid value. Adds mistakes. */
+  /** Named properties with a valid value. Adds mistakes. */
   properties(names: readonly string[]): Map<string, Cursor> {
     return this.#properties.some(names);
   }
@@ -67,13 +62,11 @@ export class NodeTemplate {
     return [...this.#capabilities.keys()];
   }
 
-  /** Null: it has no such capability, or nobody says the type. */
   capabilityType(name: string): TypeDefinition | null {
     const member = this.#capabilities.get(name);
     return member === undefined ? null : memberType(member, "type", "capability_types");
   }
 
-  /** Local names, the type of the capability first. */
   capabilityTypes(name: string): readonly string[] {
     const type = this.capabilityType(name);
     return type === null ? [] : chainOf(type).map((each) => localName(each.name));
@@ -83,7 +76,6 @@ export class NodeTemplate {
     return this.#capabilities.has(name);
   }
 
-  /** Properties of a capability that it has. */
   capability(name: string): Assigned {
     let found = this.#byCapability.get(name);
     if (found === undefined) {
@@ -101,7 +93,7 @@ export class NodeTemplate {
     return found;
   }
 
-  /** Those that it lists, then those that its type demands and it doesn't list. */
+  /** Assigned requirements, then unassigned ones that the type demands. */
   requirements(): Requirement[] {
     const known = requirementsOf(this.type);
     const { mistakes } = this.#surroundings;
@@ -117,7 +109,7 @@ export class NodeTemplate {
 
   #requirement(item: Cursor, known: ReadonlyMap<string, MemberDefinition>): Requirement & { at: Cursor } {
     const [key, at] = soleEntry(item);
-    // Alien4Cloud names the definition inside.
+    // Alien4Cloud puts the definition's name inside.
     const named = at.isMap ? at.get("type_requirement")?.value : undefined;
     const name = typeof named === "string" ? named : key;
     const member = known.get(name) ?? null;
@@ -129,7 +121,6 @@ export class NodeTemplate {
     return { name, at, member };
   }
 
-  /** Adds a mistake for each capability that its type hasn't. */
   checkCapabilities(): void {
     if (!isClosed(this.type)) return;
     for (const [name, at] of this.at.get("capabilities")?.entries() ?? [])
@@ -143,16 +134,12 @@ export class NodeTemplate {
   }
 }
 
-/**
- * Values of properties: as assigned, else as the types preset them. Worked out when they are asked for, and
- * once.
- */
+/** Property values: assigned, else preset by types. Evaluated lazily, once. */
 export class Assigned {
   readonly #definitions: ReadonlyMap<string, PropertyDefinition>;
   readonly #assigned: ReadonlyMap<string, Cursor>;
   readonly #isClosed: boolean;
   readonly #surroundings: Surroundings;
-  /** Null while it is being worked out; the error where that failed. */
   readonly #known = new Map<string, Cursor | Error | null>();
 
   constructor(
@@ -167,7 +154,6 @@ export class Assigned {
     this.#surroundings = surroundings;
   }
 
-  /** Undefined when nobody gives a value. Throws ToscaError. */
   get(name: string): Cursor | undefined {
     const known = this.#known.get(name);
     const definition = this.#definitions.get(name);
@@ -195,7 +181,7 @@ export class Assigned {
     return value;
   }
 
-  /** All that have a value that is right; `at` is who lacks a required one. Adds mistakes. */
+  /** All valid values; `at` locates a missing required one. Adds mistakes. */
   all(at: Cursor): Map<string, Cursor> {
     const names = new Set([...this.#definitions.keys(), ...this.#assigned.keys()]);
     const values = this.some([...names]);
@@ -205,7 +191,7 @@ export class Assigned {
     return values;
   }
 
-  /** Returns the named properties that have a valid value. Adds mistakes, unknown properties included. */
+  /** Named properties with a valid value. Adds mistakes, also for unknown properties. */
   some(names: readonly string[]): Map<string, Cursor> {
     const { mistakes } = this.#surroundings;
     this.#checkNames();
@@ -237,8 +223,8 @@ export class Assigned {
 }
 
 /**
- * Whether the type has one where a template lists none: without a range there must be exactly one. In TOSCA
- * 2.0 there may be any number, and peers of the same type are none that must be there.
+ * Whether an unassigned requirement is demanded: without a range, exactly one is. In TOSCA 2.0 there may be
+ * any number, and peers of the same type are not demanded.
  */
 function isDemanded({ definitions }: MemberDefinition, source: TypeDefinition): boolean {
   for (const { at } of definitions) {

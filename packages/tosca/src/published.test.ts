@@ -1,4 +1,3 @@
-// Templates of the kinds that others publish, each of our own writing.
 import { describe, expect, it } from "vitest";
 import { manifestsOf } from "./manifests.ts";
 import { failureOf, readText, routesOf, topology } from "./testing/texts.ts";

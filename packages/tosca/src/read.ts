@@ -9,20 +9,19 @@ import { readServiceTemplate } from "./service-template.ts";
 import { parseSource } from "./source.ts";
 
 export interface ReadOptions extends Naming {
-  /** Values of inputs as YAML, by name. @default those that the template presets */
+  /** Input values as YAML, by name. @default the template's presets */
   readonly inputs?: ReadonlyMap<string, string>;
-  /** A file that maps types. @default the built-in mapping alone */
+  /** A file that maps types. @default the built-in mapping */
   readonly mapping?: string;
-  /** Folders that are searched for profiles, subfolders included. @default the template's folder alone */
+  /** Folders searched recursively for profiles. @default the template's folder */
   readonly profiles?: readonly string[];
-  /** Reads only what services and channels need: manifests can't be made of it. @default false */
+  /** Reads only services and channels, insufficient for manifests. @default false */
   readonly isGraphOnly?: boolean;
-  /** @default this machine's */
   readonly files?: FileSource;
 }
 
 /**
- * Reads a TOSCA service template (1.0 to 1.3, much of 2.0) or a Clout of Puccini, YAML or JSON. Throws
+ * Reads a TOSCA service template (1.0 to 1.3, much of 2.0) or a Puccini Clout, as YAML or JSON. Throws
  * ToscaError.
  */
 export async function readTosca(file: string, options: ReadOptions = {}): Promise<Application> {

@@ -5,13 +5,10 @@ const PRIORITIES: ReadonlyMap<string, number | null> = new Map(
   CHANNEL_TYPES.map(({ name, priority }) => [name, priority]),
 );
 
-/**
- * Relationships of these types, and of those derived from them, are channels: Route is that of Puccini's
- * Kubernetes profile.
- */
+/** Relationship types that make channels, including derived ones. Route is Puccini's. */
 export const ROUTE_TYPES: ReadonlySet<string> = new Set(["Route", "ConnectsTo", ...PRIORITIES.keys()]);
 
-/** Of the first type that [001] knows, the relationship's own type first; null: it knows none. */
+/** Priority of the nearest type known to [001]; null: none. */
 export function inheritedPriority(types: readonly string[]): number | null {
   for (const type of types) {
     const priority = PRIORITIES.get(localName(type)) ?? null;

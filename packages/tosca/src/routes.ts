@@ -1,4 +1,4 @@
-// Requirements as links: the node template that each leads to, and whether the link is a channel or a host.
+// Resolves requirements to links: target node template, and channel or host.
 import { CHANNEL_PROPERTIES, type RouteDraft } from "./application.ts";
 import type { Cursor } from "./cursor.ts";
 import { chainOf, namesOfChain, typeNamed, type Scope, type TypeDefinition } from "./definitions.ts";
@@ -8,44 +8,38 @@ import { ConsequenceError } from "./mistakes.ts";
 import { Assigned, type NodeTemplate, type Requirement } from "./node-template.ts";
 import { capabilitiesOf, isClosed, memberType, propertiesOf, type MemberDefinition } from "./type-members.ts";
 
-/** A channel or the host of a node template. */
 export interface Link {
   readonly kind: "channel" | "host";
   readonly source: NodeTemplate;
   readonly target: NodeTemplate;
-  /** As a channel. Throws ToscaError. */
   route(): RouteDraft;
 }
 
-/** The template around the requirements. */
 interface Surrounding {
   readonly scope: Scope;
-  /** The topology. */
   readonly root: Cursor;
   readonly mapping: Mapping;
   readonly notes: string[];
-  /** Undefined where something is wrong with it that has been said. */
+  /** Undefined: unreadable, already reported. */
   readonly templates: ReadonlyMap<string, NodeTemplate | undefined>;
   surroundingsOf(template: string): Surroundings;
 }
 
 interface Relationship {
   readonly type: TypeDefinition;
-  /** Null: it has no properties of its own. */
   readonly assignment: Cursor | null;
 }
 
 export class Links {
   readonly #around: Surrounding;
   #byType: Map<TypeDefinition, NodeTemplate[]> | null = null;
-  /** Whether a node template couldn't be read. */
   #isPartial: boolean | null = null;
 
   constructor(around: Surrounding) {
     this.#around = around;
   }
 
-  /** Null for what is neither channel nor host, or leads nowhere. Throws ToscaError. */
+  /** Null if neither channel nor host, or without target. Throws ToscaError. */
   of(source: NodeTemplate, requirement: Requirement): Link | null {
     const relationship = this.#relationship(requirement);
     const kind = this.#kindOf(requirement, relationship?.type ?? null);
@@ -63,7 +57,6 @@ export class Links {
     return mapping.capabilities.hasAny(this.#asked(requirement)) ? "channel" : null;
   }
 
-  /** Names of the capability type that the requirement asks for. */
   #asked(requirement: Requirement): string[][] {
     const capability = this.#capability(requirement);
     return capability === null ? [] : this.#namesOf(capability);
@@ -97,7 +90,6 @@ export class Links {
     };
   }
 
-  /** The type of the relationship, and where its properties are assigned. */
   #relationship({ at, member }: Requirement): Relationship | null {
     const named = at !== null && at.isMap ? at.get("relationship") : null;
     const own = member === null ? null : memberType(member, "relationship", "relationship_types");
@@ -108,7 +100,7 @@ export class Links {
     return { type: this.#relationshipType(named), assignment: null };
   }
 
-  /** Without a type of its own it is of that which the requirement's definition names. */
+  /** Defaults to the relationship type in the requirement's definition. */
   #assigned(assignment: Cursor, defined: TypeDefinition | null): Relationship {
     const named = assignment.get("type");
     const type = named === null ? defined : this.#relationshipType(named);
@@ -120,7 +112,7 @@ export class Links {
     return typeNamed(this.#around.scope, "relationship_types", named.text(), named);
   }
 
-  /** The capability type that the requirement asks for: by name, or as its target has it. */
+  /** Requested capability type: by name, or from the target. */
   #capability({ at, member }: Requirement): TypeDefinition | null {
     const named = at !== null && at.isMap ? at.get("capability") : null;
     if (typeof named?.value === "string") {
@@ -139,15 +131,14 @@ export class Links {
   }
 
   /**
-   * Finds the target by its name, or by a type that exactly one node template has. Returns null, with a note,
-   * if there is none.
+   * Finds the target by name, or by a type with exactly one node template. Otherwise returns null with a
+   * note.
    */
   #target(source: NodeTemplate, requirement: Requirement, kind: Link["kind"]): NodeTemplate | null {
     const { at } = requirement;
     const assigned = at?.isMap === true ? at.get("node") : at;
     const template = typeof assigned?.value === "string" ? this.#templateNamed(assigned.value) : undefined;
     if (template !== undefined) return template;
-    // Hosts that the template doesn't name are chosen later, by whoever deploys it.
     return kind === "host" ? null : this.#targetOfType(source, requirement, assigned);
   }
 
@@ -161,7 +152,6 @@ export class Links {
     const found = type === null ? [] : this.#othersOf(type, source);
     const [only] = found;
     if (only !== undefined && found.length === 1 && !hasFilter) return only;
-    // It may be the one that couldn't be read.
     this.#isPartial ??= [...this.#around.templates.values()].includes(undefined);
     if (only === undefined && this.#isPartial) throw new ConsequenceError(name);
     const reason = hasFilter
@@ -171,14 +161,12 @@ export class Links {
     return null;
   }
 
-  /** Returns the first few node templates of the type, without the source. */
   #othersOf(type: TypeDefinition, source: NodeTemplate): readonly NodeTemplate[] {
     return this.#ofType(type)
       .slice(0, 3)
       .filter((each) => each !== source);
   }
 
-  /** Node templates by their types and what these derive from. */
   #ofType(type: TypeDefinition): readonly NodeTemplate[] {
     if (this.#byType === null) {
       this.#byType = new Map();
@@ -192,7 +180,6 @@ export class Links {
     return this.#byType.get(type) ?? [];
   }
 
-  /** Undefined: there is none. */
   #templateNamed(name: string): NodeTemplate | undefined {
     const template = this.#around.templates.get(name);
     if (template === undefined && this.#around.templates.has(name)) throw new ConsequenceError(name);
@@ -216,7 +203,7 @@ function targetRule(type: TypeDefinition | null, found: readonly NodeTemplate[])
   return `it must lead to one node template: of the type ${type.name} there are ${candidates}`;
 }
 
-/** In TOSCA 2.0 a definition may name a capability of the node type that it asks for. */
+/** In TOSCA 2.0 a definition may name a capability of the requested node type. */
 function capabilityByName(member: MemberDefinition): TypeDefinition | null {
   const [nearest] = member.definitions;
   const name = nearest?.at.isMap === true ? nearest.at.get("capability")?.value : undefined;
@@ -232,7 +219,6 @@ function capabilityByName(member: MemberDefinition): TypeDefinition | null {
   return capability === undefined ? null : memberType(capability, "type", "capability_types");
 }
 
-/** As a requirement's definition says it. */
 function definedNode(member: Requirement["member"]): TypeDefinition | null {
   for (const { at, by } of member?.definitions ?? []) {
     const node = at.isMap ? at.get("node") : null;

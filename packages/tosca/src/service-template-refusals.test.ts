@@ -184,7 +184,6 @@ topology_template: { node_templates: { a: { type: N, properties: { x: { get_prop
     const message = await failureOf(bare);
     expect(message).toContain(hint);
     expect(message).toContain("left out: web (Web)");
-    // The hint is right.
     const right = `tosca_definitions_version: tosca_simple_yaml_1_3
 imports: [ { file: "internal:/tosca/kubernetes/1.0/profile.yaml", namespace_prefix: k8s } ]
 node_types: { Web: { derived_from: k8s:Service } }

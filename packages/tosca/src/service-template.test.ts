@@ -6,7 +6,7 @@ import { pair, readText, routesOf, template } from "./testing/texts.ts";
 import { workflowGraphOf } from "./workflow-graph.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-/** Of [001], figure 4, with the priorities of figure 1. */
+/** [001], figure 4, with the priorities of figure 1. */
 const MESSAGING = [
   "api-gateway -> message-notifier: HTTPServerPushRoute 10",
   "api-gateway -> message-publisher: HTTPRoute 100",
@@ -66,7 +66,7 @@ describe("a service template", () => {
     expect(await priorityOf(pair("{ node: b, relationship: RetainedRoute }", types))).toEqual([
       ["RetainedRoute", 7],
     ]);
-    // An own type wins over an imported one of the same name; its priority is nowhere said but in the table.
+    // An own type overrides an imported one of the same name; its priority is only in the table.
     expect(await priorityOf(pair("{ node: b, relationship: AMQPRoute }", types))).toEqual([["AMQPRoute", 5]]);
     expect(await priorityOf(pair("{ node: b, relationship: PlainRoute }", types))).toEqual([
       ["PlainRoute", null],

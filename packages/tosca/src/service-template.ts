@@ -1,4 +1,4 @@
-// Service templates of TOSCA 1.3, and those of 2.0 that stay within what is read.
+// Reads service templates of TOSCA 1.3 and the supported subset of 2.0.
 import { neededProperties } from "./application.ts";
 import type { Capability, Draft, RouteDraft, ServiceDraft } from "./application.ts";
 import { CONTAINER_PROPERTIES, imageArtifact } from "./containers.ts";
@@ -14,17 +14,13 @@ import { NodeTemplate } from "./node-template.ts";
 import { Links, type Link } from "./routes.ts";
 import { LIMITS, type Source } from "./source.ts";
 
-/** How a template is read. */
 interface TemplateOptions {
   readonly inputs: ReadonlyMap<string, string>;
   readonly mapping: Mapping;
-  /** Folders with profiles. */
   readonly profiles: readonly string[];
-  /** Without what only manifests need. */
   readonly isGraphOnly: boolean;
 }
 
-/** Reads a service template with its imports. Throws ToscaError. */
 export async function readServiceTemplate(
   source: Source,
   files: FileSource,
@@ -35,7 +31,6 @@ export async function readServiceTemplate(
   return new Topology(scope, definitions, options).draft();
 }
 
-/** Parts that are passed over. */
 const IGNORED = ["groups", "policies", "workflows", "substitution_mappings"];
 
 class Topology implements Surroundings {
@@ -46,11 +41,10 @@ class Topology implements Surroundings {
   readonly #isGraphOnly: boolean;
   readonly mistakes = new Mistakes();
   readonly #inputs: Inputs;
-  /** Undefined where something is wrong with it that has been said. */
+  /** Undefined: unreadable, already reported. */
   readonly #templates = new Map<string, NodeTemplate | undefined>();
   readonly #notes: string[];
   readonly #links: Links;
-  /** How many values are being worked out of each other. */
   #depth = 0;
 
   constructor(scope: Scope, definitions: Definitions, options: TemplateOptions) {
@@ -110,7 +104,6 @@ class Topology implements Surroundings {
     return {
       root: this.#root,
       name: this.mistakes.attempt(() => this.#name()) ?? null,
-      // In the template's order.
       services: this.#known
         .filter((each) => services.has(each))
         .map((each) => this.#service(each, carriedBy.get(each) ?? [])),
@@ -126,7 +119,7 @@ class Topology implements Surroundings {
     if (this.#mapping.named.hasAny(chain)) return isServiceType(chain, this.#mapping);
     const hasRole = (role: string): boolean =>
       template.capabilityNames().some((name) =>
-        // A type that isn't known is said where the capability is read.
+        // Unknown types are reported where the capability is read.
         attempted(() => template.capabilityTypes(name))?.includes(role),
       );
     return hasRole("Deployment") || (hasRole("Service") && isServiceType(chain, this.#mapping));
@@ -140,22 +133,19 @@ class Topology implements Surroundings {
     const requirements = this.mistakes.attempt(() => source.requirements()) ?? [];
     return requirements.flatMap((requirement) => {
       const link = (): Link | null => this.#links.of(source, requirement);
-      // The template doesn't use a requirement that only its type defines, so mistakes in it don't matter.
+      // Mistakes in requirements only defined by the type do not matter.
       return (requirement.at === null ? attempted(link) : this.mistakes.attempt(link)) ?? [];
     });
   }
 
-  /** Links of what is perhaps no service: its mistakes don't matter. */
+  /** Links of a possible non-service, whose mistakes do not matter. */
   #quietLinksOf(source: NodeTemplate): Link[] {
     return (attempted(() => source.requirements()) ?? []).flatMap(
       (requirement) => attempted(() => this.#links.of(source, requirement)) ?? [],
     );
   }
 
-  /**
-   * Adds to `services` what a channel connects or a container image makes, for templates whose types nobody
-   * mapped. Infrastructure isn't.
-   */
+  /** Adds to `services` unmapped templates with channels or container images, except infrastructure. */
   #guess(services: Set<NodeTemplate>, links: readonly Link[]): void {
     const ends = endsOf(links);
     const guessed = this.#known.filter((each) => {
@@ -171,7 +161,7 @@ class Topology implements Surroundings {
       );
   }
 
-  /** Removes what carries a service and takes part in no channel: the two are one workload. */
+  /** Removes hosts of a service without channels: both are one workload. */
   #dropHosts(
     services: Set<NodeTemplate>,
     named: ReadonlySet<NodeTemplate>,
@@ -228,7 +218,6 @@ class Topology implements Surroundings {
     return { types, properties: needed === null ? assigned.all(template.at) : assigned.some(needed) };
   }
 
-  /** Null: nothing is said over it. */
   #route(link: Link, services: ReadonlySet<NodeTemplate>): RouteDraft | null {
     const { source, target } = link;
     const other = [source, target].find((each) => !services.has(each));
@@ -261,7 +250,6 @@ class Topology implements Surroundings {
     }
   }
 
-  /** As seen from a node template. */
   #of(self: string): Surroundings {
     return {
       mistakes: this.mistakes,
@@ -278,7 +266,7 @@ class Topology implements Surroundings {
   }
 }
 
-/** The work's result; null where it throws a ToscaError: nobody asked for it. */
+/** Null if it throws a ToscaError, which does not matter here. */
 function attempted<T>(work: () => T): T | null {
   try {
     return work();
@@ -288,7 +276,7 @@ function attempted<T>(work: () => T): T | null {
   }
 }
 
-/** A node template with what it copies from others: its own keys win. Throws ToscaError. */
+/** Resolves a node template's `copy`; own keys win. Throws ToscaError. */
 function copied(at: Cursor, templates: ReadonlyMap<string, Cursor>): Cursor {
   const levels: object[] = [];
   for (let each = at; ;) {
@@ -306,7 +294,6 @@ function copied(at: Cursor, templates: ReadonlyMap<string, Cursor>): Cursor {
   return levels.length === 1 ? at : at.with(Object.assign({}, ...levels));
 }
 
-/** Returns the node templates that channels connect. */
 function endsOf(links: readonly Link[]): Set<NodeTemplate> {
   const channels = links.filter(({ kind }) => kind === "channel");
   return new Set(channels.flatMap(({ source, target }) => [source, target]));
@@ -314,14 +301,13 @@ function endsOf(links: readonly Link[]): Set<NodeTemplate> {
 
 const MAX_DESCRIBED = 20;
 
-/** Names with their types. */
 function described(templates: readonly NodeTemplate[]): string {
   const some = templates.slice(0, MAX_DESCRIBED).map(({ name, type }) => `${name} (${type.name})`);
   const more = templates.length - some.length;
   return `${some.join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
 }
 
-/** Of the node template, else of one of its capabilities. */
+/** Property of the node template, else of one of its capabilities. */
 function propertyOf(
   template: NodeTemplate,
   [first = "", ...rest]: readonly string[],
@@ -329,7 +315,7 @@ function propertyOf(
 ): { value: unknown; rest: readonly string[] } {
   const own = template.property(first);
   if (own !== undefined) return { value: own.value, rest };
-  // 2.0 says CAPABILITY in front of its name.
+  // 2.0 writes CAPABILITY before the name.
   const [capability, name = "", ...inner] = first === "CAPABILITY" ? rest : [first, ...rest];
   const value =
     capability !== undefined && template.hasCapability(capability)

@@ -1,4 +1,4 @@
-// Text into plain values, within bounds, and the way back from a value to its line.
+// Parses text into plain values within bounds, and maps values back to lines.
 import { yamlSizeProblem } from "@isochrone/runtime";
 import { isAlias, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { Alias, Document, Node } from "yaml";
@@ -6,30 +6,27 @@ import { ToscaError, type ToscaErrorCode, type ToscaPosition } from "./errors.ts
 
 export type Path = readonly (string | number)[];
 
-/** A parsed file. */
 export interface Source {
   readonly file: string;
-  /** Plain values; parts may be shared (aliases), so none may be changed. */
+  /** Plain values, possibly shared (aliases): do not modify. */
   readonly root: unknown;
-  /** Of the value, or of the nearest thing around it that has a place. Slow: for errors. */
+  /** Position of the value or its nearest located ancestor. Slow: for errors. */
   positionOf(path: Path): { readonly line: number; readonly column: number } | null;
 }
 
 /**
- * What is read at most. A service template of 100 services is about 100 kB; Puccini's JSON is about 50 kB for
- * each service.
+ * Input limits. A service template of 100 services has about 100 kB; Puccini's JSON about 50 kB per service.
  */
 export const LIMITS = {
   yamlBytes: 2 * 1024 * 1024,
-  /** Words, signs and spaces between them. */
+  /** Words, signs and the spaces between them. */
   yamlLexemes: 400_000,
   jsonBytes: 32 * 1024 * 1024,
-  /** Of one file, aliases spelled out. */
+  /** Per file, with aliases expanded. */
   values: 500_000,
   nesting: 100,
-  /** A template and what it imports. */
   files: 64,
-  /** Imports of all files together, those of missing files included. */
+  /** Over all files, including missing ones. */
   imports: 1_000,
 } as const;
 
@@ -43,13 +40,12 @@ export function parseSource(text: string, file: string): Source {
       checkJson(root, file);
       return { file, root, positionOf: (path) => positionInJson(text, path) };
     }
-    // YAML's flow style, or wrong: YAML's parser tells, with the line.
+    // YAML flow style or an error: YAML's parser tells, with the line.
     checkSize(text.length, LIMITS.yamlBytes, file);
   }
   return parseYaml(text, file);
 }
 
-/** Before a file is read whole. */
 export function checkSize(bytes: number, limit: number, file: string): void {
   if (bytes <= limit) return;
   const hint = limit === LIMITS.yamlBytes ? "; JSON may be larger" : "";
@@ -68,7 +64,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Level by level: a deep value would fill the stack. */
+/** Breadth-first: deep values would overflow the stack. */
 function checkJson(root: unknown, file: string): void {
   let level: unknown[] = [root];
   for (let depth = 0; level.length > 0; depth++) {
@@ -90,7 +86,7 @@ function finiteRule(got: unknown): string {
   return `numbers must be finite, got ${String(got)}`;
 }
 
-/** Only of files for which YAML's parser doesn't take long. */
+/** Only for files that YAML's parser handles quickly. */
 function positionInJson(text: string, path: Path): { line: number; column: number } | null {
   if (text.length > LIMITS.yamlBytes) return null;
   const lines = new LineCounter();
@@ -101,9 +97,9 @@ function positionInJson(text: string, path: Path): { line: number; column: numbe
 function parseYaml(text: string, file: string): Source {
   checkBounds(text, file);
   const lines = new LineCounter();
-  // Its own check of unique keys takes a time that grows with their square; Values does it.
+  // The parser's unique-key check takes quadratic time; Values does it.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
-  // yaml 2.9 says IMPOSSIBLE of a list or map as a key after another key, and reads it well.
+  // yaml 2.9 reports IMPOSSIBLE for a list or map as a key after another key, but reads it correctly.
   const error = document.errors.find(({ code }) => code !== "IMPOSSIBLE");
   if (error !== undefined) {
     const { line, col: column } = lines.linePos(error.pos[0]);
@@ -118,7 +114,7 @@ function parseYaml(text: string, file: string): Source {
   return { file, root, positionOf: (path) => positionIn(document, lines, path, values.targets) };
 }
 
-/** The parser calls itself for each level: how deep the text is must be known before. */
+/** The parser is recursive, so depth must be checked first. */
 function checkBounds(text: string, file: string): void {
   const problem = yamlSizeProblem(text, {
     bytes: LIMITS.yamlBytes,
@@ -139,9 +135,7 @@ function nestedTooDeep(position: ToscaPosition): ToscaError {
   );
 }
 
-/** The nodes of a document as plain values. */
 class Values {
-  /** What each alias stands for. */
   readonly targets = new Map<Alias, Node>();
   readonly #file: string;
   readonly #lines: LineCounter;
@@ -158,7 +152,7 @@ class Values {
     if (isAlias(node)) return this.#aliased(node);
     const anchor = isMap(node) || isSeq(node) || isScalar(node) ? node.anchor : undefined;
     if (anchor === undefined) return this.#plain(node);
-    // Known as unfinished: an alias inside it would make it endless.
+    // Unfinished: an alias inside would be endless.
     this.#anchors.set(anchor, null);
     const before = this.#size;
     const value = this.#plain(node);
@@ -169,11 +163,10 @@ class Values {
   #plain(node: unknown): unknown {
     if (isSeq(node)) return node.items.map((item) => this.of(item));
     if (isMap(node)) return this.#map(node);
-    // An entry of !!omap or !!pairs.
     if (isPair(node)) return this.#map({ items: [node] });
     if (!isScalar(node)) return null;
     if (isEndless(node.value)) throw this.#error("malformed", finiteRule(node.source ?? node.value), node);
-    // Dates and binaries of YAML's tags are texts in TOSCA.
+    // YAML's dates and binaries are texts in TOSCA.
     return typeof node.value === "object" && node.value !== null ? (node.source ?? "") : node.value;
   }
 
@@ -191,7 +184,7 @@ class Values {
     return Object.fromEntries(merged.size === 0 ? entries : new Map([...merged, ...entries]));
   }
 
-  /** YAML 1.1's merge key, which TOSCA's own examples use. */
+  /** YAML 1.1's merge key, used in TOSCA's own examples. */
   #merged(value: unknown): readonly [string, unknown][] {
     const plain = this.of(value);
     return (Array.isArray(plain) ? plain : [plain]).flatMap((map: unknown) => {
@@ -262,18 +255,17 @@ function childOf(node: unknown, key: string | number): { key: unknown; value: un
 }
 
 /**
- * A key as a text: numbers as they are written (`1.10`), lists and maps in flow style, as
- * `[CAPABILITY, endpoint, port]`.
+ * Key as text: numbers as written (`1.10`), lists and maps in flow style, such as `[CAPABILITY, endpoint,
+ * port]`.
  */
 function keyText(key: unknown, value: unknown): string {
   if (typeof value === "string") return value;
-  // The merge key of YAML 1.1.
   if (typeof value === "symbol") return "<<";
   if (isScalar(key) && typeof key.value !== "object" && key.source !== undefined) return key.source;
   return flowText(value, KEY_CHARACTERS);
 }
 
-/** Longer keys are cut: shared parts may make a text much larger than the file. */
+/** Truncates longer keys: shared parts may expand to much more text than the file. */
 const KEY_CHARACTERS = 1000;
 
 function flowText(value: unknown, room: number): string {

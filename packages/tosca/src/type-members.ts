@@ -1,26 +1,21 @@
-// What types say of their properties, capabilities and requirements, refinements by derived types included.
 import type { Cursor } from "./cursor.ts";
 import { chainOf, typeNamed, type TypeDefinition } from "./definitions.ts";
 
-/** A property of a type. */
 export interface PropertyDefinition {
   readonly name: string;
-  /** Of the nearest type that says it; null: nobody does. */
   readonly preset: Cursor | null;
-  /** Name of its type; "" when nobody says it. */
   readonly type: string;
   readonly isRequired: boolean;
-  /** The nearest definition. */
   readonly at: Cursor;
 }
 
-/** A capability or requirement of a node type: all definitions of that name, the nearest first. */
+/** A capability or requirement: all definitions of the name, nearest first. */
 export interface MemberDefinition {
   readonly name: string;
   readonly definitions: readonly { readonly at: Cursor; readonly by: TypeDefinition }[];
 }
 
-/** Properties by name. `refinements` come before the type's own definitions, the nearest first. */
+/** Properties by name. @param refinements precede the type's own definitions, nearest first */
 export function propertiesOf(
   type: TypeDefinition,
   refinements: readonly Cursor[] = [],
@@ -53,32 +48,26 @@ function propertyOf(name: string, definitions: readonly Cursor[]): PropertyDefin
   };
 }
 
-/** Whether all that the type can have is known: Isochrone's own forms of published types leave much out. */
+/** Whether all members are known: the built-in replacements are incomplete. */
 export function isClosed(type: TypeDefinition): boolean {
   return chainOf(type).every(({ definition }) => definition !== null && !definition.scope.isOpen);
 }
 
-/** Capabilities of a node type, by name. */
 export function capabilitiesOf(type: TypeDefinition): Map<string, MemberDefinition> {
   return members(type, (at) => at.get("capabilities")?.entries() ?? []);
 }
 
-/** Requirements of a node type, by name: a list of maps of one entry each. */
 export function requirementsOf(type: TypeDefinition): Map<string, MemberDefinition> {
   return members(type, (at) => at.get("requirements")?.items().map(soleEntry) ?? []);
 }
 
-/** The one entry of a map. Throws ToscaError. */
 export function soleEntry(at: Cursor): [string, Cursor] {
   const [entry, ...others] = at.entries();
   if (entry === undefined || others.length > 0) throw at.fail("must be a map of one requirement");
   return entry;
 }
 
-/**
- * The type that a member's definitions name: a bare text, or under `key`; the nearest one counts. Null: none
- * does.
- */
+/** Type named by the nearest definition, as text or under `key`. Null: none. */
 export function memberType(
   { definitions }: MemberDefinition,
   key: "type" | "capability" | "relationship",

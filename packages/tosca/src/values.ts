@@ -1,4 +1,4 @@
-// What TOSCA's own types and constraints ask of a value.
+// Checks values against TOSCA's types and constraints.
 import { isList } from "@isochrone/primitives";
 import type { Cursor } from "./cursor.ts";
 
@@ -8,7 +8,7 @@ const isText: Check = (value) => typeof value === "string";
 const isScalar: Check = (value) => typeof value === "string" || typeof value === "number";
 const isMap: Check = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Types that are checked; of others (data types) nothing is known here. */
+/** Checked types; others (data types) are unknown here. */
 const PRIMITIVES: Readonly<Record<string, readonly [Check, string]>> = {
   string: [isText, "must be a text"],
   integer: [(value) => Number.isSafeInteger(value), "must be a whole number"],
@@ -22,7 +22,7 @@ const PRIMITIVES: Readonly<Record<string, readonly [Check, string]>> = {
   "scalar-unit.frequency": [isScalar, "must be a frequency, as 1 GHz"],
 };
 
-/** The rule that the value breaks; null when it is of that type, or nothing is known of the type. */
+/** The broken rule; null: valid, or unknown type. */
 export function typeFault(value: unknown, type: string): string | null {
   if (!Object.hasOwn(PRIMITIVES, type)) return null;
   const [check, rule] = PRIMITIVES[type]!;
@@ -44,7 +44,7 @@ const sized =
     !(typeof value === "string" || Array.isArray(value)) ||
     holds(value.length, limit);
 
-/** By name; what can't be compared holds. */
+/** Keyed by name; incomparable values pass. */
 const CONSTRAINTS: Readonly<Record<string, Constraint>> = {
   equal: (value, limit) => value === limit,
   greater_than: compared((a, b) => a > b),
@@ -58,10 +58,7 @@ const CONSTRAINTS: Readonly<Record<string, Constraint>> = {
   max_length: sized((a, b) => a <= b),
 };
 
-/**
- * The rule of a definition's `constraints` (1.3) that the value breaks. Patterns and 2.0's `validation` are
- * not looked at.
- */
+/** The broken rule of `constraints` (1.3); null: none. Ignores patterns and 2.0's `validation`. */
 export function constraintFault(value: unknown, definition: Cursor): string | null {
   for (const entry of definition.get("constraints")?.items() ?? []) {
     for (const [name, limit] of entry.entries()) {
@@ -86,9 +83,7 @@ const PREFIXES: Readonly<Record<string, number>> = {
   ti: 1024 ** 4,
 };
 
-/**
- * Bits per second of TOSCA's scalar-unit.bitrate (`10 Mbps`, `2 KiBps`: B is bytes); null when it is none.
- */
+/** Bits per second of a scalar-unit.bitrate (`10 Mbps`, `2 KiBps`: B is bytes); null: invalid. */
 export function bitsPerSecondOf(text: string): number | null {
   const [, number, prefix = "", unit] = RATE.exec(text) ?? [];
   if (number === undefined) return null;
@@ -106,10 +101,7 @@ const SECONDS: Readonly<Record<string, number>> = {
   ns: 1e-9,
 };
 
-/**
- * Seconds of TOSCA's scalar-unit.time (`10 s`, `5m`), of a bare number, or of the object that Puccini writes
- * for one; null when it is none.
- */
+/** Seconds of a scalar-unit.time (`10 s`, `5m`), a bare number, or Puccini's object; null: invalid. */
 export function secondsOf(value: unknown): number | null {
   if (typeof value === "number") return value;
   if (typeof value === "object" && value !== null && "$number" in value)

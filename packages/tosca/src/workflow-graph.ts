@@ -1,7 +1,7 @@
 import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Application, RouteChannel, ServiceNode } from "./application.ts";
 
-/** The application as the graph API would show it before anything runs: no pods, no traffic. */
+/** The graph before anything runs: no pods, no traffic. */
 export function workflowGraphOf(application: Application, observedAt: string): WorkflowGraphSnapshot {
   const { name, namespace, services, channels } = application;
   const nameOf = (service: ServiceNode): string => {

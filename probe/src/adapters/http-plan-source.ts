@@ -4,25 +4,21 @@ import { reasonOf, parseJson } from "@isochrone/primitives";
 import { PlanSourceBusyError, ProbeError } from "../ports/errors.ts";
 import type { PlanAnswer, PlanSource, ProbeKeyState } from "../ports/ports.ts";
 
-/** Header that tells the aggregator which keys this probe holds and which one signs: `1,2;signing=1`. */
+/** Tells the aggregator the held key ids and the signing key, as in `1,2;signing=1`. */
 const KEYS_HEADER = "isochrone-probe-keys";
-/** Answers that mean "later"; Retry-After is respected up to so long. Milliseconds. */
+/** Statuses that mean "retry later"; Retry-After is respected. */
 const BUSY_STATUSES = new Set([429, 503]);
 const MAX_RETRY_AFTER_MS = 600_000;
 
 interface HttpPlanSourceOptions {
-  /** Base URL of the aggregator. */
   readonly aggregatorUrl: string;
   readonly node: string;
-  /** Bytes of the answer that are read at most. @default 1048576 */
   readonly maxBytes?: number;
-  /** Milliseconds for one request. @default 5000 */
   readonly timeoutMs?: number;
-  /** E.g. one that sends a token. @default the platform's fetch */
+  /** For example one that adds a token. @default the platform's fetch */
   readonly fetch?: Fetch | undefined;
 }
 
-/** Reads plans from the aggregator's graph API. */
 export function createHttpPlanSource(options: HttpPlanSourceOptions): PlanSource {
   const { aggregatorUrl, node, maxBytes = 1_048_576, timeoutMs = 5000 } = options;
   const ask: Fetch = options.fetch ?? fetch;
@@ -73,7 +69,7 @@ function refusalOf(url: string, { status, headers }: FetchAnswer): ProbeError {
   );
 }
 
-/** Seconds, the only form that our aggregator uses; a date would need two clocks to agree. */
+/** Parses seconds, the only form that the aggregator sends. A date would need synchronized clocks. */
 function retryAfterOf(header: string | null): number | null {
   if (header === null || !/^\d{1,9}$/.test(header)) return null;
   return Math.min(MAX_RETRY_AFTER_MS, Number(header) * 1000);

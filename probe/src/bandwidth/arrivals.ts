@@ -1,34 +1,29 @@
-// What the receiver says of a burst: its arrivals, condensed. No I/O and no clock: times come in as numbers.
+// The receiver's condensed record of a burst's arrivals. No I/O and no clock: times are passed in.
 
 /**
- * Neighbouring arrivals, condensed to one record. Send times are by the sender's clock and arrivals by the
- * receiver's, both in ns; the two clocks needn't agree, only run equally fast for the seconds of a test. A
- * delay is arrival minus send time.
+ * Neighbouring arrivals, condensed. Send times use the sender's clock and arrivals the receiver's, both in
+ * ns. The clocks need not agree, only run equally fast for the seconds of a test. Delay is arrival minus send
+ * time.
  */
 export interface ArrivalBin {
-  /** Highest sequence in it; units are numbered from 0 in the order of sending. */
+  /** Highest sequence in the bin. Units are numbered from 0 in sending order. */
   readonly lastSequence: number;
-  /** Units (packets of UDP, blocks of TCP) that arrived. */
   readonly units: number;
-  /** Units that were sent before the last one of this bin and after the bin before, and hadn't come. */
+  /** Units sent after the previous bin's last unit and before this bin's, and missing. */
   readonly lost: number;
-  /** Those of the lost that the receiver's own socket had no room for: the link carried them. */
+  /** The part of `lost` that the receiver's socket buffer dropped: the link carried these units. */
   readonly overflowed: number;
-  /** Bytes that arrived: payload as the receiver counts it, on the wire once the sender has added headers. */
   readonly bytes: number;
   readonly lastSendNs: number;
   readonly lastArrivalNs: number;
-  /** Smallest delay within. */
   readonly minDelayNs: number;
 }
 
-/** Delay of a bin's last unit. */
 export const lastDelayNs = (bin: ArrivalBin): number => bin.lastArrivalNs - bin.lastSendNs;
 
-/** A bin ends as soon as it spans so much: fine enough to see a queue of a few milliseconds grow. */
+/** A bin ends once it spans this much: fine enough to see a queue of a few milliseconds grow. */
 const BIN_NS = 1_500_000;
 
-/** Condenses arrivals to bins, one after the other. */
 export class ArrivalCondenser {
   readonly #closed: ArrivalBin[] = [];
   #firstArrivalNs = Number.NaN;
@@ -38,14 +33,10 @@ export class ArrivalCondenser {
   #minDelayNs = Number.POSITIVE_INFINITY;
   #lastSendNs = 0;
   #lastArrivalNs = Number.NEGATIVE_INFINITY;
-  /** Highest sequence so far, and that of the bin before. */
   #sequence = -1;
   #closedSequence = -1;
 
-  /**
-   * Units that came out of order are counted by their bytes, and stay lost: paths that reorder are rare, and
-   * never the same twice.
-   */
+  /** Counts a reordered unit's bytes but leaves it lost: paths that reorder are rare. */
   add(sequence: number, sendNs: number, arrivalNs: number, bytes: number, overflowed: number): void {
     if (this.#units === 0) this.#firstArrivalNs = arrivalNs;
     this.#units++;
@@ -60,12 +51,10 @@ export class ArrivalCondenser {
     if (arrivalNs - this.#firstArrivalNs >= BIN_NS) this.#close();
   }
 
-  /** Ends the bin at hand if it began before `beforeNs`. */
   closeOlderThan(beforeNs: number): void {
     if (this.#units > 0 && this.#firstArrivalNs <= beforeNs) this.#close();
   }
 
-  /** The bins that ended since the last call. */
   drain(): ArrivalBin[] {
     return this.#closed.splice(0);
   }
@@ -89,25 +78,20 @@ export class ArrivalCondenser {
 }
 
 /**
- * Headers around a payload, Ethernet's 14 bytes included: what a shaper counts. Preamble, checksum and
- * encapsulation of overlays aren't.
+ * Headers around a payload as a shaper counts them, including Ethernet's 14 bytes. Excludes preamble,
+ * checksum and overlay encapsulation.
  */
 export interface WireOverhead {
-  /** Per UDP packet. */
   readonly packetBytes: number;
-  /** Factor on the payload of a TCP stream. */
   readonly streamFactor: number;
 }
 
 const ETHERNET_BYTES = 14;
 const UDP_BYTES = 8;
 const TCP_BYTES = 20;
-/**
- * The timestamp option, which Linux puts into every segment; TCP_INFO's segment size is already without it.
- */
+/** The timestamp option that Linux adds to every segment; TCP_INFO's segment size already excludes it. */
 const TCP_OPTION_BYTES = 12;
 
-/** `segmentBytes`: payload of a full TCP segment. */
 export function wireOverhead(family: 4 | 6, segmentBytes: number): WireOverhead {
   const ip = family === 4 ? 20 : 40;
   const segmentOverhead = ETHERNET_BYTES + ip + TCP_BYTES + TCP_OPTION_BYTES;

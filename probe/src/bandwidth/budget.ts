@@ -1,6 +1,6 @@
 const HOUR_MS = 3_600_000;
 
-/** Bytes spent in the last hour, sliding: what was spent comes back an hour later, to the millisecond. */
+/** Sliding one-hour byte budget: spent bytes become available again exactly one hour later. */
 export class HourBudget {
   readonly #bytesPerHour: number;
   #spent: { readonly atMs: number; readonly bytes: number }[] = [];
@@ -9,7 +9,6 @@ export class HourBudget {
     this.#bytesPerHour = bytesPerHour;
   }
 
-  /** `nowMs`: any monotonic clock. */
   remaining(nowMs: number): number {
     this.#spent = this.#spent.filter(({ atMs }) => nowMs - atMs < HOUR_MS);
     const spent = this.#spent.reduce((total, { bytes }) => total + bytes, 0);

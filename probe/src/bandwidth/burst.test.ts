@@ -1,4 +1,3 @@
-// The whole course of a test, over simulated links in virtual time.
 import { describe, expect, test } from "vitest";
 import { TEST_RULES, simulate, type LinkModel, type Simulation } from "./testing/simulated-link.ts";
 
@@ -13,7 +12,6 @@ function seeded(seed: number): () => number {
 const tbf = (mbit: number, bucketBytes: number, rest: Partial<LinkModel> = {}): LinkModel => ({
   bitsPerSecond: mbit * 1e6,
   bucketBytes,
-  // As `tbf latency 50ms`.
   queueBytes: (mbit * 1e6 * 0.05) / 8 + bucketBytes,
   delayMs: 0.1,
   jitterMs: 0.05,
@@ -91,7 +89,7 @@ describe("a burst over a link that others use", () => {
       simulate(tbf(mbit, 32e3, { otherBitsPerSecond: share * mbit * 1e6 }), seeded(seed)),
     );
     expect(results.filter(({ result }) => result === "skipped_busy").length).toBeGreaterThanOrEqual(4);
-    // Of five tests beside a full load of nine tenths a packet may find the queue full.
+    // Over five tests beside 90 % other traffic, one packet may find the queue full.
     for (const { otherLostBytes } of results) expect(otherLostBytes).toBeLessThanOrEqual(2 * 1514);
   });
 

@@ -1,9 +1,9 @@
-// The course of one test: what to send when, and when to stop. It has no clock and no socket; the sender asks
-// `next`, does it, and tells.
+// The state machine of one bandwidth test: what to send when, and when to stop. No clock and no socket; the
+// sender calls `next`, acts, and reports back. Phases:
 //
-// listen  a few small packets: is the way quiet, and how long does an empty one take?
-// ramp    short stretches, each twice as fast as the one before, until arrivals wait: the link is full
-// hold    as fast as the link lets go, steered to a small queue: this is what the rate is read from
+// listen  a few small packets check for other traffic and measure the empty delay
+// ramp    short steps double the rate until arrivals queue: the link is full
+// hold    sends at link rate, steered to a small queue; the rate is estimated from this phase
 import type { BandwidthResult } from "@isochrone/telemetry";
 import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
 import { estimateLink, type EstimateRules, type LinkEstimate } from "./estimate.ts";
@@ -18,50 +18,42 @@ const MS = 1e6;
 const OK: Verdict = { result: "ok", reason: "" };
 const PROBES = 40;
 const PROBE_GAP_NS = 10 * MS;
-/**
- * The queue that the link is held at changes between two depths, so that others' traffic shows in the
- * estimate.
- */
+/** The target queue alternates between two depths, so that other traffic shows in the estimate. */
 const TARGET_PERIOD_NS = 40 * MS;
 const TARGET_PERIOD_UNITS = 48;
 const LOW_QUEUE_NS = 5 * MS;
 const HIGH_QUEUE_NS = 12 * MS;
-/** How fast the sender corrects the queue: a deviation of so much changes the rate by its own size. */
+/** Gain of the queue control: this much deviation changes the rate by its own size. */
 const STEER_NS = 20 * MS;
 const MIN_STEER = 0.5;
 const MAX_STEER = 1.6;
-/** Delay above the base that can't be the hosts' own. */
+/** Delay above the base that hosts alone do not cause. */
 const MIN_TOLERANCE_NS = 1 * MS;
 const MAX_TOLERANCE_NS = 4 * MS;
-/** A policed link has no queue to steer by: it is sent a little more than it lets through. */
+/** A policed link has no queue to steer by, so it gets slightly more than it passes. */
 const POLICED_EXCESS = 1.15;
-/** At the fastest allowed rate without a queue: how long that is held. */
 const CAPPED_NS = 200 * MS;
-/** So long the first guess of the rate may be wrong. */
+/** The first rate estimate may be wrong for this long. */
 const SETTLE_NS = 60 * MS;
-/** A link that isn't told in this time is left alone. */
+/** Maximum hold; then the estimate is judged as it is. */
 const MAX_HOLD_NS = 800 * MS;
 /**
- * A link that was full for less than this part of so long, though more was sent than it seemed to carry, can
- * carry more.
+ * A link that was full for less than MIN_FULL_SHARE of this time, despite more than its apparent rate, is
+ * faster than it seemed.
  */
 const FALSE_KNEE_NS = 100 * MS;
 const MIN_FULL_SHARE = 0.25;
-/** Hosts that stand still so often can't tell. */
 const MAX_FALSE_KNEES = 3;
-/** Reports that stay away for longer, the round trip apart, end the test. */
+/** Missing reports end the test after this time plus the round trip. */
 const SILENCE_NS = 600 * MS;
 
 export interface BurstRules {
-  /** Bytes that may be put on the wire. */
   readonly maxBytes: number;
   readonly maxBitsPerSecond: number;
-  /** Time from the first to the last full-sized unit. */
   readonly maxDurationMs: number;
-  /** No deeper queue is kept on the link. @default 25 */
+  /** Maximum queue kept on the link, ms. @default 25 */
   readonly maxQueueMs: number;
   readonly roundTripMs: number;
-  /** Bytes on the wire of a full-sized and of a small unit. */
   readonly unitBytes: number;
   readonly probeBytes: number;
 }
@@ -74,18 +66,14 @@ export type BurstStep =
 
 export interface BurstOutcome {
   readonly result: BandwidthResult;
-  /** "" when `ok`. */
   readonly reason: string;
   readonly achievedBitsPerSecond: number | null;
   /**
-   * What kept the rate from being higher; `rate_cap` and `sender`: the link may be faster. Null without a
-   * rate.
+   * Limiting factor of the rate. With `rate_cap` and `sender` the link may be faster. Null without a rate.
    */
   readonly limit: "link" | "rate_cap" | "sender" | null;
   readonly estimate: LinkEstimate | null;
-  /** Bytes on the wire, small packets included. */
   readonly bytes: number;
-  /** From the first to the last full-sized unit. */
   readonly durationMs: number;
 }
 
@@ -101,7 +89,6 @@ export class Burst {
   #verdict: Verdict | null = null;
   #limit: "link" | "rate_cap" | "sender" = "link";
   #estimateRules: EstimateRules = { baseDelayNs: 0, toleranceNs: MIN_TOLERANCE_NS, policed: false };
-  /** Index of the first bin that the estimate looks at. */
   #fullFrom = 0;
   #rate = 0;
   #estimate: LinkEstimate | null = null;
@@ -117,7 +104,7 @@ export class Burst {
     this.#ramp = new Ramp(rules.maxBitsPerSecond, rules.unitBytes);
   }
 
-  /** What to do at this time (ns, any monotonic clock; the same that stamps the units). */
+  /** Returns the next action. `nowNs` is from the monotonic clock that stamps the units. */
   next(nowNs: number): BurstStep {
     if (Number.isNaN(this.#phaseNs)) this.#enter("probe", nowNs);
     if (this.#isSilent(nowNs))
@@ -133,7 +120,6 @@ export class Burst {
     return this.#phase === "ramp" ? this.#rampStep(nowNs) : this.#holdStep(nowNs);
   }
 
-  /** What the sender has just handed to the kernel; its sequence numbers go on from those before. */
   sent(nowNs: number, what: "probe" | "data", units: number): void {
     const each = what === "probe" ? this.#rules.probeBytes : this.#rules.unitBytes;
     this.#sent.add(units, each);
@@ -143,7 +129,7 @@ export class Burst {
     this.#ramp.sent(units);
   }
 
-  /** What the receiver reports; bytes on the wire. */
+  /** Records the receiver's report; bytes are on the wire. */
   take(bins: readonly ArrivalBin[], nowNs: number): void {
     if (bins.length === 0) return;
     this.#lastReportNs = nowNs;
@@ -153,12 +139,10 @@ export class Burst {
     if (this.#phase === "hold") this.#judge(nowNs);
   }
 
-  /** Stops from outside: the lease ended, the probe stops, the connection broke. */
   abort(result: "skipped_busy" | "error", reason: string): void {
     this.#endWith({ result, reason });
   }
 
-  /** Number of the last unit sent; -1 before. */
   get lastSequence(): number {
     return this.#sent.units - 1;
   }
@@ -167,7 +151,6 @@ export class Burst {
     return this.#sent.bytes;
   }
 
-  /** After `end`, best when the last reports are in. */
   outcome(): BurstOutcome {
     const estimate = this.#finalEstimate();
     let verdict = this.#verdict ?? { result: "error" as const, reason: "the test didn't end" };
@@ -190,7 +173,7 @@ export class Burst {
       this.#enter("listen", nowNs);
       return this.#listen(nowNs);
     }
-    // Evenly spread but never in step with anything that is periodic.
+    // Spaced evenly but never in step with a periodic source.
     const dueNs = this.#phaseNs + PROBE_GAP_NS * (i + 0.8 * ((i * 0.618_034) % 1));
     return nowNs < dueNs ? { kind: "wait", untilNs: dueNs } : { kind: "send", what: "probe", units: 1 };
   }
@@ -239,7 +222,7 @@ export class Burst {
   }
 
   #targetNs(nowNs: number): number {
-    // On a slow link a few units are all of the queue, and steering takes longer.
+    // On a slow link a few units fill the queue, and steering takes longer.
     const unitNs = (this.#rules.unitBytes * 8e9) / this.#rate;
     const periodNs = Math.max(TARGET_PERIOD_NS, TARGET_PERIOD_UNITS * unitNs);
     const high = (nowNs - this.#phaseNs) % periodNs < periodNs / 2;
@@ -248,10 +231,6 @@ export class Burst {
     return Math.min(target * this.#queueScale, 0.8 * this.#rules.maxQueueMs * MS);
   }
 
-  /**
-   * How long a unit sent now would wait: what the last reported one waited, more for what was sent after it,
-   * less for the time since.
-   */
   #queueNs(nowNs: number): number {
     const last = this.#bins.at(-1);
     if (last === undefined) return 0;
@@ -266,7 +245,7 @@ export class Burst {
     return units === 0 ? { kind: "wait", untilNs } : { kind: "send", what: "data", units };
   }
 
-  /** What left at a quarter of the rate can't have filled the link. */
+  /** Units sent at a quarter of the rate cannot have filled the link. */
   #judgeRamp(): void {
     const before = this.#ramp.lightBefore;
     const light = this.#bins.filter(({ lastSequence }) => lastSequence >= PROBES && lastSequence < before);
@@ -274,7 +253,6 @@ export class Burst {
     if (busy !== null) this.#endWith({ result: "skipped_busy", reason: busy });
   }
 
-  /** The link is full when arrivals wait, or get lost, over more than one bin. */
   #lookForKnee(nowNs: number): void {
     const recent = this.#bins.slice(this.#fullFrom);
     const run = fullRun(recent, this.#estimateRules);
@@ -318,24 +296,20 @@ export class Burst {
     if (verdict !== null) this.#endWith(verdict);
   }
 
-  /** A host that stood still looks like a queue for a moment. */
   #isFalseKnee(nowNs: number): boolean {
     if (nowNs - this.#phaseNs < FALSE_KNEE_NS + 2 * this.#rules.roundTripMs * MS) return false;
     const share = fullShare(this.#bins, this.#estimateRules, FALSE_KNEE_NS);
     return share !== null && share < MIN_FULL_SHARE;
   }
 
-  /**
-   * Nothing is sent into a queue that is foretold to be deeper than allowed; one of twice that depth isn't
-   * ours.
-   */
+  /** Pauses when the predicted queue exceeds the limit; a queue of twice the limit is other traffic. */
   #isQueueOthers(): boolean {
     const last = this.#bins.at(-1);
     if (last === undefined || last.lastSendNs < this.#phaseNs + SETTLE_NS) return false;
     return lastDelayNs(last) - this.#estimateRules.baseDelayNs > 2 * this.#rules.maxQueueMs * MS;
   }
 
-  /** A queue that overflows below what it is steered to is kept at half of what it has room for. */
+  /** Limits the target to half of a queue that overflows below it. */
   #spareShallowQueues(): void {
     const last = this.#bins.at(-1);
     const policed = this.#estimateRules.policed;
@@ -346,9 +320,8 @@ export class Burst {
   }
 
   #finalEstimate(): LinkEstimate | null {
-    // What was judged, and not what came after it.
+    // Only what was judged, not what arrived later.
     if (this.#limit === "link") return this.#estimate;
-    // Nothing waited: all that arrived at the fastest rate counts.
     const bins = this.#bins.slice(this.#fullFrom);
     return estimateLink(bins, { ...this.#estimateRules, toleranceNs: Number.NEGATIVE_INFINITY });
   }

@@ -1,48 +1,39 @@
-// How the units of a burst get onto the wire: packets of UDP, or blocks of the session's own TCP connection.
+// Puts a burst's units on the wire: as UDP packets, or as blocks on the session's own TCP connection.
 import { KernelSocket, SYS, SendBatch, type Block, type Libc } from "@isochrone/kernel-sockets";
 import { wireOverhead, type WireOverhead } from "./arrivals.ts";
 import { PACKET_HEAD_BYTES, writeBlockHead, writePacketNumbers, writePacketStart } from "./wire.ts";
 
 const MAX_UNITS = 32;
 const PROBE_PAYLOAD_BYTES = 64;
-/** A path of 1500 bytes; larger ones are not used: what cluster traffic crosses seldom has more. */
+/** Assumes a path MTU of at most 1500: cluster traffic rarely crosses larger ones. */
 const MAX_MTU = 1500;
 const MIN_MTU = 576;
-/** Linux's numbers of options that the sockets' own table lacks. */
 const IP_MTU = 14;
 const IPV6_MTU = 24;
 const IPV6_MTU_DISCOVER = 23;
 const PMTUDISC_DO = 2;
 const SO_SNDBUFFORCE = 32;
 const UDP_SEGMENT = 103;
-/**
- * A burst at the local shaper waits in this buffer: room for 25 ms of 1 Gbit/s, twice as the kernel counts.
- */
+/** A burst at the local shaper waits in this buffer: 25 ms of 1 Gbit/s, doubled as the kernel counts it. */
 const SEND_BUFFER_BYTES = 8_388_608;
 const TCP_INFO_MSS = 16;
 const TCP_INFO_BYTES = 104;
 const SEGMENTS_PER_BLOCK = 2;
 /**
- * Packets that the kernel cuts from one buffer pass a shaper as one: it must have tokens for all, and cuts
- * what is larger than its bucket at a cost that would slow the sender down. So few at a time.
+ * Packets per UDP_SEGMENT buffer. A shaper needs tokens for all of them at once and splits buffers larger
+ * than its bucket, which slows the sender. Keep this small.
  */
 const CHUNK = 6;
 const LARGE_CHUNK = 12;
 const LARGE_BATCH = 24;
-/** The same for streams: what one call hands over leaves as one. */
+/** As above for streams: the blocks of one call leave as one. */
 const BLOCKS_PER_CHUNK = 4;
 
 export interface Channel {
   readonly overhead: WireOverhead;
-  /** Bytes on the wire of a full-sized and of a small unit. */
   readonly unitBytes: number;
   readonly probeBytes: number;
-  /**
-   * Hands units to the kernel, numbered from `sequence`; returns how many it took. Throws nothing: refused
-   * units are just not taken.
-   */
   send(what: "probe" | "data", sequence: number, units: number, sendNs: number): number;
-  /** On the wire, of what a receiver counted as payload. */
   wireBytes(payloadBytes: number, units: number): number;
   close(): void;
 }
@@ -56,7 +47,6 @@ interface ChannelOptions {
   readonly dscp: number;
 }
 
-/** Opens the socket of a UDP test. @throws SystemCallError */
 export function openUdpChannel(libc: Libc, options: ChannelOptions): Channel {
   const { family, address, port, bindAddress, token, dscp } = options;
   const socket = KernelSocket.open(libc, {
@@ -68,7 +58,7 @@ export function openUdpChannel(libc: Libc, options: ChannelOptions): Channel {
     socket.bind(bindAddress, 0);
     setSendBuffer(socket);
     setTrafficClass(socket, family, dscp);
-    // A packet in fragments would be counted with too few headers.
+    // Fragments would be counted with too few headers.
     if (family === 4) socket.setOption(SYS.SOL_IP, SYS.IP_MTU_DISCOVER, PMTUDISC_DO);
     else socket.setOption(SYS.SOL_IPV6, IPV6_MTU_DISCOVER, PMTUDISC_DO);
     socket.connect(address, port);
@@ -87,10 +77,7 @@ class UdpChannel implements Channel {
   readonly #socket: KernelSocket;
   readonly #block: Block;
   readonly #payloadBytes: number;
-  /**
-   * Null while the kernel cuts a buffer into packets itself (UDP_SEGMENT): a tenth of the cost of single
-   * ones.
-   */
+  /** Null while the kernel segments buffers itself (UDP_SEGMENT), at a tenth of the cost per packet. */
   #batch: SendBatch | null = null;
 
   constructor(libc: Libc, socket: KernelSocket, family: 4 | 6, token: Buffer) {
@@ -111,7 +98,7 @@ class UdpChannel implements Channel {
   send(what: "probe" | "data", sequence: number, units: number, sendNs: number): number {
     const { bytes } = this.#block;
     const unitBytes = what === "probe" ? PROBE_PAYLOAD_BYTES : this.#payloadBytes;
-    // Small ones go alone: they would have to lie closer in the buffer.
+    // Small packets go alone: batching them would need another buffer layout.
     const count = what === "probe" ? 1 : units;
     for (let i = 0; i < count; i++) writePacketNumbers(bytes, i * this.#payloadBytes, sequence + i, sendNs);
     if (this.#batch !== null) return this.#sendBatch(this.#batch, count, unitBytes);
@@ -124,9 +111,8 @@ class UdpChannel implements Channel {
     return count;
   }
 
-  /** `taken`: how many of the batch had left before. */
   #refused(taken: number): number {
-    // A device that can't cut: the error comes with the first send that has something to cut.
+    // The device cannot segment. The error appears on the first send that needs it.
     if (["EIO", "EINVAL", "EMSGSIZE"].includes(this.#libc.lastError())) this.#sendSingly();
     return taken;
   }
@@ -155,9 +141,8 @@ class UdpChannel implements Channel {
   }
 }
 
-/** The session's connection itself carries the data. `socket` stays the caller's. */
 export function openTcpChannel(libc: Libc, socket: KernelSocket, family: 4 | 6): Channel {
-  // Where this may not be forced the kernel's own tuning gives more than asking would.
+  // Without this right, the kernel's autotuning gives more than a request would.
   socket.setOption(SYS.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES);
   return new TcpChannel(libc, socket, family);
 }
@@ -170,7 +155,7 @@ class TcpChannel implements Channel {
   readonly #socket: KernelSocket;
   readonly #block: Block;
   readonly #blockBytes: number;
-  /** What the kernel didn't take of blocks that count as sent: it goes first. */
+  /** Start of the unsent rest of blocks that count as sent; the rest goes first. */
   #from = 0;
   #to = 0;
 
@@ -182,7 +167,7 @@ class TcpChannel implements Channel {
     this.#block = libc.block(MAX_UNITS * this.#blockBytes);
     this.overhead = wireOverhead(family, segmentBytes);
     this.unitBytes = this.wireBytes(this.#blockBytes);
-    // A small block has the headers of a segment all the same.
+    // A small block still has a segment's headers.
     this.probeBytes = PROBE_PAYLOAD_BYTES + (this.overhead.streamFactor - 1) * segmentBytes;
   }
 
@@ -204,7 +189,6 @@ class TcpChannel implements Channel {
     this.#libc.free(this.#block);
   }
 
-  /** True when nothing is left over. */
   #flush(): boolean {
     while (this.#from < this.#to) {
       const bytes = Math.min(BLOCKS_PER_CHUNK * this.#blockBytes, this.#to - this.#from);
@@ -216,7 +200,6 @@ class TcpChannel implements Channel {
   }
 }
 
-/** Payload of a full segment, options already subtracted. */
 function segmentBytesOf(libc: Libc, socket: KernelSocket): number {
   const info = libc.block(TCP_INFO_BYTES);
   const read = socket.getOptionBytes(SYS.IPPROTO_TCP, SYS.TCP_INFO, info);
@@ -231,7 +214,7 @@ export function setTrafficClass(socket: KernelSocket, family: 4 | 6, dscp: numbe
   else socket.setOption(SYS.SOL_IPV6, SYS.IPV6_TCLASS, dscp << 2);
 }
 
-/** Beyond the system's bound where this process may, else up to it. */
+/** Exceeds the system limit if the process may, else stays at it. */
 function setSendBuffer(socket: KernelSocket): void {
   if (!socket.setOption(SYS.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES))
     socket.setOption(SYS.SOL_SOCKET, SYS.SO_SNDBUF, SEND_BUFFER_BYTES);

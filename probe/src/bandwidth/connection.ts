@@ -10,50 +10,41 @@ import {
   type MessageHead,
 } from "./wire.ts";
 
-/** What waits for a peer that doesn't read; one that leaves more unread is cut off. */
+/** Maximum unsent bytes; a peer that leaves more unread is disconnected. */
 const MAX_QUEUED_BYTES = 262_144;
 
 interface ConnectionHandlers {
-  /** Whether this message may come now; asked before its body is waited for. */
   accepts(head: MessageHead): boolean;
-  /** The message is valid during the call. */
   onMessage(head: MessageHead, message: Buffer): void;
-  /** A block of data is whole. */
   onBlock(sequence: number, sendNs: number, bytes: number, arrivalNs: number): void;
 }
 
-/** The messages of one TCP connection, non-blocking. */
 export class Connection {
   readonly socket: KernelSocket;
   readonly #libc: Libc;
   readonly #scratch: Block;
   readonly #outbox: Buffer[] = [];
   #queuedBytes = 0;
-  /** The begin of a message that hasn't come whole. */
   #carry: Buffer = Buffer.alloc(0);
-  /** The block whose padding is coming. */
   #block = { sequence: 0, sendNs: 0, bytes: 0, left: 0 };
 
-  /** `scratch` may be shared by all connections of a thread. */
   constructor(libc: Libc, socket: KernelSocket, scratch: Block) {
     this.#libc = libc;
     this.socket = socket;
     this.#scratch = scratch;
   }
 
-  /** True while something waits to be sent. */
   get isBehind(): boolean {
     return this.#queuedBytes > 0;
   }
 
-  /** False: the connection is broken, or the peer doesn't read. */
+  /** Returns false if the connection is broken or the peer does not read. */
   send(message: Buffer): boolean {
     this.#outbox.push(message);
     this.#queuedBytes += message.length;
     return this.flush() && this.#queuedBytes <= MAX_QUEUED_BYTES;
   }
 
-  /** Sends what the kernel takes. False: the connection is broken. */
   flush(): boolean {
     for (let message = this.#outbox[0]; message !== undefined; message = this.#outbox[0]) {
       const bytes = Math.min(message.length, this.#scratch.bytes.length);
@@ -68,8 +59,8 @@ export class Connection {
   }
 
   /**
-   * Reads once. False: the connection ended, or said what it may not. `nowNs`: for a kernel that gives no
-   * stamp.
+   * Reads once. Returns false if the connection ended or violated the protocol. `nowNs` replaces a missing
+   * kernel stamp.
    */
   receive(batch: ReceiveBatch, nowNs: number, handlers: ConnectionHandlers): boolean {
     const count = batch.receive(this.socket.fd);
@@ -116,7 +107,7 @@ export class Connection {
     };
   }
 
-  /** The rest of a block is counted, not kept. Returns where it ends. */
+  /** Counts the rest of a block without keeping it. Returns its end offset. */
   #skipPadding(data: Buffer, at: number, arrivalNs: number, handlers: ConnectionHandlers): number {
     const block = this.#block;
     if (block.left === 0) return at;

@@ -6,7 +6,6 @@ import { judgeQuiet } from "./quiet.ts";
 const RULES: EstimateRules = { baseDelayNs: 1e6, toleranceNs: 1e6, policed: false };
 const UNIT = 1514;
 
-/** Units leave a queue at `bitsPerSecond`, having been sent at `sendBits`; delays grow from `delayMs` on. */
 function queued(
   bitsPerSecond: number,
   sendBits: number,
@@ -59,7 +58,7 @@ describe("estimate of a link", () => {
   });
 
   test("others' part of the link shows where the sender's rate changes", () => {
-    // 30 Mbit/s of others on 100 Mbit/s: S sent gives 100 * S / (S + 30).
+    // 30 Mbit/s of other traffic on 100 Mbit/s: sending S yields 100 * S / (S + 30).
     const bins: ArrivalBin[] = [];
     let sequence = 0;
     let sendNs = 0;

@@ -1,52 +1,46 @@
-// What the arrivals of a burst say of the link. No I/O, no clock, no randomness.
-//
-// A shaper (or any serial link) that has packets waiting lets them go at its rate, whatever the sender does;
-// one that has none waiting lets them through as they come, at line rate while its token bucket lasts. So
-// only arrivals with a queue before them count: those whose delay is above the smallest one by more than
-// noise. The part that fills the bucket has no such delay, at whatever size of the bucket, and neither has
-// what comes after the sender stood still and the bucket filled again.
+// Estimates the link from a burst's arrivals. No I/O, clock or randomness. A shaper (or any serial link) with
+// queued packets releases them at its own rate, whatever the sender does. Without a queue it passes them at
+// line rate while its token bucket lasts. So only arrivals behind a queue count: their delay exceeds the
+// smallest one by more than noise. Packets that drain the bucket have no such delay, whatever the bucket's
+// size, and neither have packets after a sender stall that let the bucket refill.
 import { median } from "@isochrone/primitives";
 import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
 
-/** Shortest stretch that one rate is read from: above the jitter of stamps and timers. Nanoseconds. */
+/** Shortest span that yields one rate: above the jitter of stamps and timers. Nanoseconds. */
 const WINDOW_NS = 8_000_000;
 const WINDOW_UNITS = 12;
-/** Windows whose rate is further from the median than this many deviations don't count for the rate. */
 const CORE_DEVIATIONS = 3;
 /**
- * Further from the rate than this, and by more units than this, is a window that the machine spoiled; unless
- * many are.
+ * A window that deviates by more than this share, and by more units than UNITS_OFF, was spoiled by the host.
+ * Exception: many windows do.
  */
 const PLAUSIBLE_SHARE = 0.1;
 const UNITS_OFF = 2.5;
-/** Fewer tell too little of others: the first ones are of the moment at which the link filled up. */
+/**
+ * With fewer windows the share of other traffic is unknown: the first ones cover the moment the link filled
+ * up.
+ */
 const MIN_SHARE_WINDOWS = 6;
-/** More than the link can carry isn't others' traffic. */
 const MAX_SHARE = 1.5;
-/** Scales a median absolute deviation to a standard deviation of normal noise. */
 const MAD_TO_SIGMA = 1.4826;
 
 export interface EstimateRules {
-  /** Delay of an empty link, by the two clocks. */
+  /** Delay of an empty link, between the two unsynchronized clocks. */
   readonly baseDelayNs: number;
-  /** Above base + this a unit has waited. */
   readonly toleranceNs: number;
-  /** A policer drops instead of queueing: then loss says that the link is full, not delay. */
+  /** A policer drops instead of queueing, so loss indicates a full link, not delay. */
   readonly policed: boolean;
 }
 
 export interface LinkEstimate {
-  /** Rate at which bytes left the full link. */
   readonly bitsPerSecond: number;
-  /** Standard error of the rate, relative. */
   readonly relativeError: number;
   /**
-   * Part of the link that other traffic took, 0 to 1, with its standard error. From how much more time equal
-   * bytes took when they were sent slower: others' packets fill the room between. Null where the sender's
-   * rate didn't change enough to tell, where the machine spoiled it, and of a policer.
+   * Share of the link used by other traffic, 0 to 1, with its standard error. Derived from how much longer
+   * equal bytes took at lower sending rates: other packets fill the gaps. Null if the sender's rate changed
+   * too little, if the host stalled, and for a policer.
    */
   readonly otherShare: { readonly value: number; readonly error: number } | null;
-  /** Time for which the link was seen full. */
   readonly fullMs: number;
   readonly units: number;
 }
@@ -59,7 +53,7 @@ interface Window {
 }
 
 /**
- * Null: the link never was full for long enough to tell. `bins` hold bytes on the wire, in order of arrival.
+ * Returns null if the link was never full for long enough. `bins` hold bytes on the wire, in arrival order.
  */
 export function estimateLink(bins: readonly ArrivalBin[], rules: EstimateRules): LinkEstimate | null {
   const all = fullWindows(bins, rules);
@@ -76,14 +70,13 @@ export function estimateLink(bins: readonly ArrivalBin[], rules: EstimateRules):
   };
 }
 
-/** True when every unit of the bin had to wait, or the policer was dropping. */
 export function isFull(bin: ArrivalBin, { baseDelayNs, toleranceNs, policed }: EstimateRules): boolean {
   return policed ? bin.lost > bin.overflowed : bin.minDelayNs > baseDelayNs + toleranceNs;
 }
 
 /**
- * Neighbouring full bins, joined to windows. A bin counts from the last arrival of the one before, so that
- * one must be full too.
+ * Joins neighbouring full bins into windows. A bin counts from the previous bin's last arrival, so that bin
+ * must be full too.
  */
 function fullWindows(bins: readonly ArrivalBin[], rules: EstimateRules): Window[] {
   const windows: Window[] = [];
@@ -93,7 +86,7 @@ function fullWindows(bins: readonly ArrivalBin[], rules: EstimateRules): Window[
     const countable =
       before !== undefined && isFullAtEnd(before, rules) && (rules.policed || isFull(bin, rules));
     if (!countable) {
-      // What is too short to be a window of its own is dropped: its edges would be most of it.
+      // Drops windows that are too short: their edges would dominate.
       open = emptyWindow();
       continue;
     }
@@ -109,15 +102,12 @@ function fullWindows(bins: readonly ArrivalBin[], rules: EstimateRules): Window[
   return windows;
 }
 
-/** With a policer full windows are told by their losses as a whole: not every bin has one. */
+/** A policer's full windows are judged by their total losses: not every bin has one. */
 function isFullAtEnd(bin: ArrivalBin, rules: EstimateRules): boolean {
   return rules.policed || lastDelayNs(bin) > rules.baseDelayNs + rules.toleranceNs;
 }
 
-/**
- * Mean over the windows near the median: the others are stalls of the machine, and what it made up for after
- * them.
- */
+/** Mean over the windows near the median; the others are host stalls and the catch-up after them. */
 function rateOfCore(windows: readonly Window[]): number {
   const rates = windows.map(rateOf);
   const middle = median(rates)!;
@@ -128,8 +118,8 @@ function rateOfCore(windows: readonly Window[]): number {
 }
 
 /**
- * Whether a window may speak of certainty and of others. More than the core: where most windows are the same,
- * one packet of others' more or less must not look like a stall.
+ * Whether a window counts for the error and for other traffic. Wider than the core: if most windows are
+ * equal, one packet more or less is not a stall.
  */
 function isPlausible(window: Window, rate: number): boolean {
   return Math.abs(rateOf(window) / rate - 1) <= Math.max(PLAUSIBLE_SHARE, UNITS_OFF / window.units);
@@ -142,8 +132,8 @@ function relativeError(windows: readonly Window[], rate: number): number {
 }
 
 /**
- * Least squares of arrivalNs = bits / capacity + share * sendNs over the windows: in a first-in-first-out
- * queue a window's arrivals take the time of its own bits, and of the bits that others sent meanwhile.
+ * Least squares of arrivalNs = bits / capacity + share * sendNs over the windows. In a FIFO queue a window's
+ * arrivals take the time of its own bits plus the bits that others sent meanwhile.
  */
 function otherShare(windows: readonly Window[]): LinkEstimate["otherShare"] {
   if (windows.length < MIN_SHARE_WINDOWS) return null;

@@ -6,21 +6,17 @@ import type { BandwidthLease, BandwidthLeases } from "../ports/ports.ts";
 
 const RETRYABLE_STATUSES = new Set([408, 425, 429]);
 const MAX_BODY_BYTES = 65_536;
-/** A lease that says more is taken for so long, and for so many bytes. */
+/** Upper bounds on a lease, whatever it says. */
 const MAX_LEASE_MS = 600_000;
 const MAX_LEASE_BYTES = 1e12;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 interface HttpLeasesOptions {
-  /** Base URL of the aggregator. */
   readonly aggregatorUrl: string;
-  /** Milliseconds for one request. @default 5000 */
   readonly timeoutMs?: number;
-  /** E.g. one that sends a token. @default the platform's fetch */
   readonly fetch?: Fetch | undefined;
 }
 
-/** Asks the aggregator for leases (`/api/v1/bandwidth-leases`). */
 export function createHttpLeases(options: HttpLeasesOptions): BandwidthLeases {
   const { aggregatorUrl, timeoutMs = 5000 } = options;
   const ask: Fetch = options.fetch ?? fetch;
@@ -50,7 +46,7 @@ export function createHttpLeases(options: HttpLeasesOptions): BandwidthLeases {
         const response = await ask(`${url}/${encodeURIComponent(id)}`, { method: "DELETE", signal });
         await response.body?.cancel();
       } catch {
-        // It ends by itself.
+        // An unreturned lease expires.
       }
     },
   };
@@ -89,7 +85,7 @@ function textOf(record: LooseFields, key: string, url: string): string {
   return value;
 }
 
-/** Above the bound it is the bound; below, or no number, is an error. */
+/** Clamps to `max`. @throws if it is below `min` or not a number */
 function numberOf(record: LooseFields, key: string, min: number, max: number, url: string): number {
   const value = record[key];
   if (typeof value !== "number" || !(value >= min))

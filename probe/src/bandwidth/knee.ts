@@ -1,30 +1,26 @@
-// When a link is full: what the last bins before it and after look like.
+// Detects the moment a link becomes full, from the bins around it.
 import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
 import { isFull, type EstimateRules } from "./estimate.ts";
 
-/** A queue that grew by so much from one bin to the next is no noise. */
 const GROWTH_NS = 1_000_000;
 
-/** The full bins at the end. */
 export function fullRun(bins: readonly ArrivalBin[], rules: EstimateRules): readonly ArrivalBin[] {
   let from = bins.length;
   while (from > 0 && isFull(bins[from - 1]!, rules)) from--;
   return bins.slice(from);
 }
 
-/** Losses without a queue, still going on. */
 export function isPoliced(bins: readonly ArrivalBin[]): boolean {
   return isLosing(bins) && (bins.at(-1)?.lost ?? 0) > 0;
 }
 
-/** More than chance would lose. */
 export function isLosing(bins: readonly ArrivalBin[]): boolean {
   const lost = bins.reduce((total, bin) => total + bin.lost - bin.overflowed, 0);
   const units = bins.reduce((total, bin) => total + bin.units, 0);
   return lost >= 5 && lost > 0.07 * (lost + units);
 }
 
-/** Two bins tell when the queue has clearly grown from the one to the other; three always. */
+/** Two bins suffice if the queue clearly grew between them; three always do. */
 export function isKnee(run: readonly ArrivalBin[]): boolean {
   const first = run[0];
   const last = run.at(-1);
@@ -32,7 +28,7 @@ export function isKnee(run: readonly ArrivalBin[]): boolean {
   return run.length >= 3 || lastDelayNs(last) > first.minDelayNs + GROWTH_NS;
 }
 
-/** Bits per second of neighbouring bins, the first of which only gives the time to count from. */
+/** Bits per second of neighbouring bins. The first bin only marks the start time. */
 export function rateOf(bins: readonly ArrivalBin[]): number {
   const first = bins[0]!;
   const last = bins.at(-1)!;
@@ -41,7 +37,8 @@ export function rateOf(bins: readonly ArrivalBin[]): number {
 }
 
 /**
- * Part of the last `spanNs` for which the link was full; null when less was seen. `bins` in order of arrival.
+ * Share of the last `spanNs` for which the link was full. Null if less was observed. `bins` are in arrival
+ * order.
  */
 export function fullShare(bins: readonly ArrivalBin[], rules: EstimateRules, spanNs: number): number | null {
   const lastNs = bins.at(-1)?.lastArrivalNs ?? 0;

@@ -3,7 +3,7 @@ import { SystemCallError, type Libc } from "@isochrone/kernel-sockets";
 const O_RDONLY = 0;
 
 /**
- * Moves the calling thread, and the sockets it opens from now on, into the network namespace at this path.
+ * Moves the calling thread and its future sockets into the network namespace at this path.
  * @throws SystemCallError
  */
 export function enterNamespace(libc: Libc, path: string): void {

@@ -38,7 +38,6 @@ const never = new AbortController().signal;
 
 test("reads the interface of the best default route: speed, and the busier direction", async () => {
   const paths = await tree(ROUTES, "10000\n");
-  // A clock of its own makes the sample exactly one second.
   let ms = 0;
   const clock = {
     ...systemClock,

@@ -1,5 +1,5 @@
-// What the node's own interface says of itself. Only with hostNetwork: in its own network namespace a pod
-// sees a virtual interface.
+// Reads the node's network interface. Needs hostNetwork: a pod's own network namespace has a virtual
+// interface.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "@isochrone/runtime";
@@ -8,9 +8,9 @@ const SAMPLE_MS = 250;
 
 export interface NicUse {
   readonly name: string;
-  /** Rate of the interface as its driver tells it, bit/s; null: it doesn't (virtual interfaces). */
+  /** Link speed reported by the driver, bit/s. Null if it reports none, as virtual interfaces do. */
   readonly capacityBitsPerSecond: number | null;
-  /** The busier direction, bit/s, over a quarter of a second. */
+  /** Traffic of the busier direction over a quarter of a second, bit/s. */
   readonly usedBitsPerSecond: number;
 }
 
@@ -19,7 +19,6 @@ interface NicPaths {
   readonly sys: string;
 }
 
-/** Reads the interface of the default route. Null: there is none, or it can't be read. */
 export async function readNic(
   clock: Clock,
   signal: AbortSignal,
@@ -46,7 +45,6 @@ export async function readNic(
   }
 }
 
-/** Of /proc/net/route: the route to 0.0.0.0/0 with the smallest metric. */
 function defaultInterface(table: string): string | null {
   let best: { readonly name: string; readonly metric: number } | null = null;
   for (const line of table.split("\n").slice(1)) {
@@ -58,7 +56,6 @@ function defaultInterface(table: string): string | null {
   return best?.name ?? null;
 }
 
-/** Bytes received and sent, of /proc/net/dev. */
 function countersOf(table: string, name: string): { received: number; sent: number } | null {
   const line = table.split("\n").find((entry) => entry.trim().startsWith(`${name}:`));
   const fields =

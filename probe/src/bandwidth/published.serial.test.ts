@@ -1,4 +1,3 @@
-// Two whole probes: what a bandwidth test leaves on the bus and in the metrics.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { isLibcSupported } from "@isochrone/kernel-sockets";
 import { createRegistry, systemClock, systemRandom } from "@isochrone/runtime";
@@ -18,7 +17,6 @@ afterEach(async () => {
   for (const part of open.splice(0).reverse()) await part.stop();
 });
 
-/** Gives the same lease again and again. */
 const generous: BandwidthLeases = {
   acquire: () =>
     Promise.resolve({

@@ -1,25 +1,23 @@
-// Whether a way is quiet enough to be tested, told from a few small packets before anything else is sent.
+// Decides from a few small packets whether a path is idle enough to test.
 import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
 import { median } from "@isochrone/primitives";
 
-/** Delays that vary by less are the hosts', not a queue's. Milliseconds. */
+/** Delay variation up to this comes from the hosts, not from a queue. Milliseconds. */
 const QUIET_MS = 0.2;
-/** Long ways vary more: part of the round-trip time that is let pass too. */
+/** Longer paths vary more: additional tolerance as a share of the round-trip time. */
 const QUIET_SHARE = 0.05;
-/** One small packet may get lost on a quiet way. */
 const MAX_LOST = 1;
 const MIN_LIGHT_BINS = 8;
 
 interface Quiet {
-  /** Null: quiet. Else what speaks against it. */
+  /** Null: idle. Otherwise the reason. */
   readonly busy: string | null;
-  /** Delay of an empty link, by the two clocks. */
+  /** Delay of an empty link, between the two unsynchronized clocks. */
   readonly baseDelayNs: number;
-  /** What the delay of nine in ten small packets stayed below, over the base. */
+  /** 90th percentile of the small packets' delay above the base. */
   readonly noiseNs: number;
 }
 
-/** `sent`: how many small packets left. @throws RangeError when nothing came. */
 export function judgeQuiet(bins: readonly ArrivalBin[], sent: number, roundTripMs: number): Quiet {
   if (bins.length === 0) throw new RangeError("quiet check needs at least one arrival, got none");
   const baseDelayNs = Math.min(...bins.map((bin) => bin.minDelayNs));
@@ -32,10 +30,7 @@ export function judgeQuiet(bins: readonly ArrivalBin[], sent: number, roundTripM
   return { busy, baseDelayNs, noiseNs };
 }
 
-/**
- * Whether units that left far below the rate of the link waited nevertheless. Null: they didn't, or too few
- * came to tell.
- */
+/** Describes why units queued although sent far below link rate. Null: they did not, or too few arrived. */
 export function judgeLight(
   bins: readonly ArrivalBin[],
   baseDelayNs: number,

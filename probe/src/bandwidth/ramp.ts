@@ -1,24 +1,21 @@
 const MS = 1e6;
 const FIRST_BITS_PER_SECOND = 4e6;
-/** Slow steps last longer: there the units are few, and a queue builds up long before its report is back. */
+/** Slow steps last longer: they have few units, and a queue builds up long before its report is back. */
 const SLOW_BITS_PER_SECOND = 64e6;
 const SLOW_HOLD_NS = 24 * MS;
 const FAST_HOLD_NS = 12 * MS;
 const MIN_UNITS = 8;
-/** A rate is tried only if the bytes last for its step and so much longer. */
+/** A rate is tried only if the byte budget covers its step and this much more. */
 const AFTER_STEP_NS = 40 * MS;
-/**
- * A sender that got out less than this part of what it was to send tries again: perhaps its host only stood
- * still.
- */
+/** A sender that reached less than this share of the planned rate retries: its host may have stalled. */
 const SENDER_SHARE = 0.75;
 const ATTEMPTS = 5;
 
 type RampState = "sending" | "waiting" | "rate_cap" | "sender" | "too_dear";
 
 /**
- * Twice as fast from step to step, each only after half of the one before is known to have arrived: it can't
- * outrun its reports.
+ * Doubles the rate from step to step. Each step waits until half of the previous one has arrived, so the
+ * sender cannot outrun its reports.
  */
 export class Ramp {
   readonly #maxBitsPerSecond: number;
@@ -26,12 +23,10 @@ export class Ramp {
   #rate: number;
   #startNs = 0;
   #firstSequence = 0;
-  /** First sequence of each rate so far. */
   readonly #rateStarts: number[] = [];
   #units = 0;
   #heldNs = Number.NaN;
   #attempt = 1;
-  /** Fastest of the attempts at one rate. */
   #bestRate = 0;
 
   constructor(maxBitsPerSecond: number, unitBytes: number) {
@@ -44,7 +39,6 @@ export class Ramp {
     return this.#rate;
   }
 
-  /** `sequence`: that of the next unit. */
   start(nowNs: number, sequence: number): void {
     this.#startNs = nowNs;
     this.#firstSequence = sequence;
@@ -52,7 +46,7 @@ export class Ramp {
     this.#heldNs = Number.NaN;
   }
 
-  /** Units before this one left at a quarter of the rate at hand or less. */
+  /** Units before this one were sent at a quarter of the current rate or less. */
   get lightBefore(): number {
     return this.#rateStarts.at(-2) ?? 0;
   }
@@ -62,8 +56,8 @@ export class Ramp {
   }
 
   /**
-   * Moves on when the step is over; `reported` is the highest sequence that arrived, `bytesLeft` what may
-   * still be sent. `rate_cap`, `sender`: it can't go faster; `too_dear`: it could, but not with these bytes.
+   * Moves on when the step is over. `reported` is the highest sequence that arrived. States `rate_cap` and
+   * `sender`: cannot go faster. State `too_dear`: the remaining bytes do not suffice.
    */
   advance(nowNs: number, reported: number, bytesLeft: number): RampState {
     const hold = this.#rate <= SLOW_BITS_PER_SECOND ? SLOW_HOLD_NS : FAST_HOLD_NS;

@@ -1,9 +1,7 @@
 import { KernelSocket, SYS, SystemCallError, type Libc } from "@isochrone/kernel-sockets";
 import type { ReceiverConfig } from "./messages.ts";
 
-/** Connections that haven't opened a test: more are closed at once. */
 export const MAX_WAITING = 8;
-/** Room for some 30 ms of 1 Gbit/s. */
 const RECEIVE_BUFFER_BYTES = 8_388_608;
 const BIND_ATTEMPTS = 8;
 
@@ -13,13 +11,12 @@ interface ReceiverPorts {
   readonly port: number;
 }
 
-/** Opens TCP and UDP on one port. @throws SystemCallError */
 export function openPorts(libc: Libc, { port, bindAddress }: ReceiverConfig): ReceiverPorts {
   for (let attempt = 1; ; attempt++) {
     try {
       return openOnce(libc, bindAddress, port);
     } catch (error) {
-      // A free TCP port may be taken for UDP.
+      // A port that is free for TCP may be taken for UDP.
       const isTaken = error instanceof SystemCallError && error.code === "EADDRINUSE";
       if (port !== 0 || !isTaken || attempt === BIND_ATTEMPTS) throw error;
     }

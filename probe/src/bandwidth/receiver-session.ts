@@ -3,23 +3,19 @@ import type { Connection } from "./connection.ts";
 import { MESSAGE, writeBins, writeReason, type OpenRequest, type Refusal } from "./wire.ts";
 
 const MS = 1e6;
-/** A bin is reported when it has been open for so long, though nothing closed it. */
 const BIN_AGE_NS = 2 * MS;
 /**
- * Bins wait for so many bytes or so long before they are reported: every report costs the tested way an
- * acknowledgement. Not when the delay has just grown: then the link is filling up, and the sender must know.
+ * Reports are batched up to these bounds: each one costs the tested path an acknowledgement. Exception: a
+ * delay that has just grown means that the link is filling up, and is reported at once.
  */
 const REPORT_BYTES = 16_384;
 const REPORT_NS = 10 * MS;
 const GROWN_NS = 1 * MS;
-/** After the last word of the sender: how long the last packets may still come. */
 const DRAIN_NS = 300 * MS;
-/** Counted bytes are payload; a session is ended only by a sender that goes beyond its word. */
+/** Counted bytes are payload. Only a sender that exceeds its declared bytes is cut off. */
 const BYTES_SLACK = 1.02;
-/** Bins of one message. */
 const MAX_BINS = 1000;
 
-/** One test as the receiver sees it. Times are ns of the clock that stamps arrivals. */
 export class ReceiverSession {
   readonly connection: Connection;
   readonly request: OpenRequest;
@@ -42,7 +38,6 @@ export class ReceiverSession {
     this.#endNs = nowNs + request.maxMs * MS;
   }
 
-  /** Bytes of data that arrived. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -59,7 +54,7 @@ export class ReceiverSession {
     this.#finishNs = nowNs;
   }
 
-  /** Reports what is due. Not null: the test is over, and why. */
+  /** Sends due reports. Non-null: the test is over, with the reason. */
   turn(nowNs: number): Refusal | null {
     const isWhole = !Number.isNaN(this.#finishNs) && this.#sequence >= this.#finishSequence;
     const isOver = isWhole || nowNs - this.#finishNs > DRAIN_NS;
@@ -90,7 +85,6 @@ export class ReceiverSession {
     this.#reportedNs = nowNs;
   }
 
-  /** Says goodbye. */
   end(reason: Refusal): void {
     this.connection.send(writeReason(MESSAGE.end, reason));
   }

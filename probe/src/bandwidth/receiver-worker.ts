@@ -1,4 +1,4 @@
-// Entry file of the receiver's thread. It blocks in the kernel while it waits; nothing else runs in it.
+// Entry file of the receiver's thread. It blocks in the kernel, so nothing else runs in it.
 import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
@@ -10,12 +10,11 @@ import type { FromReceiver, ReceiverConfig, ToReceiver } from "./messages.ts";
 import { enterNamespace } from "./namespace.ts";
 import { Receiver } from "./receiver.ts";
 
-/** How long a message of the main thread may wait while no test is under way. Milliseconds. */
+/** Maximum delay of a main-thread message while no test runs. Milliseconds. */
 const IDLE_WAIT_MS = 100;
 const BUSY_WAIT_MS = 1;
 const BUSY_TURNS = 20;
 const REPORT_MS = 1000;
-/** Tests of one node may follow each other. */
 const REST_MS = 10_000;
 
 const port = parentPort;
@@ -26,11 +25,11 @@ const post = (message: FromReceiver): void => port.postMessage(message);
 try {
   setPriority(0, constants.priority.PRIORITY_HIGH);
 } catch {
-  // Not allowed without CAP_SYS_NICE: arrivals are stamped by the kernel either way.
+  // Needs CAP_SYS_NICE. Optional: the kernel stamps arrivals either way.
 }
 
 let receiver: Receiver | null = null;
-/** In an object: what a message changes, a loop sees. */
+/** An object, so that the loop sees changes made by messages. */
 const state = { closing: false };
 port.on("message", (message: ToReceiver) => {
   if (message.type === "keys") receiver?.setKeys(message.keys);

@@ -1,4 +1,3 @@
-// The receiver's thread over loopback: who may open a test, and what hostile or slow clients get.
 import { createSocket } from "node:dgram";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -71,7 +70,6 @@ async function join(port: number): Promise<{ client: RawClient; request: OpenReq
   return { client, request };
 }
 
-/** What the receiver says to an open; null: it took it. */
 async function answerTo(client: RawClient, message: Buffer): Promise<Refusal | null> {
   client.socket.write(message);
   const answer = (await client.bytes(HELLO_BYTES + HEADER_BYTES + 4)).subarray(HELLO_BYTES);
@@ -233,7 +231,6 @@ describe.skipIf(!isLibcSupported())("bandwidth receiver", () => {
     block.set([MESSAGE.data, 1, 0, 0, 0, 0, 0x03, 0xe8]);
     for (let i = 0; i < 20; i++) client.socket.write(block);
     await client.end();
-    // The reset that follows may overtake what it says.
     await expect
       .poll(() => counts.some(({ ends }) => ends.too_many_bytes === 1), { timeout: 4000 })
       .toBe(true);
@@ -243,7 +240,6 @@ describe.skipIf(!isLibcSupported())("bandwidth receiver", () => {
     "a %s test over loopback keeps to its cap and its bytes",
     async (transport) => {
       const { port } = await start();
-      // A machine that stands still may read as a busy way: then again.
       let outcome: BurstOutcome | null = null;
       for (let attempt = 0; attempt < 5 && outcome?.result !== "ok"; attempt++) {
         const result = await sendTest(task(port, { transport }), systemClock, never);

@@ -34,24 +34,20 @@ import {
 
 const MS = 1e6;
 const HANDSHAKE_NS = 2000 * MS;
-/** Packets read in one call; only their heads are copied. */
 const PACKETS = 64;
 const PACKET_BYTES = 64;
-/** Bytes of a stream read in one call: they share one stamp, so few. */
+/** Bytes of a stream read per call. They share one stamp, so keep it small. */
 const STREAM_BYTES = 16_384;
 
 interface Guest {
   readonly connection: Connection;
-  /** 16 bytes. */
   readonly address: Uint8Array;
   readonly nonce: Uint8Array;
   readonly deadlineNs: number;
   session: ReceiverSession | null;
-  /** Why it is to be closed after this turn. */
   closing: Refusal | "ended" | null;
 }
 
-/** Takes tests, one at a time. Everything happens in `turn`, in the thread that calls it. */
 export class Receiver {
   readonly #libc: Libc;
   readonly #config: ReceiverConfig;
@@ -70,7 +66,6 @@ export class Receiver {
   #overflows = 0;
   #counts = noCounts();
 
-  /** @throws RangeError when the identity is no address. */
   constructor(libc: Libc, config: ReceiverConfig, random: (bytes: number) => Buffer) {
     const address = parseAddress(config.identity);
     if (address === null)
@@ -87,17 +82,16 @@ export class Receiver {
     this.#scratch = libc.block(STREAM_BYTES);
   }
 
-  /** Whether a test is under way: then `turn` should be called without pauses. */
+  /** True while a test runs: call `turn` without pauses. */
   get isBusy(): boolean {
     return this.#active !== null;
   }
 
-  /** Whether nobody is connected. */
   get isIdle(): boolean {
     return this.#guests.size === 0;
   }
 
-  /** Takes TCP and UDP of one port, opens them if need be, and returns it. @throws SystemCallError */
+  /** Opens TCP and UDP on one port if needed, and returns the port. @throws SystemCallError */
   open(): number {
     const { sockets, port } = this.#config;
     const ports = sockets === undefined ? openPorts(this.#libc, this.#config) : null;
@@ -108,13 +102,11 @@ export class Receiver {
     return ports?.port ?? port;
   }
 
-  /** The keys that tests may be signed with from now on. */
   setKeys(keys: ReceiverConfig["keys"]): void {
     this.#keys = new Keyring(keys);
     this.#keyCount = keys.length;
   }
 
-  /** Waits for packets and connections, at most so long, and deals with them. */
   turn(waitMs: number): void {
     this.#poller.wait(waitMs);
     const nowNs = this.#now();
@@ -198,7 +190,7 @@ export class Receiver {
     else guest.closing ??= refusal;
   }
 
-  /** Cheap checks first, the HMAC before anything that tells about this node's state. */
+  /** Cheap checks come first. The HMAC precedes anything that reveals this node's state. */
   #findRefusal(guest: Guest, request: OpenRequest, keyId: number, message: Buffer): Refusal | null {
     const { acceptTranslatedSource, maxBytes, maxMs } = this.#config;
     const needsKey = this.#keyCount > 0;
@@ -225,7 +217,6 @@ export class Receiver {
     guest.connection.send(writeAccept(request, token, this.#keys, keyId));
   }
 
-  /** What came while no test was under way is nobody's. */
   #drain(fd: number): void {
     for (let turns = 0; turns < 1000; turns++) {
       const count = this.#packets.receive(fd, SYS.MSG_TRUNC);
@@ -257,7 +248,7 @@ export class Receiver {
 
   #dismiss(guest: Guest, why: Refusal | "ended"): void {
     const { connection, session } = guest;
-    // What can't be read gets no answer at all.
+    // Malformed messages get no answer.
     if (session === null && why !== "ended" && why !== "malformed")
       connection.send(writeReason(MESSAGE.refuse, why));
     if (session !== null) {
@@ -286,7 +277,6 @@ function accepts({ session }: Guest, { type }: MessageHead): boolean {
   return type === MESSAGE.finish || (type === MESSAGE.data && session.request.transport === "tcp");
 }
 
-/** The message's memory is used again. */
 function copyOf(request: OpenRequest): OpenRequest {
   return {
     ...request,

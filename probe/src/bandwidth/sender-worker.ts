@@ -1,4 +1,3 @@
-// Entry file of a sender's thread: one test, then it ends.
 import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
@@ -16,7 +15,7 @@ const flag = new Int32Array(abort);
 try {
   setPriority(0, constants.priority.PRIORITY_HIGH);
 } catch {
-  // Not allowed without CAP_SYS_NICE: a burst that stood still is seen as such.
+  // Needs CAP_SYS_NICE. Optional: a stalled burst is detected.
 }
 
 port.postMessage(await test());

@@ -32,25 +32,19 @@ import {
 const MS = 1e6;
 const CONNECT_MS = 2000;
 const HANDSHAKE_MS = 2000;
-/** After the last unit: how long its report may take, the round trip apart. */
 const LAST_REPORT_MS = 500;
-/** What the receiver grants beyond the time of the burst: small packets before, last packets after. */
 const SESSION_EXTRA_MS = 3000;
-/** Shorter waits are spun: the kernel would wake this thread too late. */
+/** Busy-waits below this: the kernel would wake the thread too late. */
 const SPIN_NS = 100_000;
 const READ_BYTES = 65_536;
 
 interface SenderIo {
-  /** Monotonic, ns. */
   now(): number;
   random(bytes: number): Buffer;
   isAborted(): boolean;
 }
 
-/**
- * Makes one test from begin to end, and blocks the calling thread meanwhile. Nothing is thrown: every end is
- * a result.
- */
+/** Runs one test and blocks the calling thread. Never throws: every end is a result. */
 export function runTest(libc: Libc, task: SenderTask, io: SenderIo): SenderResult {
   const family = task.address.includes(":") ? 6 : 4;
   const scratch = libc.block(READ_BYTES);
@@ -169,7 +163,6 @@ class TestRun {
     else while (io.now() < untilNs);
   }
 
-  /** Hands the burst what was reported, in bytes on the wire. */
   #report(burst: Burst, channel: Channel): void {
     if (this.#bins.length === 0) return;
     const bins = this.#bins.map((bin) => ({ ...bin, bytes: channel.wireBytes(bin.bytes, bin.units) }));
@@ -201,7 +194,6 @@ class TestRun {
     else if (head.type === MESSAGE.end) this.#end = readReason(message) ?? "malformed";
     else if (head.type === MESSAGE.accept && this.#request !== null) {
       this.#token = readAccept(message, this.#request, this.#keys, this.#parts.task.signingKeyId);
-      // An answer that nobody with the key signed.
       if (this.#token === null) this.#refusal = "bad_hmac";
     } else {
       const bins = readBins(message);
@@ -226,7 +218,6 @@ class TestRun {
   }
 }
 
-/** @throws SystemCallError, or an Error when the time is over. */
 function connect(libc: Libc, task: SenderTask, family: 4 | 6, io: SenderIo): KernelSocket {
   const socket = KernelSocket.open(libc, {
     family: family === 4 ? SYS.AF_INET : SYS.AF_INET6,

@@ -1,6 +1,5 @@
-/** How many bytes were on their way at which sequence: what the queue is foretold from. */
+/** Bytes in flight by sequence, for predicting the queue. */
 export class SentLog {
-  /** Bytes sent up to and with each sequence. */
   #cumulative = new Float64Array(4096);
   #units = 0;
 
@@ -16,12 +15,11 @@ export class SentLog {
     return this.#units;
   }
 
-  /** Bytes sent so far, on the wire. */
   get bytes(): number {
     return this.#units === 0 ? 0 : this.#cumulative[this.#units - 1]!;
   }
 
-  /** Bytes sent after the unit of that sequence; -1: all. */
+  /** Bytes sent after the unit `sequence`; -1 returns all. */
   bytesAfter(sequence: number): number {
     const upTo = sequence < 0 ? 0 : (this.#cumulative[Math.min(sequence, this.#units - 1)] ?? 0);
     return this.bytes - upTo;

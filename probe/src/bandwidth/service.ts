@@ -13,28 +13,24 @@ import type { ReceiverCounts, SenderResult } from "./messages.ts";
 import { readNic, type NicUse } from "./nic.ts";
 import { ReceiverThread, sendTest } from "./threads.ts";
 
-/** One burst: enough for every rate, below the two seconds that a link may be occupied. */
+/** Enough for every rate, and below the two seconds that a link may be occupied. */
 const MAX_BURST_MS = 1800;
-/** What a lease must last beyond the burst: small packets before, handshake, last reports. */
+/** Lease time needed beyond the burst: small packets, handshake, last reports. */
 const AROUND_BURST_MS = 3000;
 const MIN_BURST_MS = 300;
 const MAX_QUEUE_MS = 25;
-/** With less a test would end before it knew anything. */
+/** A smaller budget would end the test before it has a result. */
 const MIN_TEST_BYTES = 262_144;
-/** The own interface may be used by so much before a test. */
 const MAX_NIC_USE = 0.3;
-/** Bounds of the pause that the aggregator asks for. */
+/** Bounds of the pause requested by the aggregator. */
 const MIN_PAUSE_MS = 1000;
-/** What a receiver grants at most to one test. */
 const RECEIVER_MAX_BYTES = 4_294_967_296;
 const RECEIVER_MAX_MS = 10_000;
 
 export interface BandwidthSettings {
   readonly node: string;
-  /** The node's own address, which tests are bound to. */
   readonly identity: string;
   readonly bindAddress: string;
-  /** 0: any free one. */
   readonly port: number;
   readonly intervalMs: number;
   readonly bytesPerHour: number;
@@ -42,7 +38,6 @@ export interface BandwidthSettings {
   readonly dscp: number;
   readonly acceptTranslatedSource: boolean;
   readonly hostNetwork: boolean;
-  /** For tests: both threads enter this network namespace (a path). */
   readonly networkNamespace?: string;
 }
 
@@ -51,27 +46,22 @@ interface BandwidthDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly leases: BandwidthLeases;
-  /** Every test, begun or not. */
   onMeasurement(measurement: BandwidthMeasurement): void;
-  /** What the receiver's side did; about once a second while something happens. */
+  /** Counts of the receiving side, about once a second while something happens. */
   onReceived?(counts: ReceiverCounts): void;
-  /** Nobody could be asked for a lease. */
+  /** No lease server could be reached. */
   onLeaseError?(): void;
-  /** What the node's own interface says; only with hostNetwork. */
+  /** State of the node's own interface; only with hostNetwork. */
   onNic?(nic: NicUse): void;
-  /** Of this thread, so that the receiver needs none of its own while nobody tests. @default none */
+  /** This thread's doorbell, so that an idle receiver needs no thread. @default none */
   readonly doorbell?: Doorbell | null;
 }
 
 interface Keys {
   readonly keys: readonly PacketKey[];
-  /** 0 without keys. */
   readonly signingKeyId: number;
 }
 
-/**
- * Bandwidth of the ways to peers: asks for leases, makes one test at a time, and takes the tests of others.
- */
 export class BandwidthService {
   readonly #settings: BandwidthSettings;
   readonly #deps: BandwidthDeps;
@@ -105,17 +95,15 @@ export class BandwidthService {
     );
   }
 
-  /** Where tests are taken; 0 before `start`. */
   get port(): number {
     return this.#port;
   }
 
-  /** Bytes that tests may still put on the wire in this hour. */
   get remainingBytes(): number {
     return this.#budget.remaining(this.#deps.clock.monotonic());
   }
 
-  /** Opens the receiver, then begins to ask for leases. @throws ProbeError `probe_bind_failed` */
+  /** Opens the receiver, then starts requesting leases. @throws ProbeError `probe_bind_failed` */
   async start(): Promise<void> {
     this.#port = await this.#receiver.open();
     this.#loop = this.#repeat();
@@ -125,13 +113,12 @@ export class BandwidthService {
     this.#peers = peers;
   }
 
-  /** Tests that are under way go on with the keys they began with. */
+  /** Running tests keep the keys they began with. */
   setKeys(keys: readonly PacketKey[], signingKeyId: number): void {
     this.#keys = { keys, signingKeyId };
     this.#receiver.setKeys(keys);
   }
 
-  /** Stops a test that is under way, and closes the receiver. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#loop;
@@ -139,7 +126,7 @@ export class BandwidthService {
     this.#port = 0;
   }
 
-  /** Never rejects. Nodes that start together don't ask together. */
+  /** Never rejects. The first pause is random, so that nodes started together do not ask together. */
   async #repeat(): Promise<void> {
     const { clock, random, logger } = this.#deps;
     const { signal } = this.#stopped;
@@ -155,7 +142,6 @@ export class BandwidthService {
     }
   }
 
-  /** Asks once, and tests if it may. Returns how long to wait before the next time. */
   async #once(signal: AbortSignal): Promise<number> {
     const { leases, logger } = this.#deps;
     const { node, intervalMs } = this.#settings;
@@ -179,7 +165,7 @@ export class BandwidthService {
   }
 
   async #test(lease: BandwidthLease, signal: AbortSignal): Promise<Ended> {
-    // Both ways of sending see different things of a way, and both are worth knowing.
+    // UDP and TCP reveal different properties of a path.
     const transport = this.#tests++ % 2 === 0 ? "udp" : "tcp";
     const peer = this.#peers.find(({ node }) => node === lease.target);
     if (peer === undefined || peer.bandwidthPort === null)
@@ -209,7 +195,7 @@ export class BandwidthService {
     return this.#send(peer, transport, { ...limits, capacity: nic.capacity }, ends);
   }
 
-  /** Part of the own interface that is in use, and its rate; nothing and endless where that isn't known. */
+  /** Utilization of the node's interface and its rate; 0 and infinite if unknown. */
   async #readNic(signal: AbortSignal): Promise<{ readonly share: number; readonly capacity: number }> {
     const nic = this.#settings.hostNetwork ? await readNic(this.#deps.clock, signal) : null;
     if (nic !== null) this.#deps.onNic?.(nic);
@@ -265,7 +251,7 @@ export class BandwidthService {
 }
 
 type Ended = Omit<BandwidthMeasurement, "node" | "endMs"> & {
-  /** What kept an achieved rate from being higher. */
+  /** Limiting factor of the achieved rate. */
   readonly limit: string | null;
 };
 

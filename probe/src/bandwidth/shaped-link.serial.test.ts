@@ -1,4 +1,3 @@
-// Against real shapers: two network namespaces, a veth pair, tbf. Skipped where that can't be made.
 import { spawn, type ChildProcess } from "node:child_process";
 import { isLibcSupported } from "@isochrone/kernel-sockets";
 import { systemClock } from "@isochrone/runtime";
@@ -11,20 +10,13 @@ import { ReceiverThread, sendTest } from "./threads.ts";
 
 const KEY = { id: 1, secret: Buffer.alloc(32, 3) };
 const MAX_BYTES = 200e6;
-/**
- * A machine that does other things at the same time may look like a busy link; then the test is made again,
- * as the service would.
- */
 const ATTEMPTS = 10;
-/**
- * What a burst says on a machine that gives no time to it: that says nothing of the link, and is no figure.
- */
+/** Result of a burst on a starved machine; it says nothing about the link. */
 const HOST_STOOD_STILL = "the own host stood still too often to send evenly";
 
 const reason = isLibcSupported() ? whyNoShapedLink() : "kernel sockets need 64-bit Linux";
 if (reason !== null) console.log(`bandwidth on a shaped link is skipped: ${reason}`);
 
-// A host that stands still for a moment spoils a burst, which then says so: once more.
 describe.skipIf(reason !== null)("bandwidth on a shaped link", { retry: 1 }, () => {
   let link: ShapedLink;
   let receiver: ReceiverThread;
@@ -123,8 +115,7 @@ describe.skipIf(reason !== null)("bandwidth on a shaped link", { retry: 1 }, () 
         expect(link.sentBytes()).toBeGreaterThan(rateMbit * 125_000);
         const outcome = await measure("udp");
         expect(outcome).toMatchObject({ result: "skipped_busy", achievedBitsPerSecond: null });
-        // What it put on the link, of what the link carried meanwhile: the small packets before alone take
-        // 400 ms.
+        // Bytes sent, against what the link carried meanwhile. The small packets alone take 400 ms.
         const carriedBytes = ((outcome.durationMs + 400) / 1000) * rateMbit * 125_000;
         expect(outcome.bytes / carriedBytes).toBeLessThan(0.05);
       } finally {
@@ -135,7 +126,6 @@ describe.skipIf(reason !== null)("bandwidth on a shaped link", { retry: 1 }, () 
 });
 
 const SINK = `require("node:net").createServer((s) => s.resume()).listen(7999)`;
-/** The sink may not listen yet: it tries until it does. */
 const STREAM = `
   const block = Buffer.alloc(65536);
   const start = () => {

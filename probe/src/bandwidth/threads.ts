@@ -16,22 +16,19 @@ import type {
 } from "./messages.ts";
 import { openPorts } from "./receiver-ports.ts";
 
-/** Pause before a dead receiver is started anew, doubled while it keeps dying. Milliseconds. */
 const RESTART = { initialMs: 500, maxMs: 30_000, factor: 2 };
 const CLOSE_DEADLINE_MS = 1000;
-/** Beyond its own bounds a sender's thread gets so long before it is ended by force. Milliseconds. */
+/** Time beyond the test's own bounds before a sender's thread is terminated. Milliseconds. */
 const SENDER_EXTRA_MS = 10_000;
 
 interface ReceiverThreadDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called about once a second while something happens. */
   onCounts(counts: ReceiverCounts): void;
-  /** With it the thread runs only while somebody is connected. @default none: it runs all the time */
+  /** With a doorbell the thread runs only while somebody is connected. @default none: it always runs */
   readonly doorbell?: Doorbell | null;
 }
 
-/** The thread that takes bursts. It comes back when it dies. */
 export class ReceiverThread {
   readonly #deps: ReceiverThreadDeps;
   readonly #stopped = new AbortController();
@@ -40,9 +37,7 @@ export class ReceiverThread {
   #closed: (() => void) | null = null;
   #failures = 0;
   #wasOpen = false;
-  /** The port's sockets, where the thread doesn't open them. */
   #sockets: readonly KernelSocket[] = [];
-  /** Ends the wait for the next connection. */
   #unwatch: (() => void) | null = null;
   #isResting = false;
 
@@ -51,17 +46,15 @@ export class ReceiverThread {
     this.#deps = deps;
   }
 
-  /** Resolves with the port. @throws ProbeError `probe_bind_failed` */
   async open(): Promise<number> {
     const { doorbell = null } = this.#deps;
     const port = await (doorbell === null ? this.#start() : this.#openHere(doorbell));
-    // Peers know it by this port: a restart must come back on it.
+    // Peers know this port: a restart must reuse it.
     this.#config = { ...this.#config, port };
     this.#wasOpen = true;
     return port;
   }
 
-  /** Whether there is a thread. */
   get isRunning(): boolean {
     return this.#worker !== null;
   }
@@ -108,7 +101,7 @@ export class ReceiverThread {
     }
   }
 
-  /** What it says when it can't start is said by its end too. */
+  /** A failing start is also reported by the thread's end. */
   #await(doorbell: Doorbell, listener: number): void {
     this.#unwatch = doorbell.watch(listener, () => {
       this.#unwatch?.();
@@ -151,7 +144,7 @@ export class ReceiverThread {
     else this.#closed?.();
   }
 
-  /** Only of a receiver that was open: the first failure is the opener's to hear. */
+  /** Restarts only a receiver that was open before: the opener gets the first failure. */
   async #restart(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted && this.#worker === null && this.#wasOpen) {
@@ -165,7 +158,6 @@ export class ReceiverThread {
     }
   }
 
-  /** Waits for the next connection. False: the thread is to run all the time. */
   #again(): boolean {
     const { doorbell = null } = this.#deps;
     const { sockets } = this.#config;
@@ -184,7 +176,7 @@ function bindError({ bindAddress, port }: ReceiverConfig, why: string, errno = "
   return new ProbeError("probe_bind_failed", message, { retryable: errno === "EADDRINUSE" });
 }
 
-/** Makes one test in a thread of its own. Aborting stops it within milliseconds. Never rejects. */
+/** Runs one test in its own thread. Aborting stops it within milliseconds. Never rejects. */
 export async function sendTest(task: SenderTask, clock: Clock, signal: AbortSignal): Promise<SenderResult> {
   const abort = new SharedArrayBuffer(4);
   const workerData: SenderData = { task, abort };

@@ -1,35 +1,26 @@
-// What an estimate is worth: when it is enough, when it says that others are on the way, and when it says
-// nothing.
 import type { BandwidthResult } from "@isochrone/telemetry";
 import type { LinkEstimate } from "./estimate.ts";
 
 const ENOUGH = { fullMs: 160, units: 240, relativeError: 0.005, otherShareError: 0.025 } as const;
-/** Of these parts of enough something may be told when the bytes or the time are over. */
+/** Share of the required evidence that still allows a verdict when bytes or time run out. */
 const LITTLE = 0.25;
-/** A test that can't tell better than this isn't believed. */
 const MAX_RELATIVE_ERROR = 0.015;
-/** Nor this one, where the hosts are the limit and not the link. */
 const MAX_HOST_ERROR = 0.1;
-/** Every host can send so fast; one that doesn't has no time, and says nothing of the link. */
+/** Every host can send this fast. A slower one lacked CPU time, which says nothing about the link. */
 const MIN_SENDER_BITS = 500e6;
-/** Others may take so much of the link before it counts as busy. */
 const BUSY_SHARE = 0.05;
-/** Before this an estimate of others' part is too wild. */
+/** Before this the estimate of other traffic is too noisy. */
 const MIN_FULL_MS = 40;
-/**
- * A quiet link is known in a third of a second: after it less certainty is asked for, because others wait.
- */
+/** An idle link is known after a third of a second. Later a larger error is accepted, because others wait. */
 const LONG_HOLD_MS = 350;
 
 export interface Verdict {
   readonly result: BandwidthResult;
-  /** "" when `ok`. */
   readonly reason: string;
 }
 
 const OK: Verdict = { result: "ok", reason: "" };
 
-/** While the link is held full. Null: go on. */
 export function judgeHold(estimate: LinkEstimate, heldMs: number, policed: boolean): Verdict | null {
   const { otherShare, fullMs, units, relativeError } = estimate;
   const doubt = heldMs > LONG_HOLD_MS ? 1 : 3;
@@ -40,7 +31,6 @@ export function judgeHold(estimate: LinkEstimate, heldMs: number, policed: boole
   return sure && enough ? judgeEnd(estimate) : null;
 }
 
-/** When the time is over. */
 export function judgeEnd(estimate: LinkEstimate | null): Verdict {
   if (estimate === null || estimate.fullMs < LITTLE * ENOUGH.fullMs)
     return { result: "error", reason: "the link wasn't full for long enough to tell its rate" };
@@ -51,14 +41,14 @@ export function judgeEnd(estimate: LinkEstimate | null): Verdict {
   return { result: "skipped_busy", reason: `arrivals too irregular to tell the rate: +-${percent} %` };
 }
 
-/** When the bytes are spent: what was seen before may still be enough. */
+/** Called when the byte budget is spent; earlier observations may suffice. */
 export function judgeSpent(estimate: LinkEstimate | null): Verdict {
   const { units = 0, fullMs = 0 } = estimate ?? {};
   if (units >= LITTLE * ENOUGH.units && fullMs >= LITTLE * ENOUGH.fullMs) return judgeEnd(estimate);
   return { result: "skipped_budget", reason: "the bytes allowed were spent before the rate was certain" };
 }
 
-/** Of a rate that no queue limits: the cap's, or the sender's own (`bySender`). */
+/** Judges a rate that no queue limited: it hit the cap or the sender's own limit (`bySender`). */
 export function judgeHosts(estimate: LinkEstimate | null, bySender: boolean): Verdict {
   if (estimate === null) return { result: "error", reason: "the last reports stayed away" };
   if (bySender && estimate.bitsPerSecond < MIN_SENDER_BITS)

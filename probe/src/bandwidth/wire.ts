@@ -1,9 +1,9 @@
-// What a bandwidth test says over the network. One TCP connection carries the session; UDP carries the
+// The wire protocol of bandwidth tests. One TCP connection carries the session; UDP carries the
 // packets of a UDP test.
 //
-// Every message begins with its type (1 byte), the version (1), the id of the key that signed it (2; 0: not
-// signed) and its whole length (4, header included). Numbers are big-endian. Signed messages end with a tag
-// of 16 bytes: HMAC-SHA256 of all bytes before, truncated.
+// Message header: type (1 byte), version (1), id of the signing key (2; 0: not signed), length including the
+// header (4). Numbers are big-endian. Signed messages end with a tag of 16 bytes: the truncated HMAC-SHA256
+// of all bytes before.
 //
 // | message | from     | body                                                                                                    |
 // | ------- | -------- | ------------------------------------------------------------------------------------------------------- |
@@ -16,8 +16,8 @@
 // | bins    | receiver | arrivals (48 bytes each)                                                                                |
 // | end     | receiver | reason (4): nothing follows                                                                             |
 //
-// An answer is never longer than the open was; bins are a few percent of the data they report on. A UDP
-// packet: "ISBW" (4), token (16), sequence (4), send time in ns (8), padding; nothing ever answers it.
+// An answer is never longer than the open. Bins are a few percent of the data they report on. A UDP packet:
+// "ISBW" (4), token (16), sequence (4), send time in ns (8), padding; it is never answered.
 import { TAG_BYTES, type Keyring } from "../domain/keyring.ts";
 import type { ArrivalBin } from "./arrivals.ts";
 
@@ -39,14 +39,13 @@ const TOKEN_BYTES = 16;
 const OPEN_BYTES = HEADER_BYTES + 2 * NONCE_BYTES + 32 + 16 + TAG_BYTES;
 const ACCEPT_BYTES = HEADER_BYTES + 2 * NONCE_BYTES + TOKEN_BYTES + TAG_BYTES;
 const BIN_BYTES = 48;
-/** Bytes of a block before its padding. */
 export const BLOCK_HEAD_BYTES = HEADER_BYTES + 12;
 export const PACKET_HEAD_BYTES = 32;
 const PACKET_MAGIC = 0x49534257;
-/** No message but data needs more; data no more than this. */
+/** Upper bound for data messages, which are the largest. */
 const MAX_MESSAGE_BYTES = 65_536;
 
-/** Why a receiver doesn't take, or no longer takes, a test. The position is the number on the wire. */
+/** Reasons for refusing or ending a test. The position is the number on the wire. */
 export const REFUSALS = [
   "finished",
   "busy",
@@ -65,11 +64,10 @@ export type Refusal = (typeof REFUSALS)[number];
 export interface MessageHead {
   readonly type: number;
   readonly keyId: number;
-  /** Of the whole message. */
   readonly bytes: number;
 }
 
-/** Null: less than a header is there. "malformed": what is there is no message. */
+/** Null: less than a header is available. "malformed": not a message. */
 export function readHead(data: Buffer, offset: number, end: number): MessageHead | "malformed" | null {
   if (end - offset < HEADER_BYTES) return null;
   const bytes = data.readUInt32BE(offset + 4);
@@ -80,7 +78,7 @@ export function readHead(data: Buffer, offset: number, end: number): MessageHead
 export interface OpenRequest {
   readonly serverNonce: Uint8Array;
   readonly clientNonce: Uint8Array;
-  /** 16 bytes each: what the two nodes call themselves. */
+  /** 16 bytes each: the identities of the two nodes. */
   readonly source: Uint8Array;
   readonly destination: Uint8Array;
   readonly maxBytes: number;
@@ -92,7 +90,6 @@ export function writeHello(nonce: Uint8Array): Buffer {
   return Buffer.concat([head(MESSAGE.hello, 0, HEADER_BYTES + NONCE_BYTES), nonce]);
 }
 
-/** `keyId` 0: not signed. */
 export function writeOpen(request: OpenRequest, keys: Keyring, keyId: number): Buffer {
   const numbers = Buffer.alloc(16);
   numbers.writeBigUInt64BE(BigInt(Math.round(request.maxBytes)), 0);
@@ -110,7 +107,7 @@ export function writeOpen(request: OpenRequest, keys: Keyring, keyId: number): B
   return signed(Buffer.concat([...parts, Buffer.alloc(TAG_BYTES)]), keys, keyId);
 }
 
-/** Null: malformed. The tag is for {@link verifyMessage}. */
+/** Returns null if malformed. Does not check the tag; see {@link verifyMessage}. */
 export function readOpen(message: Buffer): OpenRequest | null {
   if (message.length !== OPEN_BYTES || message[0] !== MESSAGE.open) return null;
   const at = (index: number): Uint8Array =>
@@ -135,7 +132,6 @@ export function writeAccept(request: OpenRequest, token: Uint8Array, keys: Keyri
   return signed(Buffer.concat(parts), keys, keyId);
 }
 
-/** The token, when the answer is to this request and signed by the key that the request was. */
 export function readAccept(
   message: Buffer,
   request: OpenRequest,
@@ -149,7 +145,7 @@ export function readAccept(
   return Buffer.from(message.subarray(HEADER_BYTES + 2 * NONCE_BYTES, -TAG_BYTES));
 }
 
-/** Without keys (id 0) there is nothing to verify. */
+/** Always true without keys (id 0). */
 export function verifyMessage(message: Buffer, keys: Keyring, keyId: number): boolean {
   return keyId === 0 || keys.verify(keyId, message);
 }
@@ -158,7 +154,6 @@ export function writeReason(type: typeof MESSAGE.refuse | typeof MESSAGE.end, re
   return numberMessage(type, REFUSALS.indexOf(reason));
 }
 
-/** Null: not a reason that this version knows. */
 export function readReason(message: Buffer): Refusal | null {
   return message.length === HEADER_BYTES + 4 ? (REFUSALS[message.readUInt32BE(HEADER_BYTES)] ?? null) : null;
 }
@@ -167,12 +162,10 @@ export function writeFinish(lastSequence: number): Buffer {
   return numberMessage(MESSAGE.finish, lastSequence);
 }
 
-/** Null: malformed. */
 export function readFinish(message: Buffer): number | null {
   return message.length === HEADER_BYTES + 4 ? message.readUInt32BE(HEADER_BYTES) : null;
 }
 
-/** Puts the head of a TCP test's block into `into`. */
 export function writeBlockHead(
   into: Buffer,
   offset: number,
@@ -188,28 +181,22 @@ export function writeBlockHead(
   into.writeDoubleBE(sendNs, offset + 12);
 }
 
-/** Puts what is the same in all packets of a session into `into`. */
 export function writePacketStart(into: Buffer, offset: number, token: Buffer): void {
   into.writeUInt32BE(PACKET_MAGIC, offset);
   token.copy(into, offset + 4);
 }
 
-/** Puts what is a packet's own into `into`. */
 export function writePacketNumbers(into: Buffer, offset: number, sequence: number, sendNs: number): void {
   into.writeUInt32BE(sequence, offset + AT_PACKET);
   into.writeDoubleBE(sendNs, offset + AT_PACKET + 4);
 }
 
-/** True for a packet of the session of that token. */
 export function isPacketOf(token: Buffer, data: Buffer, offset: number, bytes: number): boolean {
   if (bytes < PACKET_HEAD_BYTES || data.readUInt32BE(offset) !== PACKET_MAGIC) return false;
   return token.compare(data, offset + 4, offset + 4 + TOKEN_BYTES) === 0;
 }
 
-/**
- * Sequence and send time stand `offset` after the start of the packet or block, where {@link AT_PACKET} and
- * {@link AT_BLOCK} say.
- */
+/** Offset of sequence and send time: see {@link AT_PACKET} and {@link AT_BLOCK}. */
 export const readSequence = (data: Buffer, offset: number): number => data.readUInt32BE(offset);
 export const readSendNs = (data: Buffer, offset: number): number => data.readDoubleBE(offset + 4);
 export const AT_PACKET = 20;
@@ -232,7 +219,7 @@ export function writeBins(bins: readonly ArrivalBin[]): Buffer {
   return message;
 }
 
-/** Null: malformed, or with numbers that no receiver can have measured. */
+/** Returns null if malformed or with numbers that no receiver can have measured. */
 export function readBins(message: Buffer): ArrivalBin[] | null {
   if ((message.length - HEADER_BYTES) % BIN_BYTES !== 0) return null;
   const bins: ArrivalBin[] = [];

@@ -13,7 +13,7 @@ import {
 import { entriesOf } from "@isochrone/primitives";
 import type { BandwidthMeasurement, CardBytes, EngineSnapshot, FlowSnapshot } from "../ports/ports.ts";
 
-/** Who publishes. Absent zone or region: not known. */
+/** Identifies the publisher. An absent zone or region is unknown. */
 export interface BatchSource {
   readonly node: string;
   readonly zone: string | null;
@@ -21,12 +21,12 @@ export interface BatchSource {
 }
 
 /**
- * Published even when zero: a peer of which nothing came must not look like a peer nobody asked. The others
- * are rare; absent means zero.
+ * Published even when zero, so that a silent peer differs from an unmeasured one. For other outcomes absent
+ * means zero.
  */
 const ALWAYS: ReadonlySet<Outcome> = new Set(["sent", "received", "lost"]);
 
-/** One record of the bus: what an engine measured in one interval (delta temporality). */
+/** One bus record: an engine's measurements of one interval (delta temporality). */
 export function toBatch(source: BatchSource, snapshot: EngineSnapshot): MetricsBatch {
   const times = { startMs: snapshot.startMs, timeMs: snapshot.endMs };
   const rtt: ExponentialHistogramPoint[] = [];
@@ -63,11 +63,10 @@ export function toBatch(source: BatchSource, snapshot: EngineSnapshot): MetricsB
   };
 }
 
-/** One record of the bus: how one bandwidth test ended. Only a good end has a rate. */
 export function toBandwidthBatch(source: BatchSource, measurement: BandwidthMeasurement): MetricsBatch {
   const { node, transport, result, endMs, durationMs, bytes, achievedBitsPerSecond } = measurement;
   const attributes = { [PROBE_ATTRIBUTES.destinationNode]: node, [PROBE_ATTRIBUTES.transport]: transport };
-  // A point of a delta covers some time, also that of a test that didn't begin.
+  // A delta point must cover some time, even for a test that did not begin.
   const times = { startMs: endMs - Math.max(1, Math.round(durationMs)), timeMs: endMs };
   const ended = { ...attributes, [PROBE_ATTRIBUTES.result]: result };
   const metrics: Metric[] = [
@@ -86,12 +85,12 @@ export function toBandwidthBatch(source: BatchSource, measurement: BandwidthMeas
   return { resource: resourceOf(source), scope: { name: "isochrone-probe" }, metrics };
 }
 
-/** One record of the bus: what the node's network cards have carried since they came up. */
+/** One bus record: bytes carried by the node's network cards since they came up. */
 export function toCardBatch(source: BatchSource, cards: readonly CardBytes[], timeMs: number): MetricsBatch {
   const points = cards.flatMap(({ name, received, sent }) =>
     Object.entries({ receive: received, transmit: sent }).map(([direction, value]) => ({
       attributes: { interface: name, direction },
-      // Nothing tells when the card came up; readers don't believe a start either.
+      // The time a card came up is unknown; readers ignore the start.
       startMs: timeMs,
       timeMs,
       value,

@@ -4,11 +4,10 @@ import { FairBudget } from "./fair-budget.ts";
 
 const PER_SECOND = 100_000;
 
-/** Until the rate is known, who comes first is served first. */
 const LEARN_MS = 3_000;
 const MEASURED_MS = 4_000;
 
-/** A flood at `floodPerSecond`, always ahead of the one honest arrival of each step. Shares that got in. */
+/** Shares admitted of a flood that always precedes the step's one honest arrival. */
 function shares(floodPerSecond: number, everyMs = 1) {
   const random = seededRandom(7);
   const budget = new FairBudget(PER_SECOND, PER_SECOND / 10, () => random.next(), 0);

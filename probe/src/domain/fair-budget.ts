@@ -1,22 +1,20 @@
 import { TokenBucket } from "@isochrone/primitives";
 
-/** Over which the rate of arrivals is estimated. Milliseconds. */
 const MEMORY_MS = 500;
 /**
- * Share of the budget that the lottery spends: the bucket stays filled, so that chance decides and not the
+ * Share of the budget spent by the lottery. The bucket stays filled, so that chance decides and not the
  * moment of arrival.
  */
 const LOTTERY_SHARE = 0.9;
 
 /**
- * A budget that a flood can't take as a whole. A token bucket gives its tokens to whoever comes first, and
- * one that is ahead of all others takes every one. Here each arrival has the same chance, the budget divided
- * by the rate of arrivals: whoever tries again gets in.
+ * A budget that a flood cannot exhaust. A token bucket serves whoever comes first, so a flood ahead of all
+ * others takes every token. Here each arrival has the same probability, budget / arrival rate, so retrying
+ * callers get in.
  */
 export class FairBudget {
   readonly #perSecond: number;
   readonly #bucket: TokenBucket;
-  /** From 0 to below 1. */
   readonly #random: () => number;
   #arrivalsPerSecond = 0;
   #atMs: number;
@@ -28,7 +26,6 @@ export class FairBudget {
     this.#atMs = nowMs;
   }
 
-  /** Takes one; false when there is none for this arrival. */
   take(nowMs: number): boolean {
     const passedMs = Math.max(0, nowMs - this.#atMs);
     this.#atMs = nowMs;

@@ -1,16 +1,15 @@
 import { MAX_PACKET_BYTES, MIN_PACKET_BYTES } from "./packet.ts";
 
-/** Bytes of the length before each packet of a stream. */
 export const FRAME_HEAD_BYTES = 2;
 
-/** Cuts a stream into packets. Holds at most one incomplete packet, whatever the other side sends. */
+/** Splits a stream into packets. Buffers at most one incomplete packet. */
 export class FrameReader {
   readonly #pending = Buffer.alloc(FRAME_HEAD_BYTES + MAX_PACKET_BYTES);
   #length = 0;
 
   /**
-   * Calls `onPacket` with each packet that `chunk` completes; the buffer is only valid during the call.
-   * False: the stream is not ours, give it up.
+   * Calls `onPacket` for each packet that `chunk` completes; its buffer is only valid during the call.
+   * Returns false if the stream is not ours: close it.
    */
   push(chunk: Uint8Array, onPacket: (packet: Buffer) => void): boolean {
     let at = 0;
@@ -34,7 +33,6 @@ export class FrameReader {
       : FRAME_HEAD_BYTES + packetBytes;
   }
 
-  /** False when the length just read is none of ours: known at once, not with the next chunk. */
   #emit(onPacket: (packet: Buffer) => void): boolean {
     const wanted = this.#wanted();
     if (wanted === null) return false;
@@ -45,7 +43,7 @@ export class FrameReader {
   }
 }
 
-/** A buffer for `packetBytes` with its length in front; the packet is written behind the head. */
+/** A buffer for `packetBytes` with its length prefix; write the packet behind the prefix. */
 export function createFrame(packetBytes: number): { readonly frame: Buffer; readonly packet: Buffer } {
   const frame = Buffer.alloc(FRAME_HEAD_BYTES + packetBytes);
   frame.writeUInt16BE(packetBytes, 0);

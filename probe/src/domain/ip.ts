@@ -1,12 +1,11 @@
-// IP addresses as 16 bytes, the form packets carry them in: IPv4 as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2).
+// IP addresses as the 16 bytes that packets carry; IPv4 as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2).
 import { isIP } from "node:net";
 
-/** Length of an address in a packet. */
 export const ADDRESS_BYTES = 16;
 
 /**
- * The 16 bytes of an address, or null when the text is none. Zone identifiers (`%eth0`) are refused: they
- * mean nothing to a peer.
+ * Returns null for text that is not an address. Zone identifiers (`%eth0`) are refused: they mean nothing to
+ * a peer.
  */
 export function parseAddress(text: string): Uint8Array | null {
   const family = text.includes("%") ? 0 : isIP(text);
@@ -27,7 +26,7 @@ export function parseAddress(text: string): Uint8Array | null {
   return bytes;
 }
 
-/** 4 for IPv4 and IPv4-mapped addresses. `bytes` must be 16 long. */
+/** Returns 4 for IPv4-mapped addresses. `bytes` must be 16 long. */
 export function familyOf(bytes: Uint8Array): 4 | 6 {
   for (let i = 0; i < 10; i++) if (bytes[i] !== 0) return 6;
   return bytes[10] === 0xff && bytes[11] === 0xff ? 4 : 6;

@@ -1,12 +1,12 @@
 import type { PacketKey } from "../ports/ports.ts";
 
-/** Bytes of an HMAC key: at least the strength of the truncated tag. */
+/** Minimum key length: at least the strength of the truncated tag. */
 const MIN_KEY_BYTES = 16;
 const MAX_KEYS = 16;
 
 /**
- * Keys of `id:base64` entries, separated by commas or lines. What is wrong is added to `mistakes` under
- * `name`, and left out of the result. Messages never show the secret.
+ * Parses `id:base64` entries separated by commas or newlines. Faults go to `mistakes` under `name` and their
+ * entries are skipped. Messages never show the secret.
  */
 export function parseKeyEntries(text: string, name: string, mistakes: string[]): PacketKey[] {
   const entries = text

@@ -1,51 +1,41 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { PacketKey } from "../ports/ports.ts";
 
-/** Length of the HMAC as packets carry it: truncated to 16 bytes. */
 export const TAG_BYTES = 16;
-/** Key id of packets that aren't authenticated; their tag is zeros. */
 const NO_KEY_ID = 0;
 
 const NO_TAG = Buffer.alloc(TAG_BYTES);
 
-/** Of SHA-256. */
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 const INNER_PAD = 0x36;
 const OUTER_PAD = 0x5c;
 
 /**
- * Keys by id. Several may be valid at once, so that a rotation loses no packet: all verify, one signs. A ring
- * without keys is one without authentication: it accepts packets of key id 0, and no others; a ring with keys
- * never accepts those.
+ * Keys by id. Several may be valid at once, so that a rotation loses no packet: all verify, one signs. An
+ * empty ring accepts only packets of key id 0; a ring with keys never accepts those.
  */
 export class Keyring {
   #keys = new Map<number, PacketHmac>();
-  /** Keys that were replaced: what names them is still verified and answered a while. */
   #retired = new Map<number, PacketHmac>();
   #signingKeyId = NO_KEY_ID;
   #generation = 0;
 
-  /** `signingKeyId`: the first key's without. */
   constructor(keys: readonly PacketKey[], signingKeyId: number = keys[0]?.id ?? NO_KEY_ID) {
     this.replace(keys, signingKeyId);
     this.#retired.clear();
   }
 
-  /** The key that new packets are signed with. */
   get signingKeyId(): number {
     return this.#signingKeyId;
   }
 
-  /** Another number after each `replace`: what was signed ahead is to be signed anew. */
+  /** Changes with each `replace`: packets signed ahead must be signed again. */
   get generation(): number {
     return this.#generation;
   }
 
-  /**
-   * What was there before still verifies, until `forgetRetired`.
-   * @throws RangeError when no key has the signing id
-   */
+  /** Replaced keys still verify until `forgetRetired`. @throws RangeError if no key has the signing id */
   replace(keys: readonly PacketKey[], signingKeyId: number): void {
     const next = new Map(keys.map((key) => [key.id, new PacketHmac(key.secret)]));
     if (!next.has(signingKeyId) && (signingKeyId !== NO_KEY_ID || next.size > 0)) {
@@ -59,7 +49,6 @@ export class Keyring {
     this.#generation++;
   }
 
-  /** Ends the grace of replaced keys. */
   forgetRetired(): void {
     this.#retired.clear();
   }
@@ -68,7 +57,6 @@ export class Keyring {
     return this.#keys.has(keyId) || this.#retired.has(keyId) || this.#isOpen(keyId);
   }
 
-  /** Writes the tag into the packet's last bytes. The key must exist. */
   sign(keyId: number, packet: Buffer): void {
     const at = packet.length - TAG_BYTES;
     if (this.#isOpen(keyId)) packet.fill(0, at);
@@ -103,13 +91,11 @@ export class Keyring {
 }
 
 /**
- * HMAC-SHA-256 (RFC 2104) of short messages under one key, by two one-shot hashes. An Hmac object of Node's
- * costs two to four times as much for a packet, most of it for the object.
+ * HMAC-SHA-256 (RFC 2104) of short messages under one key, by two one-shot hashes. Node's Hmac object costs
+ * two to four times as much per packet.
  */
 class PacketHmac {
-  /** The key's block, then the message. */
   #inner: Buffer;
-  /** The key's block, then the inner digest. */
   readonly #outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
 
   constructor(secret: Uint8Array) {
@@ -121,11 +107,10 @@ class PacketHmac {
     }
   }
 
-  /** Of the first `bytes` bytes. */
   digest(message: Uint8Array, bytes: number): Buffer {
     const end = BLOCK_BYTES + bytes;
     if (this.#inner.length < end) this.#inner = Buffer.concat([this.#inner], end);
-    // Byte by byte: for so few, calls into Node's own code cost more than the work.
+    // A loop: for so few bytes, calls into native code cost more.
     for (let i = 0; i < bytes; i++) this.#inner[BLOCK_BYTES + i] = message[i]!;
     this.#outer.set(hash("sha256", this.#inner.subarray(0, end), "buffer"), BLOCK_BYTES);
     return hash("sha256", this.#outer, "buffer");

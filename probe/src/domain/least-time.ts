@@ -1,11 +1,8 @@
-/** Samples that are remembered. */
 const REMEMBERED = 16;
 
 /**
- * The least of the latest times that some step took: what it will take again at the least. A responder adds
- * it to what it has measured of its residence. A mean or a median would be too much whenever the thread was
- * slower before (a cold start, a processor lost for milliseconds), and what is too much is taken from the
- * network's time.
+ * Minimum of a step's recent durations. A responder adds it to its measured residence. A mean or median would
+ * include slow phases (cold start, preemption), and the excess would be subtracted from the network's time.
  */
 export class LeastTime {
   readonly #fewest: number;
@@ -13,7 +10,6 @@ export class LeastTime {
   #oldest = 0;
   #ms = 0;
 
-  /** @param fewest samples that say something: all of fewer may have been slow */
   constructor(fewest = 1) {
     this.#fewest = fewest;
   }

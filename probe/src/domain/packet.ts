@@ -1,6 +1,5 @@
-// The request/response packet. UDP carries one per datagram; TCP carries the same bytes behind a length of 2
-// bytes. All numbers are big-endian. An answer is exactly as long as its question, so that a responder can't
-// be used to amplify.
+// The request/response packet. UDP carries one per datagram; TCP prefixes it with a length of 2 bytes. All
+// numbers are big-endian. A response is as long as its request, so that a responder cannot amplify.
 //
 // | offset | bytes | field                | request                        | response                              |
 // | ------ | ----- | -------------------- | ------------------------------ | ------------------------------------- |
@@ -20,8 +19,7 @@
 // | 68     | n     | padding              | zeros                          | zeros                                 |
 // | 68 + n | 16    | authentication       | HMAC-SHA256 of all bytes before, truncated to 16 bytes                 |
 //
-// The identities are declared ones: address translation may lie in between. IPv4 addresses are written
-// IPv4-mapped.
+// Identities are declared, since addresses may be translated on the way. IPv4 addresses are IPv4-mapped.
 import { ADDRESS_BYTES } from "./ip.ts";
 import { TAG_BYTES, type Keyring } from "./keyring.ts";
 
@@ -43,16 +41,15 @@ const AT = {
 
 const UINT32_SPACE = 2 ** 32;
 
-/** A packet without padding. */
 export const MIN_PACKET_BYTES = 84;
-/** Fits every path MTU that IPv6 allows (1280), with room for headers. */
+/** Fits the minimum IPv6 path MTU (1280) with headers. */
 export const MAX_PACKET_BYTES = 1200;
 
 const PACKET_TYPES = { request: 1, response: 2 } as const;
 type PacketType = keyof typeof PACKET_TYPES;
 export type Transport = "udp" | "tcp";
 
-/** Why a packet was not believed. Ordered as checked: the cheap checks come first, the HMAC last. */
+/** Reasons for rejecting a packet, in checking order: cheap checks first, the HMAC last. */
 const PACKET_FAULTS = [
   "too_short",
   "too_long",
@@ -70,12 +67,11 @@ interface RequestFields {
   readonly transport: Transport;
   readonly session: number;
   readonly nonce: bigint;
-  /** 16 bytes each. */
   readonly source: Uint8Array;
   readonly destination: Uint8Array;
 }
 
-/** A request without sequence and signature; `signRequest` completes it, again and again. */
+/** Creates a request without sequence and signature; `signRequest` completes it, repeatedly. */
 export function createRequest(fields: RequestFields, keyId: number): Buffer {
   const packet = Buffer.alloc(fields.bytes);
   packet.writeUInt32BE(MAGIC, 0);
@@ -91,24 +87,19 @@ export function createRequest(fields: RequestFields, keyId: number): Buffer {
   return packet;
 }
 
-/** Changes the key that a request is to be signed with. */
 export function setKeyId(packet: Buffer, keyId: number): void {
   packet.writeUInt16BE(keyId, AT.keyId);
 }
 
-/** Puts the sequence into a request and signs it. */
 export function signRequest(packet: Buffer, sequence: number, keys: Keyring): void {
   packet.writeUInt32BE(sequence, AT.sequence);
   keys.sign(packet.readUInt16BE(AT.keyId), packet);
 }
 
-/**
- * Turns a checked request into its answer, in place. The signature is still the request's: `keys.sign` comes
- * after the residence is known.
- */
+/** Turns a checked request into its answer, in place. The caller signs it once the residence is known. */
 export function turnIntoResponse(packet: Buffer, residenceNs: number): void {
   packet[AT.type] = PACKET_TYPES.response;
-  // Byte by byte: for so few, calls into Node's own code cost more than the work.
+  // A loop: for so few bytes, calls into native code cost more.
   for (let i = 0; i < ADDRESS_BYTES; i++) {
     const swap = packet[AT.source + i]!;
     packet[AT.source + i] = packet[AT.destination + i]!;
@@ -120,9 +111,7 @@ export function turnIntoResponse(packet: Buffer, residenceNs: number): void {
   packet.writeUInt32BE(ns % UINT32_SPACE, AT.residence + 4);
 }
 
-/**
- * Checks form and signature. Null: the packet is what it says it is; whom it is for is for the caller to see.
- */
+/** Checks form and signature. Returns null for an authentic packet; the caller checks its destination. */
 export function findFault(
   packet: Buffer,
   type: PacketType,
@@ -136,7 +125,7 @@ export function findFault(
   return keys.verify(keyId, packet) ? null : "bad_hmac";
 }
 
-/** The part of `findFault` that costs nearly nothing. */
+/** The nearly free part of `findFault`. */
 export function findFormFault(packet: Buffer, type: PacketType, transport: Transport): PacketFault | null {
   if (packet.length < MIN_PACKET_BYTES) return "too_short";
   if (packet.length > MAX_PACKET_BYTES) return "too_long";
@@ -154,12 +143,10 @@ export const nonceOf = (packet: Buffer): bigint => packet.readBigUInt64BE(AT.non
 export const residenceNsOf = (packet: Buffer): number =>
   packet.readUInt32BE(AT.residence) * UINT32_SPACE + packet.readUInt32BE(AT.residence + 4);
 
-/** True when the packet names this address as its sender. */
 export function isFrom(packet: Buffer, address: Uint8Array): boolean {
   return hasAddress(packet, AT.source, address);
 }
 
-/** True when the packet is meant for this address. */
 export function isFor(packet: Buffer, address: Uint8Array): boolean {
   return hasAddress(packet, AT.destination, address);
 }

@@ -8,7 +8,6 @@ import { parsePlan } from "./plan.ts";
 const RULES = { node: "a", maxPeers: 20 };
 const ROUNDS = 20_000;
 
-/** What hostile and broken programs put where something else belongs. */
 const NUMBERS: readonly unknown[] = [0, -1, 1.5, 65_536, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, 7411];
 const TEXTS = ["", "a", "b", "-", "a..b", "__proto__", "constructor", "\u0000", "\ud800", "b".repeat(300)];
 const ADDRESSES = [
@@ -71,7 +70,7 @@ describe("parsePlan under mutations", () => {
       expect(judged instanceof PlanRefusedError ? judged.message.length : 0).toBeLessThan(300);
     }
     expect(accepted).toBeGreaterThan(ROUNDS / 100);
-    // The others need what mutations of five peers don't make: a name of this node, twenty peers.
+    // The other reasons need inputs that mutating five peers does not produce, such as twenty peers.
     expect(reasons.size).toBeGreaterThanOrEqual(8);
     expect(PLAN_REFUSALS).toEqual(expect.arrayContaining([...reasons]));
   });

@@ -3,20 +3,17 @@ import { PlanRefusedError } from "../ports/errors.ts";
 import type { PlanRefusal, ProbePeer, ProbePlan } from "../ports/ports.ts";
 import { isUnusableTarget, parseAddress } from "./ip.ts";
 
-/** What a plan is held against. */
 export interface PlanRules {
-  /** The plan must be for this node. */
   readonly node: string;
   readonly maxPeers: number;
 }
 
-/** Longest name of a Kubernetes node (DNS subdomain, RFC 1123). */
 const MAX_NAME_LENGTH = 253;
 const NAME = /^[a-zA-Z0-9]([-a-zA-Z0-9._]*[a-zA-Z0-9])?$/;
 
 /**
- * Checks a plan from elsewhere.
- * @throws PlanRefusedError naming the rule and the value; nothing of such a plan is used.
+ * Validates a plan.
+ * @throws PlanRefusedError naming the rule and the value; no part of such a plan is used
  */
 export function parsePlan(body: unknown, rules: PlanRules): ProbePlan {
   const record = objectOf(body, "plan");
@@ -68,9 +65,7 @@ function parsePeer(value: unknown, path: string): ProbePeer {
   };
 }
 
-/**
- * Two peers at one place would double the packets to it; two with one identity could answer for each other.
- */
+/** Two peers at one address would double its packets; two with one identity could answer for each other. */
 function checkTogether(peers: readonly ProbePeer[], self: string): void {
   const nodes = new Set<string>();
   const identities = new Set<string>();
@@ -85,7 +80,6 @@ function checkTogether(peers: readonly ProbePeer[], self: string): void {
   }
 }
 
-/** One text per address, however it was written. The address must have been checked. */
 function canonical(address: string): string {
   return Buffer.from(parseAddress(address) ?? []).toString("hex");
 }
@@ -140,7 +134,7 @@ function refuse(reason: PlanRefusal, message: string): never {
   throw new PlanRefusedError(reason, message);
 }
 
-/** Hostile values are cut: they go into log lines. */
+/** Truncates values: hostile ones end up in log lines. */
 function show(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";

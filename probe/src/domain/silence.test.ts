@@ -2,7 +2,6 @@ import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import { Silence } from "./silence.ts";
 
-/** Seconds at which a flow with a packet a second is renewed. */
 function renewalsOf(seconds: number, isAnswered: (second: number) => boolean, seed = 1): number[] {
   const random = seededRandom(seed);
   const silence = new Silence(() => random.next());

@@ -1,13 +1,13 @@
 import { backoffMs } from "@isochrone/primitives";
 
-/** Losses in a row after which a socket counts as silent: chance does it once in 100,000 at 30 % loss. */
+/** Consecutive losses that make a socket silent: probability 1 in 100,000 at 30 % loss. */
 const LOSSES = 10;
-/** Least time between two renewals, doubled while nothing answers: a dead peer costs few sockets. */
+/** Minimum time between renewals, doubled while nothing answers: a dead peer costs few sockets. */
 const BACKOFF = { initialMs: 5_000, maxMs: 300_000, factor: 2 };
 
 /**
- * Decides when a socket that loses everything is replaced by one with another port. A middlebox that has
- * pinned the port to a dead path keeps the pin for as long as packets come.
+ * Decides when to replace a socket that loses everything by one with another port. A middlebox that pinned
+ * the port to a dead path keeps the pin while packets arrive.
  */
 export class Silence {
   readonly #random: () => number;
@@ -19,14 +19,13 @@ export class Silence {
     this.#random = random;
   }
 
-  /** Ends the silence: a packet has come through, whatever it was worth. */
   heard(): void {
     this.#renewals = 0;
   }
 
   /**
-   * Whether the socket is to be replaced now; true once per pause.
-   * @param unanswered requests in a row that are lost
+   * Returns true once per pause if the socket should be replaced now.
+   * @param unanswered consecutive lost requests
    */
   isTooLong(unanswered: number, nowMs: number): boolean {
     if (unanswered < LOSSES || nowMs < this.#notBeforeMs) return false;

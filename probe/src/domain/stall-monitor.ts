@@ -2,29 +2,26 @@ import { Distribution } from "@isochrone/telemetry";
 import type { ThreadSnapshot } from "../ports/ports.ts";
 
 /**
- * For how long after a stall what waited in the kernel may still be read: those stamps are the stall's, not
- * the network's. Milliseconds.
+ * Time after a stall in which packets queued by the kernel may still be read: their stamps include the stall.
+ * Milliseconds.
  */
 const SETTLE_MS = 2;
 
 /**
- * The delay is kept as the worst of so long: a busy thread shows signs of life thousands of times a second.
- * Milliseconds.
+ * Records the worst delay per this period: a busy thread beats thousands of times per second. Milliseconds.
  */
 const RECORD_EVERY_MS = 8;
 
 /**
- * Knows when the thread stood still, from signs of life: `beat`, which should come every `beatMs` (0:
- * whenever the thread isn't at rest), and `rest`, with which it announces that it lets itself be blocked, and
- * until when at the latest. A gap longer than the bound is a stall; so is the time since the last sign, for
- * those who ask while it goes on.
+ * Detects stalls of the thread. `beat` is expected every `beatMs` (0: whenever the thread is not resting),
+ * and `rest` announces a deliberate wait and its latest end. A gap above the bound is a stall, as is the time
+ * since the last beat while a stall continues.
  */
 export class StallMonitor {
   readonly #boundMs: number;
   readonly #beatMs: number;
-  /** Until then the thread lived, or was at rest by its own will. */
+  /** Until then the thread was running or resting. */
   #aliveMs: number;
-  /** When the next sign of life is due. */
   #dueMs: number;
   #worstDelayMs = 0;
   #recordAtMs: number;
@@ -58,18 +55,12 @@ export class StallMonitor {
     this.#dueMs = nowMs + this.#beatMs;
   }
 
-  /**
-   * The thread waits for packets, until `untilMs` at the latest: that it shows no sign of life until then
-   * says nothing.
-   */
+  /** Announces a wait for packets until `untilMs` at the latest; no beat is expected until then. */
   rest(untilMs: number): void {
     this.#aliveMs = this.#dueMs = untilMs;
   }
 
-  /**
-   * How long the thread stood still just before `nowMs`, as far as it could have delayed a stamp taken now; 0
-   * = it didn't.
-   */
+  /** Length of the stall just before `nowMs`, if it could have delayed a stamp taken now; else 0. */
   stalledForMs(nowMs: number): number {
     const gapMs = nowMs - this.#aliveMs;
     if (gapMs > this.#boundMs) return gapMs;

@@ -81,7 +81,6 @@ test("the kernel's time of departure is that of the first transmission, and goes
   for (let i = 0; i < 5; i++) transactions.sent(10 * i, 10 * i - 1);
   transactions.departed(3, 333);
   transactions.departed(3, 999);
-  // The place of 0 belongs to 4 by now.
   transactions.departed(0, 111);
   expect(transactions.settle(3, 35)).toMatchObject({ sentMs: 30, plannedMs: 29, departedNs: 333 });
   expect(transactions.settle(4, 45)).toMatchObject({ sentMs: 40, plannedMs: 39, departedNs: Number.NaN });

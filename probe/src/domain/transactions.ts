@@ -1,17 +1,13 @@
-/**
- * What an answer turned out to be. `unknown`: no such packet was sent, or so long ago that it is forgotten.
- */
+/** Result of matching an answer. `unknown`: no such packet was sent, or it is forgotten. */
 type Settlement =
   | {
       readonly kind: "received";
       readonly sentMs: number;
       readonly plannedMs: number;
-      /** Kernel's time of the departure, ns; NaN: not known. */
+      /** Kernel departure stamp, ns; NaN: unknown. */
       readonly departedNs: number;
     }
-  /**
-   * After the timeout; `late_first` when no timer had declared the loss yet, so that the caller counts it.
-   */
+  /** After the timeout. `late_first`: no timer had declared the loss yet, so the caller counts it. */
   | { readonly kind: "late" | "late_first" }
   | { readonly kind: "duplicate" }
   | { readonly kind: "unknown" };
@@ -29,23 +25,21 @@ interface Slot {
 const SEQUENCE_SPACE = 2 ** 32;
 
 /**
- * The packets of one flow that were sent lately, in a ring by sequence. Each is decided once: received, or
- * lost after the timeout. A late answer stays a lost packet's answer and is never taken for the next one's.
+ * A flow's recent packets in a ring by sequence. Each is decided once: received, or lost after the timeout. A
+ * late answer is never matched to another packet.
  */
 export class Transactions {
   readonly #slots: Slot[];
   readonly #timeoutMs: number;
   #next = 0;
-  /** The oldest sequence that may still wait; all before are decided. */
   #oldest = 0;
   #waiting = 0;
-  /** The first sequence after the last packet that came. */
   #silentFrom = 0;
   #unanswered = 0;
 
   /**
-   * `capacity`: a power of two (or a sequence's wrap would move its place) above the number of packets that
-   * can wait at once.
+   * @param capacity above the maximum number of waiting packets, and a power of two so that places survive
+   * sequence wrap-around
    */
   constructor(timeoutMs: number, capacity: number) {
     this.#timeoutMs = timeoutMs;
@@ -58,7 +52,6 @@ export class Transactions {
     }));
   }
 
-  /** The sequence of the packet to be sent next. */
   get nextSequence(): number {
     return this.#next % SEQUENCE_SPACE;
   }
@@ -67,20 +60,19 @@ export class Transactions {
     return this.#waiting;
   }
 
-  /** Packets that are lost, of those that were sent since the last {@link heard}. */
   get unanswered(): number {
     return this.#unanswered;
   }
 
-  /** Counts `unanswered` anew, from the next packet on. */
+  /** Resets `unanswered`, from the next packet on. */
   heard(): void {
     this.#silentFrom = this.#next;
     this.#unanswered = 0;
   }
 
   /**
-   * Says that the next packet went out. Returns how many waiting ones it pushed out of the ring undecided
-   * (they count as lost).
+   * Records the next packet's send. Returns how many waiting packets it pushed out of the ring (they count as
+   * lost).
    */
   sent(sentMs: number, plannedMs: number = sentMs): number {
     let pushedOut = 0;
@@ -96,22 +88,18 @@ export class Transactions {
     return pushedOut;
   }
 
-  /** Corrects the send time of the latest packet. */
   restamp(sentMs: number): void {
     const slot = this.#slot(this.#next - 1);
     slot.sentMs = sentMs;
   }
 
-  /**
-   * Notes the kernel's stamp of a packet's departure. Only the first counts: a stream's retransmission is
-   * stamped again.
-   */
+  /** Records a departure stamp. Only the first one counts: TCP stamps retransmissions again. */
   departed(sequence: number, kernelNs: number): void {
     const slot = this.#slot(sequence);
     if (slot.sequence === sequence && Number.isNaN(slot.departedNs)) slot.departedNs = kernelNs;
   }
 
-  /** Takes back the latest `sent`: the kernel refused the packet. */
+  /** Undoes the latest `sent`: the kernel refused the packet. */
   takeBack(): void {
     const slot = this.#slot(this.#next - 1);
     if (slot.state !== "waiting") return;
@@ -119,13 +107,11 @@ export class Transactions {
     this.#waiting--;
   }
 
-  /** When the oldest waiting packet times out; null when none waits. */
   nextDeadlineMs(): number | null {
     while (this.#oldest < this.#next && this.#slot(this.#oldest).state !== "waiting") this.#oldest++;
     return this.#oldest < this.#next ? this.#slot(this.#oldest).sentMs + this.#timeoutMs : null;
   }
 
-  /** Declares lost what has waited longer than the timeout; returns how many. */
   expire(nowMs: number): number {
     let lost = 0;
     for (
@@ -138,15 +124,11 @@ export class Transactions {
     return lost;
   }
 
-  /** Declares lost whatever still waits, e.g. because its connection is gone. */
   expireAll(): number {
     return this.expire(Number.POSITIVE_INFINITY);
   }
 
-  /**
-   * Judges an answer received at `atMs`. `graceMs` lengthens the timeout by what is known to be this side's
-   * own delay.
-   */
+  /** Matches an answer received at `atMs`. `graceMs` extends the timeout by this side's own delay. */
   settle(sequence: number, atMs: number, graceMs = 0): Settlement {
     const slot = this.#slot(sequence);
     if (slot.sequence !== sequence || slot.state === "empty") return { kind: "unknown" };

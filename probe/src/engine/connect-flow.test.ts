@@ -38,7 +38,6 @@ describe.each(LOOP_KINDS)("tcp_connect on %s sockets", (kind) => {
     await new Promise<void>((resolve) => void server.close(() => resolve()));
   });
 
-  /** What has come about by the time that one attempt more is decided. */
   async function decided(of: ConnectFlow): Promise<FlowSnapshot> {
     const parts: FlowSnapshot[] = [];
     await until("a decision", () => {
@@ -94,7 +93,7 @@ describe.each(LOOP_KINDS)("tcp_connect on %s sockets", (kind) => {
       const libc = await loadLibc();
       const full = KernelSocket.open(libc, { family: SYS.AF_INET, type: SYS.SOCK_STREAM, protocol: 0 });
       full.bind("127.0.0.2", 0);
-      // Nobody accepts: with the queue full the kernel drops what would open another connection.
+      // Nobody accepts: with a full queue the kernel drops further connection requests.
       libc.listen(full.fd, 0);
       const { port: tcpPort } = full.localAddress();
       const first = connect(tcpPort, "127.0.0.2").on("error", () => {});

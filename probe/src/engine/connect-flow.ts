@@ -14,10 +14,9 @@ interface Attempt {
 }
 
 /**
- * TCP connect time of one peer: a new connection each interval, ended by a reset as soon as it is open. A
- * reset, because the end that closes first would keep the connection in TIME_WAIT for a minute, and at the
- * peer's busy port that adds up; nothing was sent, so nothing can be lost by it. The network's time is the
- * kernel's own of the handshake, the application's that between the call and the connection seen to be open.
+ * TCP connect time of one peer: opens a connection each interval and resets it once open. A regular close
+ * would leave the connection in TIME_WAIT for a minute, which adds up at a busy port. The network time is the
+ * kernel's handshake time; the application time runs from the call until the connection is seen open.
  */
 export class ConnectFlow implements Flow, ScheduledSender {
   readonly #context: EngineContext;
@@ -49,7 +48,6 @@ export class ConnectFlow implements Flow, ScheduledSender {
     return this.#tally.drain({ node: this.#peer.node, method: "tcp_connect", ipFamily });
   }
 
-  /** There is nothing to make ready: a connection shows no signature. */
   prepare(): void {}
 
   send(plannedMs: number): void {
@@ -70,7 +68,7 @@ export class ConnectFlow implements Flow, ScheduledSender {
       },
     );
     const deadline = this.#context.timetable.at(socket.startedMs + timeoutMs, () =>
-      // A handshake that is complete in the kernel must not lose the race against the timer.
+      // A handshake completed in the kernel must not lose to the timer.
       this.#context.afterPoll(() => {
         if (this.#attempt?.socket === socket) this.#failed("timeout");
       }),
@@ -98,7 +96,6 @@ export class ConnectFlow implements Flow, ScheduledSender {
     this.#end();
   }
 
-  /** Refused, unreachable, or no answer in time. */
   #failed(reason: string): void {
     if (this.#attempt === null) return;
     this.#tally.countError("lost", reason);

@@ -7,29 +7,25 @@ import { UserSpaceLoop } from "./user-space-loop.ts";
 
 export interface LoopChoice {
   readonly loop: Loop;
-  /** The same, where it is on the kernel's own sockets; else null. */
+  /** The loop again if it uses kernel sockets, else null. */
   readonly kernel: KernelLoop | null;
   readonly sockets: "kernel" | "node";
-  /** Why the kernel's own sockets can't be used; null when they are, or weren't wanted. */
+  /** Why kernel sockets cannot be used; null if they are used, or were not requested. */
   readonly reason: string | null;
-  /** What ends the loop's wait when 8 bytes are written to it. Null: Node's loop needs no such thing. */
+  /** Writing 8 bytes here ends the loop's wait. Null: Node's loop needs no wake-up. */
   readonly wakeFd: number | null;
 }
 
 interface LoopPlace {
-  /** Sees libc before any descriptor is opened. */
   readonly track?: (libc: Libc) => Libc;
-  /** The thread is the process's main one, whose Node has other work too. @default false */
+  /** The process's main thread, which does other Node work too. @default false */
   readonly isMain?: boolean;
   readonly onTurn?: () => void;
 }
 
-/** A turn of the main thread's loop where nothing says that Node has work. Milliseconds. */
+/** Poll timeout on the main thread when we cannot tell whether Node.js has pending work. Milliseconds. */
 const BLIND_TURN_MS = 10;
 
-/**
- * The loop on the kernel's own sockets; Node's where those can't be had.
- */
 export async function createLoop(
   deps: LoopDeps,
   wanted: "auto" | "node" = "auto",

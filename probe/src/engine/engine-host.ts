@@ -4,16 +4,11 @@ import type { Loop } from "./loop.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
 import { NodeEngine } from "./node-engine.ts";
 
-/** What the measuring thread takes from its surroundings. */
 interface HostDeps {
   readonly loop: Loop;
-  /** Milliseconds, sub-microsecond grain, never backwards. */
   monotonic(): number;
-  /** Wall time, ms since the epoch. */
   now(): number;
-  /** Uniform in [0, 1). */
   random(): number;
-  /** Unpredictable 64 bits. */
   nonce(): bigint;
   post(message: FromWorker): void;
 }
@@ -23,7 +18,7 @@ interface Hosted {
   readonly stalls: StallMonitor;
 }
 
-/** All engines of one measuring thread, and the thread's watch over itself. */
+/** All engines of one measuring thread, and the thread's stall monitor. */
 export class EngineHost {
   readonly #deps: HostDeps;
   readonly #engines = new Map<number, Hosted>();
@@ -88,7 +83,6 @@ export class EngineHost {
     this.#deps.post({ type: "closed", engine: id });
   }
 
-  /** Tells of something that went wrong in one task; the thread goes on. */
   fault(error: unknown): void {
     this.#deps.post({ type: "fault", message: reasonOf(error) });
   }

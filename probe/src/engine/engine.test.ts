@@ -1,4 +1,4 @@
-// One engine measures another through the real threads: keys, code points, families, and the three times of a
+// One engine measures another through real threads: keys, code points, families, and the three times of a
 // sample.
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -11,7 +11,6 @@ import { createMeasuringThreads } from "../measuring-threads.ts";
 const METHODS: readonly Method[] = ["udp_rr", "tcp_rr", "tcp_connect"];
 const NEXT_KEY = { id: 2, secret: Buffer.alloc(32, 0x33) };
 
-/** Where nothing is lost, nothing counts as lost because the machine is busy. */
 const PATIENT = { timeoutMs: 10_000 };
 
 describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
@@ -91,7 +90,7 @@ describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
 
   test("a rotation of keys under continuous traffic loses and corrupts nothing", async () => {
     const { asker, answerer } = await openPair(PATIENT);
-    // As the aggregator does it: known to all, then signing, then retired.
+    // The aggregator's order: known to all, then signing, then retired.
     for (const [keys, signingKeyId] of [
       [[TEST_KEY, NEXT_KEY], 1],
       [[TEST_KEY, NEXT_KEY], 2],
@@ -102,7 +101,6 @@ describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
       await until("more traffic", () => count("sent") > sent + 60);
     }
     await asker.stop();
-    // Only what was under way when the engine stopped has no answer.
     expect(count("lost") + count("corrupt") + count("send_error")).toBe(0);
     expect(count("received")).toBeGreaterThan(count("sent") - 10);
   });
@@ -141,7 +139,6 @@ describe.each(LOOP_KINDS)("engines on %s sockets", (kind) => {
     const asker = await thread.createEngine(engineConfig({ methods: METHODS }), {
       onSnapshot: (snapshot) => snapshots.push(snapshot),
     });
-    // The kernel refuses every packet to the broadcast address.
     asker.setPeers([peerAt({}, { address: "255.255.255.255", identity: "127.0.0.9" })]);
     await until("failures", () =>
       METHODS.every((method) => count("send_error", method) + count("lost", method) > 5),

@@ -5,7 +5,6 @@ import type { Loop } from "./loop.ts";
 
 const BOUND_MS = 40;
 
-/** Keeps the thread busy, as a long garbage collection would. */
 function blockFor(ms: number): void {
   for (const endMs = performance.now() + ms; performance.now() < endMs;);
 }
@@ -87,8 +86,6 @@ test.runIf(isLibcSupported())(
       yieldToNode: (run) => void setImmediate(run),
     });
     const monitor = loop.watch(10);
-    // Two turns that are nothing but waiting. A busy machine may wake the thread late, but not by hundreds of
-    // milliseconds.
     let turns = 0;
     const count = (): void => {
       turns++;

@@ -5,34 +5,31 @@ import { KernelSockets } from "./sockets/kernel.ts";
 import { Timetable } from "./timetable.ts";
 
 /**
- * Longest time without a turn of Node's own loop, which brings messages that don't wake this one. From half
- * of it on the turn ends with the next packet or task, and needs no wake-up of its own. Milliseconds.
+ * Maximum time without a turn of Node's loop, which delivers messages that do not wake this one. After half
+ * of it, the turn ends with the next packet or task instead of a separate wake-up. Milliseconds.
  */
 const TURN_MS = 100;
 
 interface KernelLoopDeps extends LoopDeps {
   readonly libc: Libc;
-  /** Descriptor that is readable when Node's loop has something to do, which ends the turn. @default none */
+  /** Becomes readable when Node's loop has work, which ends the turn. @default none */
   readonly nodeFd?: number;
-  /** How long one turn lasts at most, after which Node has the thread for a moment. @default 100 ms */
   readonly turnMs?: number;
-  /** Gives the thread to Node; `run` comes when Node has done what it has to do. */
+  /** Lets Node run its pending work, then calls `run`. */
   yieldToNode(run: () => void): void;
-  /** Comes at the end of each turn. */
   onTurn?(): void;
 }
 
 /**
- * The thread's own loop: it is blocked in the kernel until a packet comes or something is due, so that
- * nothing stands between the kernel and the code that takes the time. Node, with the messages of the main
- * thread, has its turn between two turns of this one.
+ * The thread's own loop. It blocks in the kernel until a packet arrives or a task is due, so that nothing
+ * delays the code that reads the clock. Node handles main-thread messages between two turns.
  */
 export class KernelLoop implements Loop {
   readonly sockets: KernelSockets;
   readonly timetable: Timetable;
-  /** Descriptor that ends the wait when 8 bytes are written to it, until `close`. -1: there is none. */
+  /** Writing 8 bytes here ends the wait, until `close`. -1: none. */
   readonly wakeFd: number;
-  /** For whoever else has sockets in this thread. */
+  /** For other socket owners in this thread. */
   readonly poller: Poller;
   readonly #deps: KernelLoopDeps;
   #monitors: readonly StallMonitor[] = [];
@@ -46,11 +43,10 @@ export class KernelLoop implements Loop {
   readonly #beat = (): void => {
     const nowMs = this.#deps.monotonic();
     const monitors = this.#monitors;
-    // With each packet: an iterator is an allocation.
+    // Called per packet: an iterator would allocate.
     for (let i = 0; i < monitors.length; i++) monitors[i]!.beat(nowMs);
   };
 
-  /** @throws SystemCallError when the kernel gives no socket */
   constructor(deps: KernelLoopDeps) {
     const { libc, monotonic, onError, turnMs = TURN_MS } = deps;
     this.#deps = deps;
@@ -73,7 +69,7 @@ export class KernelLoop implements Loop {
     this.#afterPoll.push(run);
   }
 
-  /** Ends the turn with the current cycle: Node has something to do. */
+  /** Ends the turn with the current cycle: Node has work. */
   yieldSoon(): void {
     this.#woken = true;
   }
@@ -108,7 +104,6 @@ export class KernelLoop implements Loop {
     this.#deps.libc.free(this.#wakeCount);
   }
 
-  /** There is a message. */
   #wake(): void {
     this.#deps.libc.read(this.wakeFd, this.#wakeCount, 8);
     this.yieldSoon();
@@ -134,14 +129,14 @@ export class KernelLoop implements Loop {
     if (this.#state === "running") this.#schedule();
   }
 
-  /** What is due by now, e.g. sends, comes before Node. */
+  /** Due tasks, such as sends, precede Node. */
   #isOn(enoughMs: number, endMs: number): boolean {
     const nowMs = this.#deps.monotonic();
     return nowMs < (this.timetable.dueMs <= nowMs ? endMs : enoughMs);
   }
 
   #cycle(endMs: number): void {
-    // First: a socket that was just opened is to be known as open when its first packet is due.
+    // First, so that a socket just opened counts as open when its first packet is due.
     this.#runAll(this.#takeSoon());
     this.timetable.runDue();
     if (this.#state !== "running") return;
@@ -176,7 +171,7 @@ export class KernelLoop implements Loop {
   }
 
   #runAll(tasks: readonly (() => void)[]): void {
-    // Often none: an iterator is an allocation.
+    // Often empty: an iterator would allocate.
     for (let i = 0; i < tasks.length; i++) {
       try {
         tasks[i]!();

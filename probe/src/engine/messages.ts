@@ -1,4 +1,3 @@
-// What the main thread and the measuring thread say to each other.
 import type { EngineConfig, EngineSnapshot, PacketKey, ProbePeer } from "../ports/ports.ts";
 
 export type ToWorker =
@@ -10,16 +9,14 @@ export type ToWorker =
       readonly keys: readonly PacketKey[];
       readonly signingKeyId: number;
     }
-  /** Of all engines. */
   | { readonly type: "pace"; readonly factor: number }
   | { readonly type: "close"; readonly engine: number };
 
 export type FromWorker =
-  /** `reason`: why the kernel's own sockets can't be used, null when they are. */
+  /** `reason`: why kernel sockets cannot be used; null if they are used. */
   | { readonly type: "ready"; readonly sockets: "kernel" | "node"; readonly reason: string | null }
   | { readonly type: "opened"; readonly engine: number }
   | { readonly type: "failed"; readonly engine: number; readonly message: string }
   | { readonly type: "snapshot"; readonly engine: number; readonly snapshot: EngineSnapshot }
   | { readonly type: "closed"; readonly engine: number }
-  /** Something went wrong in one task; the thread goes on. */
   | { readonly type: "fault"; readonly message: string };

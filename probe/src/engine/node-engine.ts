@@ -8,7 +8,6 @@ import { TcpFlow } from "./tcp-flow.ts";
 import type { Appointment } from "./timetable.ts";
 import { UdpFlow } from "./udp-flow.ts";
 
-/** The methods of this thread; ICMP has one of its own. */
 const FLOWS: readonly (readonly [Method, FlowKind])[] = [
   ["udp_rr", { portOf: (peer) => peer.udpPort, open: (context, peer) => new UdpFlow(context, peer) }],
   ["tcp_rr", { portOf: (peer) => peer.tcpPort, open: (context, peer) => new TcpFlow(context, peer) }],
@@ -23,27 +22,24 @@ interface FlowKind {
   readonly open: (context: EngineContext, peer: ProbePeer) => Flow;
 }
 
-/** For how many timeouts a replaced key still verifies: late answers are to be known as such. */
+/** Timeouts for which a replaced key still verifies, so that late answers are recognized. */
 const RETIRED_TIMEOUTS = 3;
 
-/** What an engine shares with the others of its thread. */
 interface NodeEngineDeps extends Pick<
   EngineContext,
   "sockets" | "timetable" | "stalls" | "pace" | "monotonic" | "random" | "nonce" | "afterPoll"
 > {
-  /** Wall time, ms since the epoch. */
   now(): number;
-  /** What the thread observed of itself since this engine's last snapshot. */
+  /** The thread's own statistics since this engine's last snapshot. */
   drainThread(): ThreadSnapshot;
   onSnapshot(snapshot: EngineSnapshot): void;
 }
 
-/** The engine of one node, inside the measuring thread: its flows and its snapshots. */
 export class NodeEngine {
   readonly #config: EngineConfig;
   readonly #deps: NodeEngineDeps;
   readonly #context: EngineContext;
-  /** By peer and method, with everything that, if it changes, makes it another flow. */
+  /** Keyed by peer, method and every property whose change makes it another flow. */
   readonly #flows = new Map<string, Flow>();
   #startMs: number;
   #publish: Appointment | null = null;
@@ -61,14 +57,12 @@ export class NodeEngine {
     this.#context = { ...deps, config, keys, identity, lateness: { current: new Distribution() } };
   }
 
-  /** Starts the publishing of snapshots. */
   start(): void {
-    // The first interval is cut short at random, so that the probes of a cluster don't all publish at one
-    // moment.
+    // Randomly shortens the first interval, so that a cluster's probes do not all publish at once.
     this.#schedulePublish(this.#config.publishIntervalMs * (0.5 + this.#deps.random() / 2));
   }
 
-  /** Starts flows to new peers, ends those to gone ones, leaves the others alone. */
+  /** Starts flows to new peers, ends those to removed ones, and keeps the others. */
   setPeers(peers: readonly ProbePeer[]): void {
     const wanted = new Set<string>();
     for (const peer of peers) {
@@ -89,19 +83,15 @@ export class NodeEngine {
     }
   }
 
-  /**
-   * Replaces the keys; answers to what was signed before are still verified for as long as they can be in
-   * time.
-   */
+  /** Replaces the keys. Answers to earlier requests still verify for as long as they can be in time. */
   setKeys(keys: readonly PacketKey[], signingKeyId: number): void {
     this.#context.keys.replace(keys, signingKeyId);
     const forgetAtMs = this.#deps.monotonic() + this.#config.timeoutMs * RETIRED_TIMEOUTS;
-    // Keys that were replaced just before get the grace of these: never less.
+    // Recently replaced keys get the new grace period, never a shorter one.
     this.#forgetKeys?.cancel();
     this.#forgetKeys = this.#deps.timetable.at(forgetAtMs, () => this.#context.keys.forgetRetired());
   }
 
-  /** Publishes the rest, then closes everything. */
   close(): void {
     this.#publish?.cancel();
     this.#forgetKeys?.cancel();
@@ -118,7 +108,7 @@ export class NodeEngine {
   }
 
   #publishNow(): void {
-    // The monotonic clock says how long it took: the wall clock may be set meanwhile.
+    // Durations come from the monotonic clock: the wall clock may be set meanwhile.
     const [endMs, nowMs] = [this.#deps.now(), this.#deps.monotonic()];
     const lateness = this.#context.lateness.current;
     this.#context.lateness.current = new Distribution();
@@ -128,7 +118,7 @@ export class NodeEngine {
       flows: [...this.#flows.values()].map((flow) => flow.drain()),
       sendLateness: lateness.toData(),
       thread: this.#deps.drainThread(),
-      // Other threads have these; the main thread puts them in.
+      // Counted in other threads; the main thread adds these.
       responder: { answered: 0, refused: {} },
       zeroCheck: null,
       icmpProber: null,

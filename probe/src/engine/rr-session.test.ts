@@ -18,7 +18,6 @@ function open(values: Partial<TestContext> = {}, warmupPackets = 0): { session: 
   return { session: new RrSession(context, peerAt({}), "udp_rr"), nowMs: context.monotonic() };
 }
 
-/** The answer of an honest responder that held the packet so long. */
 function answerTo(request: Buffer, residenceMs = 0): Buffer {
   const packet = Buffer.from(request);
   turnIntoResponse(packet, residenceMs * 1e6);
@@ -54,7 +53,7 @@ test("an answer read after this thread stood still is received, but not timed, a
   const { session } = open({ stalls });
   const answer = answerTo(session.request);
   session.begin(nowMs);
-  // 170 ms pass on this side, more than the timeout of 150, of which the thread slept all.
+  // 170 ms pass on this side, above the timeout of 150; the thread stalled for all of it.
   session.answer(answer, nowMs + 170);
   const { outcomes, discards, rtt } = session.drain();
   expect(outcomes).toMatchObject({ received: 1, lost: 0, late: 0, discarded: 1 });

@@ -21,12 +21,12 @@ import { Samples } from "../domain/samples.ts";
 import type { EngineContext } from "./context.ts";
 import type { Appointment } from "./timetable.ts";
 
-/** Packets that a flow remembers beyond those that can wait at once, to tell late from duplicate. */
+/** Packets remembered beyond those that can wait at once, to tell late from duplicate. */
 const REMEMBERED = 64;
 
 /**
- * The bookkeeping of one request/response flow, whatever carries its packets: signs ahead, times, judges
- * answers, declares losses.
+ * Bookkeeping of one request/response flow over any transport: signs ahead, takes times, matches answers,
+ * declares losses.
  */
 export class RrSession {
   readonly #context: EngineContext;
@@ -41,14 +41,12 @@ export class RrSession {
   readonly #transactions: Transactions;
   readonly #tally = new Tally();
   #signedSequence = -1;
-  /** Which keys the signature is of. */
   #signedGeneration = -1;
   readonly #samples: Samples;
   readonly #onTimeout: (lost: number) => void;
   #expiry: Appointment | null = null;
   #stopped = false;
 
-  /** `onTimeout` hears of transactions that were just declared lost. */
   constructor(
     context: EngineContext,
     peer: ProbePeer,
@@ -84,23 +82,20 @@ export class RrSession {
     return this.#tally;
   }
 
-  /** Transactions without an answer that haven't timed out. */
   get waiting(): number {
     return this.#transactions.waiting;
   }
 
-  /** Requests that are lost, of those that were sent since anything came from the peer. */
   get unanswered(): number {
     return this.#transactions.unanswered;
   }
 
-  /** Counts `unanswered` anew: the socket is another one. */
   renewed(): void {
     this.#transactions.heard();
     this.#tally.renewed();
   }
 
-  /** Signs the next request, if that isn't done, or the keys have changed since. */
+  /** Signs the next request unless it is signed with the current keys. */
   prepare(): void {
     const sequence = this.#transactions.nextSequence;
     const { keys } = this.#context;
@@ -111,21 +106,16 @@ export class RrSession {
     this.#signedGeneration = keys.generation;
   }
 
-  /** The signed request; the buffer is used again for the next one. */
   get request(): Buffer {
     this.prepare();
     return this.#request;
   }
 
-  /** The sequence of that request. */
   get sequence(): number {
     return this.#transactions.nextSequence;
   }
 
-  /**
-   * Says that the request is going out, planned for `plannedMs`: all that has to be written down, so that
-   * `sent` has little to do.
-   */
+  /** Prepares the send planned for `plannedMs`: does all bookkeeping, so that `sent` has little to do. */
   begin(nowMs: number, plannedMs: number = nowMs): void {
     this.#tally.count("sent");
     const pushedOut = this.#transactions.sent(nowMs, plannedMs);
@@ -133,41 +123,35 @@ export class RrSession {
     this.#scheduleExpiry();
   }
 
-  /**
-   * When the request that was just begun went out, stamped right before. Every microsecond between send and
-   * answer counts.
-   */
+  /** Sets the send time, read right before the send. Every microsecond between send and answer counts. */
   sent(sentMs: number): void {
     this.#transactions.restamp(sentMs);
   }
 
-  /** The kernel's stamp of a request's departure. */
   departed(sequence: number, kernelNs: number): void {
     this.#transactions.departed(sequence, kernelNs);
   }
 
-  /** Takes the latest `begin` back: the kernel refused the packet. */
   sendFailed(reason: string): void {
     this.#transactions.takeBack();
     this.#tally.count("sent", -1);
     this.#tally.countError("send_error", reason);
   }
 
-  /** A tick whose request could not even be sent for want of a connection: a lost transaction. */
+  /** Counts ticks without a connection to send on as lost transactions. */
   lostUnsent(reason: string, ticks = 1): void {
     this.#tally.count("sent", ticks);
     this.#tally.countError("lost", reason, ticks);
   }
 
-  /** Everything that still waits is lost, e.g. with its connection. */
   loseAll(reason: string): void {
     const lost = this.#transactions.expireAll();
     if (lost > 0) this.#tally.countError("lost", reason, lost);
   }
 
   /**
-   * Judges an answer that was in hand at `atMs`, and that the kernel received at `kernelNs` (NaN: it doesn't
-   * say). True when it is the timely answer of a waiting request.
+   * Judges an answer in hand at `atMs`, received by the kernel at `kernelNs` (NaN: unknown). Returns true for
+   * the timely answer of a waiting request.
    */
   answer(packet: Buffer, atMs: number, kernelNs: number = Number.NaN): boolean {
     this.#transactions.heard();
@@ -212,7 +196,7 @@ export class RrSession {
     return isFor(packet, this.#context.identity) ? null : "wrong_destination";
   }
 
-  /** A late answer's loss is counted by whoever sees it first: the timer, or the answer itself. */
+  /** A late answer's loss is counted once: by the timer or by the answer, whichever is first. */
   #countUntimely(kind: "late" | "late_first" | "duplicate" | "unknown"): void {
     if (kind === "late_first") this.#tally.countError("lost", "timeout");
     if (kind === "late" || kind === "late_first") this.#tally.count("late");
@@ -227,7 +211,7 @@ export class RrSession {
     const atMs = onTick(deadlineMs, this.#context.config.intervalMs);
     this.#expiry = this.#context.timetable.at(atMs, () => {
       const nowMs = this.#context.monotonic();
-      // An answer that lies in the socket's buffer must not lose the race against the timer.
+      // An answer in the socket's buffer must not lose to the timer.
       this.#context.afterPoll(() => {
         this.#expiry = null;
         if (this.#stopped) return;
@@ -246,7 +230,7 @@ function addressOf(text: string): Uint8Array {
   return bytes;
 }
 
-/** A power of two, so that the ring's place of a sequence survives the sequence's wrap. */
+/** A power of two, so that places in the ring survive sequence wrap-around. */
 function ringSize(waiting: number): number {
   return 2 ** Math.ceil(Math.log2(2 * Math.ceil(waiting) + REMEMBERED));
 }

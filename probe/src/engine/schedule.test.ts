@@ -4,7 +4,6 @@ import type { EngineContext } from "./context.ts";
 import { SendSchedule } from "./send-schedule.ts";
 import { Timetable } from "./timetable.ts";
 
-/** Time that stands still until told; one timer, as the timetable uses one. */
 class FakeTime {
   nowMs = 0;
   errors: unknown[] = [];
@@ -21,7 +20,6 @@ class FakeTime {
     onError: (error) => this.errors.push(error),
   });
 
-  /** `oversleep`: the thread stands still, and timers run only at the end. */
   advance(ms: number, oversleep = false): void {
     const targetMs = this.nowMs + ms;
     if (oversleep) this.nowMs = targetMs;

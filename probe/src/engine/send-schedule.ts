@@ -3,23 +3,22 @@ import { onTick, tickMsOf } from "../domain/ticks.ts";
 import type { EngineContext } from "./context.ts";
 
 /**
- * How long before its send a packet is made ready: signing mustn't delay the send, nor the answer of the
- * packet before. Milliseconds.
+ * Lead time for preparing a packet: signing must delay neither its send nor the previous answer.
+ * Milliseconds.
  */
 const PREPARE_AHEAD_MS = 3;
 
 export interface ScheduledSender {
-  /** Comes ahead of each send. */
   prepare(): void;
   send(plannedMs: number): void;
-  /** Planned sends that passed while the thread stood still: never made up for in a burst. */
+  /** Planned sends that passed during a stall; they are not made up for in a burst. */
   missed(ticks: number): void;
 }
 
 /**
- * A fixed grid of send times with a random phase, so that flows don't burst together; at
- * ordinary intervals on shared ticks, so that a wake-up serves several. What is late doesn't
- * move the grid, and no answer is waited for: a slow network is asked as often as a fast one.
+ * A fixed grid of send times with a random phase, so that flows do not burst together. At ordinary intervals
+ * the grid uses shared ticks, so that one wake-up serves several flows. Late sends do not shift the grid, and
+ * sends do not wait for answers: slow networks are probed as often as fast ones.
  */
 export class SendSchedule {
   readonly #context: EngineContext;
@@ -50,7 +49,7 @@ export class SendSchedule {
   }
 
   #next(): void {
-    // With the sends of the tick before: no wake-up of its own.
+    // Prepared with the sends of the previous tick, which saves a wake-up.
     const ahead = Math.min(Math.max(PREPARE_AHEAD_MS, tickMsOf(this.#intervalMs)), this.#intervalMs / 2);
     this.#appointment = this.#context.timetable.at(this.#plannedMs - ahead, () => {
       this.#sender.prepare();
@@ -64,7 +63,7 @@ export class SendSchedule {
     const nowMs = this.#context.monotonic();
     const missed = Math.floor((nowMs - plannedMs) / intervalMs);
     this.#plannedMs = plannedMs + (missed + 1) * intervalMs;
-    // The next appointment first: a sender that throws must not end the schedule.
+    // Schedules the next send first: a sender that throws must not end the schedule.
     this.#next();
     if (missed > 0) this.#sender.missed(missed);
     this.#context.lateness.current.record(Math.max(0, nowMs - plannedMs) / 1000);

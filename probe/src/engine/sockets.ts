@@ -1,15 +1,12 @@
 import { codeOf } from "@isochrone/primitives";
 
-// What everything that opens sockets through Node needs.
-
-/** The system's name of an error (ECONNREFUSED, …): a bounded set, fit for a metric's label. */
+/** The system's error name (ECONNREFUSED, …): a bounded set, fit for a metric label. */
 export function errnoOf(error: unknown): string {
   return codeOf(error) ?? "unknown";
 }
 
 /**
- * A `lookup` for sockets that are only ever given IP addresses: answers at once, where the default waits for
- * a turn of the loop.
+ * A `lookup` for sockets that only get IP addresses: answers at once, without the default's turn of the loop.
  */
 export function addressLookup(
   hostname: string,

@@ -37,7 +37,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
     flow = responder = server = null;
   });
 
-  /** Adds what came since to `totals`: outcomes, errors as `error:<reason>`, discards as `skip:<reason>`. */
+  /** Adds new counts to `totals`: outcomes, errors as `error:<reason>`, discards as `skip:<reason>`. */
   function collect(): Record<string, number> {
     const { outcomes, errors, discards } = flow!.drain();
     for (const [name, count] of Object.entries(outcomes)) totals[name] = (totals[name] ?? 0) + count;
@@ -66,7 +66,6 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
     return opened;
   }
 
-  /** A hostile or broken peer. */
   async function serve(onConnection: (socket: Socket) => void): Promise<number> {
     const opened = createServer((socket) => {
       sockets.push(socket);
@@ -115,7 +114,6 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
           first = false;
         });
       });
-      // The relay's address isn't the asker's.
       await responder.close();
       responder = await openResponder({ acceptTranslatedSource: true });
       const opened = await openFlow(port);
@@ -193,7 +191,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       flow.start();
       await until("the hang-up", () => (collect()["corrupt"] ?? 0) > 64 && !flow!.isOpen);
       expect(totals).toMatchObject({ received: 0 });
-      // One read of the socket may hold a few more than the bound.
+      // One read may hold a few more than the bound.
       expect(totals["corrupt"]).toBeLessThan(300);
     });
   });

@@ -6,14 +6,12 @@ import { RrSession } from "./rr-session.ts";
 import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";
 import type { StreamSocket } from "./sockets/port.ts";
 
-/** Back-off between connection attempts, doubled with each failure. Milliseconds. */
 const BACKOFF = { initialMs: 250, maxMs: 8000, factor: 2 };
 /**
- * After so many lost transactions in a row a new connection finds out sooner than the old one's growing
- * retransmission timer.
+ * After so many consecutive losses, reconnecting is faster than the old connection's retransmission timer.
  */
 const LOSSES_BEFORE_RECONNECT = 3;
-/** Packets beyond the expected answer that a peer may send between two ticks before it is hung up on. */
+/** Unexpected packets accepted from a peer between two ticks before it is disconnected. */
 const MAX_UNEXPECTED = 64;
 
 /** TCP_RR of one peer: one connection, one transaction at a time, on the fixed schedule. */
@@ -26,17 +24,15 @@ export class TcpFlow implements Flow, ScheduledSender {
   readonly #onAnswer: () => void;
   #socket: StreamSocket | null = null;
   #state: "closed" | "connecting" | "open" = "closed";
-  /** Why there is no connection: the reason of transactions lost meanwhile. */
   #reason = "not_connected";
   #retryAtMs = 0;
   #failures = 0;
   #connectDeadlineMs = 0;
-  /** Ticks that passed during a connection attempt: lost if it fails, left out if it succeeds. */
+  /** Ticks during a connection attempt: lost if it fails, skipped if it succeeds. */
   #ticksConnecting = 0;
   #lossesInRow = 0;
   #unexpected = 0;
 
-  /** `onAnswer` comes after each timely answer. */
   constructor(context: EngineContext, peer: ProbePeer, onAnswer: () => void = () => {}) {
     this.#context = context;
     this.#peer = peer;
@@ -46,7 +42,6 @@ export class TcpFlow implements Flow, ScheduledSender {
     this.#out = createFrame(context.config.packetBytes);
   }
 
-  /** True when packets can be sent. */
   get isOpen(): boolean {
     return this.#state === "open";
   }
@@ -56,7 +51,6 @@ export class TcpFlow implements Flow, ScheduledSender {
     this.#schedule.start();
   }
 
-  /** The part of `start` without the schedule, for those who send by themselves. */
   open(): void {
     this.#connect();
   }
@@ -161,7 +155,7 @@ export class TcpFlow implements Flow, ScheduledSender {
     this.#session.loseAll(reason);
     if (this.#ticksConnecting > 0) this.#session.lostUnsent(reason, this.#ticksConnecting);
     this.#ticksConnecting = 0;
-    // Half of the back-off is random: many probes lose one peer at the same moment.
+    // Half of the backoff is random: many probes lose one peer at the same moment.
     this.#retryAtMs =
       this.#context.monotonic() + backoffMs(BACKOFF, ++this.#failures) * (0.5 + this.#context.random() / 2);
   }

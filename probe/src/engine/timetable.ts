@@ -1,6 +1,5 @@
 import { MinHeap } from "@isochrone/primitives";
 
-/** A task that can be called off. */
 export interface Appointment {
   cancel(): void;
 }
@@ -9,11 +8,10 @@ interface Entry {
   run: (() => void) | null;
 }
 
-/** What the timetable needs of its surroundings. */
 interface TimetableDeps {
   monotonic(): number;
   /**
-   * Returns a function that clears the timer. Without, whoever owns the thread asks for `dueMs` and calls
+   * Returns a function that clears the timer. Without it, the thread's owner reads `dueMs` and calls
    * `runDue`.
    */
   readonly setTimer?: (run: () => void, delayMs: number) => () => void;
@@ -21,8 +19,8 @@ interface TimetableDeps {
 }
 
 /**
- * All timed work of a thread, behind one timer or the thread's own loop: the first due first. Tasks due
- * together run in the order of their making.
+ * All timed tasks of a thread, behind one timer or the thread's own loop. Tasks due together run in creation
+ * order.
  */
 export class Timetable {
   readonly #deps: TimetableDeps;
@@ -34,25 +32,22 @@ export class Timetable {
     this.#deps = deps;
   }
 
-  /** Runs `run` at `atMs` of the monotonic clock, or as soon as the thread gets to it. */
   at(atMs: number, run: () => void): Appointment {
     const entry: Entry = { run };
     this.#heap.push(atMs, entry);
     this.#arm();
     return {
       cancel: () => {
-        // The entry stays in the heap until it is due: removing from the middle isn't worth its cost.
+        // The entry stays in the heap until due: removal from the middle costs more.
         entry.run = null;
       },
     };
   }
 
-  /** When the first task is due; infinite without one. */
   get dueMs(): number {
     return this.#heap.nextKey;
   }
 
-  /** Runs what is due by now. */
   runDue(): void {
     while (this.#heap.size > 0 && this.#heap.nextKey <= this.#deps.monotonic()) {
       const first = this.#heap.pop();
@@ -76,7 +71,7 @@ export class Timetable {
     if (this.#deps.setTimer === undefined || this.#heap.size === 0 || dueMs >= this.#armedForMs) return;
     this.#clear?.();
     this.#armedForMs = dueMs;
-    // Timers count in whole milliseconds and may end a little early: #run looks at the clock again.
+    // Timers have millisecond resolution and may fire early: #run checks the clock again.
     this.#clear = this.#deps.setTimer(
       () => this.#run(),
       Math.max(0, Math.ceil(dueMs - this.#deps.monotonic())),

@@ -14,7 +14,6 @@ import {
 import { UdpMiddlebox, passOn } from "../testing/udp-middlebox.ts";
 import { UdpFlow } from "./udp-flow.ts";
 
-/** What is not answered is lost after so long, and what is must not be, on a busy machine either. */
 const TIMEOUT_MS = 1_000;
 
 let responder: TestResponder;
@@ -39,7 +38,6 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
     await responder.close();
   });
 
-  /** Sends packets one by one and waits until each has passed the box. */
   async function send(packets: number): Promise<void> {
     for (let i = 0; i < packets; i++) {
       const before = box.requests;
@@ -49,7 +47,6 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
     }
   }
 
-  /** Everything that was decided, once nothing waits. */
   async function settled(packets: number): Promise<FlowSnapshot> {
     const total = emptyTotal();
     await until("every packet to be decided", () => {
@@ -117,7 +114,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
     });
 
     test("an answer after the timeout is late, its packet stays lost, and the next packet's time is its own", async () => {
-      // Every second answer arrives after the timeout, while the packets after it are under way.
+      // Every second answer arrives after the timeout, while the next packets are in flight.
       box.onAnswer = (packet, index) =>
         index % 2 === 0 ? [{ packet, delayMs: TIMEOUT_MS + 100 }] : [{ packet }];
       await send(10);
@@ -291,7 +288,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
 
   describe("a peer that can't be reached", () => {
     test("every send refused by the own kernel is 100 % loss, not no data", async () => {
-      // The kernel refuses a connection to the broadcast address (EACCES) for want of SO_BROADCAST.
+      // The kernel refuses the broadcast address without SO_BROADCAST (EACCES).
       const blocked = new UdpFlow(context, peerAt({ udpPort: 9 }, { address: "255.255.255.255" }));
       blocked.start();
       let errors: Readonly<Record<string, number>> = {};

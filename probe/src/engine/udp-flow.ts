@@ -5,14 +5,12 @@ import { RrSession } from "./rr-session.ts";
 import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";
 import type { DatagramSocket } from "./sockets/port.ts";
 
-/** How soon a socket that broke is opened again. Milliseconds. */
 const REOPEN_MS = 1000;
 
 /**
- * UDP_RR of one peer on a socket of its own. The socket is connected: the kernel drops what comes from
- * elsewhere, a send needs no look-up, and another source port takes another path through ECMP, as users'
- * connections do. The port stays for as long as anything comes back. A socket that loses everything is
- * replaced by one with another port.
+ * UDP_RR of one peer on its own connected socket: the kernel drops packets from elsewhere, sends need no
+ * route look-up, and each source port takes its own ECMP path, as user connections do. The port stays while
+ * anything comes back. A socket that loses everything is replaced by one with another port.
  */
 export class UdpFlow implements Flow, ScheduledSender {
   readonly #context: EngineContext;
@@ -22,15 +20,12 @@ export class UdpFlow implements Flow, ScheduledSender {
   readonly #onAnswer: () => void;
   readonly #silence: Silence;
   #socket: DatagramSocket | null = null;
-  /** Takes over as soon as it is open: until then the socket before sends on. */
   #successor: DatagramSocket | null = null;
   #connected = false;
-  /** Errno of the last failure to open the socket. */
   #openError = "not_open";
   #reopenAtMs = 0;
   #stopped = false;
 
-  /** `onAnswer` comes after each timely answer. */
   constructor(context: EngineContext, peer: ProbePeer, onAnswer: () => void = () => {}) {
     this.#context = context;
     this.#peer = peer;
@@ -40,7 +35,6 @@ export class UdpFlow implements Flow, ScheduledSender {
     this.#schedule = new SendSchedule(context, this);
   }
 
-  /** True when packets can be sent. */
   get isOpen(): boolean {
     return this.#connected;
   }
@@ -50,7 +44,6 @@ export class UdpFlow implements Flow, ScheduledSender {
     this.#schedule.start();
   }
 
-  /** The part of `start` without the schedule, for those who send by themselves. */
   open(): void {
     this.#connected = false;
     this.#socket = this.#opened();
@@ -126,8 +119,8 @@ export class UdpFlow implements Flow, ScheduledSender {
   }
 
   /**
-   * An ICMP error of an earlier packet arrives here too (ECONNREFUSED): the socket lives on, the packet times
-   * out as lost.
+   * An ICMP error of an earlier packet arrives here too (ECONNREFUSED): the socket stays, the packet times
+   * out.
    */
   #failed(socket: DatagramSocket, code: string): void {
     if (socket === this.#successor) this.#dropSuccessor();

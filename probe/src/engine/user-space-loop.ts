@@ -3,14 +3,10 @@ import type { Loop, LoopDeps } from "./loop.ts";
 import { UserSpaceSockets } from "./sockets/node.ts";
 import { Timetable, type Appointment } from "./timetable.ts";
 
-/**
- * How often the thread shows that it lives; below the smallest bound that a stall can be given. Milliseconds.
- */
+/** Heartbeat period of the thread; below the smallest stall bound. Milliseconds. */
 const BEAT_MS = 8;
-/** setTimeout takes no more. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** Node's own event loop. */
 export class UserSpaceLoop implements Loop {
   readonly sockets: UserSpaceSockets;
   readonly timetable: Timetable;

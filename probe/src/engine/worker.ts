@@ -1,4 +1,4 @@
-// Entry file of the measuring thread: real clocks, real randomness, and nothing but packets.
+// Entry file of the measuring thread: real clocks, real randomness, and only packets.
 import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
@@ -9,7 +9,6 @@ import { createLoop } from "./create-loop.ts";
 import { EngineHost } from "./engine-host.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
 
-/** What the thread is started with. */
 interface Start {
   readonly share: SharedMemory;
   readonly sockets: "auto" | "node";
@@ -19,10 +18,10 @@ const port = parentPort;
 if (port === null) throw new Error("engine/worker.ts must be started as a worker thread");
 
 try {
-  // On Linux the priority is the thread's own. A packet that waits for the processor reads as a slow network.
+  // On Linux the priority is per thread. A packet that waits for the processor reads as a slow network.
   setPriority(0, constants.priority.PRIORITY_HIGH);
 } catch {
-  // Not allowed without CAP_SYS_NICE: the instrument measures its own lateness either way.
+  // Needs CAP_SYS_NICE. Optional: the instrument measures its own lateness.
 }
 
 const post = (message: FromWorker): void => port.postMessage(message);
@@ -30,7 +29,6 @@ const fault = (error: unknown): void => post({ type: "fault", message: reasonOf(
 const monotonic = (): number => performance.now();
 const { share, sockets: wanted } = workerData as Start;
 const shared = new WorkerShare(share);
-// Messages that come meanwhile wait in the port.
 const { loop, sockets, reason, wakeFd } = await createLoop({ monotonic, onError: fault }, wanted, {
   track: (libc) => trackDescriptors(libc, shared.descriptors),
 });

@@ -3,7 +3,7 @@ import { Transactions } from "../domain/transactions.ts";
 import type { FlowSnapshot } from "../ports/ports.ts";
 import type { EchoRoute, EchoTarget, ReceivedEcho } from "./echo-port.ts";
 
-/** Transactions that a flow remembers beyond those that can wait at once. */
+/** Transactions remembered beyond those that can wait at once. */
 const REMEMBERED = 12;
 
 export interface EchoFlowOptions extends EchoTarget {
@@ -17,15 +17,12 @@ export interface EchoFlowOptions extends EchoTarget {
 export class EchoFlow {
   readonly options: EchoFlowOptions;
   readonly route: EchoRoute;
-  /** Packets of which it still knows what became. */
   readonly remembered: number;
-  /** Of the engine that asked for it. */
   active = true;
   readonly #transactions: Transactions;
   readonly #tally = new Tally();
   #dueMs: number;
   #warmup: number;
-  /** Reasons that ICMP errors gave for packets that still wait. */
   readonly #reasons: string[] = [];
   #stamped = { kernel: 0, user: 0 };
 
@@ -43,7 +40,6 @@ export class EchoFlow {
     return this.#dueMs;
   }
 
-  /** When it next has something to do: to send, or to give up a packet. */
   get nextMs(): number {
     return Math.min(this.#dueMs, this.#transactions.nextDeadlineMs() ?? Number.POSITIVE_INFINITY);
   }
@@ -53,23 +49,21 @@ export class EchoFlow {
   }
 
   /**
-   * Whose stamps timed the samples since the last `take`: the kernel's if all of them; null without a sample.
+   * Clock source of the samples since the last `take`: "kernel" only if all had kernel stamps; null without
+   * samples.
    */
   get stampedBy(): "kernel" | "user" | null {
     if (this.#stamped.user > 0) return "user";
     return this.#stamped.kernel > 0 ? "kernel" : null;
   }
 
-  /**
-   * Moves on to the next planned time after `nowMs`; ticks that passed unused are counted, not made up for.
-   */
+  /** Advances to the next planned time after `nowMs`. Missed ticks are counted, not made up for. */
   advance(nowMs: number): void {
     const missed = Math.floor((nowMs - this.#dueMs) / this.options.intervalMs);
     this.#tally.skip("missed_tick", missed);
     this.#dueMs += (missed + 1) * this.options.intervalMs;
   }
 
-  /** Returns the flow's own number of the packet. */
   sent(sentMs: number): number {
     const sequence = this.#transactions.nextSequence;
     this.#tally.count("sent");
@@ -86,15 +80,15 @@ export class EchoFlow {
     this.#tally.countError("corrupt", reason);
   }
 
-  /** An ICMP error says that a packet of ours didn't arrive; when the packet is given up, this is why. */
+  /** Stores an ICMP error as the reason for a waiting packet's later loss. */
   unreachable(reason: string): void {
     if (this.#reasons.length < this.#transactions.waiting) this.#reasons.push(reason);
     else this.#tally.note(reason);
   }
 
   /**
-   * A reply read at `atMs`. `stampsMs` is the round trip by the port's stamps, NaN where one is missing or
-   * can't be trusted; `stampedBy` says whose they are.
+   * Records a reply read at `atMs`. `stampsMs`: round trip by the port's stamps, NaN if untrusted;
+   * `stampedBy`: their source.
    */
   reply(
     sequence: number,
@@ -143,10 +137,7 @@ export class EchoFlow {
     if (count > named.length) this.#tally.countError("lost", "timeout", count - named.length);
   }
 
-  /**
-   * The kernel's clock may step: its round trip counts only if it lies within what this thread saw on the
-   * monotonic clock.
-   */
+  /** The kernel's clock may step: its round trip counts only within the monotonic interval. */
   #record(userMs: number, stampsMs: number, stampedBy: "kernel" | "user"): void {
     if (this.#warmup > 0) {
       this.#warmup--;

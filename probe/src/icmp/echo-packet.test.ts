@@ -7,7 +7,6 @@ describe("echo packets", () => {
   const codecOf = (family: 4 | 6, id: number | null = 77, nonce = 99n): EchoCodec =>
     new EchoCodec({ family, id, nonce });
 
-  /** The bytes that a host would answer a request with. */
   function replyTo(request: Buffer, family: 4 | 6): Buffer {
     const reply = Buffer.from(request);
     reply[0] = family === 4 ? 0 : 129;

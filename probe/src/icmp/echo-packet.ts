@@ -1,12 +1,10 @@
-// ICMP echo (RFC 792, RFC 4443): type, code, checksum, id, sequence (16 bits), then our payload: nonce (8),
-// full sequence (4), the same inverted (4), and a pattern up to the wanted size. The nonce tells our replies
-// from those of others in the same network namespace; the pattern shows damage that nobody's checksum has
-// seen (raw sockets get packets before the kernel checks them).
+// ICMP echo (RFC 792, RFC 4443): type, code, checksum, id, sequence (16 bits), then our payload: nonce (8
+// bytes), full sequence (4), the same inverted (4), and a pattern up to the configured size. The nonce
+// identifies our replies within a network namespace. The pattern reveals damage that no checksum caught: raw
+// sockets get packets before the kernel checks them.
 import { BPF, type FilterInstruction } from "@isochrone/kernel-sockets";
 
-/** Type, code, checksum, id, sequence. */
 export const ECHO_HEADER_BYTES = 8;
-/** The part of the payload that says whose packet it is. */
 const ECHO_IDENTITY_BYTES = 16;
 export const MAX_PAYLOAD_BYTES = 1472;
 
@@ -21,20 +19,16 @@ const AT = {
   pattern: 24,
 } as const;
 
-/** Whose echoes they are. `id` null: the kernel sets and checks it (datagram sockets). */
 interface EchoIdentity {
   readonly family: 4 | 6;
   readonly id: number | null;
   readonly nonce: bigint;
 }
 
-/**
- * What a received message is: a reply of ours with its full sequence, somebody else's, or a damaged one of
- * ours.
- */
+/** Classification of a message: our reply with its full sequence, another sender's, or our damaged one. */
 type EchoReply =
   | { readonly kind: "ours"; readonly sequence: number }
-  /** `shortSequence` is that of the header, which the damage may have spared. */
+  /** `shortSequence` comes from the header, which may be intact. */
   | { readonly kind: "corrupt"; readonly sequence: number; readonly shortSequence: number }
   | { readonly kind: "foreign" };
 
@@ -42,17 +36,14 @@ const FOREIGN: EchoReply = { kind: "foreign" };
 
 interface Template {
   readonly bytes: Buffer;
-  /** Sum of its 16-bit words, sequence zero. */
   readonly sum: number;
 }
 
-/** Writes the requests of one socket and reads what comes back to it. */
 export class EchoCodec {
   readonly #identity: EchoIdentity;
   readonly #nonceHigh: number;
   readonly #nonceLow: number;
   readonly #pattern = Buffer.from(Array.from({ length: MAX_PAYLOAD_BYTES }, (_, i) => (i * 167 + 29) & 0xff));
-  /** By payload size. */
   readonly #templates = new Map<number, Template>();
 
   constructor(identity: EchoIdentity) {
@@ -61,10 +52,7 @@ export class EchoCodec {
     this.#nonceLow = Number(identity.nonce & 0xffff_ffffn);
   }
 
-  /**
-   * Fills `into`, whose length says how big the payload is: at least ECHO_IDENTITY_BYTES, at most
-   * MAX_PAYLOAD_BYTES.
-   */
+  /** Fills `into`; its length sets the payload size: ECHO_IDENTITY_BYTES to MAX_PAYLOAD_BYTES. */
   write(into: Buffer, sequence: number): void {
     const { bytes, sum } = this.#template(into.length);
     into.set(bytes);
@@ -72,13 +60,12 @@ export class EchoCodec {
     into.writeUInt16BE(short, AT.sequence);
     into.writeUInt32BE(sequence >>> 0, AT.fullSequence);
     into.writeUInt32BE(~sequence >>> 0, AT.inverted);
-    // IPv6's checksum covers addresses, which the kernel knows; it fills it in.
+    // The kernel fills in IPv6's checksum, which covers addresses.
     if (this.#identity.family === 6) return;
-    // The words of the full sequence and of its inverse add up to the same whatever it is.
+    // The words of the full sequence and its inverse have a constant sum.
     into.writeUInt16BE(folded(sum + short + 2 * 0xffff), AT.checksum);
   }
 
-  /** Reads the ICMP message of `length` bytes at `offset`. */
   read(bytes: Buffer, offset: number, length: number): EchoReply {
     if (length < AT.pattern || bytes[offset] !== TYPES[this.#identity.family].reply) return FOREIGN;
     if (!this.isOurs(bytes, offset)) return FOREIGN;
@@ -93,7 +80,6 @@ export class EchoCodec {
     return { kind: "corrupt", sequence, shortSequence };
   }
 
-  /** Whether id and nonce of a request or reply of at least 16 bytes are ours. */
   isOurs(bytes: Buffer, offset: number): boolean {
     return (
       this.hasOurId(bytes, offset) &&
@@ -128,11 +114,10 @@ export class EchoCodec {
 }
 
 /**
- * Socket filter of a raw socket: replies with this id alone wake the thread. Without it every reply to any
- * process of the network namespace would.
+ * Raw-socket filter that passes only replies with this id. Without it every reply in the network namespace
+ * wakes the thread.
  */
 export function filterById(family: 4 | 6, id: number): FilterInstruction[] {
-  // Raw IPv4 sockets see the IP header too.
   const loadId =
     family === 4
       ? [
@@ -148,7 +133,6 @@ export function filterById(family: 4 | 6, id: number): FilterInstruction[] {
   ];
 }
 
-/** The 16-bit sequence in the header of an echo, e.g. one that an ICMP error quotes. */
 export function shortSequenceOf(bytes: Buffer, offset: number): number {
   return bytes.readUInt16BE(offset + AT.sequence);
 }

@@ -16,42 +16,37 @@ import {
 } from "./echo-packet.ts";
 import type { EchoHandlers } from "./echo-port.ts";
 
-/** Messages per system call: their memory is there whether they come or not. */
+/** Messages per system call; their memory is preallocated. */
 const SEND_SLOTS = 32;
 const RECEIVE_SLOTS = 32;
 const ERROR_SLOTS = 32;
-/** An echo of the largest payload with the longest IPv4 header. */
 const DATA_BYTES = 2048;
-/** Of an ICMP error the kernel hands over what the router quoted of our packet; its beginning is enough. */
+/** Only the beginning of the packet quoted in an ICMP error is needed. */
 const QUOTE_BYTES = 64;
 const MIN_QUOTE_BYTES = 8;
 const NONCE_QUOTE_BYTES = 16;
 const RECEIVE_BUFFER_BYTES = 4 << 20;
-/** Sends whose kernel time may still be under way; a power of two. */
 const STAMP_RING = 1 << 16;
 const ECHO_REPLY_V4 = 0;
 const ECHO_REPLY_V6 = 129;
-/** struct icmp6_filter: a bit per type, 1 = blocked. */
+/** struct icmp6_filter: one bit per type, 1 = blocked. */
 const ICMP6_FILTER_BYTES = 32;
-/** What hosts and routers start the hop count of their packets with. */
 const USUAL_HOP_LIMITS = [64, 128, 255];
 
 export type SocketMode = "datagram" | "raw";
 
 interface EchoSocketOptions {
   readonly family: 4 | 6;
-  /** Differentiated services code point, 0 to 63. */
   readonly dscp: number;
-  /** Used on raw sockets; datagram sockets get one from the kernel. */
+  /** Used on raw sockets; the kernel assigns one to datagram sockets. */
   readonly id: number;
   readonly nonce: bigint;
-  /** Tried in this order. @default ["datagram", "raw"] */
   readonly modes?: readonly SocketMode[];
 }
 
 /**
- * One ICMP socket: datagram where the kernel allows (it filters by id for us), else raw. The kernel stamps
- * every packet as it leaves and every reply as it comes. Never blocks.
+ * One ICMP socket, never blocking: datagram where allowed (the kernel then filters by id), else raw. The
+ * kernel stamps every packet and reply.
  */
 export class EchoSocket {
   readonly mode: SocketMode;
@@ -62,13 +57,11 @@ export class EchoSocket {
   readonly #sends: SendBatch;
   readonly #replies: ReceiveBatch;
   readonly #errors: ReceiveBatch;
-  /** Numbers of the packets that wait in `#sends`. */
   readonly #queued: number[] = [];
-  /** Packet numbers by the kernel's count of sends. */
   readonly #numberOfSend = new Uint32Array(STAMP_RING);
   #sendCount = 0;
 
-  /** @throws SystemCallError that names every mode that was refused, and why */
+  /** @throws SystemCallError naming every refused mode and its reason */
   constructor(libc: Libc, options: EchoSocketOptions) {
     const { family, dscp, id, nonce, modes = ["datagram", "raw"] } = options;
     const { socket, mode } = openFirst(libc, family, modes);
@@ -84,19 +77,16 @@ export class EchoSocket {
     this.#setOptions(dscp);
   }
 
-  /** To be polled for. */
   get fd(): number {
     return this.#socket.fd;
   }
 
-  /** Puts a packet into the next `flush`, which comes by itself when the batch is full. */
   queue(number: number, to: SocketAddress, payloadBytes: number, handlers: EchoHandlers): void {
     if (this.#sends.full) this.flush(handlers);
     this.#codec.write(this.#sends.add(ECHO_HEADER_BYTES + payloadBytes, to), number);
     this.#queued.push(number);
   }
 
-  /** Sends what was queued. */
   flush(handlers: EchoHandlers): void {
     const numbers = this.#queued;
     let decided = 0;
@@ -114,7 +104,7 @@ export class EchoSocket {
       }
       const error = this.#libc.lastError();
       this.#restartNumbering(handlers);
-      // An ICMP error about an earlier packet is reported once, by the next call, instead of sending.
+      // The next call reports an earlier packet's ICMP error once, instead of sending.
       if (++refusals < 2) continue;
       refusals = 0;
       this.#sends.dropFirst();
@@ -123,12 +113,10 @@ export class EchoSocket {
     numbers.length = 0;
   }
 
-  /** Hands over every send time, reply and ICMP error that has come. */
   drain(handlers: EchoHandlers): void {
     let count = 0;
     do {
-      // Replies are taken out first and judged last: the send time of each of them is in the error queue by
-      // then.
+      // Replies are read first and judged last: their send stamps are in the error queue by then.
       count = this.#replies.receive(this.fd);
       this.#drainErrors(handlers);
       for (let slot = 0; slot < count; slot++) this.#judge(slot, handlers);
@@ -153,11 +141,11 @@ export class EchoSocket {
   }
 
   /**
-   * A raw socket sees every ICMP message of the network namespace. Errors about own packets come by the error
-   * queue all the same.
+   * A raw socket gets every ICMP message of the network namespace. Errors about own packets arrive by the
+   * error queue anyway.
    */
   #letOnlyOurRepliesThrough(id: number): void {
-    // Where the kernel refuses it, replies of others cost a wake-up each.
+    // Without the filter, foreign replies cost a wake-up each.
     this.#socket.attachFilter(filterById(this.#family, id));
     if (this.#family === 4) {
       this.#socket.setOption(SYS.SOL_RAW, SYS.ICMP_FILTER, ~(1 << ECHO_REPLY_V4));
@@ -172,8 +160,7 @@ export class EchoSocket {
   }
 
   /**
-   * A refused send may or may not have used up a number of the kernel's: read what has come, then count from
-   * 0 on both sides.
+   * A refused send may have used a kernel number: read outstanding stamps, then restart both counters at 0.
    */
   #restartNumbering(handlers: EchoHandlers): void {
     this.#drainErrors(handlers);
@@ -214,7 +201,6 @@ export class EchoSocket {
   #judge(slot: number, handlers: EchoHandlers): void {
     const { bytes } = this.#replies.data;
     const from = slot * DATA_BYTES;
-    // Raw IPv4 sockets hand over the IP header too.
     const header = this.mode === "raw" && this.#family === 4 ? (bytes[from]! & 15) * 4 : 0;
     const length = this.#replies.length(slot) - header;
     const reply = this.#codec.read(bytes, from + header, length);
@@ -234,10 +220,7 @@ export class EchoSocket {
   }
 }
 
-/**
- * Routers that a packet passed, from what is left of its hop limit: its sender started with the next usual
- * one. -1: not known.
- */
+/** Routers passed, from the remaining hop limit and the next usual initial one. -1: unknown. */
 export function hopsOf(remaining: number): number {
   if (remaining < 0) return -1;
   const start = USUAL_HOP_LIMITS.find((limit) => limit >= remaining);

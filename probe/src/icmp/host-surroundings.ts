@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IcmpHostDeps } from "./icmp-host.ts";
 
-/** The real time and randomness of a thread or process that runs the host. */
 export function hostSurroundings(): Pick<IcmpHostDeps, "monotonic" | "random" | "later"> {
   return {
     monotonic: () => performance.now(),
@@ -13,7 +12,7 @@ export function hostSurroundings(): Pick<IcmpHostDeps, "monotonic" | "random" | 
   };
 }
 
-/** What tells a process's echoes from everybody else's. */
+/** Distinguishes this process's echoes from all others. */
 export function randomIdentity(): { readonly id: number; readonly nonce: bigint } {
   const random = randomBytes(10);
   return { id: random.readUInt16BE(8), nonce: random.readBigUInt64BE(0) };

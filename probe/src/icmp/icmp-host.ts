@@ -7,46 +7,36 @@ import type { EchoHandlers, EchoPort, ReceivedEcho } from "./echo-port.ts";
 import { InFlightRing } from "./in-flight.ts";
 import type { FromIcmp, IcmpReport, IcmpTask, ToIcmp } from "./messages.ts";
 
-/**
- * Longest time that the thread is blocked waiting for a reply, and that messages wait for it. Milliseconds.
- */
+/** Maximum blocking time while replies are due; messages wait as long. Milliseconds. */
 const MAX_WAIT_MS = 20;
-/** Longest sleep when nothing is due. Milliseconds. */
 const MAX_SLEEP_MS = 200;
-/** Messages are looked at least so often. Milliseconds. */
 const YIELD_MS = 10;
-/** Reports cost time by the flow: with many of them they come less often, up to the bound. Milliseconds. */
+/** Report interval per flow, up to the bound: reports cost time per flow. Milliseconds. */
 const REPORT_MS_PER_FLOW = 1;
 const MIN_REPORT_MS = 500;
 const MAX_REPORT_MS = 5000;
-/** Packets that are remembered by number, powers of two: with few flows, and whatever their number. */
+/** Packets remembered by number: minimum and maximum, powers of two. */
 const REMEMBERED_PACKETS = 1 << 10;
 const MAX_REMEMBERED_PACKETS = 1 << 17;
-/** Packets that leave at once, e.g. after the thread stood still: more would be a burst. */
 const MAX_BURST = 32;
 /**
- * Above this rate a wake-up per packet costs more than it gives, where the kernel's stamps don't depend on
- * when we read. Per second.
+ * Above this packet rate a wake-up per packet costs too much; kernel stamps do not depend on reading times.
+ * Per second.
  */
 const DENSE_PER_SECOND = 1000;
-/**
- * Below this rate of packets flows wake the thread together; above they are spread, or they would be bursts.
- */
+/** Below this packet rate flows share wake-ups; above it they are spread to avoid bursts. Per second. */
 const SHARED_PER_SECOND = 100;
-/** What is sent and read together then. Milliseconds. */
 const DENSE_NAP_MS = 1;
-/** Addresses that answer without a network in between. */
 const LOOPBACK = "127.0.0.1";
 
 export interface IcmpHostDeps {
   readonly port: EchoPort;
   monotonic(): number;
-  /** Uniform in [0, 1). */
   random(): number;
-  /** Runs `run` after `delayMs`; 0 = as soon as messages were looked at. */
+  /** Runs `run` after `delayMs`; 0: after checking messages. */
   later(run: () => void, delayMs: number): void;
   post(message: FromIcmp): void;
-  /** Nothing is reported but what `take` doesn't get: the owner is in the same thread. @default false */
+  /** Suppresses reports that `take` will return: the owner is in the same thread. @default false */
   readonly isAsked?: boolean;
 }
 
@@ -55,25 +45,20 @@ interface Member {
   zero: EchoFlow | null;
 }
 
-/** The one scheduling loop of all engines: send what is due, wait for replies, yield, again. */
+/** The scheduling loop of all engines: send due packets, wait for replies, yield, repeat. */
 export class IcmpHost implements EchoHandlers {
   readonly #deps: IcmpHostDeps;
   readonly #members = new Map<number, Member>();
-  /** Every active flow once, by when it has something to do. */
   readonly #due = new MinHeap<EchoFlow>();
   readonly #inFlight = new InFlightRing(REMEMBERED_PACKETS);
-  /** Packets of active flows that wait for their reply. */
   #waiting = 0;
   #flowCount = 0;
-  /** Packets that the flows themselves remember. */
   #remembered = 0;
-  /** Packets per second that all flows together send. */
   #rate = 0;
   #reportMs = 0;
   #running = false;
-  /** The latest sends were as many as may leave at once. */
   #burst = false;
-  /** Packets from before are timed by this thread's clock: the port's jumped since. */
+  /** Packets sent before this time use the thread's clock: the port's has stepped since. */
   #clockStepMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: IcmpHostDeps) {
@@ -98,7 +83,7 @@ export class IcmpHost implements EchoHandlers {
     this.#cycle();
   }
 
-  /** What came about since the last report. Null: there is no such engine. */
+  /** Returns the activity since the last report; null for an unknown engine. */
   take(engine: number): IcmpReport | null {
     const member = this.#members.get(engine);
     return member === undefined ? null : reportOf(member);
@@ -152,7 +137,7 @@ export class IcmpHost implements EchoHandlers {
     const member: Member = this.#members.get(task.engine) ?? { flows: new Map(), zero: null };
     this.#members.set(task.engine, member);
     const wanted = new Map(task.peers.map((peer) => [keyOf(task, peer.node, peer.address), peer]));
-    // What those that end have counted goes with it.
+    // Includes the counts of ending flows.
     if ([...member.flows.keys()].some((key) => !wanted.has(key))) this.#report(task.engine, member);
     for (const [key, flow] of member.flows) {
       if (wanted.has(key)) continue;
@@ -197,7 +182,6 @@ export class IcmpHost implements EchoHandlers {
   }
 
   #end(flow: EchoFlow): void {
-    // Its place in the queue stays until it is due.
     flow.active = false;
     flow.route.close();
     this.#waiting -= flow.waiting;
@@ -224,7 +208,6 @@ export class IcmpHost implements EchoHandlers {
     }
   }
 
-  /** Returns how many packets it sent. */
   #sendDue(nowMs: number): number {
     let sends = 0;
     this.#burst = false;
@@ -237,7 +220,7 @@ export class IcmpHost implements EchoHandlers {
         due.route.queue(this.#inFlight.add(due, this.#deps.monotonic()));
         due.advance(nowMs);
         sends++;
-        // Whether it went out is only known later.
+        // Whether it was sent is only known later.
         nextMs = nowMs + due.options.timeoutMs;
       }
       this.#due.push(Math.min(nextMs, due.nextMs), due);
@@ -248,10 +231,7 @@ export class IcmpHost implements EchoHandlers {
     return sends;
   }
 
-  /**
-   * Rests in the kernel if that can be; returns null then, and else for how long the event loop may have the
-   * thread.
-   */
+  /** Waits in the kernel and returns null; if that is impossible, returns how long the event loop may run. */
   #rest(): number | null {
     const { port } = this.#deps;
     const restMs = Math.max(0, Math.min(this.#due.nextKey, this.#reportMs) - this.#deps.monotonic());
@@ -263,7 +243,7 @@ export class IcmpHost implements EchoHandlers {
     return rested ? null : Math.min(restMs, MAX_SLEEP_MS);
   }
 
-  /** Does something with a flow that may decide packets, and keeps the count of those that wait. */
+  /** Runs a step that may decide packets, and updates the waiting count. */
   #follow(flow: EchoFlow, run: () => void): void {
     const before = flow.waiting;
     run();
@@ -293,7 +273,7 @@ function* flowsOf({ flows, zero }: Member): Iterable<EchoFlow> {
   if (zero !== null) yield zero;
 }
 
-/** With everything that, if it changes, makes it another flow. */
+/** Includes every property whose change makes it another flow. */
 function keyOf(
   { intervalMs, timeoutMs, dscp, payloadBytes }: IcmpTask,
   node: string,

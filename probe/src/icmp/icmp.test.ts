@@ -3,15 +3,12 @@ import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "./echo-port.
 import { IcmpHost } from "./icmp-host.ts";
 import type { FromIcmp, IcmpReport, IcmpTask } from "./messages.ts";
 
-/** A network in which a test says what each echo comes to. */
 class FakeNetwork implements EchoPort {
   readonly stampedBy = "kernel";
   nowMs = 0;
   sends = 0;
-  /** Of routes: opened and not closed. */
   routes = 0;
   refuse: string | null = null;
-  /** Kernel round trip and extra delay until this thread reads it, ms; null: no reply. */
   reply: (sequence: number) => {
     readonly kernelMs: number;
     readonly readAfterMs: number;
@@ -20,7 +17,6 @@ class FakeNetwork implements EchoPort {
     readonly copies?: number;
   } | null = () => ({ kernelMs: 1, readAfterMs: 2 });
   stamps = true;
-  /** Runs when the host reads, e.g. to tell it of errors. */
   onDrain: (handlers: EchoHandlers) => void = () => {};
   readonly reports: IcmpReport[] = [];
   readonly host: IcmpHost;
@@ -88,7 +84,7 @@ class FakeNetwork implements EchoPort {
 
   wait(timeoutMs: number): boolean {
     const next = Math.min(...this.#replies.map(({ atMs }) => atMs));
-    // Time passes by itself too, or a loop of a waiting thread would never end.
+    // Time also passes by itself, or a waiting thread's loop would never end.
     this.nowMs = Math.min(this.nowMs + timeoutMs, Math.max(next, this.nowMs)) + 0.01;
     return true;
   }
@@ -247,8 +243,7 @@ describe("ICMP host", () => {
       for (; told < network.sends; told++) {
         handlers.onUnreachable(told, "10.0.0.2", "EHOSTUNREACH");
         handlers.onUnreachable(told, "10.0.0.3", "ENETUNREACH");
-        // The full number is damaged, the header's is whole; then the other way round; then neither can be
-        // ours.
+        // Damaged full number, intact header number; then vice versa; then neither can be ours.
         handlers.onCorrupt(0x55550000, told, "10.0.0.2");
         handlers.onCorrupt(told, 0x5555, "10.0.0.2");
         handlers.onCorrupt(told, told, "10.0.0.3");
@@ -294,7 +289,6 @@ describe("ICMP host", () => {
     expect(sent).toBeGreaterThanOrEqual(3 * flows - 20);
     expect(sent).toBeLessThanOrEqual(3 * flows + 50);
     expect(received).toBeGreaterThan(sent - 50);
-    // What leaves between two looks at messages (10 ms): a hundredth of the second's packets, and some.
     expect(biggest).toBeLessThan(flows / 20);
   });
 

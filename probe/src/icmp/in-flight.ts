@@ -1,17 +1,15 @@
 import type { EchoFlow } from "./echo-flow.ts";
 
-/** What is known of a packet by the number it carries. */
 interface InFlight {
   readonly flow: EchoFlow;
-  /** The flow's own count; -1: the port hasn't taken the packet. */
+  /** The flow's own count; -1: the port has not accepted the packet. */
   readonly sequence: number;
-  /** Monotonic, before the send. */
   readonly sentMs: number;
-  /** By the port's stamps; NaN = none yet. */
+  /** Time by the port's clock; NaN: none yet. */
   readonly departedNs: number;
 }
 
-/** The latest packets of all flows, in a ring by number: what is older is forgotten. */
+/** The latest packets of all flows, in a ring by number; older ones are forgotten. */
 export class InFlightRing {
   #size = 0;
   #flows: (EchoFlow | null)[] = [];
@@ -21,12 +19,10 @@ export class InFlightRing {
   #departedNs = new Float64Array();
   #next = 0;
 
-  /** `size`: a power of two, or a number's wrap would move its place. */
   constructor(size: number) {
     this.grow(size);
   }
 
-  /** Remembers so many from now on, unless it does already. `size`: as above. */
   grow(size: number): void {
     if (size <= this.#size) return;
     const before = { size: this.#size, flows: this.#flows, numbers: this.#numbers };
@@ -48,7 +44,6 @@ export class InFlightRing {
     }
   }
 
-  /** Takes a packet in and returns its number. */
   add(flow: EchoFlow, sentMs: number): number {
     const number = this.#next;
     this.#next = (number + 1) >>> 0;

@@ -6,7 +6,7 @@ import type { EchoHandlers, ReceivedEcho } from "./echo-port.ts";
 import { EchoSocket, hopsOf } from "./echo-socket.ts";
 import { KernelEchoes } from "./kernel-echoes.ts";
 
-/** Null where neither ping_group_range nor CAP_NET_RAW lets this process send echoes. */
+/** Null if neither ping_group_range nor CAP_NET_RAW permits echoes. */
 const libc = await libcThatCanPing();
 
 async function libcThatCanPing(): Promise<Libc | null> {
@@ -29,7 +29,6 @@ function canUnshare(): boolean {
   }
 }
 
-/** Writes down what it is told. */
 class Notes implements EchoHandlers {
   readonly accepted: number[] = [];
   readonly departed = new Map<number, number>();
@@ -103,7 +102,6 @@ describe.skipIf(libc === null)("echoes by the kernel's sockets", () => {
     const { echoes, notes } = echoesOf();
     const to = (address: string): ReturnType<KernelEchoes["open"]> =>
       echoes.open({ address, family: 4, dscp: 0, payloadBytes: 56 });
-    // Broadcast without SO_BROADCAST.
     const [good, bad] = [to("127.0.0.1"), to("255.255.255.255")];
     for (let number = 0; number < 40; number++) (number % 4 === 1 ? bad : good).queue(number);
     echoes.flush(notes);
@@ -193,7 +191,6 @@ describe.skipIf(libc === null)("echoes by the kernel's sockets", () => {
     send(asker, 1);
     send(other, 2);
     expect([...notes.replies.keys()]).toEqual([1, 2]);
-    // Its own reply and the stamp of its own request.
     expect(messages).toBe(2);
     for (const socket of [asker, other]) socket.close();
     real.free(to.block);
@@ -233,8 +230,7 @@ describe.skipIf(libc === null)("echoes by the kernel's sockets", () => {
       const { asker, other } = run();
       expect(asker).toMatchObject({ accepted: 10_000, replies: 0, fromElsewhere: 0, corrupt: 0 });
       expect(other).toMatchObject({ accepted: 10_000, replies: 10_000, fromElsewhere: 0, corrupt: 0 });
-      // The same ground with the same nonce: then only the source tells them apart, as it does in the
-      // schedule.
+      // The same with equal nonces: then only the source distinguishes them, as in the schedule.
       const careless = run("same-nonce");
       expect(careless.asker).toMatchObject({ replies: 0, fromElsewhere: 10_000 });
     },

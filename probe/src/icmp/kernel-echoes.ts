@@ -3,54 +3,41 @@ import { reasonOf } from "@isochrone/primitives";
 import { EchoSocket, type SocketMode } from "./echo-socket.ts";
 import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "./echo-port.ts";
 
-/**
- * The kernel's clock and the monotonic one drift apart by this share at most while it is being corrected
- * smoothly.
- */
+/** Maximum relative drift of the kernel's clock while it is slewed. */
 const MAX_SLEW = 500e-6;
-/** What may lie between the readings of two clocks. Nanoseconds. */
 const STEP_NS = 100_000;
 
 interface KernelEchoesOptions {
-  /** Of raw sockets: 0 to 65535. */
   readonly id: number;
-  /** Unpredictable 64 bits. */
   readonly nonce: bigint;
-  /** @default ["datagram", "raw"] */
   readonly modes?: readonly SocketMode[];
   /**
-   * The thread's own loop, which waits for these sockets too, and says when one of them can be read.
+   * The thread's loop, which polls these sockets and signals readiness.
    * @default none: `wait` blocks the thread
    */
   readonly served?: { readonly poller: Poller; onReady(): void };
 }
 
 /**
- * Echoes through sockets of the kernel, a socket for each family and code point. The first of each family is
- * opened at once: a socket that asks for stamps must be there before the first packet, or the kernel doesn't
- * stamp its reply.
+ * Echoes through kernel sockets, one per family and code point. The first of each family is opened at once:
+ * without an existing stamping socket the kernel does not stamp the first reply.
  */
 export class KernelEchoes implements EchoPort {
   readonly stampedBy = "kernel";
-  /** What was opened, e.g. "IPv4 raw, IPv6 raw". */
   readonly description: string;
   readonly #libc: Libc;
   readonly #options: KernelEchoesOptions;
-  /** By family and code point. */
   readonly #sockets = new Map<string, EchoSocket>();
-  /** Sockets that something may be read from. */
   readonly #ready = new Set<EchoSocket>();
-  /** `#ready` is what the kernel said last, and nothing has been read since. */
+  /** `#ready` is current: nothing was read since the last poll. */
   #polled = false;
   readonly #poller: Poller;
-  /** Watches nothing: to sleep. */
   readonly #alarm: Poller;
   #refused: { readonly number: number; readonly error: string }[] = [];
   #handlers: EchoHandlers | null = null;
   #clockOffsetNs: number;
   #clockReadNs: number;
 
-  /** @throws SystemCallError when neither family has a socket */
   constructor(libc: Libc, options: KernelEchoesOptions) {
     this.#libc = libc;
     this.#options = options;
@@ -82,7 +69,7 @@ export class KernelEchoes implements EchoPort {
     const to = socketAddress(this.#libc, address, 0);
     return {
       queue: (number) => {
-        // What it sends comes back with a stamp at least.
+        // Its sends return at least a stamp.
         this.#ready.add(socket);
         socket.queue(number, to, payloadBytes, this.#collector());
       },
@@ -138,8 +125,7 @@ export class KernelEchoes implements EchoPort {
     const known = this.#sockets.get(key);
     if (known !== undefined) return known;
     const { id, nonce } = this.#options;
-    // Every raw socket sees every reply: without an identity of its own it would take the others' for its own
-    // too.
+    // Every raw socket sees every reply, so each needs its own identity.
     const own = {
       id: (id + this.#sockets.size) & 0xffff,
       nonce: BigInt.asUintN(64, nonce + BigInt(this.#sockets.size)),
@@ -153,20 +139,17 @@ export class KernelEchoes implements EchoPort {
     return socket;
   }
 
-  /** Hears of packets that a full batch sends before `flush`. */
+  /** Handles events of packets that a full batch sends before `flush`. */
   #collector(): EchoHandlers {
     if (this.#handlers === null) throw new Error("drain must come before the first packet is queued");
     return this.#handlers;
   }
 
-  /**
-   * Kernel stamps are wall time, which somebody may set: then stamps from before and after must not be
-   * paired.
-   */
+  /** Kernel stamps are wall time, which may be set: never pair stamps across a step. */
   #watchClock(handlers: EchoHandlers): void {
     let nowNs = 0;
     let offsetNs = 0;
-    // A thread that is put aside between the two readings sees a step that wasn't: read again.
+    // Preemption between two readings looks like a step: read again.
     for (let tries = 0; tries < 3; tries++) {
       nowNs = this.#libc.clock(SYS.CLOCK_MONOTONIC);
       offsetNs = this.#libc.clock(SYS.CLOCK_REALTIME) - nowNs;

@@ -8,17 +8,15 @@ import { KernelEchoes } from "./kernel-echoes.ts";
 import type { FromIcmp, ToIcmp } from "./messages.ts";
 import type { ProberEvents, ProberLink } from "./prober-links.ts";
 
-/** The loop of the thread that pings, and where it waits for sockets. */
 interface ProberLoop {
   readonly loop: Loop;
   readonly poller: Poller;
 }
 
-/** Pings by the kernel's sockets in this thread, on a loop that does other work too. */
 export function startOnLoop(opening: Promise<ProberLoop>, events: ProberEvents): ProberLink {
   let host: IcmpHost | null = null;
   let isOver = false;
-  // Never from within a call of its owner's, as it would be of another thread.
+  // Asynchronous, as messages from another thread would be.
   const post = (message: FromIcmp): void => queueMicrotask(() => isOver || events.onMessage(message));
   const open = async (): Promise<void> => {
     try {
@@ -46,7 +44,7 @@ export function startOnLoop(opening: Promise<ProberLoop>, events: ProberEvents):
   };
 }
 
-/** The next turn of the host: when it wants it, or as soon as a socket can be read. */
+/** Schedules the host's next turn: at its requested time, or once a socket is readable. */
 class Turns {
   readonly #loop: Loop;
   #run: (() => void) | null = null;

@@ -4,15 +4,13 @@ import { DescriptorLedger, isLibcSupported, loadLibc } from "@isochrone/kernel-s
 import type { IcmpProberName } from "../ports/ports.ts";
 import type { FromIcmp, IcmpReport, ToIcmp } from "./messages.ts";
 
-/** How long a sender of echoes may take to end in good order. Milliseconds. */
 const STOP_DEADLINE_MS = 1000;
 
-/** A sender of echoes in a thread or process of its own. */
 export interface ProberLink {
   post(message: ToIcmp): void;
   /**
-   * What came about since the last report, from a sender in the same thread, which reports by itself only
-   * what this would miss.
+   * Activity since the last report, for a sender in the same thread, which otherwise reports only what this
+   * would miss.
    */
   take?(engine: number): IcmpReport | null;
   close(): Promise<void>;
@@ -20,13 +18,11 @@ export interface ProberLink {
 
 export interface ProberEvents {
   onMessage(message: FromIcmp): void;
-  /** It ended without being told to. Comes once, and nothing after it. */
   onEnd(reason: string): void;
 }
 
 export type StartProber = (events: ProberEvents) => ProberLink;
 
-/** How each prober is started. `kernelWorkerUrl`: entry file of the kernel's. */
 export function proberStarters(
   kernelWorkerUrl: URL = new URL("./worker.ts", import.meta.url),
 ): Readonly<Record<IcmpProberName, StartProber>> {
@@ -59,7 +55,7 @@ function startChild(url: URL, events: ProberEvents): ProberLink {
     execArgv: [],
     serialization: "advanced",
     stdio: ["ignore", "ignore", "pipe", "ipc"],
-    // Ours may hold secrets, and the child needs nothing of it.
+    // Our environment may hold secrets, and the child needs none of it.
     env: {},
   });
   const end = endOnce(events);
@@ -84,7 +80,7 @@ function startChild(url: URL, events: ProberEvents): ProberLink {
     );
   });
   const post = (message: ToIcmp): void => {
-    // A child that is about to be reported as gone can't be written to; its end says enough.
+    // A dying child cannot be written to; its end is reported anyway.
     if (child.connected) child.send(message, () => {});
   };
   return { post, close: () => endWithin(end, post, exited.promise, () => void child.kill("SIGKILL")) };
@@ -122,7 +118,7 @@ async function endWithin(
   clearTimeout(timer);
 }
 
-/** Descriptors belong to the process: those of a thread that was ended stay open otherwise. */
+/** Descriptors belong to the process: those of a terminated thread stay open. */
 async function closeDescriptors(ledger: DescriptorLedger): Promise<void> {
   const open = ledger.takeOpen();
   if (open.length === 0 || !isLibcSupported()) return;

@@ -4,7 +4,6 @@ import { noOutcomes } from "../domain/tally.ts";
 import type { FlowSnapshot, ZeroCheckSnapshot } from "../ports/ports.ts";
 import type { IcmpReport } from "./messages.ts";
 
-/** One report of two that follow each other. */
 export function mergeReports(a: IcmpReport, b: IcmpReport): IcmpReport {
   const flows = new Map(a.flows.map((flow) => [keyOf(flow), flow]));
   for (const flow of b.flows) {

@@ -19,7 +19,6 @@ const TASK: IcmpTask = {
   prober: "auto",
 };
 
-/** Probers that a test lets speak. */
 class FakeProbers {
   readonly started: { name: IcmpProberName; events: ProberEvents; heard: ToIcmp[]; closed: boolean }[] = [];
   readonly logger = new MemoryLogger();
@@ -44,7 +43,6 @@ class FakeProbers {
     return this.started.at(-1) as (typeof this.started)[number];
   }
 
-  /** Restarts come after a real pause. */
   async untilStarted(count: number): Promise<void> {
     for (let tries = 0; tries < 500 && this.started.length < count; tries++) await delay(10);
     if (this.started.length !== count)
@@ -133,7 +131,6 @@ describe("ICMP thread", () => {
     const first = probers.newest;
     first.events.onEnd("out of memory");
     await probers.untilStarted(2);
-    // The one before is gone, whatever it still says.
     first.events.onMessage(reportOf(100));
     probers.newest.events.onMessage({ type: "ready", description: "raw" });
     expect(probers.newest.heard.map((message) => message.type === "task" && message.task.engine)).toEqual([

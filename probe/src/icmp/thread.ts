@@ -6,18 +6,12 @@ import { proberStarters, type ProberLink, type StartProber } from "./prober-link
 import { mergeReports } from "./report-merge.ts";
 
 const NOTHING: IcmpReport = { flows: [], zeroCheck: null };
-/** Pause before a prober that died is started anew, doubled while it keeps dying. Milliseconds. */
 const RESTART = { initialMs: 100, maxMs: 10_000, factor: 2 };
-/** A prober that ran so long starts again with the short pause. Milliseconds. */
 const HEALTHY_MS = 30_000;
 
-/** How long a last report is waited for. Milliseconds. */
 const FINISH_MS = 500;
 
-/**
- * What goes wrong with the link that is the current one; a prober that never got ready is given up for the
- * next.
- */
+/** Handles failures of the current link; a prober that never became ready gives way to the next. */
 interface Attempt {
   readonly name: IcmpProberName;
   readonly link: ProberLink;
@@ -25,27 +19,23 @@ interface Attempt {
 }
 
 /**
- * Sends ICMP echoes by the first prober that works here, in a thread or process of its own. It starts with
- * the first task and is started anew when it dies. Where none works it says so once, and reports nothing.
+ * Sends ICMP echoes by the first prober that works here, in its own thread or process. It starts with the
+ * first task and restarts when it dies. If none works, it reports that once.
  */
 export class IcmpThread {
   readonly #logger: Logger;
   readonly #starters: Readonly<Record<IcmpProberName, StartProber>>;
   readonly #tasks = new Map<number, IcmpTask>();
-  /** Reports that no snapshot has taken yet. */
   readonly #reports = new Map<number, IcmpReport>();
-  /** By engine: who waits for its last report. */
   readonly #removals = new Map<number, () => void>();
-  /** Why the probers before the current one can't be used. */
   readonly #refusals: Partial<Record<IcmpProberName, string>> = {};
-  /** Probers that haven't been tried. */
   #untried: IcmpProberName[] = [];
   #requested: IcmpTask["prober"] | null = null;
   #attempt: Attempt | null = null;
   #prober: IcmpProberName | null = null;
   #restarts = 0;
   #failures = 0;
-  /** Of the next start, or of the time after which the prober counts as healthy. */
+  /** Timer of the next start, or of HEALTHY_MS. */
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -54,12 +44,10 @@ export class IcmpThread {
     this.#starters = starters;
   }
 
-  /** What sends the echoes; null while that isn't known, or nothing can. */
   get prober(): IcmpProberName | null {
     return this.#prober;
   }
 
-  /** How often a prober died and was started anew. */
   get restarts(): number {
     return this.#restarts;
   }
@@ -77,10 +65,7 @@ export class IcmpThread {
     }
   }
 
-  /**
-   * Ends the engine's task. Resolves when its last report is here to be taken, or has been waited for long
-   * enough.
-   */
+  /** Ends the engine's task. Resolves when its last report is available, or after FINISH_MS. */
   async finish(engine: number): Promise<void> {
     if (!this.#tasks.has(engine)) return;
     if (this.#attempt?.ready === true) {
@@ -95,7 +80,6 @@ export class IcmpThread {
     this.#tasks.delete(engine);
   }
 
-  /** What came for the engine since the last call. */
   drain(engine: number): IcmpReport {
     const taken = this.#attempt?.link.take?.(engine) ?? null;
     if (taken !== null) this.#keep(engine, taken);
@@ -177,7 +161,7 @@ export class IcmpThread {
     for (const task of this.#tasks.values()) this.#post({ type: "task", task });
   }
 
-  /** One that worked once is started again for ever; one that never did makes room for the next. */
+  /** A prober that once worked is always restarted; one that never did gives way to the next. */
   #ended(attempt: Attempt, reason: string): void {
     this.#attempt = null;
     if (this.#prober === null) {

@@ -1,4 +1,4 @@
-// Entry file of the ICMP thread. It blocks in the kernel while replies are due; nothing else runs in it.
+// Entry file of the ICMP thread. It blocks in the kernel, so nothing else runs in it.
 import { parentPort, workerData } from "node:worker_threads";
 import { DescriptorLedger, loadLibc, trackDescriptors } from "@isochrone/kernel-sockets";
 import { reasonOf } from "@isochrone/primitives";

@@ -62,7 +62,7 @@ describe("keys from a file", () => {
   });
 
   test("change when the file is replaced by a swap of symbolic links, as Kubernetes does it", async () => {
-    // keys -> ..data/keys, ..data -> ..1; then ..data is replaced by a link to ..2 in one step.
+    // keys -> ..data/keys, ..data -> ..1; then ..data is atomically replaced by a link to ..2.
     for (const [version, text] of [
       ["..1", entry(1)],
       ["..2", `${entry(1)}\n${entry(2)}`],

@@ -7,33 +7,30 @@ import { ProbeError } from "../ports/errors.ts";
 import type { PacketKey, ProbeKeyState } from "../ports/ports.ts";
 import { readKeyFile } from "./key-file.ts";
 
-/** Why a change of keys did not happen; labels of metrics. */
+/** Why keys were not changed; metric labels. */
 const KEY_FAULTS = ["file_unreadable", "file_invalid", "signing_key_not_held"] as const;
 type KeyFault = (typeof KEY_FAULTS)[number];
 
 export interface KeyKeeperDeps {
   readonly config: Pick<ProbeConfig, "authentication" | "hmacKeys" | "hmacKeysFile" | "signingKeyId">;
   readonly logger: Logger;
-  /** The keys, or which of them signs, are others now. Not called by `load`. */
+  /** The keys or the signing key changed. Not called by `load`. */
   onChange(keys: readonly PacketKey[], signingKeyId: number): void;
   onFault(reason: KeyFault): void;
-  /** @default readKeyFile */
   readonly readFile?: (path: string) => Promise<string>;
 }
 
 /**
- * Which keys this probe holds and which one signs: those of the settings and of the file, re-read by
- * `refresh`; the plan says who signs, as far as that key is held. Bad news changes nothing: the keys that
- * work stay.
+ * Holds the probe's keys, from settings and file (re-read by `refresh`), and the signing key, which the plan
+ * chooses among held keys. Faults change nothing: the working keys stay.
  */
 export class KeyKeeper {
   readonly #deps: KeyKeeperDeps;
   readonly #settingsKeys: readonly PacketKey[];
   #keys: readonly PacketKey[];
   #signingKeyId = 0;
-  /** What the plan says; null = as the settings. */
   #plannedKeyId: number | null = null;
-  /** Of the file's content that was judged last: the text itself is a secret. */
+  /** Digest of the last judged content: the text itself is a secret. */
   #fileDigest: string | null = null;
 
   constructor(deps: KeyKeeperDeps) {
@@ -45,25 +42,21 @@ export class KeyKeeper {
     this.#choose();
   }
 
-  /** Empty: packets aren't authenticated. */
+  /** Empty: packets are not authenticated. */
   get keys(): readonly PacketKey[] {
     return this.#keys;
   }
 
-  /** 0: packets aren't authenticated. */
+  /** 0: packets are not authenticated. */
   get signingKeyId(): number {
     return this.#signingKeyId;
   }
 
-  /** What the source of plans is told. */
   get state(): ProbeKeyState {
     return { heldKeyIds: this.#keys.map(({ id }) => id), signingKeyId: this.#signingKeyId };
   }
 
-  /**
-   * Reads the file for the first time.
-   * @throws ProbeError `probe_config_invalid` when there is no usable key anywhere
-   */
+  /** Reads the file for the first time. @throws ProbeError `probe_config_invalid` without any usable key */
   async load(): Promise<void> {
     const problem = await this.#readFile();
     if (this.#keys.length > 0 || this.#unauthenticated) return;
@@ -73,14 +66,13 @@ export class KeyKeeper {
     );
   }
 
-  /** Reads the file again, if there is one; never rejects. */
   async refresh(): Promise<void> {
     const before = this.#keys;
     await this.#readFile();
     if (this.#keys !== before) this.#tell();
   }
 
-  /** Takes up what the plan says about signing. Null: nothing. */
+  /** Applies the plan's signing key. Null: no choice. */
   plan(signingKeyId: number | null): void {
     if (this.#unauthenticated || signingKeyId === this.#plannedKeyId) return;
     const before = this.#signingKeyId;
@@ -93,7 +85,7 @@ export class KeyKeeper {
     return this.#deps.config.authentication === "none";
   }
 
-  /** Why the file's keys aren't in force; null = they are, or there is no file. */
+  /** Returns the fault that keeps the file's keys from use; null: none, or no file. */
   async #readFile(): Promise<string | null> {
     const { hmacKeysFile } = this.#deps.config;
     if (hmacKeysFile === null || this.#unauthenticated) return null;
@@ -101,7 +93,6 @@ export class KeyKeeper {
     try {
       text = await (this.#deps.readFile ?? readKeyFile)(hmacKeysFile);
     } catch (error) {
-      // The digest goes: the same content as before is good news after this.
       this.#fileDigest = null;
       return this.#fault("file_unreadable", "key file not readable; the keys held stay", reasonOf(error));
     }
@@ -116,7 +107,7 @@ export class KeyKeeper {
     return null;
   }
 
-  /** A key of the file stands before one of the settings with the same id. */
+  /** File keys override keys of the settings with the same id. */
   #take(fileKeys: readonly PacketKey[]): void {
     const ids = new Set(fileKeys.map(({ id }) => id));
     const next = [...fileKeys, ...this.#settingsKeys.filter(({ id }) => !ids.has(id))];
@@ -126,8 +117,8 @@ export class KeyKeeper {
   }
 
   /**
-   * The wanted key if it is held; else the one that signs now, else the settings', else any: to sign wrongly
-   * is to be silent.
+   * Prefers the wanted key, then the current one, the settings', any: a wrong signature would silence the
+   * probe.
    */
   #choose(): void {
     const { signingKeyId: configured, hmacKeysFile } = this.#deps.config;
@@ -139,7 +130,7 @@ export class KeyKeeper {
     const wanted = this.#plannedKeyId ?? configured;
     const choices = [wanted, this.#signingKeyId, configured, Math.min(...held)];
     const chosen = choices.find((id) => held.has(id)) ?? 0;
-    // With a file it is the plan that knows: the settings' key may be long gone.
+    // With a key file only the plan decides: the settings' key may be retired.
     if (chosen !== wanted && (this.#plannedKeyId !== null || hmacKeysFile === null)) {
       const text = `key ${wanted} is to sign, held are ${[...held].join(", ")}; key ${chosen} signs`;
       this.#fault("signing_key_not_held", "the signing key is not held", text);

@@ -24,7 +24,6 @@ let server: Server;
 let bus: MemoryBus;
 const probes: Partial<Record<Node, Probe>> = {};
 const signing: Record<Node, number> = { a: 1, b: 1 };
-/** What the probes last said of their keys when they asked for the plan. */
 const reported: Partial<Record<Node, string>> = {};
 /** Packets by method and outcome, of both probes together. */
 const packets: Record<string, number> = {};
@@ -64,29 +63,27 @@ test("keys are rotated under traffic without a packet lost, corrupt or refused",
   await traffic(200);
   const before = { ...packets };
 
-  // Publish as verify-only, at different moments; wait until all probes report it.
+  // Publish as verify-only at different times; wait until all probes report it.
   await writeKeys("b", 1, 2);
   await traffic(100);
   await writeKeys("a", 1, 2);
   await until("the reports", () => NODES.every((node) => reported[node] === "1,2;signing=1"));
-  // Sign with it, one probe after the other.
   signing.a = 2;
   await until("a's report", () => reported.a === "1,2;signing=2");
   await traffic(200);
   expect(reported.b).toBe("1,2;signing=1");
   signing.b = 2;
   await until("b's report", () => reported.b === "1,2;signing=2");
-  // Retire the old one.
   await writeKeys("a", 2);
   await traffic(100);
   await writeKeys("b", 2);
   await until("the last reports", () => NODES.every((node) => reported[node] === "2;signing=2"));
-  // Longer than the timeout: what was lost at the last change is known by now.
+  // Longer than the timeout: losses of the last change are known by then.
   await traffic(900);
 
   const refusals = { a: await registries.a.metrics(), b: await registries.b.metrics() };
   expect(received() - sum(before)).toBeGreaterThan(1200);
-  // What a busy machine made the instrument leave out is neither lost nor refused.
+  // Samples discarded on a busy machine are neither lost nor refused.
   const usual = [" sent", " discarded"];
   const grown = Object.keys(packets).filter(
     (key) => packets[key] !== before[key] && !usual.some((outcome) => key.endsWith(outcome)),
@@ -123,7 +120,6 @@ async function startProbe(node: Node): Promise<void> {
     methods: [...METHODS],
     bandwidth: false,
     intervalMs: 10,
-    // Machines that run tests are busy: late is not what is tested here.
     timeoutMs: 1500,
     publishIntervalMs: 500,
     stallBoundMs: 60_000,
@@ -147,7 +143,6 @@ async function writeKeys(node: Node, ...ids: readonly number[]): Promise<void> {
   await writeFile(join(folder, node), ids.map(entry).join("\n"));
 }
 
-/** Waits until so many more packets came back, by the probes' own publishing. */
 async function traffic(count: number): Promise<void> {
   const wanted = received() + count;
   await until(`${count} packets`, () => received() >= wanted);

@@ -2,18 +2,17 @@ import type { Method } from "@isochrone/telemetry";
 import { RTT_BOUNDS } from "./names.ts";
 
 /**
- * How much each pair of nodes shows on the /metrics page. `full`: quantiles, counters and loss of every
- * method; `lean`: the quantiles of one method, median and loss of the others; `summary`: median and loss of
- * one method, and when it last answered; `none`: only what is summed up over all peers.
+ * Metrics per pair of nodes. `full`: quantiles, counters and loss of every method; `lean`: quantiles of one
+ * method, median and loss of the others; `summary`: median, loss and last answer of one method; `none`: only
+ * sums over all peers.
  */
 export const DETAILS = ["full", "lean", "summary", "none"] as const;
 export type Detail = (typeof DETAILS)[number];
 
-/** Series that a probe has for itself, whatever its peers: a bound that tests hold. */
+/** Upper bound of a probe's own series, tested. */
 export const OWN_SERIES = 200;
-/** Which method stands for the pair where there is room for one: the first that is measured. */
+/** The first measured method represents a pair if only one fits. */
 const PREFERENCE: readonly Method[] = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
-/** Buckets, +Inf, sum and count. */
 const HISTOGRAM_SERIES = RTT_BOUNDS.length + 3;
 
 export interface DetailOptions {
@@ -23,21 +22,19 @@ export interface DetailOptions {
   readonly kepMetricNames: boolean;
 }
 
-/** The method that stands for a pair. */
 export function preferredMethod(methods: readonly Method[]): Method | null {
   return PREFERENCE.find((method) => methods.includes(method)) ?? null;
 }
 
 /**
- * The most detail with which `peers` pairs stay within the bound of series. Histograms that were asked for
- * are given regardless.
+ * Highest detail at which `peers` pairs stay within the series limit. Requested histograms are always
+ * included.
  */
 export function chooseDetail(peers: number, options: DetailOptions): Detail {
   const room = options.maxSeries - OWN_SERIES;
   return DETAILS.find((detail) => peers * pairSeries(detail, options) <= room) ?? "none";
 }
 
-/** Most series that one pair can have. */
 export function pairSeries(detail: Detail, options: DetailOptions): number {
   const { methods, pairHistograms, kepMetricNames } = options;
   if (detail === "none") return 0;

@@ -10,7 +10,7 @@ import {
 } from "./family.ts";
 import { KEP_QUANTILE_NAMES, METRIC_NAMES as N, RTT_BOUNDS, SELF_BOUNDS } from "./names.ts";
 
-/** All metric families of the probe, in a registry that may have them already. */
+/** Creates the probe's metric families, or finds them in the registry. */
 export function createFamilies(registry: Registry) {
   const make = makerIn(registry);
   return { ...networkFamilies(make), ...instrumentFamilies(make) };
@@ -18,7 +18,6 @@ export function createFamilies(registry: Registry) {
 
 export type Families = ReturnType<typeof createFamilies>;
 
-/** Drops all series with these labels from all families. */
 export function removeFrom(families: Families, labels: Labels): void {
   for (const family of Object.values(families) as Family<unknown>[]) family.removeWhere(labels);
 }
@@ -38,7 +37,6 @@ function makerIn(registry: Registry) {
   };
 }
 
-/** What the network did. */
 function networkFamilies({ counter, gauge, quantiles, histogram }: Make) {
   const lossHelp =
     "Lost or unsendable share of what was decided in the last publish interval, late answers not lost:";
@@ -90,7 +88,6 @@ function networkFamilies({ counter, gauge, quantiles, histogram }: Make) {
   };
 }
 
-/** What the probe did, and how far its own figures can be trusted. */
 function instrumentFamilies({ counter, gauge, histogram }: Make) {
   return {
     bandwidthLeaseErrors: counter(

@@ -16,14 +16,12 @@ interface Series<V> {
 }
 
 /**
- * A metric whose series come and go with the peers, in the shape that prom-client's registry reads.
- * (prom-client's own histogram can't take counted buckets, and its metrics can't drop series by a part of
- * their labels.)
+ * A metric whose series follow the peers, in the shape that prom-client's registry reads. (prom-client's
+ * histogram cannot take counted buckets, and its metrics cannot drop series by some of their labels.)
  */
 export abstract class Family<V> {
   readonly name: string;
   readonly help: string;
-  /** That series may carry, beside what their type adds. */
   readonly labelNames: readonly string[];
   abstract readonly type: string;
   readonly aggregator = "sum";
@@ -35,7 +33,6 @@ export abstract class Family<V> {
     this.labelNames = labelsOf(name);
   }
 
-  /** Removes every series that carries all of these labels. */
   removeWhere(labels: Labels): void {
     for (const [key, series] of this.series) {
       if (Object.entries(labels).every(([name, value]) => series.labels[name] === value))
@@ -43,7 +40,6 @@ export abstract class Family<V> {
     }
   }
 
-  /** What prom-client asks for at each scrape. */
   async get(): Promise<{ name: string; help: string; type: string; aggregator: string; values: Line[] }> {
     const values = [...this.series.values()].flatMap((series) => this.lines(series.labels, series.value));
     return { name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values };
@@ -74,7 +70,7 @@ export class CounterFamily extends Family<number> {
 export class GaugeFamily extends Family<number> {
   readonly type: string = "gauge";
 
-  /** Null removes the series: a number that isn't known is absent, never 0. */
+  /** Null removes the series: an unknown number is absent, never 0. */
   set(labels: Labels, value: number | null): void {
     if (value === null) this.series.delete(JSON.stringify(labels));
     else this.entry(labels, () => value).value = value;
@@ -85,10 +81,7 @@ export class GaugeFamily extends Family<number> {
   }
 }
 
-/**
- * Values with a `quantile` label: by Prometheus' rules a summary, here one over a window, without sum and
- * count.
- */
+/** Values with a `quantile` label: a Prometheus summary over a window, without sum and count. */
 export class QuantileFamily extends GaugeFamily {
   override readonly type: string = "summary";
 }
@@ -100,8 +93,8 @@ interface Buckets {
 }
 
 /**
- * A classic histogram fed with exponential ones; a sample falls into the bucket of its exponential bucket's
- * middle (1.1 % exact).
+ * A classic histogram fed from exponential ones; samples count at the middle of their exponential bucket
+ * (error 1.1 %).
  */
 export class HistogramFamily extends Family<Buckets> {
   readonly type = "histogram";
@@ -145,7 +138,7 @@ export class HistogramFamily extends Family<Buckets> {
   }
 }
 
-/** The registry's family of that name, or a new one: several probes of one process share a registry. */
+/** Finds or creates the family: several probes of one process share a registry. */
 export function familyIn<F extends Family<unknown>>(registry: Registry, name: string, create: () => F): F {
   const known = registry.getSingleMetric(name);
   if (known !== undefined) return known as unknown as F;

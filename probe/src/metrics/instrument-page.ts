@@ -9,14 +9,11 @@ import { readThrottling, type Throttling } from "./throttling.ts";
 const TIMESTAMP_SOURCES: readonly TimestampSource[] = ["kernel", "user", "none"];
 const PROTOCOLS = ["udp", "tcp"] as const;
 
-/**
- * The series of a probe as a whole: what it measured over all peers, and how far its own figures can be
- * trusted.
- */
+/** A probe's overall series: measurements over all peers, and the instrument's own accuracy. */
 export class InstrumentPage {
   readonly #families: Families;
   readonly #self: Labels;
-  /** False where each pair has its histogram: a sum over them tells the same. */
+  /** False if each pair has its histogram: their sum gives the same. */
   readonly #histograms: boolean;
   #throttled: Throttling | null = readThrottling();
 
@@ -64,7 +61,7 @@ export class InstrumentPage {
     icmpSendErrors.add(this.#self, outcomes.send_error);
   }
 
-  /** Application and planned times are for judging the instrument, so one figure over all peers is enough. */
+  /** Application and planned times assess the instrument, so one figure over all peers suffices. */
   #recordProgramView(flows: readonly FlowSnapshot[]): void {
     const { rrApplicationQuantile, rrPlannedQuantile } = this.#families;
     for (const protocol of PROTOCOLS) {
@@ -97,7 +94,7 @@ export class InstrumentPage {
       this.#families.responderRefused.add({ ...this.#self, reason }, count);
   }
 
-  /** A method keeps its last source while it has no sample: a silent peer is no change of instrument. */
+  /** A method without samples keeps its last source: a silent peer is no change of instrument. */
   #recordSources({ flows, icmpProber, zeroCheck }: EngineSnapshot): void {
     const stamps = new Map<Method, { kernel: number; user: number }>();
     for (const flow of flows) {
@@ -123,7 +120,7 @@ export class InstrumentPage {
     const now = readThrottling();
     this.#throttled = now;
     if (before === null || now === null) return;
-    // A count that went back belongs to another control group.
+    // A decreased count belongs to another control group.
     this.#families.throttledPeriods.add(this.#self, Math.max(0, now.periods - before.periods));
     this.#families.throttledSeconds.add(this.#self, Math.max(0, now.seconds - before.seconds));
   }

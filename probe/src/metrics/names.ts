@@ -1,6 +1,6 @@
-// Metric names of the probe's /metrics page: a public contract (base units, `_total` only on counters).
+// Metric names of the /metrics page: a public contract (base units, `_total` only on counters).
 
-/** Labels of everything that is about a pair of nodes. Never an address, a pod's name or a port. */
+/** Labels of a pair of nodes. Never an address, a pod name or a port. */
 const PAIR_LABELS = [
   "source_node",
   "destination_node",
@@ -71,9 +71,7 @@ export const METRIC_NAMES = {
   recordsDropped: "isochrone_probe_records_dropped_total",
 } as const;
 
-/**
- * The names that KEP-260's netperf component uses: microseconds, labels `origin` and `destination`. Opt-in.
- */
+/** Names of KEP-260's netperf component: microseconds, labels `origin` and `destination`. Opt-in. */
 export const KEP_QUANTILE_NAMES = {
   p50: "netperf_p50_latency_microseconds",
   p90: "netperf_p90_latency_microseconds",
@@ -82,9 +80,9 @@ export const KEP_QUANTILE_NAMES = {
 
 const OF_PAIRS = [...PAIR_LABELS, "protocol"];
 
-/** Labels by name; what isn't here has `source_node` alone. */
+/** Labels by metric name; all others have only `source_node`. */
 const LABELS: Readonly<Record<string, readonly string[]>> = {
-  // Histograms are kept per source, or, if asked for, per pair.
+  // Histograms are kept per source, or optionally per pair.
   [METRIC_NAMES.icmpRtt]: PAIR_LABELS,
   [METRIC_NAMES.rrLatency]: OF_PAIRS,
   [METRIC_NAMES.connectLatency]: PAIR_LABELS,
@@ -132,7 +130,7 @@ export const RTT_BOUNDS: readonly number[] = Array.from({ length: 17 }, (_, i) =
   Number((25e-6 * 2 ** i).toPrecision(12)),
 );
 
-/** What the instrument adds by itself: 5 us to 0.1 s. Seconds. */
+/** Errors of the instrument: 5 us to 0.1 s. Seconds. */
 export const SELF_BOUNDS: readonly number[] = [5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.02, 0.1];
 
 export const QUANTILES = ["0.5", "0.9", "0.99"] as const;

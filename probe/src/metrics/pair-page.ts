@@ -6,20 +6,17 @@ import type { Families } from "./families.ts";
 import type { Labels } from "./family.ts";
 import { QUANTILES } from "./names.ts";
 
-/** Snapshots over which the quantile gauges are taken. */
 const QUANTILE_PANES = 30;
 
-/** The series of one pair of nodes, in the detail that there is room for. */
 export class PairPage {
   readonly #families: Families;
   readonly #options: DetailOptions & { readonly publishIntervalMs: number };
   readonly #labels: Labels;
   readonly #detail: Detail;
   readonly #preferred: Method | null;
-  /** Round-trip times of the last panes by method and family. */
+  /** Round-trip times of the last panes, by method and family. */
   readonly #windows = new Map<string, Window<Distribution>>();
 
-  /** `labels`: of the pair, without the family. */
   constructor(
     families: Families,
     options: DetailOptions & { readonly publishIntervalMs: number },
@@ -66,7 +63,7 @@ export class PairPage {
     const isPreferred = flow.method === this.#preferred;
     const wanted = this.#detail === "lean" && !isPreferred ? 1 : this.#detail === "summary" ? 1 : 3;
     for (const [index, quantile] of QUANTILES.slice(0, wanted).entries()) {
-      // One handshake in ten seconds never makes the hundred samples that a p99 needs.
+      // One handshake in ten seconds never yields the hundred samples that a p99 needs.
       if (flow.method === "tcp_connect" && quantile === "0.99") continue;
       this.#quantileFamily(flow.method).set(
         { ...withProtocol(labels, flow), quantile },
@@ -128,13 +125,12 @@ export class PairPage {
   }
 }
 
-/** The histogram of a method's round-trip times. */
 export function histogramOf(families: Families, method: Method) {
   if (method === "icmp") return families.icmpRtt;
   return method === "tcp_connect" ? families.connectLatency : families.rrLatency;
 }
 
-/** Request/response metrics tell UDP from TCP by a label; the others have names of their own. */
+/** UDP and TCP request/response share a metric with a label; other methods have their own names. */
 export function withProtocol(labels: Labels, { method }: Pick<FlowSnapshot, "method">): Labels {
   if (method === "udp_rr") return { ...labels, protocol: "udp" };
   return method === "tcp_rr" ? { ...labels, protocol: "tcp" } : labels;

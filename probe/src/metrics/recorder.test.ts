@@ -43,7 +43,6 @@ function peers(count: number): ProbePeer[] {
   }));
 }
 
-/** 200 samples from 1 ms up in steps of 10 us, and every kind of trouble that a flow can have. */
 function flow(node: string, method: Method): FlowSnapshot {
   const rtt = new Distribution();
   for (let i = 0; i < 200; i++) rtt.record(0.001 + i * 1e-5);
@@ -275,7 +274,7 @@ describe("values", () => {
 });
 
 const promtool = spawnSync("promtool", ["--version"]).status === 0;
-// Under CI a missing tool is a failure of the set-up, not a reason to skip.
+// In CI a missing tool is a set-up failure, not a reason to skip.
 test.skipIf(!promtool && process.env["CI"] !== "true")(
   "promtool finds nothing to say about the page",
   async () => {
@@ -287,7 +286,7 @@ test.skipIf(!promtool && process.env["CI"] !== "true")(
       const { status, stdout, stderr } = spawnSync("sh", ["-c", 'promtool check metrics < "$0"', file], {
         encoding: "utf8",
       });
-      // KEP-260's own names break the rule of base units; they are its contract, not ours.
+      // KEP-260's names break the rule of base units; they are an external contract.
       const said = `${stdout}${stderr}`
         .split("\n")
         .filter((line) => line !== "" && !line.startsWith("netperf_"));

@@ -15,8 +15,8 @@ export interface RecorderOptions extends DetailOptions {
 }
 
 /**
- * So many lost or unsendable packets, with no answer at all, make a peer unreachable; fewer where the plan
- * has fewer in a publish interval.
+ * Minimum lost or unsendable packets without an answer that make a peer unreachable; fewer if the plan sends
+ * fewer per publish interval.
  */
 const ENOUGH_TRIED = 3;
 
@@ -25,7 +25,7 @@ interface KnownPeer {
   readonly page: PairPage;
 }
 
-/** Keeps the /metrics page of one probe. A pair of nodes has series as long as the peer is in the plan. */
+/** Maintains the /metrics page of one probe. A pair has series while the peer is in the plan. */
 export class MetricsRecorder {
   readonly families: Families;
   readonly #options: RecorderOptions;
@@ -45,7 +45,7 @@ export class MetricsRecorder {
     this.families.interval.set(this.#self, options.intervalMs / 1000);
   }
 
-  /** Series of peers that are gone, or whose labels or detail changed, end here. */
+  /** Removes series of peers that left or whose labels or detail changed. */
   setPeers(peers: readonly ProbePeer[], ownZone: string): void {
     const detail = chooseDetail(peers.length, this.#options);
     const same = detail === this.#detail && ownZone === this.#zone;
@@ -69,10 +69,10 @@ export class MetricsRecorder {
     const answered = new Set<string>();
     for (const flow of snapshot.flows) {
       const peer = this.#peers.get(flow.node);
-      // The last snapshot of a flow may come after its peer has left: it must not bring the series back.
+      // A flow's last snapshot may follow its peer's removal and must not restore the series.
       if (peer === undefined) continue;
       const { received, late, lost, send_error: unsendable } = flow.outcomes;
-      // A late answer is lost as a sample, but the peer is there.
+      // A late answer is a lost sample, but proves that the peer is there.
       if (received + late > 0) answered.add(flow.node);
       failed.set(flow.node, (failed.get(flow.node) ?? 0) + lost + unsendable);
       peer.page.record(flow, snapshot.endMs);
@@ -93,7 +93,6 @@ export class MetricsRecorder {
     this.#instrument.recordBandwidth(measurement);
   }
 
-  /** What this node did for the tests of others. */
   recordReceived({ bytes, ends, strangePackets }: ReceiverCounts): void {
     const { bandwidthTaken, bandwidthTakenBytes, bandwidthStrangePackets } = this.families;
     for (const [end, count] of Object.entries(ends)) bandwidthTaken.add({ ...this.#self, end }, count);
@@ -101,7 +100,6 @@ export class MetricsRecorder {
     bandwidthStrangePackets.add(this.#self, strangePackets);
   }
 
-  /** Everything of this probe leaves the registry. */
   close(): void {
     removeFrom(this.families, this.#self);
     removeFrom(this.families, { origin: this.#options.node });

@@ -1,32 +1,31 @@
 import { readFileSync } from "node:fs";
 
-/** What a CPU limit has cost this process' control group since it began. */
+/** Throttling of this process's control group since its creation. */
 export interface Throttling {
   readonly periods: number;
   readonly seconds: number;
 }
 
-/** Version 2, then version 1 of control groups, as a container sees its own. */
 const FILES = [
   "/sys/fs/cgroup/cpu.stat",
   "/sys/fs/cgroup/cpu/cpu.stat",
   "/sys/fs/cgroup/cpu,cpuacct/cpu.stat",
 ];
 
-/** Null where the system doesn't tell: no Linux, no control group. */
+/** Returns null without Linux or control groups. */
 export function readThrottling(files: readonly string[] = FILES): Throttling | null {
   for (const file of files) {
     try {
       const found = parseThrottling(readFileSync(file, "utf8"));
       if (found !== null) return found;
     } catch {
-      // Not here: the next place may have it.
+      // Try the next path.
     }
   }
   return null;
 }
 
-/** Reads a cpu.stat; version 1 counts nanoseconds, version 2 microseconds. */
+/** Parses cpu.stat; version 1 counts nanoseconds, version 2 microseconds. */
 export function parseThrottling(text: string): Throttling | null {
   const values = new Map(text.split("\n").map((line) => line.split(" ") as [string, string | undefined]));
   const number = (key: string): number | null => {

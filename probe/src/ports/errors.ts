@@ -1,6 +1,5 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** Codes of everything the probe throws. */
 const PROBE_ERROR_CODES = [
   "probe_config_invalid",
   "probe_bind_failed",
@@ -12,10 +11,6 @@ const PROBE_ERROR_CODES = [
 ] as const;
 type ProbeErrorCode = (typeof PROBE_ERROR_CODES)[number];
 
-/**
- * Thrown by everything of the probe; `code` says what happened, `retryable` whether the same call may succeed
- * later.
- */
 export class ProbeError extends CodedError {
   declare readonly code: ProbeErrorCode;
 
@@ -24,9 +19,8 @@ export class ProbeError extends CodedError {
   }
 }
 
-/** Thrown when the source of plans has no time for this probe; the plan before stays in force. */
+/** Thrown if the plan source is too busy; the previous plan stays in force. */
 export class PlanSourceBusyError extends ProbeError {
-  /** How long it wants to be left alone. Milliseconds. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number, message: string) {
@@ -35,9 +29,8 @@ export class PlanSourceBusyError extends ProbeError {
   }
 }
 
-/** Thrown when a plan breaks a rule; the plan before stays in force. */
+/** Thrown if a plan breaks a rule; the previous plan stays in force. */
 export class PlanRefusedError extends ProbeError {
-  /** Which rule; a label of metrics. */
   readonly reason: string;
 
   constructor(reason: string, message: string) {

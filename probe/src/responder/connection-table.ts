@@ -1,9 +1,7 @@
-/** Connections in all, and from one source: a peer needs one, and a second while it reconnects. */
+/** Maximum connections in total and per source: a peer needs one, and a second while it reconnects. */
 const MAX_CONNECTIONS = 1024;
 const MAX_PER_SOURCE = 64;
-/** A connection without a byte for so long is closed. Milliseconds. */
 const IDLE_MS = 120_000;
-/** A connection that showed no valid request by then is closed, whatever it sends. Milliseconds. */
 const PROVE_MS = 10_000;
 
 interface Entry {
@@ -14,11 +12,10 @@ interface Entry {
 }
 
 /**
- * Who is connected, and who has to leave. When all places are taken, the oldest connection that never sent a
- * valid request makes room: connections that say nothing can't keep peers out.
+ * Admission and eviction of connections. A full table evicts the oldest connection without a valid request:
+ * silent connections cannot keep peers out.
  */
 export class ConnectionTable<C> {
-  /** In the order of their opening. */
   readonly #entries = new Map<C, Entry>();
   readonly #perSource = new Map<string, number>();
 
@@ -31,7 +28,7 @@ export class ConnectionTable<C> {
   }
 
   /**
-   * False: no place for another one of this source. `evict` is called for who has to make room, and must
+   * Returns false if the source has no place left. Calls `evict` for a connection to make room; `evict` must
    * remove it.
    */
   admits(sourceKey: string, evict: (connection: C) => void): boolean {
@@ -55,7 +52,6 @@ export class ConnectionTable<C> {
     if (entry !== undefined) entry.heardMs = nowMs;
   }
 
-  /** It sent a valid request. */
   proven(connection: C): void {
     const entry = this.#entries.get(connection);
     if (entry !== undefined) entry.proven = true;
@@ -70,7 +66,6 @@ export class ConnectionTable<C> {
     else this.#perSource.delete(entry.sourceKey);
   }
 
-  /** Connections whose time is over. */
   expired(nowMs: number): C[] {
     const over: C[] = [];
     for (const [connection, { proven, heardMs, openedMs }] of this.#entries) {

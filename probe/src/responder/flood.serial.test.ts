@@ -9,7 +9,6 @@ import { ResponderClient, answererConfig } from "../testing/responder-client.ts"
 const RATE = 100_000;
 const FLOOD_MS = 3000;
 const ASKED = 200;
-/** Growth of the whole test process that is still a bound: young generations of two threads. Bytes. */
 const MEMORY_BOUND = 200 * 1024 * 1024;
 
 interface Flood {
@@ -39,7 +38,7 @@ describe.runIf(isLibcSupported())("echo responder under a flood of hostile packe
     for (let i = 0; i < ASKED; i++) {
       responder.send(signedRequest({ sequence: 1000 + i }));
       if (i % 10 === 0) askNeighbour(responder, neighbour.udpPort, i);
-      // A flow that nobody knows yet, as a peer's that was just started: it may need several tries.
+      // An unknown flow, like a new peer's: it may need several tries.
       if (i % 4 === 0) responder.send(signedRequest({ sequence: 500_000 + i, session: 4242 }));
       await delay(5);
     }
@@ -61,8 +60,7 @@ describe.runIf(isLibcSupported())("echo responder under a flood of hostile packe
       memoryGrowth,
     });
     expect(memoryGrowth).toBeLessThan(MEMORY_BOUND);
-    // Nothing else can happen to a packet on the loopback interface: it is answered, refused, or dropped at
-    // the socket.
+    // A loopback packet is answered, refused, or dropped at the socket.
     expect(counted).toBe(total + own);
     expect(responder.refused["kernel_dropped"]).toBeGreaterThanOrEqual(sent["garbage"]! + sent["malformed"]!);
     expect(responder.thread.restarts).toBe(0);
@@ -96,11 +94,10 @@ describe.runIf(isLibcSupported())("echo responder under a flood of hostile packe
 
 interface FloodOptions {
   readonly perSecond?: number;
-  /** @default all kinds */
   readonly kind?: string;
 }
 
-/** Asks each that has no answer yet, up to three times, as a probe does that was just started. */
+/** Asks each unanswered peer up to three times, as a new probe does. */
 async function askNewPeers(responder: ResponderClient, from: number, count: number): Promise<void> {
   for (let attempt = 0; attempt < 3; attempt++) {
     const answered = new Set(responder.answers.map((answer) => answer.readUInt32BE(24)));
@@ -146,7 +143,6 @@ function answersFrom({ answers }: ResponderClient, from: number, to: number): nu
   return new Set(sequences).size;
 }
 
-/** Takes counts until none come any more. */
 async function settled(responder: ResponderClient): Promise<void> {
   for (let before = -1, now = 0; now !== before;) {
     before = now;

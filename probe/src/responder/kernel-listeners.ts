@@ -6,13 +6,11 @@ import type { Responder } from "./responder.ts";
 
 interface KernelListenersDeps {
   readonly libc: Libc;
-  /** Who serves it serves the ports. */
+  /** Its owner also polls the ports. */
   readonly poller: Poller;
-  /** Milliseconds, sub-microsecond grain, never backwards. */
   readonly monotonic: () => number;
 }
 
-/** Ports of responders on the kernel's own calls, which share their memory. */
 export class KernelListeners implements ListenerFactory {
   readonly #deps: KernelListenersDeps;
   readonly #udpMemory: UdpMemory;

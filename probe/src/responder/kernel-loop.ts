@@ -3,25 +3,19 @@ import { KernelListeners } from "./kernel-listeners.ts";
 import type { ListenAddress, Listener, ListenerFactory } from "./listener.ts";
 import type { Responder } from "./responder.ts";
 
-/** Longest time between two turns of Node's own loop, which brings messages. Milliseconds. */
+/** Maximum time between two turns of Node's loop, which delivers messages. Milliseconds. */
 const TURN_MS = 100;
 
 interface KernelLoopDeps {
   readonly libc: Libc;
-  /** Milliseconds, sub-microsecond grain, never backwards. */
   readonly monotonic: () => number;
-  /** Runs `run` after one turn of Node's loop. */
   readonly afterTurn: (run: () => void) => void;
-  /** Called before each such turn. */
   readonly onTurn: () => void;
 }
 
-/**
- * Serves the kernel's sockets of a thread: waits for all of them at once, in the kernel, and lets Node's loop
- * run in between.
- */
+/** Polls a thread's kernel sockets together and lets Node's loop run in between. */
 export class KernelLoop implements ListenerFactory {
-  /** Descriptor that ends the wait when 8 bytes are written to it; whoever starts the thread closes it. */
+  /** Writing 8 bytes here ends the wait; the thread's starter closes it. */
   readonly wakeFd: number;
   readonly #deps: KernelLoopDeps;
   readonly #poller: Poller;
@@ -68,7 +62,7 @@ export class KernelLoop implements ListenerFactory {
     };
   }
 
-  /** Without listeners the thread rests in Node's loop. */
+  /** Without listeners the thread waits in Node's loop. */
   #cycle(): void {
     if (this.#listeners === 0) {
       this.#running = false;

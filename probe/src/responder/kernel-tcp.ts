@@ -19,20 +19,16 @@ import { MAX_UNREAD_BYTES, type ListenAddress, type Listener } from "./listener.
 import type { Responder } from "./responder.ts";
 import { sourceOf, type Source } from "./source.ts";
 
-/** Connections accepted, and bytes read from one, before the others have their turn. */
+/** Connections accepted, and bytes read from one, before the others are served. */
 const ACCEPTS = 16;
 const READ_BYTES = 4096;
 const BACKLOG = 256;
-/**
- * The kernel's own buffers of a connection: packets are short, and thousands of connections may be hostile.
- * Bytes.
- */
+/** Kernel buffers per connection: packets are short, and thousands of connections may be hostile. Bytes. */
 const KERNEL_BUFFER_BYTES = 65_536;
 const MAX_RESIDENCE_NS = 1e9;
-/** Errors of accept(2) that are those of one connection; others are left for the next turn. */
+/** accept(2) errors that concern one connection; others wait for the next turn. */
 const PASSING = new Set(["EAGAIN", "ECONNABORTED", "EINTR"]);
 
-/** Memory that the TCP ports of a thread share: only one connection is served at a time. */
 export class TcpMemory {
   readonly received: ReceiveBatch;
   readonly out: Block;
@@ -58,7 +54,6 @@ interface KernelTcpDeps {
   readonly libc: Libc;
   readonly poller: Poller;
   readonly memory: TcpMemory;
-  /** Milliseconds, sub-microsecond grain, never backwards. */
   readonly monotonic: () => number;
 }
 
@@ -66,12 +61,10 @@ interface Connection {
   readonly socket: KernelSocket;
   readonly source: Source;
   readonly reader: FrameReader;
-  /** Answers that the kernel had no room for yet. */
   unread: Buffer;
   closed: boolean;
 }
 
-/** The TCP side of the echo responder on the kernel's own calls. */
 export class KernelTcpListener implements Listener {
   readonly port: number;
   readonly #deps: KernelTcpDeps;
@@ -79,10 +72,9 @@ export class KernelTcpListener implements Listener {
   readonly #socket: KernelSocket;
   readonly #connections = new ConnectionTable<Connection>();
   readonly #leaving: LeaveTime;
-  /** From the residence to the send call. */
+  /** Time from setting the residence to the send call. */
   readonly #preparing = new LeastTime();
 
-  /** @throws SystemCallError */
   constructor(responder: Responder, { address, port }: ListenAddress, deps: KernelTcpDeps) {
     this.#deps = deps;
     this.#responder = responder;
@@ -91,8 +83,7 @@ export class KernelTcpListener implements Listener {
     const socket = KernelSocket.open(deps.libc, { family, type: SYS.SOCK_STREAM, protocol: 0 });
     this.#socket = socket;
     try {
-      // Connections of an earlier run that are still being wound up don't hold the port. Accepted ones
-      // inherit the rest.
+      // Lets old connections in TIME_WAIT not hold the port. Accepted sockets inherit the other options.
       socket.setOption(SYS.SOL_SOCKET, SYS.SO_REUSEADDR, 1);
       socket.setOption(SYS.IPPROTO_TCP, SYS.TCP_NODELAY, 1);
       socket.setOption(SYS.SOL_SOCKET, SYS.SO_SNDBUF, KERNEL_BUFFER_BYTES);
@@ -140,8 +131,8 @@ export class KernelTcpListener implements Listener {
   }
 
   /**
-   * E.g. no descriptor left: the connection keeps waiting, and would be reported ready without end. The next
-   * sweep looks again.
+   * For example out of descriptors: the waiting connection would be reported ready endlessly. The next sweep
+   * retries.
    */
   #acceptFailed(error: string): void {
     if (PASSING.has(error)) return;
@@ -177,7 +168,7 @@ export class KernelTcpListener implements Listener {
     const count = memory.received.receive(connection.socket.fd);
     const atMs = monotonic();
     if (count === 0) return;
-    // The end of the stream reads as a message without bytes.
+    // End of stream reads as an empty message.
     if (count < 0 || memory.received.length(0) === 0) {
       this.#close(connection);
       return;
@@ -206,7 +197,6 @@ export class KernelTcpListener implements Listener {
     this.#send(connection, FRAME_HEAD_BYTES + packet.length);
   }
 
-  /** Sends the first bytes of the shared memory, behind what waits already. */
   #send(connection: Connection, bytes: number): void {
     const { libc, memory, poller } = this.#deps;
     let sent = 0;

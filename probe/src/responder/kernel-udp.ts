@@ -18,18 +18,16 @@ import { MAX_STEERED_FLOWS, REQUEST_FILTER, steeringProgram } from "./request-fi
 import type { Responder } from "./responder.ts";
 import { sourceOfBytes, type Source } from "./source.ts";
 
-/** Packets taken from one port before the others have their turn. */
+/** Packets read from one port before the others are served. */
 const BATCH = 32;
-/** A longer residence by the kernel's clock is a step of that clock. Nanoseconds. */
+/** A longer residence is a step of the kernel's clock. Nanoseconds. */
 const MAX_RESIDENCE_NS = 1e9;
 
-/** A return address, written over with each packet. */
 interface ReturnAddress extends SocketAddress {
   family: 4 | 6;
   bytes: number;
 }
 
-/** Memory that the UDP ports of a thread share: only one of them is served at a time. */
 export class UdpMemory {
   readonly received: ReceiveBatch;
   readonly answers: SendBatch;
@@ -38,7 +36,7 @@ export class UdpMemory {
 
   constructor(libc: Libc) {
     this.#libc = libc;
-    // A byte more than a packet may have: what is longer is seen to be.
+    // One byte more than a packet, to detect longer ones.
     this.received = new ReceiveBatch(libc, BATCH, MAX_PACKET_BYTES + 1);
     this.answers = new SendBatch(libc, BATCH, MAX_PACKET_BYTES);
     this.addresses = Array.from({ length: BATCH }, () => {
@@ -58,52 +56,50 @@ interface KernelUdpDeps {
   readonly libc: Libc;
   readonly poller: Poller;
   readonly memory: UdpMemory;
-  /** Milliseconds, sub-microsecond grain, never backwards. */
   readonly monotonic: () => number;
 }
 
-/** A request that will be answered. */
 interface Admitted {
   readonly slot: number;
   readonly packet: Buffer;
-  /** When the kernel received it, ns since kernelTimeBase; NaN: it doesn't say. */
+  /** Kernel receive stamp, ns since kernelTimeBase; NaN: unknown. */
   readonly stampNs: number;
 }
 
-/** A socket of the port, with its own receive queue. */
 interface Lane {
   readonly socket: KernelSocket;
-  /** The kernel's count of drops when it was last read. */
   drops: number;
 }
 
 /**
- * The UDP side of the echo responder on the kernel's own calls: many packets per call, receive times from the
- * kernel. The port has two sockets: the kernel itself gives packets of known flows to the second one, whose
- * queue no flood of others can fill.
+ * The UDP side of the echo responder on kernel sockets: many packets per call, kernel receive times. The port
+ * has two sockets: the kernel steers packets of known flows to the second one, whose queue a flood of others
+ * cannot fill.
  */
 export class KernelUdpListener implements Listener {
   readonly port: number;
   readonly #deps: KernelUdpDeps;
   readonly #responder: Responder;
-  /** Everybody's, then that of known flows; the latter is missing where the kernel can't steer. */
+  /** The common lane, then that of known flows, which is missing if the kernel cannot steer. */
   readonly #lanes: Lane[] = [];
   #steeredRevision = 0;
   readonly #leaving: LeaveTime;
-  /** From the residence to the send call, by packet. It counts for a batch: one slow sample won't do. */
+  /**
+   * Time from setting the residence to the send call, per packet. It applies to a batch, so one slow sample
+   * must not count.
+   */
   readonly #preparing = new LeastTime(4);
 
-  /** @throws SystemCallError */
   constructor(responder: Responder, { address, port }: ListenAddress, deps: KernelUdpDeps) {
     this.#deps = deps;
     this.#responder = responder;
     this.#leaving = new LeaveTime(deps.libc);
-    // Bound alone: a port that somebody else has is an error, not a port to share.
+    // Bound without sharing: a port in use must be an error.
     const all = this.#open(address, port, false);
     this.port = all.localAddress().port;
     this.#lanes.push({ socket: all, drops: 0 });
     this.#openKnownLane(all, address);
-    // Known flows first: handlers run in the order of their adding.
+    // Known flows first: handlers run in insertion order.
     for (const { socket } of this.#lanes.toReversed())
       deps.poller.add(socket.fd, READABLE, (events) => this.#ready(socket.fd, events));
   }
@@ -112,7 +108,7 @@ export class KernelUdpListener implements Listener {
     this.#leaving.renew();
     for (const lane of this.#lanes) {
       const drops = lane.socket.drops();
-      // The kernel's count has 32 bits.
+      // The kernel's counter has 32 bits.
       const added = drops < 0 ? 0 : (drops - lane.drops) >>> 0;
       if (added > 0) this.#responder.refuse("kernel_dropped", added);
       lane.drops = Math.max(0, drops);
@@ -133,7 +129,7 @@ export class KernelUdpListener implements Listener {
     const family = address.includes(":") ? SYS.AF_INET6 : SYS.AF_INET;
     const socket = KernelSocket.open(this.#deps.libc, { family, type: SYS.SOCK_DGRAM, protocol: 0 });
     try {
-      // Before the port is bound: nothing unfiltered is to be in the queue.
+      // Before binding, so that nothing unfiltered enters the queue.
       socket.attachFilter(REQUEST_FILTER);
       socket.enableTimestamps({ sends: false });
       socket.setReceiveBuffer(UDP_QUEUE_BYTES);
@@ -146,7 +142,7 @@ export class KernelUdpListener implements Listener {
     }
   }
 
-  /** Without it all packets share a queue; that is not worth failing for. */
+  /** Without it all packets share a queue; not worth failing for. */
   #openKnownLane(all: KernelSocket, address: string): void {
     if (!all.setOption(SYS.SOL_SOCKET, SYS.SO_REUSEPORT, 1)) return;
     let known: KernelSocket;
@@ -159,7 +155,7 @@ export class KernelUdpListener implements Listener {
     else known.close();
   }
 
-  /** Where the kernel refuses, the program before stays: newer flows then wait in everybody's queue. */
+  /** If the kernel refuses, the previous program stays, and newer flows use the common queue. */
   #steer(): void {
     this.#steeredRevision = this.#responder.knownRevision;
     const marks = this.#responder.knownMarks(MAX_STEERED_FLOWS);
@@ -200,8 +196,8 @@ export class KernelUdpListener implements Listener {
   }
 
   /**
-   * What is written as residence is the time from the kernel's receive stamp to the moment within the send
-   * call at which packets usually leave.
+   * The residence runs from the kernel's receive stamp to the point in the send call at which packets usually
+   * leave.
    */
   #answer(admitted: readonly Admitted[], atMs: number): void {
     if (admitted.length === 0) return;

@@ -4,7 +4,6 @@ import { KnownFlows } from "./known-flows.ts";
 const A = "a".repeat(16);
 const B = "b".repeat(16);
 
-/** Only what the table reads: session, nonce and sequence. */
 function packet(flow: number, sequence: number): Buffer {
   const bytes = Buffer.alloc(84);
   bytes.writeUInt32BE(flow, 20);
@@ -30,7 +29,6 @@ describe("known flows", () => {
     for (const sequence of seen) expect(flows.look(packet(1, sequence), A, 0)).toBe("repeat");
     for (const sequence of [4, 100, 1, 2, 0xffff_fffd, 0xffff_fff1])
       expect(flows.look(packet(1, sequence), A, 0)).toBe("fresh");
-    // Too far behind to say.
     expect(flows.look(packet(1, 3 - 32), A, 0)).toBe("repeat");
     flows.proven(packet(1, 2), A, 0);
     expect(flows.look(packet(1, 2), A, 0)).toBe("repeat");

@@ -1,13 +1,9 @@
-/**
- * Bytes 12 to 24 of a packet: session and nonce, which only the flow's two ends and who sits between them
- * know.
- */
+/** Bytes 12 to 24 of a packet: session and nonce, known only to the flow's ends and to on-path parties. */
 const TOKEN_AT = 12;
 const TOKEN_END = 24;
-/** The nonce's last four bytes. */
 const MARK_AT = 20;
 const SEQUENCE_AT = 24;
-/** Sequences before the newest one that are told apart: one bit each. */
+/** Window of distinguishable sequences: one bit each. */
 const REMEMBERED = 32;
 
 interface Flow {
@@ -19,18 +15,16 @@ interface Flow {
   seen: number;
 }
 
-/** What the table knows of a packet's flow: nothing, or whether its sequence is a new one. */
+/** State of a packet's flow: unknown, or known with a new or repeated sequence. */
 type Acquaintance = "stranger" | "fresh" | "repeat";
 
 /**
- * Flows of which a validly signed packet came recently. They are named by session and nonce, 96 random bits:
- * a flood that invents sources can name a real peer's address, but not its flow, so that what is reserved for
- * known flows stays theirs.
+ * Flows with a recent, validly signed packet, named by session and nonce: 96 random bits. A flood can forge a
+ * peer's address but not its flow, so known flows keep their reserved capacity.
  */
 export class KnownFlows {
   readonly #maxFlows: number;
   readonly #forgetMs: number;
-  /** Ordered by last proof: the first entry is the one to forget. */
   readonly #flows = new Map<string, Flow>();
   #revision = 0;
 
@@ -43,12 +37,11 @@ export class KnownFlows {
     return this.#flows.size;
   }
 
-  /** Another number when a flow came to be known since. */
+  /** Changes when a flow becomes known. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** The last four bytes of the nonces of the flows that were proven last. */
   marks(atMost: number): number[] {
     return [...this.#flows.values()].slice(-atMost).map(({ mark }) => mark);
   }
@@ -62,7 +55,6 @@ export class KnownFlows {
     return ahead > -REMEMBERED && (flow.seen & (1 << -ahead)) === 0 ? "fresh" : "repeat";
   }
 
-  /** Notes that the packet's signature was right. */
   proven(packet: Buffer, sourceKey: string, nowMs: number): void {
     const token = packet.toString("latin1", TOKEN_AT, TOKEN_END);
     const sequence = packet.readUInt32BE(SEQUENCE_AT);

@@ -45,7 +45,7 @@ describe.runIf(isLibcSupported())("leave time", () => {
     let events = 0;
     poller.add(sender.fd, READABLE, (what) => (events |= what));
     expect(poller.wait(0)).toBe(0);
-    // A stamp that comes when nobody looks any more is reported as an error, until it is taken.
+    // An unread stamp is reported as an error until it is read.
     sender.enableTimestamps({ sends: true });
     sends.add(4, to);
     sends.send(sender.fd);

@@ -1,21 +1,15 @@
 import { ReceiveBatch, SYS, type KernelSocket, type Libc } from "@isochrone/kernel-sockets";
 import { LeastTime } from "../domain/least-time.ts";
 
-/**
- * Calls between a renewal and the one that is looked at: the first one finds the processor's caches cold, as
- * few others do.
- */
+/** Calls skipped before the measured one: the first call runs with cold caches. */
 const CALLS_BEFORE = 8;
-/** Stamps read at once; they come without data. */
 const STAMPS = 32;
 const STAMP_BYTES = 64;
-/** What takes longer is a queue of the network's, or a step of the clock. Nanoseconds. */
 const MAX_NS = 1e6;
 
 /**
- * How long after the beginning of a send call a packet leaves, by the kernel's own stamp of a call now and
- * then. The call's length says little: it goes on for several times as long, with what the packet sets off on
- * the same host.
+ * Time from the start of a send call until a packet leaves, sampled by kernel stamps. The call's duration is
+ * several times longer, because the packet triggers work on the same host.
  */
 export class LeaveTime {
   readonly #libc: Libc;
@@ -29,17 +23,15 @@ export class LeaveTime {
     this.#stamps = new ReceiveBatch(libc, STAMPS, STAMP_BYTES);
   }
 
-  /** Milliseconds; 0 while nothing is known. */
   get ms(): number {
     return this.#typical.ms;
   }
 
-  /** Has one of the next calls looked at. */
+  /** Samples one of the next calls. */
   renew(): void {
     this.#due = true;
   }
 
-  /** Runs `send`, which sends through the socket. */
   around(socket: KernelSocket, send: () => void): void {
     if (!this.#due || this.#callsBefore-- > 0) {
       send();
@@ -57,7 +49,7 @@ export class LeaveTime {
     socket.enableTimestamps({ sends: false });
   }
 
-  /** Takes stamps that came after all: left alone they would be reported as an error without end. */
+  /** Reads late stamps: unread ones are reported as errors endlessly. */
   discardLate(fd: number): void {
     while (this.#stamps.receive(fd, SYS.MSG_ERRQUEUE) > 0);
   }

@@ -1,22 +1,17 @@
 import type { Responder } from "./responder.ts";
 
-/** An open port of the responder. */
 export interface Listener {
   readonly port: number;
-  /**
-   * Called about ten times a second: ends what stood still for too long, and collects the kernel's counts.
-   */
+  /** Called about ten times per second: closes idle connections and collects kernel counts. */
   sweep(nowMs: number): void;
   close(): Promise<void>;
 }
 
 export interface ListenAddress {
   readonly address: string;
-  /** 0 = any free port. */
   readonly port: number;
 }
 
-/** Opens ports: by the kernel's own calls, or by Node's. */
 export interface ListenerFactory {
   /** Rejects with an error whose `code` is the system's. */
   openUdp(responder: Responder, listen: ListenAddress): Promise<Listener>;
@@ -25,5 +20,5 @@ export interface ListenerFactory {
 
 /** Receive queue of a UDP socket: some thousand packets, a fraction of a second of flood. Bytes. */
 export const UDP_QUEUE_BYTES = 2 * 1024 * 1024;
-/** Answers that a TCP client may leave unread here, besides what the kernel holds. Bytes. */
+/** Unread answers per TCP client, besides the kernel's buffer. Bytes. */
 export const MAX_UNREAD_BYTES = 16_384;

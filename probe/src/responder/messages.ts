@@ -1,7 +1,5 @@
-// What the main thread and the responder's thread say to each other.
 import type { EngineConfig, PacketKey, ResponderSnapshot } from "../ports/ports.ts";
 
-/** What the responder needs of an engine's settings. */
 export type ResponderConfig = Pick<
   EngineConfig,
   | "node"
@@ -26,12 +24,10 @@ export type ToResponder =
   | { readonly type: "close"; readonly id: number };
 
 export type FromResponder =
-  /** `reason`: why the kernel's own calls can't be used, null when they are. */
+  /** `reason`: why kernel sockets cannot be used; null if they are used. */
   | { readonly type: "ready"; readonly sockets: "kernel" | "node"; readonly reason: string | null }
   | { readonly type: "opened"; readonly id: number; readonly udpPort: number; readonly tcpPort: number }
   | { readonly type: "failed"; readonly id: number; readonly message: string; readonly errno: string }
-  /** What happened since the report before. */
   | { readonly type: "report"; readonly id: number; readonly snapshot: ResponderSnapshot }
   | { readonly type: "closed"; readonly id: number }
-  /** Something went wrong in one task; the thread goes on. */
   | { readonly type: "fault"; readonly message: string };

@@ -6,7 +6,6 @@ import { MAX_UNREAD_BYTES, type ListenAddress, type Listener } from "./listener.
 import type { Responder } from "./responder.ts";
 import { sourceOf, type Source } from "./source.ts";
 
-/** Opens the TCP side of the echo responder on Node's sockets, where the kernel's own calls can't be made. */
 export async function openNodeTcp(
   responder: Responder,
   listen: ListenAddress,

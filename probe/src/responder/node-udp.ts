@@ -4,7 +4,6 @@ import { UDP_QUEUE_BYTES, type ListenAddress, type Listener } from "./listener.t
 import type { Responder } from "./responder.ts";
 import { sourceOf } from "./source.ts";
 
-/** Opens the UDP side of the echo responder on Node's sockets, where the kernel's own calls can't be made. */
 export async function openNodeUdp(
   responder: Responder,
   listen: ListenAddress,
@@ -28,7 +27,7 @@ export async function openNodeUdp(
       resolve();
     });
   });
-  // After binding, errors are those of single packets.
+  // After binding, errors concern single packets.
   socket.on("error", (error) => responder.refuse(`socket_${errnoOf(error)}`));
   return { port: socket.address().port, sweep: () => {}, close: () => closeSocket(socket) };
 }

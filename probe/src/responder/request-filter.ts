@@ -10,8 +10,8 @@ const FLAGS_AND_RESERVED = 0;
 const AT = { magic: 0, version: 4, flags: 8, length: 10 } as const;
 
 /**
- * Socket filter that lets through what has the form of a request over UDP. The rest is dropped by the kernel
- * at a fraction of the cost of receiving it, and takes no room in the queue from requests.
+ * Socket filter that passes packets formed like a UDP request. The kernel drops the rest at a fraction of the
+ * cost, before it takes queue space.
  */
 export const REQUEST_FILTER: readonly FilterInstruction[] = [
   { code: BPF.LOAD_LENGTH, value: 0 },
@@ -34,10 +34,10 @@ export const REQUEST_FILTER: readonly FilterInstruction[] = [
 
 /** Offset of the nonce's last four bytes; steering programs see the payload first. */
 const MARK_AT = 20;
-/** Flows that a program tells apart: each costs every packet a comparison, a nanosecond or so. */
+/** Maximum flows per program: each costs every packet a comparison, about a nanosecond. */
 export const MAX_STEERED_FLOWS = 512;
 
-/** Program that gives packets of these flows to the second socket of a port, and all others to the first. */
+/** Program that steers these flows to a port's second socket, and all others to the first. */
 export function steeringProgram(marks: readonly number[]): FilterInstruction[] {
   return [
     { code: BPF.LOAD_WORD, value: MARK_AT },

@@ -8,14 +8,11 @@ import type { Listener, ListenerFactory } from "./listener.ts";
 import type { FromResponder, ResponderConfig, ToResponder } from "./messages.ts";
 import { Responder } from "./responder.ts";
 
-/**
- * For how long a replaced key is still accepted: peers take up new keys at different moments. Milliseconds.
- */
+/** Time for which a replaced key is accepted: peers change keys at different moments. Milliseconds. */
 const RETIRED_KEY_MS = 60_000;
 
 interface ResponderHostDeps {
   readonly listeners: ListenerFactory;
-  /** Milliseconds, sub-microsecond grain, never backwards. */
   readonly monotonic: () => number;
   readonly random: Random;
   post(message: FromResponder): void;
@@ -26,11 +23,9 @@ interface Member {
   readonly keys: Keyring;
   readonly ports: Listener[];
   forgetKeysAtMs: number;
-  /** Commands of one member run one after the other. */
   work: Promise<void>;
 }
 
-/** The responders of all engines of a process, inside their thread. */
 export class ResponderHost {
   readonly #deps: ResponderHostDeps;
   readonly #members = new Map<number, Member>();
@@ -54,7 +49,6 @@ export class ResponderHost {
     else this.#close(message.id, member);
   }
 
-  /** To be called about ten times a second. */
   sweep(): void {
     const nowMs = this.#deps.monotonic();
     for (const [id, member] of this.#members) {

@@ -81,7 +81,7 @@ describe.each(IMPLEMENTATIONS)("echo responder on %s sockets", (sockets) => {
       const { thread, answers } = await open();
       expect(await client!.ask([signedRequest({ key: next })])).toEqual({ unknown_key: 1 });
       thread.setKeys(1, [TEST_KEY, next], 1);
-      // The message to the thread and the packets go different ways: which comes first is open.
+      // The message to the thread and the packets are unordered.
       let sequence = 2;
       const known = answers.length;
       await until("the new key to be taken", () => {
@@ -89,7 +89,6 @@ describe.each(IMPLEMENTATIONS)("echo responder on %s sockets", (sockets) => {
         return answers.length > known;
       });
       thread.setKeys(1, [next], 2);
-      // What was under way is counted by now, or never will be.
       await new Promise((resolve) => void setTimeout(resolve, 200));
       client!.drain();
       const before = answers.length;
@@ -172,7 +171,7 @@ describe.each(IMPLEMENTATIONS)("echo responder on %s sockets", (sockets) => {
       const packets = Array.from({ length: 100 }, (_, i) => signedRequest({ sequence: i, session: i % 7 }));
       for (const packet of packets) client!.send(packet);
       await client!.counted(() => client!.answered + client!.refusedSum() === 100);
-      // 2 s of burst, and what the rate gave back while the packets came in.
+      // 2 s of burst, plus the rate's refill meanwhile.
       expect(client!.answered).toBeGreaterThanOrEqual(20);
       expect(client!.answered).toBeLessThanOrEqual(40);
       expect(Object.keys(client!.refused)).toEqual(["rate_limited"]);
@@ -186,13 +185,13 @@ describe.each(IMPLEMENTATIONS)("echo responder on %s sockets", (sockets) => {
         for (const packet of flood.slice(i, i + 100)) client!.send(packet);
         await new Promise((resolve) => void setImmediate(resolve));
       }
-      // Known and unknown flows have queues of their own: all replays are to be out of both.
+      // Known and unknown flows have separate queues: replays must have left both.
       await client!.counted(() => client!.answered + client!.refusedSum() >= 3000);
       for (let sequence = 2; sequence < 1000; sequence++) client!.send(signedRequest({ sequence }));
       await client!.counted(() => client!.answered + client!.refusedSum() >= 3998);
       const { repeated = 0, ...others } = client!.refused;
       expect(others).toEqual({});
-      // A tenth of the rate for two seconds, and what came back meanwhile.
+      // A tenth of the rate for two seconds, plus the refill.
       expect(3000 - repeated).toBeGreaterThanOrEqual(200);
       expect(3000 - repeated).toBeLessThan(2000);
       expect(client!.answered).toBe(998 + 3000 - repeated);

@@ -16,45 +16,34 @@ import { LeastTime } from "../domain/least-time.ts";
 import { KnownFlows } from "./known-flows.ts";
 import type { Source } from "./source.ts";
 
-/** Sources whose rate is remembered, and flows whose signature was right. */
 const MAX_SOURCES = 4096;
 const MAX_FLOWS = 4096;
-/** A flow is known for so long after its last valid packet. Milliseconds. */
 const FLOW_MEMORY_MS = 300_000;
-/** A source may be this many seconds ahead of its rate. */
+/** Burst allowance of a source, in seconds of its rate. */
 const BURST_SECONDS = 2;
-/**
- * Share of its rate that a source may spend on packets that were seen before: the network doubles some,
- * replays are many.
- */
+/** Share of a source's rate for repeated packets: the network duplicates some, replays are many. */
 const REPEAT_SHARE = 0.1;
 const MIN_REPEATS = 10;
 /**
- * Signatures of flows not known yet that are verified per second, whatever comes: about a third of a core at
- * most. New peers need one each; what a flood takes of this is not taken from known ones.
+ * Verified signatures of unknown flows per second: at most about a third of a core. New peers need one each;
+ * known ones are not charged.
  */
 const STRANGERS_PER_SECOND = 100_000;
-/** What may be verified at once after a pause: a tenth of a second's worth, since floods come in bursts. */
+/** Burst allowance after a pause: a tenth of a second's worth, since floods come in bursts. */
 const STRANGERS_BURST = 10_000;
 
 interface ResponderDeps {
   readonly config: Pick<EngineConfig, "responderPacketsPerSecond" | "acceptTranslatedSource">;
   readonly keys: Keyring;
-  /** This node's identity, 16 bytes. */
   readonly identity: Uint8Array;
-  /** Milliseconds, sub-microsecond grain, never backwards. */
   readonly monotonic: () => number;
-  /** Chooses whose signature is verified when there are too many. */
+  /** Selects which signatures to verify under overload. */
   readonly random: Random;
 }
 
-/** Decides which packets are answered, whatever carries them, and makes the answers. */
 export class Responder {
   readonly #deps: ResponderDeps;
-  /**
-   * Packets with a right signature, those of them seen before, and attempts of flows that are not known, by
-   * source.
-   */
+  /** Per-source limits on valid packets, on repeated ones, and on unknown flows. */
   readonly #peers: RateLimiter;
   readonly #repeats: RateLimiter;
   readonly #strangers: RateLimiter;
@@ -75,12 +64,12 @@ export class Responder {
     this.#allStrangers = new FairBudget(STRANGERS_PER_SECOND, STRANGERS_BURST, random, deps.monotonic());
   }
 
-  /** Least time that `answer` takes after it wrote the residence. Milliseconds. */
+  /** Minimum duration of `answer` after setting the residence. Milliseconds. */
   get signingMs(): number {
     return this.#signing.ms;
   }
 
-  /** Whether the packet names a flow with a recent valid signature: those come first where time is short. */
+  /** Whether the packet names a known flow: these have priority under overload. */
   isKnown(packet: Buffer, source: Source, atMs: number): boolean {
     return (
       findFormFault(packet, "request", packet[8] === 1 ? "tcp" : "udp") === null &&
@@ -88,20 +77,17 @@ export class Responder {
     );
   }
 
-  /** Another number when {@link knownMarks} may be others. */
+  /** Changes when {@link knownMarks} may have changed. */
   get knownRevision(): number {
     return this.#flows.revision;
   }
 
-  /**
-   * What tells packets of known flows from all others: the last four bytes of their nonces, the most recent
-   * flows'.
-   */
+  /** Identifies packets of known flows: the last four nonce bytes of the most recent flows. */
   knownMarks(atMost: number): number[] {
     return this.#flows.marks(atMost);
   }
 
-  /** Judges a request received at `atMs`. False: it gets no answer, and why is counted. */
+  /** Judges a request received at `atMs`. Returns false, with the reason counted, if it gets no answer. */
   admit(packet: Buffer, transport: Transport, source: Source, atMs: number): boolean {
     const reason = this.#refusalOf(packet, transport, source, atMs);
     if (reason !== null) this.refuse(reason);
@@ -109,8 +95,8 @@ export class Responder {
   }
 
   /**
-   * Turns an admitted request into its answer, in place. `residenceMs`: from its reception to when the answer
-   * will leave.
+   * Turns an admitted request into its answer, in place. `residenceMs`: from reception until the answer will
+   * leave.
    */
   answer(packet: Buffer, residenceMs: number): void {
     const beganMs = this.#deps.monotonic();
@@ -120,12 +106,10 @@ export class Responder {
     this.#answered++;
   }
 
-  /** Counts something that was turned away. */
   refuse(reason: string, count = 1): void {
     this.#refused[reason] = (this.#refused[reason] ?? 0) + count;
   }
 
-  /** What happened since the call before. */
   drain(): ResponderSnapshot {
     const snapshot = { answered: this.#answered, refused: this.#refused };
     this.#answered = 0;
@@ -133,9 +117,7 @@ export class Responder {
     return snapshot;
   }
 
-  /**
-   * The cheap checks and the budgets come before the HMAC: the HMAC is what a flood would make us pay for.
-   */
+  /** Cheap checks and budgets precede the HMAC, which is the cost a flood aims for. */
   #refusalOf(packet: Buffer, transport: Transport, source: Source, atMs: number): string | null {
     const form = findFormFault(packet, "request", transport);
     if (form !== null) return form;
@@ -150,7 +132,7 @@ export class Responder {
     const fault = findFault(packet, "request", transport, keys);
     if (fault !== null) return fault;
     this.#flows.proven(packet, source.key, atMs);
-    // A stranger's first valid packet counts against its source's rate like all that follow.
+    // A stranger's first valid packet counts against its source's rate.
     if (acquaintance === "stranger" && !this.#peers.admit(source.key, atMs)) return "rate_limited";
     return null;
   }

@@ -1,5 +1,4 @@
-// A flood of strangers against new peers, on a clock of the test's own: what the responder decides, without
-// sockets.
+// A flood of unknown flows against new peers, on a fake clock and without sockets.
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import { Keyring } from "../domain/keyring.ts";
@@ -10,10 +9,10 @@ import { sourceOf } from "./source.ts";
 const WRONG_KEY = { id: 1, secret: Buffer.alloc(32, 0xee) };
 const ASKED = 100;
 const BURST_EVERY_MS = 20;
-/** A probe sends its next question long before a peer counts as lost. */
+/** A probe retries long before a peer counts as lost. */
 const ATTEMPTS = 5;
 
-/** The flood comes in bursts, each from a source of its own and right before the honest questions. */
+/** The flood comes in bursts, each from its own source and right before the honest requests. */
 function underFlood(perSecond: number): { known: number; fresh: number } {
   let nowMs = 0;
   const responder = new Responder({

@@ -5,29 +5,25 @@ import type { Carrier, CarrierEvents } from "../workers/carrier.ts";
 import { SupervisedWorker } from "../workers/supervised-worker.ts";
 import type { FromResponder, ResponderConfig, ToResponder } from "./messages.ts";
 
-/** Pause before a responder whose ports were taken meanwhile is opened again. Milliseconds. */
 const REOPEN_MS = 1000;
-/** A thread that dies so often before a responder opens will never open it. */
 const MAX_FAILED_STARTS = 3;
-/** How long closing may take. Milliseconds. */
 const CLOSE_DEADLINE_MS = 2000;
 
 export interface ResponderThreadDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** `node`: never the kernel's own calls. @default "auto" */
+  /** `node`: never use kernel sockets. @default "auto" */
   readonly sockets?: "auto" | "node";
-  /** Entry file of the thread. @default responder/worker.ts */
   readonly workerUrl?: URL;
-  /** Runs the responders. @default a thread of their own */
+  /** Runs the responders. @default their own thread */
   carry?(events: CarrierEvents<FromResponder>): Carrier<ToResponder>;
 }
 
 interface Member {
   readonly id: number;
-  /** With the ports that it got at first: peers go on sending to them after a restart. */
+  /** With the ports assigned at first: peers keep using them after a restart. */
   config: ResponderConfig;
-  /** Whether it was open once: then a failure to open is a passing one. */
+  /** True once opened: a later failure to open is temporary. */
   wasOpen: boolean;
   failedStarts: number;
   readonly opened: PromiseWithResolvers<{ udpPort: number; tcpPort: number }>;
@@ -35,14 +31,13 @@ interface Member {
 }
 
 /**
- * The echo responders of all engines of a process, in a thread of their own that starts with the first one,
- * and anew when it dies.
+ * The echo responders of all engines of a process, in their own thread. It starts with the first responder
+ * and restarts when it dies.
  */
 export class ResponderThread {
   readonly #deps: ResponderThreadDeps;
   readonly #worker: Carrier<ToResponder>;
   readonly #members = new Map<number, Member>();
-  /** What nobody has taken yet. */
   readonly #counts = new Map<number, { answered: number; refused: Record<string, number> }>();
   readonly #closing = new AbortController();
 
@@ -61,14 +56,13 @@ export class ResponderThread {
       new SupervisedWorker({ ...events, ...thread, data: { sockets }, clock, logger });
   }
 
-  /** How often the thread died and was started anew. */
   get restarts(): number {
     return this.#worker.restarts;
   }
 
   /**
-   * Opens the responder of engine `id` and resolves with its ports. Rejects with a ProbeError:
-   * `probe_bind_failed` (retryable when the port is taken), `probe_thread_failed`, `probe_thread_closed`.
+   * Opens engine `id`'s responder; resolves with its ports. Rejects with a ProbeError: `probe_bind_failed`
+   * (retryable if the port is taken), `probe_thread_failed`, `probe_thread_closed`.
    */
   async open(
     id: number,
@@ -91,7 +85,7 @@ export class ResponderThread {
     return opened.promise;
   }
 
-  /** Requests by keys that were replaced are still answered for a minute. */
+  /** Requests signed by replaced keys are answered for another minute. */
   setKeys(id: number, keys: readonly PacketKey[], signingKeyId: number): void {
     const member = this.#members.get(id);
     if (member === undefined) return;
@@ -99,14 +93,13 @@ export class ResponderThread {
     this.#worker.post({ type: "keys", id, keys, signingKeyId });
   }
 
-  /** What happened since the call before, up to a tenth of a second ago. After `close` it has everything. */
+  /** Activity since the previous call, up to a tenth of a second old. Complete after `close`. */
   drain(id: number): ResponderSnapshot {
     const counts = this.#counts.get(id);
     this.#counts.delete(id);
     return counts ?? { answered: 0, refused: {} };
   }
 
-  /** Closes the ports; never rejects. */
   async close(id: number): Promise<void> {
     const member = this.#members.get(id);
     if (member === undefined) return;
@@ -121,7 +114,6 @@ export class ResponderThread {
     member.opened.reject(closedError("the responder was closed before it had opened"));
   }
 
-  /** Closes everything and ends the thread. */
   async closeAll(): Promise<void> {
     await Promise.all([...this.#members.keys()].map((id) => this.close(id)));
     this.#closing.abort();
@@ -190,7 +182,7 @@ export class ResponderThread {
     member.opened.reject(new ProbeError("probe_bind_failed", text, { retryable: errno === "EADDRINUSE" }));
   }
 
-  /** Never rejects: the pause ends early only when the thread is closed. */
+  /** Never rejects: only closing the thread ends the pause early. */
   async #reopen(member: Member): Promise<void> {
     await pause(this.#deps.clock, REOPEN_MS, this.#closing.signal);
     if (this.#closing.signal.aborted || this.#members.get(member.id) !== member) return;
@@ -198,7 +190,6 @@ export class ResponderThread {
   }
 }
 
-/** Only this is copied to the thread. */
 function partOf(config: EngineConfig): ResponderConfig {
   const { node, identity, bindAddress, udpPort, tcpPort, keys, signingKeyId } = config;
   const { acceptTranslatedSource, responderPacketsPerSecond } = config;

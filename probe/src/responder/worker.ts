@@ -1,5 +1,5 @@
-// Entry file of the responder's thread. It answers peers and does nothing else, so that they measure the
-// network and not this node.
+// Entry file of the responder's thread. It only answers peers, so that they measure the network and not this
+// node.
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { loadLibc, trackDescriptors } from "@isochrone/kernel-sockets";
@@ -11,10 +11,8 @@ import type { FromResponder, ToResponder } from "./messages.ts";
 import { nodeListeners } from "./node-listeners.ts";
 import { ResponderHost } from "./responder-host.ts";
 
-/** How often counts are reported and idle connections ended. Milliseconds. */
 const SWEEP_MS = 100;
 
-/** What the thread is started with. */
 interface Start {
   readonly share: SharedMemory;
   readonly sockets: "auto" | "node";
@@ -24,16 +22,15 @@ const port = parentPort;
 if (port === null) throw new Error("responder/worker.ts must be started as a worker thread");
 const { share, sockets } = workerData as Start;
 const post = (message: FromResponder): void => port.postMessage(message);
-/** Not for keys. The runtime's own would load what a thread that answers has no use for. */
+/** Not for keys. Avoids loading the runtime's random source. */
 const random = { next: (): number => Math.random() };
 const monotonic = (): number => performance.now();
 
 try {
-  // On Linux the priority is the thread's own. A question that waits for the processor reads as a slow
-  // network.
+  // On Linux the priority is per thread. A request that waits for the processor reads as a slow network.
   setPriority(0, constants.priority.PRIORITY_HIGH);
 } catch {
-  // Not allowed without CAP_SYS_NICE: the residence that is told with each answer covers most of the wait.
+  // Needs CAP_SYS_NICE. Optional: the residence in each answer covers most of the wait.
 }
 
 let sweptMs = monotonic();

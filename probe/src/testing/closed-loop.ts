@@ -8,26 +8,22 @@ import { createLoop } from "../engine/create-loop.ts";
 import { TcpFlow } from "../engine/tcp-flow.ts";
 import { UdpFlow } from "../engine/udp-flow.ts";
 
-/** A stuck loop is pushed on so often: a lost packet ends no run. Milliseconds. */
+/** Restart period of a stuck loop: a lost packet must not end the run. Milliseconds. */
 const PUSH_MS = 50;
 
 export interface ClosedLoopOptions {
   readonly config: EngineConfig;
   readonly peer: ProbePeer;
   readonly method: "udp_rr" | "tcp_rr";
-  /**
-   * How long transactions follow each other, and for how long before that what they do isn't counted;
-   * milliseconds.
-   */
+  /** Duration of the measurement and of the uncounted warm-up before it, ms. */
   readonly durationMs: number;
   readonly warmupMs: number;
 }
 
 /**
- * Request/response as netperf does it: the next request as soon as the answer to the one before is there, by
- * the same flows that measure peers. It has the calling thread for itself meanwhile: for benchmarks and
- * diagnosis, in a thread of their own.
- * @throws RangeError for an identity that is no address
+ * Request/response as in netperf: each request follows the previous answer, on the flows that measure peers.
+ * It occupies the calling thread: use it for benchmarks and diagnosis, in their own thread.
+ * @throws RangeError for an identity that is not an address
  */
 export async function runClosedLoop(options: ClosedLoopOptions): Promise<FlowSnapshot> {
   const { config, peer, method, durationMs, warmupMs } = options;

@@ -1,8 +1,6 @@
-// The measuring thread's entry file with a way to kill it: any message on the channel throws where nobody
-// catches.
+// The measuring thread's entry file, with a channel whose messages cause an uncaught exception.
 import "../engine/worker.ts";
 
-/** Name of the BroadcastChannel that kills. */
 const channel = new BroadcastChannel("isochrone-probe-test-crash");
 channel.addEventListener("message", () => {
   setImmediate(() => {

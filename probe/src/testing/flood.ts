@@ -1,11 +1,10 @@
-// A hostile child process: sends UDP packets to the responder at 127.0.0.2 as fast as told, from many
-// loopback addresses. Arguments: port, packets per second, milliseconds, a validly signed packet in hex,
-// which was "captured", and perhaps the one kind of packet to send. Prints what was sent.
+// A hostile child process: floods the responder at 127.0.0.2 with UDP packets from many loopback addresses.
+// Arguments: port, packets per second, milliseconds, a validly signed "captured" packet in hex, and
+// optionally the only kind of packet to send. Prints the sent counts.
 import { randomBytes } from "node:crypto";
 import { KernelSocket, SYS, SendBatch, loadLibc, socketAddress, type Libc } from "@isochrone/kernel-sockets";
 import { signedRequest } from "./harness.ts";
 
-/** How many addresses the flood comes from, and the kinds of packets. */
 const SOURCES = 200;
 const ALL_KINDS = [
   "garbage",
@@ -15,7 +14,7 @@ const ALL_KINDS = [
   "wrong_destination",
   "replayed",
 ] as const;
-/** Kinds made of a captured packet: few, because who can listen on the way can do worse than flood. */
+/** Kinds made from a captured packet. Few: an on-path attacker can do worse than flood. */
 const CAPTURED = new Set<string>(["wrong_source", "replayed"]);
 const CAPTURED_EVERY = 4;
 const BATCH = 50;
@@ -67,7 +66,7 @@ function openAttacker(libc: Libc, source: string): Attacker {
   };
 }
 
-/** Nobody knows a real flow's nonce who doesn't see its packets. */
+/** Off-path senders do not know a real flow's nonce. */
 function strange(packet: Buffer): Buffer {
   packet.set(randomBytes(8), 16);
   return packet;
@@ -81,7 +80,6 @@ function sendBatch(turn: number): number {
   for (let i = 0; i < BATCH; i++) {
     const packet = batch.add(PACKET_BYTES, to);
     packet.set(packets[kind]);
-    // Every packet claims a flow of its own: as a stranger's first.
     if (kind === "wrong_hmac") packet.writeUInt32BE((turn * BATCH + i) >>> 0, 12);
   }
   const taken = batch.sendEach(fd, (error) => {

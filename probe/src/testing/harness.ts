@@ -1,4 +1,4 @@
-// Builders for tests of the engine: real sockets on 127.0.0.0/8, real time, short timeouts.
+// Builders for engine tests: real sockets on 127.0.0.0/8, real time, short timeouts.
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { isLibcSupported, loadLibc } from "@isochrone/kernel-sockets";
@@ -37,7 +37,7 @@ export function engineConfig(values: Partial<EngineConfig> = {}): EngineConfig {
     keys: [TEST_KEY],
     signingKeyId: 1,
     acceptTranslatedSource: false,
-    // Machines that run tests are busy: no sample is to be left out by chance.
+    // Busy machines must not cause discarded samples.
     stallBoundMs: 60_000,
     responderPacketsPerSecond: 100_000,
     zeroCheckIntervalMs: 0,
@@ -49,12 +49,11 @@ export function engineConfig(values: Partial<EngineConfig> = {}): EngineConfig {
   };
 }
 
-/** Which of the two loops, and so of the two kinds of sockets, a test runs on. */
+/** Selects the loop and thus the kind of sockets under test. */
 export type LoopKind = "kernel" | "node";
 export const LOOP_KINDS: readonly LoopKind[] = isLibcSupported() ? ["kernel", "node"] : ["node"];
 const libc = isLibcSupported() ? await loadLibc() : null;
 
-/** A running loop that leaves Node's own work of the test enough room. */
 export function openLoop(kind: LoopKind): Loop {
   const deps = {
     monotonic,
@@ -97,7 +96,6 @@ export function manualContext(values: Partial<EngineConfig> = {}, kind: LoopKind
 
 export interface TestResponder {
   readonly responder: Responder;
-  /** What it accepts; may be replaced. */
   readonly keys: Keyring;
   readonly udpPort: number;
   readonly tcpPort: number;
@@ -157,7 +155,7 @@ interface RequestValues {
   readonly key?: { readonly id: number; readonly secret: Uint8Array };
 }
 
-/** A signed request of a well-behaved peer, unless told otherwise. */
+/** A signed request of a well-behaved peer by default. */
 export function signedRequest(values: RequestValues = {}): Buffer {
   const {
     source = "127.0.0.1",
@@ -187,7 +185,7 @@ export function bytesOf(address: string): Uint8Array {
   return bytes;
 }
 
-/** Waits for real input or output; fails with `what` after a minute. */
+/** Polls for a condition of real I/O; fails with `what` after a minute. */
 export async function until(what: string, condition: () => boolean): Promise<void> {
   const deadlineMs = performance.now() + 60_000;
   while (!condition()) {

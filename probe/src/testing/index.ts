@@ -1,4 +1,3 @@
-// What tests of other packages use.
 export { probeConfig } from "./probe-config.ts";
 export type { ProbeConfig } from "../settings.ts";
 export { createHttpPlanSource } from "../adapters/http-plan-source.ts";

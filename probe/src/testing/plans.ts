@@ -18,7 +18,6 @@ export function planFor(
   };
 }
 
-/** A source whose answer a test sets: a body, or an error to reject with. */
 export class SettablePlanSource implements PlanSource {
   body: unknown;
   error: Error | null = null;

@@ -1,4 +1,3 @@
-// Talks to a real responder thread as peers and strangers do.
 import { createSocket, type Socket } from "node:dgram";
 import { connect } from "node:net";
 import { systemClock } from "@isochrone/runtime";
@@ -8,10 +7,9 @@ import type { EngineConfig } from "../ports/ports.ts";
 import { ResponderThread, type ResponderThreadDeps } from "../responder/thread.ts";
 import { engineConfig, signedRequest, until } from "./harness.ts";
 
-/** The sequence of the packet that is sent after all others, to know when they were judged. */
+/** Sequence of the final packet, whose answer shows that all earlier ones were judged. */
 export const LAST_SEQUENCE = 0x7fff_0000;
 
-/** A responder at 127.0.0.2 in a thread of its own, and a UDP client at 127.0.0.1. */
 export class ResponderClient {
   readonly logger = new MemoryLogger();
   readonly thread: ResponderThread;
@@ -38,7 +36,6 @@ export class ResponderClient {
     return client;
   }
 
-  /** Where the UDP client is bound. */
   get clientPort(): number {
     return this.#client.address().port;
   }
@@ -47,10 +44,7 @@ export class ResponderClient {
     this.#client.send(packet, this.udpPort, "127.0.0.2");
   }
 
-  /**
-   * Sends all, and a good one last: resolves when that is answered and counted with all before it. Gives back
-   * the refusals.
-   */
+  /** Sends all packets and a valid final one. Resolves with the refusals once all are counted. */
   async ask(
     packets: readonly Buffer[],
     last = signedRequest({ sequence: LAST_SEQUENCE, session: 0xffff }),
@@ -64,7 +58,6 @@ export class ResponderClient {
     return this.refused;
   }
 
-  /** Takes the thread's counts until the condition holds. */
   async counted(condition: () => boolean, what = "the counts"): Promise<void> {
     await until(what, () => {
       this.drain();
@@ -83,7 +76,7 @@ export class ResponderClient {
     return Object.values(this.refused).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Opens a connection, sends the chunks, and waits for an answer of 130 bytes or the hang-up. */
+  /** Opens a connection, sends the chunks, and waits for an answer of 130 bytes or the end. */
   async talk(...chunks: readonly Uint8Array[]): Promise<{ received: Buffer; closed: boolean }> {
     const socket = connect(this.tcpPort, "127.0.0.2");
     socket.setNoDelay(true);
@@ -108,7 +101,6 @@ export function answererConfig(values: Partial<EngineConfig> = {}): EngineConfig
   return engineConfig({ node: "answerer", identity: "127.0.0.2", bindAddress: "127.0.0.2", ...values });
 }
 
-/** The packet as TCP carries it. */
 export function framed(packet: Buffer): Buffer {
   const { frame, packet: inside } = createFrame(packet.length);
   packet.copy(inside);

@@ -5,18 +5,16 @@ interface Delivery {
   readonly delayMs?: number;
 }
 
-/** What becomes of a packet: nothing, itself, several. `index` counts from 1 in each direction. */
+/** Maps a packet to its deliveries: none, itself, or several. `index` counts from 1 per direction. */
 type Policy = (packet: Buffer, index: number) => readonly Delivery[];
 
 export const passOn: Policy = (packet) => [{ packet }];
 
-/**
- * A real UDP relay between one asker and one responder that loses, copies, delays or damages packets as told.
- */
+/** A UDP relay between one prober and one responder that drops, duplicates, delays or damages packets. */
 export class UdpMiddlebox {
   requests = 0;
   answers = 0;
-  /** Requests the responder got, as sent. */
+  /** Requests the responder received, as sent. */
   readonly seen: Buffer[] = [];
   onRequest: Policy = passOn;
   onAnswer: Policy = passOn;
@@ -37,7 +35,6 @@ export class UdpMiddlebox {
     );
   }
 
-  /** Source port of the latest request. */
   get askerPort(): number | null {
     return this.#asker?.port ?? null;
   }
@@ -53,7 +50,6 @@ export class UdpMiddlebox {
     return this.#front.address().port;
   }
 
-  /** Sends something of one's own making to the asker, from where its answers come. */
   toAsker(packet: Uint8Array): void {
     if (this.#asker !== null) this.#front.send(packet, this.#asker.port, this.#asker.address);
   }

@@ -1,22 +1,19 @@
-/** What a host's owner hears of it. */
 export interface CarrierEvents<From> {
-  /** It was started, for the first time or anew: it knows nothing yet. */
+  /** The host started or restarted and has no state. */
   onStart(): void;
   readonly onMessage: (message: From) => void;
-  /** It died and will be started anew while `isNeeded`. */
+  /** The host died and will restart while `isNeeded`. */
   readonly onDeath: (cause: unknown) => void;
   isNeeded(): boolean;
 }
 
-/** Runs a host, in a thread of its own or in this one, and carries the messages to it. */
+/** Runs a host in its own or the current thread and carries its messages. */
 export interface Carrier<To> {
-  /** How often the host died. */
   readonly restarts: number;
   readonly running: boolean;
-  /** Begins, unless it runs, waits to be started anew, or is closed. */
+  /** No effect if running, waiting to restart, or closed. */
   start(): void;
-  /** False: no host runs; `onStart` will tell of the next one. */
+  /** Returns false if no host runs; `onStart` announces the next one. */
   post(message: To): boolean;
-  /** Ends the host for good. */
   close(): Promise<void>;
 }

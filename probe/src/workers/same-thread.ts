@@ -1,13 +1,12 @@
 import type { Carrier, CarrierEvents } from "./carrier.ts";
 
-/** Makes the host; `post` takes what it says to its owner. */
 type OpenHost<To, From> = (
   post: (message: From) => void,
 ) => Promise<{ handle(message: To): void; close?(): void }>;
 
 /**
- * Runs a host in its owner's own thread. It doesn't die by itself: what it throws is this process's. Messages
- * to it wait until it is open.
+ * Runs a host in its owner's thread. It does not restart: its exceptions are the process's. Messages wait
+ * until it is open.
  */
 export class SameThread<To, From> implements Carrier<To> {
   readonly restarts = 0;
@@ -46,10 +45,10 @@ export class SameThread<To, From> implements Carrier<To> {
     this.#host = null;
   }
 
-  /** Rejects with nothing: a host that can't be opened says so by a message. */
+  /** Never rejects: a host that cannot be opened reports it by a message. */
   async #open(): Promise<void> {
     const host = await this.#openHost((message) => {
-      // Never from within a call of its owner's, as it would be of another thread.
+      // Asynchronous, as messages from another thread would be.
       queueMicrotask(() => this.#state === "running" && this.#events.onMessage(message));
     });
     if (this.#state !== "running") {

@@ -68,7 +68,7 @@ describe("supervised worker", () => {
     const worker = supervise(DYING);
     worker.start();
     await until("three deaths", () => worker.restarts === 3);
-    // Asked for while it rests: the pause holds.
+    // `start` during the pause does not shorten it.
     worker.start();
     expect(worker.running).toBe(false);
     expect(

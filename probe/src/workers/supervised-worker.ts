@@ -5,28 +5,21 @@ import { backoffMs } from "@isochrone/primitives";
 import type { Carrier, CarrierEvents } from "./carrier.ts";
 import { WorkerShare } from "./share.ts";
 
-/** Pause before a dead thread is started anew, doubled while it keeps dying. Milliseconds. */
 const RESTART = { initialMs: 100, maxMs: 10_000, factor: 2 };
-/** A thread that lived so long starts again with the short pause. Milliseconds. */
 const HEALTHY_MS = 30_000;
-/** What wakes a worker that waits in the kernel. */
 const WAKE = new BigUint64Array([1n]);
 
 export interface SupervisedWorkerOptions<From> extends CarrierEvents<From> {
-  /** Of the thread, e.g. isochrone-measuring. */
+  /** Thread name, for example isochrone-measuring. */
   readonly name: string;
-  /** As log lines call it, e.g. "measuring thread". */
   readonly title: string;
   readonly url: URL;
-  /** Given to the worker, besides `share`. */
   readonly data?: Readonly<Record<string, unknown>>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/**
- * A worker thread that is started anew when it dies, with growing pauses; what it left open is closed first.
- */
+/** A worker thread that restarts with growing pauses when it dies; its open descriptors are closed first. */
 export class SupervisedWorker<To, From> implements Carrier<To> {
   readonly #options: SupervisedWorkerOptions<From>;
   readonly #closing = new AbortController();
@@ -35,7 +28,6 @@ export class SupervisedWorker<To, From> implements Carrier<To> {
   #restarts = 0;
   #failures = 0;
   #startedMs = 0;
-  /** Dead, and not to be started before the pause is over. */
   #resting = false;
 
   constructor(options: SupervisedWorkerOptions<From>) {
@@ -95,7 +87,7 @@ export class SupervisedWorker<To, From> implements Carrier<To> {
     this.#options.onStart();
   }
 
-  /** Descriptors belong to the process: a dead thread's would stay open, and its ports taken. */
+  /** Descriptors belong to the process: a dead thread's would stay open and its ports taken. */
   #ended(worker: Worker): boolean {
     if (this.#worker !== worker) return false;
     this.#worker = null;
@@ -114,7 +106,7 @@ export class SupervisedWorker<To, From> implements Carrier<To> {
     void this.#restartAfter(delayMs);
   }
 
-  /** Never rejects: the pause ends early only when the thread is closed. */
+  /** Never rejects: only closing ends the pause early. */
   async #restartAfter(delayMs: number): Promise<void> {
     await pause(this.#options.clock, delayMs, this.#closing.signal);
     this.#resting = false;

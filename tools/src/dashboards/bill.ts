@@ -1,6 +1,5 @@
 import type { Dashboard } from "./grafana.ts";
 
-/** What traffic between zones and regions costs. */
 export const billRow: Dashboard["rows"][number] = {
   title: "Bill",
   collapsed: true,

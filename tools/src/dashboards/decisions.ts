@@ -3,10 +3,9 @@ import type { Dashboard } from "./grafana.ts";
 
 const rate = (metric: string, by: string): string => `sum by (${by}) (rate(${metric}[$__rate_interval]))`;
 const quantile = (q: number, histogram: string, by = "le"): string =>
-  // Without an observation it is NaN, which would hide that there is no data.
+  // NaN without observations, which would hide missing data.
   `histogram_quantile(${q}, sum by (${by}) (rate(${histogram}_bucket[$__rate_interval]))) >= 0`;
 
-/** What is decided about pods, how fast, and on what. */
 export const decisions: Dashboard = {
   uid: "isochrone-decisions",
   title: "Isochrone / Decisions",

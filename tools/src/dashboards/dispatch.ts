@@ -1,6 +1,5 @@
 import type { Dashboard } from "./grafana.ts";
 
-/** What spreads the requests of Services. */
 export const dispatchRow: Dashboard["rows"][number] = {
   title: "Requests over zones",
   collapsed: true,

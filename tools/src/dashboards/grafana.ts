@@ -1,16 +1,13 @@
-// Grafana dashboards as code: the little of Grafana's JSON that ours need. (Grafana's own builder is
-// published as a preview, version by version of Grafana; this is one format that all of 10 to 12 read.)
+// Builds Grafana dashboards, using the subset of JSON that Grafana 10 to 12 all read. (Grafana's own builder
+// is a preview and tied to one version.)
 
-/** A query of a panel. */
 interface Query {
   readonly expr: string;
-  /** As Grafana's templates have it: {{label}}. */
   readonly legend?: string;
 }
 
 /**
- * What a query needs beyond probes, collectors, an aggregator and a scheduler-plugin as they come. Panels say
- * so, and in place of "No data" they name what is off. The values are the chart's.
+ * Optional components that a query needs, as chart values. Panels mention them, also instead of "No data".
  */
 const NEEDS = {
   kafka: { needs: "Kafka as the bus", off: "Kafka is off: values kafka.enabled" },
@@ -51,21 +48,18 @@ type Need = keyof typeof NEEDS;
 
 interface Panel {
   readonly title: string;
-  /** What it shows, and what to do when it looks bad. */
   readonly description: string;
   readonly kind: "stat" | "timeseries" | "table" | "heatmap" | "bargauge";
-  /** One of Grafana's. */
   readonly unit: string;
   readonly queries: readonly Query[];
-  /** Of 24. */
+  /** Out of 24. */
   readonly width: number;
-  /** @default 8, of a stat 4 */
   readonly height?: number;
-  /** From which value on it is worth a look, and from which it is bad. */
+  /** Lower bounds of the warning and the bad range. */
   readonly thresholds?: readonly [warn: number, bad: number];
-  /** A low value is the bad one. @default false */
+  /** Low values are bad. @default false */
   readonly lowIsBad?: boolean;
-  /** Logarithmic axis: latencies differ by orders of magnitude. @default false */
+  /** Logarithmic axis for latencies. @default false */
   readonly log?: boolean;
   readonly needs?: Need;
 }
@@ -73,16 +67,13 @@ interface Panel {
 interface Row {
   readonly title: string;
   readonly panels: readonly Panel[];
-  /** @default false */
   readonly collapsed?: boolean;
 }
 
 interface Variable {
   readonly name: string;
   readonly label: string;
-  /** Of label values. */
   readonly query: string;
-  /** @default true */
   readonly multi?: boolean;
 }
 
@@ -100,10 +91,9 @@ const SCHEMA_VERSION = 39;
 const COLUMNS = 24;
 const DATASOURCE = { type: "prometheus", uid: "${datasource}" };
 const HEIGHTS = { stat: 4, timeseries: 8, table: 8, heatmap: 8, bargauge: 8 } as const;
-/** Seen alike by people who don't tell red from green. */
+/** Distinguishable with red-green colour blindness. */
 const COLORS = { good: "blue", warn: "orange", bad: "dark-red" } as const;
 
-/** As Grafana imports it. */
 export function toGrafana(dashboard: Dashboard, all: readonly Dashboard[]): Json {
   const { uid, title, description } = dashboard;
   return {
@@ -145,7 +135,6 @@ function variable({ name, label, query, multi = true }: Variable): Json {
   };
 }
 
-/** Rows one below the other, panels of a row from left to right. */
 function layout(rows: readonly Row[]): Json[] {
   const placed: Json[] = [];
   let id = 0;
@@ -201,7 +190,7 @@ function fieldDefaults({ kind, unit, thresholds, lowIsBad = false, log = false, 
   const colored = thresholds !== undefined && kind !== "timeseries";
   return {
     unit,
-    // What is on and has nothing to tell yet looks the same to Grafana.
+    // Grafana cannot distinguish a disabled component from one without data.
     ...(needs === undefined ? {} : { noValue: `${NEEDS[needs].off}, or no figures yet` }),
     ...(colored ? { color: { mode: "thresholds" } } : {}),
     ...(thresholds === undefined

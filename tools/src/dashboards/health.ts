@@ -4,7 +4,6 @@ const rate = (metric: string, by: string): string => `sum by (${by}) (rate(${met
 const quantile = (q: number, histogram: string, by = "le"): string =>
   `histogram_quantile(${q}, sum by (${by}) (rate(${histogram}_bucket[$__rate_interval])))`;
 
-/** Whether Isochrone itself can be trusted. */
 export const health: Dashboard = {
   uid: "isochrone-health",
   title: "Isochrone / Health",

@@ -3,7 +3,6 @@ import type { Dashboard } from "./grafana.ts";
 const P50 = 'isochrone_rr_latency_quantile_seconds{quantile="0.5", protocol="udp"}';
 const CHOSEN = 'source_node=~"$source", destination_node=~"$destination"';
 
-/** What the cluster's network is like. */
 export const network: Dashboard = {
   uid: "isochrone-network",
   title: "Isochrone / Network",

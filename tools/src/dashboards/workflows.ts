@@ -4,7 +4,6 @@ import type { Dashboard } from "./grafana.ts";
 const CHOSEN = 'namespace=~"$namespace", workflow=~"$workflow"';
 const LEGEND = "{{namespace}}/{{workflow}}";
 
-/** Where the workflows' traffic goes. */
 export const workflows: Dashboard = {
   uid: "isochrone-workflows",
   title: "Isochrone / Workflows",

@@ -1,6 +1,5 @@
-// The modules of a service and of the packages that it uses, in one file, and one more for each part that is
-// loaded only when it is wanted. Node keeps kilobytes for each module that it loads: of the
-// scheduler-plugin's 145 MB 35 were those of 1,600 modules.
+// Bundles a service's modules into one file plus one per lazily loaded part. Node keeps kilobytes per module:
+// 35 of the scheduler-plugin's 145 MB were for 1,600 modules.
 import { existsSync } from "node:fs";
 import http from "node:http";
 import { basename, dirname, join, relative, resolve } from "node:path";
@@ -8,22 +7,16 @@ import { rolldown, type Plugin } from "rolldown";
 import { urlsIn, URLS } from "./trace.ts";
 
 interface BundleOptions {
-  /** Of the repository. */
   readonly root: string;
-  /** Absolute path of the service's first module. */
   readonly entry: string;
-  /** Absolute paths of all our modules that it may load. */
   readonly files: ReadonlySet<string>;
-  /** Packages that stay files of their own, or are not there on purpose. */
   readonly external: readonly string[];
-  /** The layout's folder. */
   readonly target: string;
 }
 
 /**
- * Writes the bundle to where the entry stands in the layout. What modules name by `new URL`, threads and
- * child processes, are programs of their own beside it. Maps tell lines of the sources, for those who start
- * Node with --enable-source-maps.
+ * Writes the bundle to the entry's place. Threads and child processes (`new URL`) become separate programs.
+ * Source maps serve --enable-source-maps.
  */
 export async function bundle({ root, entry, files, external, target }: BundleOptions): Promise<void> {
   const programs = programsOf(root, entry, files);
@@ -33,7 +26,6 @@ export async function bundle({ root, entry, files, external, target }: BundleOpt
     platform: "node",
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
     plugins: [relocated(root, dirname(entry), programs), withoutFacade, withoutPushgateway],
-    // Warnings are of packages: modules that name each other, `eval`.
     logLevel: "silent",
   });
   await build.write({
@@ -41,8 +33,7 @@ export async function bundle({ root, entry, files, external, target }: BundleOpt
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    // V8 keeps the text of each program: two bytes a character where one of them is not of ASCII. Lines stay,
-    // for stacks.
+    // V8 keeps program text, at two bytes per character if any is not ASCII. Line breaks stay for stacks.
     comments: false,
     minify: {
       compress: false,
@@ -55,7 +46,6 @@ export async function bundle({ root, entry, files, external, target }: BundleOpt
   await build.close();
 }
 
-/** By path, what each program is called beside the entry. */
 function programsOf(root: string, entry: string, files: ReadonlySet<string>): ReadonlyMap<string, string> {
   const named = [...files].flatMap((file) => urlsIn(file)).filter((path) => path.endsWith(".ts"));
   const names = named.map(
@@ -66,13 +56,10 @@ function programsOf(root: string, entry: string, files: ReadonlySet<string>): Re
 
 const HTTP = /^(?:node:)?http$/;
 const HTTP_ID = "\0http";
-/** Parts of undici, which Node loads when somebody asks for them. */
+/** Parts of undici, which Node loads on access. */
 const OF_UNDICI: ReadonlySet<string> = new Set(["WebSocket", "CloseEvent", "MessageEvent"]);
 
-/**
- * `import` of node:http reads all that it exports, and so loads undici: five megabytes. Asked for in this way
- * it doesn't.
- */
+/** `import` of node:http reads all exports and thus loads undici: five megabytes. This way avoids it. */
 const withoutFacade: Plugin = {
   name: "without-facade",
   resolveId: (id, _importer, { kind }) => (HTTP.test(id) && kind !== "require-call" ? HTTP_ID : null),
@@ -85,13 +72,13 @@ const withoutFacade: Plugin = {
   },
 };
 
-/** Nobody uses this part of prom-client, which loads node:https. */
+/** Removes prom-client's unused push gateway, which loads node:https. */
 const withoutPushgateway: Plugin = {
   name: "without-pushgateway",
   load: (id) => (id.endsWith("/prom-client/lib/pushgateway.js") ? "module.exports = class {};" : null),
 };
 
-/** Paths that modules make of their own place, made of the bundle's. */
+/** Rewrites paths relative to a module to the bundle's location. */
 function relocated(root: string, folder: string, programs: ReadonlyMap<string, string>): Plugin {
   return {
     name: "relocated",

@@ -1,19 +1,14 @@
-// The images: where each program begins, and what of its packages it never uses in one.
-
 interface Component {
-  /** Its folder, whose src/main.ts runs. */
   readonly folder: string;
-  /** Packages that are left out though some module names them. */
   readonly without: readonly string[];
-  /** Whether it runs for long: its modules are bundled then, for its memory. */
   readonly isService: boolean;
 }
 
-/** In a pod the account's own token is used, and no kubeconfig is read; that is all this client is for. */
+/** A pod uses its account's token, so this kubeconfig client is not needed. */
 const IN_A_POD = ["@kubernetes/client-node"];
 /**
- * The module that loads net-ping, by a name that isn't seen in its code: images have that package only where
- * it is asked for. Its native part wants a compiler, and the kernel's own sockets are what a pod uses.
+ * Loads net-ping by a computed name, so tracing does not find it. Images include it on request only: its
+ * native part needs a compiler, and pods use kernel sockets.
  */
 export const NET_PING = { package: "net-ping", module: "probe/src/icmp/net-ping/module.ts" } as const;
 
@@ -32,20 +27,14 @@ export const KAFKA_CLIENTS: Readonly<Record<string, readonly string[]>> = {
   kafkajs: ["kafkajs"],
 };
 
-/**
- * Packages that are no part of a bundle: they hold native parts or programs that they start, or are chosen
- * when an image is built.
- */
+/** Packages outside bundles: with native parts or programs, or selected when building an image. */
 export const UNBUNDLED: readonly string[] = [
   "koffi",
   NET_PING.package,
   ...Object.values(KAFKA_CLIENTS).flat(),
 ];
 
-/**
- * Folders of workspace packages that are read at run time rather than imported, as far as they are there. Of
- * the web page that is its build, which is to be made before: the Dockerfile says how.
- */
+/** Workspace folders read at run time, if present. The page must be built before; see the Dockerfile. */
 export const ASSETS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ["dist"],
   "packages/lab": ["data", "manifests"],

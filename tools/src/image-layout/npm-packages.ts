@@ -1,4 +1,3 @@
-// Installed packages with all that they depend on, found as Node finds them.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -6,7 +5,6 @@ export interface NpmPackage {
   readonly name: string;
   readonly version: string;
   readonly license: string | null;
-  /** Where it is installed. */
   readonly folder: string;
 }
 
@@ -19,14 +17,13 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Declarations alone. */
 const TYPES = /^(@types\/|undici-types$)/;
 
 /**
- * By folder, sorted.
- * @param names and the file that names each
- * @param without packages that are left out with all that only they need
- * @throws Error for a package that isn't installed
+ * Keyed by folder, sorted.
+ * @param names with the file that names each
+ * @param without excluded packages, with their exclusive dependencies
+ * @throws Error for a package that is not installed
  */
 export function withDependencies(
   names: ReadonlyMap<string, string>,
@@ -65,7 +62,6 @@ interface Wanted {
   readonly isNeeded: boolean;
 }
 
-/** Optional and peer packages are there or not, as npm has decided. */
 function needsOf(manifest: Manifest, from: string): Wanted[] {
   const { dependencies = {}, optionalDependencies = {}, peerDependencies = {} } = manifest;
   const needed = Object.keys(dependencies).filter((name) => !Object.hasOwn(optionalDependencies, name));

@@ -1,11 +1,9 @@
-// What an image is made of, as CycloneDX has it (https://cyclonedx.org/docs/1.6/json). Nothing in it depends
-// on when or where it is written.
+// Contents of an image as CycloneDX (https://cyclonedx.org/docs/1.6/json), reproducible.
 import type { NpmPackage } from "./npm-packages.ts";
 
 interface SbomSubject {
   readonly name: string;
   readonly version: string;
-  /** Ms since the epoch. */
   readonly builtAtMs: number;
 }
 

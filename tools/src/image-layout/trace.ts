@@ -1,15 +1,12 @@
-// Which files a program may load: its modules, those that they name, and so on. Types name nothing that is
-// loaded.
+// Finds the files a program may load, transitively. Type imports do not count.
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { dirname, join, resolve } from "node:path";
 
 interface Traced {
-  /** Absolute paths of our own files. */
   readonly files: ReadonlySet<string>;
-  /** Names of packages, and which of our files names each first: from there it is looked for. */
+  /** Package names with the first of our files that names each, from which it is resolved. */
   readonly packages: ReadonlyMap<string, string>;
-  /** Folders of workspace packages. */
   readonly workspaces: ReadonlySet<string>;
 }
 
@@ -17,21 +14,19 @@ interface WorkspacePackage {
   readonly exports: Readonly<Record<string, string>>;
 }
 
-/** Where code names other modules; the first group is the name. */
 export const MODULE_NAMES: readonly RegExp[] = [
   /^\s*(?:import|export)\b[^"';]*?\bfrom\s*["']([^"'\n]+)["']/gm,
   /^\s*import\s*["']([^"'\n]+)["']/gm,
   /\bimport\s*\(\s*["']([^"'\n]+)["']/g,
   /\brequire\s*\(\s*["']([^"'\n]+)["']/g,
 ];
-/** Where it names files beside it: threads, programs. */
 export const URLS: RegExp = /\bnew URL\(\s*["']([^"'\n]+)["']\s*,\s*import\.meta\.url/g;
 const OWN = "@isochrone/";
 
 /**
  * @param root of the repository
- * @param entry absolute path of the first module
- * @throws Error for a module of ours that isn't there
+ * @param entry absolute path of the main module
+ * @throws Error for a missing module of ours
  */
 export function trace(root: string, entry: string): Traced {
   const files = new Set<string>();
@@ -62,12 +57,11 @@ function namesIn(code: string): string[] {
   return MODULE_NAMES.flatMap((pattern) => [...code.matchAll(pattern)].map(([, name]) => name!));
 }
 
-/** Absolute paths of what a module in TypeScript names by `new URL`. */
 export function urlsIn(file: string): string[] {
   return file.endsWith(".ts") ? urlsOf(stripTypeScriptTypes(readFileSync(file, "utf8")), file) : [];
 }
 
-/** Threads, child processes, and files beside the code. What isn't there is an address, not a path. */
+/** Threads, child processes and data files. Nonexistent ones are network addresses. */
 function urlsOf(code: string, file: string): string[] {
   return [...code.matchAll(URLS)]
     .map(([, path]) => resolve(dirname(file), path!))

@@ -1,4 +1,4 @@
-// Copies what was found into a folder that looks the same whoever makes it.
+// Copies files into a reproducible folder.
 import {
   chmodSync,
   copyFileSync,
@@ -14,10 +14,9 @@ import {
 import { dirname, join, relative } from "node:path";
 import { scriptManifest, scriptName, scriptOf } from "./javascript.ts";
 
-/** In packages, nothing that a program loads. Licences stay. */
+/** Files in packages that no program loads. Licences stay. */
 const USELESS = /(\.(map|d\.[cm]?ts|md|markdown|flow|tsbuildinfo)|\.(c|cc|cpp|h|hh|proto\.txt))$/i;
 const LICENCE = /licen[cs]e|notice/i;
-/** A file that node-gyp leaves in the folder that it builds in. */
 const NODE_GYP_MARK = "config.gypi";
 const USELESS_FOLDERS = new Set([
   ".github",
@@ -35,31 +34,26 @@ export class Layout {
   readonly #root: string;
   readonly #target: string;
 
-  /** @param root of the repository @param target an empty folder */
   constructor(root: string, target: string) {
     this.#root = root;
     this.#target = target;
   }
 
-  /** To the same place below the target. */
   copy(path: string): void {
     const to = join(this.#target, relative(this.#root, path));
     mkdirSync(dirname(to), { recursive: true });
     copyFileSync(path, to);
   }
 
-  /** A module of ours to the same place, as JavaScript. */
   copyModule(path: string): void {
     if (!path.endsWith(".ts")) return this.copy(path);
     this.#put(scriptName(relative(this.#root, path)), scriptOf(readFileSync(path, "utf8")));
   }
 
-  /** The manifest of a package of ours, for modules that are JavaScript. */
   copyManifest(path: string): void {
     this.#put(relative(this.#root, path), scriptManifest(readFileSync(path, "utf8")));
   }
 
-  /** A whole folder, without tests. */
   copyFolder(folder: string): void {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
@@ -69,9 +63,8 @@ export class Layout {
   }
 
   /**
-   * An installed package, without what is installed in it: those are packages of their own.
-   * @param isTop whether it is the package itself: further below, a folder called doc is code as likely as
-   * not
+   * Copies an installed package without nested packages.
+   * @param isTop the package's root: deeper down, a folder named doc may be code
    */
   copyPackage(folder: string, isTop = true): void {
     if (existsSync(join(folder, NODE_GYP_MARK))) return this.#copyAddons(join(folder, "Release"));
@@ -84,19 +77,17 @@ export class Layout {
     }
   }
 
-  /** The licences of a package that is part of a bundle. @param to the folder for them, below the target */
   copyLicences(folder: string, to: string): void {
     for (const name of readdirSync(folder))
       if (LICENCE.test(name) && lstatSync(join(folder, name)).isFile())
         this.#put(join(to, name), readFileSync(join(folder, name), "utf8"));
   }
 
-  /** Of what node-gyp built. All else is for the compiler, and names places of the machine that it ran on. */
+  /** Copies only node-gyp's addons: other output serves the compiler and contains machine paths. */
   #copyAddons(folder: string): void {
     for (const name of readdirSync(folder)) if (name.endsWith(".node")) this.copy(join(folder, name));
   }
 
-  /** As npm links workspace packages. */
   link(name: string, folder: string): void {
     const at = join(this.#target, "node_modules", name);
     mkdirSync(dirname(at), { recursive: true });
@@ -107,7 +98,7 @@ export class Layout {
     this.#put(path, text);
   }
 
-  /** Everyone may read everything, nobody may write, and all is of one time. */
+  /** Makes everything world-readable, read-only and of one time. */
   finish(atMs: number): void {
     finish(this.#target, atMs / 1000);
   }
@@ -122,7 +113,6 @@ export class Layout {
 function finish(path: string, atSeconds: number): void {
   const stat = lstatSync(path);
   if (stat.isDirectory()) for (const name of readdirSync(path)) finish(join(path, name), atSeconds);
-  // Programs among them keep that they are some.
   if (!stat.isSymbolicLink())
     chmodSync(path, stat.isDirectory() || (stat.mode & 0o100) !== 0 ? 0o755 : 0o644);
   lutimesSync(path, atSeconds, atSeconds);

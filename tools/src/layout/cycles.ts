@@ -1,11 +1,9 @@
-// Cycles among files and mutual dependencies of folders.
-
 interface Dependency {
   readonly from: string;
   readonly to: string;
 }
 
-/** Groups of files that import each other, directly or through others; each sorted. */
+/** Sorted groups of files that import each other, directly or indirectly. */
 export function fileCycles(edges: readonly Dependency[]): string[][] {
   const targets = new Map<string, string[]>();
   for (const { from, to } of edges) {
@@ -16,7 +14,7 @@ export function fileCycles(edges: readonly Dependency[]): string[][] {
   return new StrongComponents(targets).find().map((group) => group.toSorted());
 }
 
-/** Tarjan's algorithm; depth is bounded by the longest chain of imports. */
+/** Tarjan's algorithm; recursion depth is the longest import chain. */
 class StrongComponents {
   readonly #targets: ReadonlyMap<string, readonly string[]>;
   readonly #index = new Map<string, number>();
@@ -60,7 +58,7 @@ class StrongComponents {
   }
 }
 
-/** Pairs of folders with imports in both directions, as `a <-> b`. */
+/** Pairs of folders that import each other, as `a <-> b`. */
 export function mutualFolders(edges: readonly Dependency[]): string[] {
   const pairs = new Set<string>();
   for (const { from, to } of edges) {

@@ -1,10 +1,8 @@
-// Exported names that nobody uses, or that only tests use.
 import type { ModuleGraph } from "./modules.ts";
 
 export interface ExportReport {
-  /** Every entry file with the names that it exports. */
   readonly entries: readonly EntryReport[];
-  /** Names that no other file uses, in files that are no entry: `path: name`. */
+  /** Names not used by other files, in non-entry files: `path: name`. */
   readonly ownFileOnly: readonly string[];
 }
 
@@ -13,19 +11,16 @@ interface EntryReport {
   readonly path: string;
   readonly names: number;
   readonly unused: readonly string[];
-  /** Used outside of the package by tests only; such names belong to the package's testing entry. */
+  /** Used outside the package by tests only; these belong to its testing entry. */
   readonly testsOnly: readonly string[];
 }
 
-/** Whether a file is a test or helps tests. */
 export function isTest(path: string): boolean {
   return /\.test\.tsx?$/.test(path) || path.startsWith("test/") || path.includes("/testing/");
 }
 
-/** Programs that are loaded by name, whose exports no import shows. */
 const LOADED_BY_NAME = /\.bench\.ts$/;
 
-/** Sorts each exported name by who uses it. */
 export function reportExports(graph: ModuleGraph): ExportReport {
   const entries: EntryReport[] = [];
   const ownFileOnly: string[] = [];
@@ -50,7 +45,7 @@ function reportEntry(
   const unused: string[] = [];
   const testsOnly: string[] = [];
   for (const [name, files] of users) {
-    // A file of its own, unlike a list of names, also serves its own package.
+    // A real module, unlike a barrel, also serves its own package.
     const counted = isBarrel
       ? files.filter((file) => graph.folderOf(file) !== folder || !isTest(file))
       : files;

@@ -1,4 +1,4 @@
-// The limits that `npm run check` holds. A limit only falls: lower it when the tree has become better.
+// Limits held by `npm run check`. They only fall: lower them when the tree improves.
 
 export const LIMITS = {
   unusedExports: 0,
@@ -11,8 +11,8 @@ export const LIMITS = {
   wideMarkdownLines: 0,
   stringIndexReads: 101,
   casts: 249,
-  // 200; dispatch.levers, dispatch.changes (how fast a cluster may change is a matter of its size); and the
-  // eight without which a dispatcher has no place, port or aggregator.
+  // Includes dispatch.levers, dispatch.changes (how fast a cluster may change depends on its size), and the
+  // eight that give a dispatcher its place, port and aggregator.
   settings: 200,
 } as const;
 

@@ -1,12 +1,11 @@
-// Reads of untyped objects and casts, counted by pattern.
+// Counts reads of untyped objects and casts, by pattern.
 
-/** `object["name"]` that is read; indexed types (`Type["name"]`) and assignments don't count. */
+/** Reads of `object["name"]`, excluding indexed types (`Type["name"]`) and assignments. */
 const STRING_INDEX = /([\w$]+|[)\]!])(?:\?\.)?\[["'] *["']\](?!\s*=[^=>])/g;
 const CAST = /\bas\s+(?!const\b)[\w$({["'`]/g;
 const STATEMENT_WITH_NAMES =
   /^(?:import|export)\s+(?:type\s+)?(?:[\w$]+\s*,\s*)?(?:\{[^}]*\}|\*\s+as\s+[\w$]+)/gm;
 
-/** @param code without comments and contents of strings */
 export function countStringIndexReads(code: string): number {
   let count = 0;
   for (const match of code.matchAll(STRING_INDEX)) {
@@ -16,7 +15,6 @@ export function countStringIndexReads(code: string): number {
   return count;
 }
 
-/** @param code without comments and contents of strings */
 export function countCasts(code: string): number {
   return code.replaceAll(STATEMENT_WITH_NAMES, "").match(CAST)?.length ?? 0;
 }

@@ -1,4 +1,3 @@
-// The measures of the layout: sizes of packages, exports, dependencies of files and folders.
 import { entriesOf } from "@isochrone/primitives";
 import { fileCycles, mutualFolders } from "./cycles.ts";
 import { type ExportReport, isTest, reportExports } from "./exports.ts";
@@ -9,7 +8,6 @@ import { secondDefinitions } from "./second-definitions.ts";
 import { wideCommentLines, wideHashLines, wideMarkdownLines } from "./wide-lines.ts";
 
 interface File {
-  /** Relative to the repository, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
@@ -32,7 +30,7 @@ export interface Measures {
 interface PackageSize {
   readonly folder: string;
   readonly files: number;
-  /** Without comments and blank lines, of the product. */
+  /** Product lines without comments and blanks. */
   readonly lines: number;
   readonly testLines: number;
 }
@@ -41,7 +39,6 @@ const MAX_FILES_PER_FOLDER = 25;
 const SCRIPT = /\.(tsx?|mjs)$/;
 const WITH_HASH_COMMENTS = /(\.(sh|ya?ml|tpl)|Dockerfile|^\.ci\/run)$/;
 
-/** @param manifests of the packages, by folder */
 export function measure(files: readonly File[], manifests: ReadonlyMap<string, Manifest>): Measures {
   const scripts = files.filter(({ path }) => SCRIPT.test(path));
   const graph = new ModuleGraph(
@@ -108,18 +105,15 @@ function fullFolders(paths: readonly string[]): string[] {
     .map(([folder, count]) => `${folder}: ${count} files`);
 }
 
-/** Rows of the generated tables whose first cell is a setting's name. */
 function countSettings(page: string): number {
   return page.match(/^\| *`[a-zA-Z]+\.[a-zA-Z.]+`/gm)?.length ?? 0;
 }
 
-/** Rows of the generated reference whose first cell is a metric's name. */
 function countMetrics(page: string): number {
   const [, reference = ""] = page.split("<!-- reference:");
   return reference.match(/^\| *`/gm)?.length ?? 0;
 }
 
-/** What each limit is about: the places, or just how many. */
 export function limited(measures: Measures): Record<Limited, readonly string[] | number> {
   const { entries, ownFileOnly } = measures.exports;
   return {
@@ -143,11 +137,9 @@ interface Excess {
   readonly name: Limited;
   readonly count: number;
   readonly limit: number;
-  /** Where, if places are known. */
   readonly places: readonly string[];
 }
 
-/** Measures above their limits. */
 export function excesses(measures: Measures, limits: Readonly<Record<Limited, number>> = LIMITS): Excess[] {
   return entriesOf(limited(measures)).flatMap(([name, value]) => {
     const count = typeof value === "number" ? value : value.length;

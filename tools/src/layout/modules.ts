@@ -1,23 +1,20 @@
-// What each file imports and exports by name, and which files use each exported name.
 import { readSource, type SourceText } from "./source-text.ts";
 
 interface Module {
-  /** Relative to the repository, with forward slashes. */
   readonly path: string;
   readonly text: string;
   readonly source: SourceText;
   readonly uses: readonly Use[];
-  /** Names that the file exports, whether it declares or forwards them; without the default export. */
+  /** Declared and re-exported names, except the default export. */
   readonly exports: readonly string[];
-  /** Whether it does nothing but forward names. */
   readonly isBarrel: boolean;
 }
 
 interface Use {
   readonly specifier: string;
   /**
-   * As the other file exports them. A namespace import uses "all"; a dynamic import, or an address, what the
-   * user's text mentions.
+   * Named as exported. A namespace import uses "all"; a dynamic import or address uses names mentioned in the
+   * user's text.
    */
   readonly names: readonly string[] | "all" | "mentioned";
 }
@@ -31,7 +28,6 @@ const DYNAMIC = /\bimport\(\s*["'](\s*)["']\s*,?\s*\)/g;
 /** Workers and child programs are loaded by address. */
 const BY_ADDRESS = /\bnew URL\(\s*["'](\s*)["']\s*,\s*import\.meta\.url\s*\)/g;
 
-/** Reads a file's imports and exports. */
 export function readModule(path: string, text: string): Module {
   const source = readSource(text);
   const { code } = source;
@@ -89,11 +85,9 @@ interface Edge {
 export class ModuleGraph {
   readonly modules: ReadonlyMap<string, Module>;
   readonly edges: readonly Edge[];
-  /** Path of an entry file -> the specifier by which other packages import it. */
   readonly entries: ReadonlyMap<string, string>;
   readonly #folders: readonly string[];
 
-  /** @param manifests by folder */
   constructor(modules: readonly Module[], manifests: ReadonlyMap<string, Manifest>) {
     this.modules = new Map(modules.map((module) => [module.path, module]));
     this.#folders = [...manifests.keys()];
@@ -109,12 +103,10 @@ export class ModuleGraph {
     );
   }
 
-  /** The package's folder that a file is in. */
   folderOf(path: string): string {
     return this.#folders.find((folder) => path.startsWith(`${folder}/`)) ?? "";
   }
 
-  /** For each exported name of each file, the other files that use it. */
   users(): Map<string, Map<string, string[]>> {
     const users = new Map(
       [...this.modules.values()].map(({ path, exports }) => [
@@ -133,7 +125,7 @@ export class ModuleGraph {
   #namesOf(user: string, names: Use["names"], exported: readonly string[]): readonly string[] {
     if (names === "all") return exported;
     if (names !== "mentioned") return names;
-    // In strings too: programs of workers are texts now and then.
+    // Includes strings, since workers are sometimes texts.
     const words = new Set(this.modules.get(user)!.text.match(/[\w$]+/g));
     return exported.filter((name) => words.has(name));
   }

@@ -1,14 +1,9 @@
-// What packages/primitives and packages/runtime define once for all: nobody defines it a second time.
+// Forbids second definitions of what packages/primitives and packages/runtime provide.
 
-/** A definition by its name, and a shape by its text. */
 interface Rule {
-  /** The names of functions and classes that must not be defined elsewhere. */
   readonly names?: RegExp;
-  /** What must not be written elsewhere. */
   readonly shape?: RegExp;
-  /** The files that define it, or have a reason for one of their own. */
   readonly places: readonly string[];
-  /** What to use instead. */
   readonly use: string;
 }
 
@@ -19,9 +14,9 @@ const RULES: readonly Rule[] = [
     names: /^(upperM|m)edian(Of|Absolute)?$|^(quantile|percentile|nearestRank)(Of|OfSorted)?$/,
     places: [
       `${PRIMITIVES}/statistics.ts`,
-      // Of counts in buckets.
+      // Works on bucket counts.
       "packages/telemetry/src/distribution.ts",
-      // They write the function of PromQL.
+      // These write the PromQL function.
       "tools/src/dashboards/decisions.ts",
       "tools/src/dashboards/health.ts",
     ],
@@ -51,7 +46,7 @@ const RULES: readonly Rule[] = [
     names: /^(mulberry|seeded)/i,
     places: [
       `${PRIMITIVES}/seeded.ts`,
-      // The same numbers behind the port of randomness.
+      // Generates the same numbers behind the port of randomness.
       "packages/runtime/src/random.ts",
     ],
     use: "seeded of @isochrone/primitives or seededRandom of @isochrone/runtime",
@@ -101,8 +96,8 @@ const FUNCTION_OR_CLASS = /\b(?:function\*?|class)\s+([\w$]+)/g;
 const ARROW = /\bconst\s+([\w$]+)\s*=\s*(?:async\s+)?(?:[\w$]+|\((?:[^()]|\([^()]*\))*\)(?::[^={}]+)?)\s*=>/g;
 
 /**
- * Definitions that stand in one place already, as `path:line: name: use …`.
- * @param code of a file that is no test, without comments and contents of strings
+ * Duplicate definitions as `path:line: name: use …`.
+ * @param code of a product file, without comments and contents of strings
  */
 export function secondDefinitions(path: string, code: string): string[] {
   const found: { readonly index: number; readonly text: string }[] = [];

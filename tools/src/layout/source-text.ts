@@ -1,13 +1,12 @@
-// A light lexer for TypeScript: it finds comments and the contents of strings. The measures need no more.
+// A light TypeScript lexer that finds comments and contents of strings.
 
 interface Range {
   readonly start: number;
-  /** Exclusive. */
   readonly end: number;
 }
 
 export interface SourceText {
-  /** As long as the text; comments and the contents of strings and regular expressions are blank. */
+  /** Same length as the text; comments, strings and regular expressions are blanked. */
   readonly code: string;
   readonly comments: readonly Range[];
 }
@@ -15,7 +14,6 @@ export interface SourceText {
 const REGEX_CONTEXT = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of|do|else|yield|await))\s*$/;
 const CONTEXT_LENGTH = 60;
 
-/** Splits code from comments and literals. */
 export function readSource(text: string): SourceText {
   return new Lexer(text).run();
 }
@@ -24,7 +22,6 @@ class Lexer {
   readonly #text: string;
   readonly #comments: Range[] = [];
   readonly #parts: string[] = [];
-  /** Braces that are open in each template literal around the position. */
   readonly #templates: number[] = [];
   #copied = 0;
   #at = 0;
@@ -57,7 +54,7 @@ class Lexer {
     else this.#at++;
   }
 
-  /** What the position follows, without comments: a slash after an operator starts a regular expression. */
+  /** Code before the position, without comments: a slash after an operator starts a regular expression. */
   #codeBefore(end: number): string {
     let before = this.#text.slice(Math.max(this.#copied, end - CONTEXT_LENGTH), end);
     for (let part = this.#parts.length - 1; part >= 0 && before.trim() === ""; part--)

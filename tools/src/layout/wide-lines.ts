@@ -1,9 +1,8 @@
-// Lines of comments and of Markdown that are wider than the limit.
 import type { SourceText } from "./source-text.ts";
 
 const MAX_WIDTH = 110;
 
-/** Numbers of the lines of a TypeScript or JavaScript file that contain a comment and are too wide. */
+/** Numbers of too wide lines with comments in TypeScript or JavaScript. */
 export function wideCommentLines(text: string, { comments }: SourceText): number[] {
   const wide = new Set<number>();
   const lines = new Lines(text);
@@ -13,7 +12,7 @@ export function wideCommentLines(text: string, { comments }: SourceText): number
   return [...wide];
 }
 
-/** The same for files whose comments start with `#` or, in templates, with braces. */
+/** As above for `#` comments and template comments in braces. */
 export function wideHashLines(text: string): number[] {
   return text.split("\n").flatMap((line, index) => {
     const isComment = /^\s*(#(?!!)|\{\{-?\s*\/\*)/.test(line);
@@ -21,7 +20,6 @@ export function wideHashLines(text: string): number[] {
   });
 }
 
-/** Numbers of the lines of a Markdown file that are too wide, outside of tables, code, headings and links. */
 export function wideMarkdownLines(text: string): number[] {
   const wide: number[] = [];
   let fence: string | null = null;
@@ -35,7 +33,6 @@ export function wideMarkdownLines(text: string): number[] {
   return wide;
 }
 
-/** Four spaces after a blank line, outside of a list. */
 function isIndentedCode(lines: readonly string[], index: number): boolean {
   const start = lines.slice(0, index).findLastIndex((line) => !/^ {4}/.test(line));
   const before = lines.slice(0, index).findLast((line) => /^\S/.test(line)) ?? "";
@@ -48,12 +45,11 @@ function isProse(line: string): boolean {
   return !isOneWord(line.replaceAll(/!?\[[^\]]*\]\([^)]*\)/g, "link").replaceAll(/`[^`]*`/g, "code"));
 }
 
-/** Rows of tables can't be broken, nor lines with a directive to the linter. */
+/** Table rows and linter directives cannot be broken. */
 function isBreakable(line: string): boolean {
   return !isOneWord(line) && !/^\s*(\/\/|\*)\s*\||(ox|es)lint-disable/.test(line);
 }
 
-/** Nothing to break at: a list mark or comment mark, and one word. */
 function isOneWord(line: string): boolean {
   const words = line
     .trim()
@@ -71,7 +67,6 @@ class Lines {
     for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) this.#starts.push(at + 1);
   }
 
-  /** The number of the line, from 1, that a position is in. */
   at(position: number): number {
     let [low, high] = [0, this.#starts.length];
     while (high - low > 1) {

@@ -1,9 +1,7 @@
-// Loaded into a service's process before its program: tells the parent process what metrics the service has
-// registered, when no more come.
+// Preloaded into a service's process: sends the registered metrics to the parent once no more arrive.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-/** What prom-client's metrics, and those of ours that take their shape, have in common. */
 interface Metric {
   readonly name: string;
   readonly help: string;
@@ -22,11 +20,11 @@ export interface RecordedMetric {
   readonly labels: readonly string[];
 }
 
-/** The last metrics come when a service has made its server, or waits for what isn't there. */
+/** The last metrics appear once a service has its server or waits for a missing dependency. */
 const QUIET_MS = 1500;
 
 const require = createRequire(join(import.meta.dirname, "../../../packages/runtime/package.json"));
-// The same one that the services import: it is one CommonJS module.
+// The instance the services import: one CommonJS module.
 const { Registry } = require("prom-client") as {
   readonly Registry: { readonly prototype: RegistryPrototype };
 };

@@ -1,7 +1,5 @@
-// The metrics of all services as tables in Markdown.
 import type { RecordedMetric } from "./recorder.ts";
 
-/** Suffixes that name a unit, the longer ones first; base units, as Prometheus has them. */
 const UNITS: readonly (readonly [RegExp, string])[] = [
   [/_bytes_per_second$/, "bytes/s"],
   [/_bits_per_second$/, "bits/s"],
@@ -13,12 +11,11 @@ const UNITS: readonly (readonly [RegExp, string])[] = [
   [/_ratio$/, "0 to 1"],
   [/_info$/, "1"],
 ];
-/** Of the process, by prom-client. */
 const OF_THE_PROCESS = /^isochrone_(nodejs|process)_/;
 
 type Components = ReadonlyMap<string, readonly RecordedMetric[]>;
 
-/** A table of what several components have, then one for each. */
+/** A table of shared metrics, then one per component. */
 export function metricsReference(components: Components): string {
   const owners = new Map<string, string[]>();
   for (const [component, metrics] of components)
@@ -56,7 +53,6 @@ function table(metrics: readonly RecordedMetric[], ownersOf?: (name: string) => 
     .join("\n");
 }
 
-/** Empty: a count. */
 function unitOf(name: string): string {
   return UNITS.find(([suffix]) => suffix.test(name))?.[1] ?? "";
 }

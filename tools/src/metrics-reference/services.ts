@@ -1,5 +1,3 @@
-// The services as processes that go no further than to register their metrics: nothing that they look for is
-// there.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,25 +11,21 @@ import type { RecordedMetric } from "./recorder.ts";
 const ROOT = join(import.meta.dirname, "../../..");
 const RECORDER = new URL("recorder.ts", import.meta.url).href;
 const HOST = "127.0.0.1";
-/** Stands for a free port, where 0 has another meaning: no server. */
+/** Represents a free port where 0 means no server. */
 const ANY_PORT = "any";
-/** A port that nothing listens on. */
 const NOWHERE = `${HOST}:1`;
 const WITHIN_MS = 90_000;
 const HTTP = "isochrone_http_requests_total";
 const DAY_MS = 86_400_000;
 
-/** They never ask an API server. */
 const WITHOUT_KUBERNETES: readonly string[] = ["probe", "network-manager"];
 
 interface Run {
   readonly component: string;
-  /** With this one the last have come. */
   readonly until: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Every way to run a service that brings metrics of its own. */
 const RUNS: readonly Run[] = [
   {
     component: "probe",
@@ -154,7 +148,7 @@ const RUNS: readonly Run[] = [
   },
 ];
 
-/** The metrics of each component, by its name; sorted. Rejects when a service ends before it has told. */
+/** Sorted metrics by component name. Rejects if a service ends too early. */
 export async function recordedMetrics(): Promise<ReadonlyMap<string, readonly RecordedMetric[]>> {
   const folder = mkdtempSync(join(tmpdir(), "isochrone-metrics-"));
   try {
@@ -201,7 +195,6 @@ async function record({ component, until, env }: Run, folder: string): Promise<R
     child.once("message", (metrics) => resolve(metrics as RecordedMetric[]));
     child.once("exit", () => {
       clearTimeout(timer);
-      // After a message this changes nothing.
       reject(new Error(`${component} has ended before it had its metrics (${until}):\n${said}`));
     });
   });

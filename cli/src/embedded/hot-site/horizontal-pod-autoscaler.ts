@@ -1,11 +1,10 @@
-// Stand-in for the HorizontalPodAutoscaler on CPU: it looks at the mean of all replicas, and at no zone.
+// Stand-in for the HorizontalPodAutoscaler on CPU: uses the mean over all replicas and ignores zones.
 import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import { periodic, type Clock, type Logger, type Periodic } from "@isochrone/runtime";
 import type { GraphClient } from "@isochrone/topology/client";
 
 const TARGET = 0.7;
-/** A smaller difference from the target changes nothing. */
 const TOLERANCE = 0.1;
 const INTERVAL_MS = 2_000;
 const MAX_REPLICAS = 30;
@@ -16,7 +15,6 @@ interface AutoscalerOptions {
   readonly namespace: string;
   readonly workflow: string;
   readonly deployment: string;
-  /** Of one replica. */
   readonly requestedMillicores: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -45,7 +43,7 @@ export class HorizontalPodAutoscaler {
     return this.#periodic.stop();
   }
 
-  /** Only up: scaling down waits for minutes, as it does by default. */
+  /** Only scales up: by default, scaling down waits for minutes. */
   async #scale(): Promise<void> {
     const { graphs, store, namespace, workflow, deployment: name, requestedMillicores } = this.#options;
     const graph = await graphs.workflow(namespace, workflow);
@@ -58,7 +56,6 @@ export class HorizontalPodAutoscaler {
   }
 }
 
-/** Replicas for the mean utilization of those that there are. */
 function wantedReplicas(replicas: number, utilization: number): number {
   const ratio = utilization / TARGET;
   return Math.abs(ratio - 1) <= TOLERANCE

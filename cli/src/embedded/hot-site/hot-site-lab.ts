@@ -1,5 +1,5 @@
-// The embedded cluster of a hot site: users, callers and replicas in three zones, EndpointSlices whose hints
-// are followed as kube-proxy follows them, and what spreads requests.
+// Embedded cluster of the hot-site demo: users, callers and replicas in three zones, EndpointSlices with
+// hints followed as by kube-proxy, and the tested routing.
 import { createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createDispatcher, dispatcherSettings } from "@isochrone/dispatcher";
@@ -70,10 +70,8 @@ export interface HotSiteUrls {
 
 const clock = systemClock;
 const random = systemRandom;
-/** Short: weights are to follow the requests within seconds. */
 const WINDOW_MS = 8_000;
 const ROUND_MS = 1_000;
-/** Replicas start within a second or two. */
 const COOL_DOWN_MS = 2_000;
 const START_DEADLINE_MS = 300_000;
 const STOP_DEADLINE_MS = 30_000;
@@ -84,20 +82,15 @@ const KEY_BYTES = 32;
 const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
 const LOOPBACK = "127.0.0.1";
 const MILLICORES = 1_000;
-/** No pod has this label. */
 const NOT_YET = "lab.isochrone.dev/not-yet";
 const NOBODY = { [NOT_YET]: "true" };
 const SERVICE = { ...KINDS.service, namespace: NAMESPACE, name: API };
 const DEPLOYMENT = { ...KINDS.deployment, namespace: NAMESPACE, name: API };
 
-/** What an act begins with. */
 export interface ActStart {
-  /** Of the Service, once the replicas are there. */
   readonly annotations: Readonly<Record<string, string>>;
-  /** Its `trafficDistribution` is PreferSameZone. */
   readonly isNear: boolean;
   readonly isAutoscaled: boolean;
-  /** Callers send their requests to the dispatcher of their node. */
   readonly isDispatched: boolean;
 }
 
@@ -105,7 +98,6 @@ type Dispatcher = ReturnType<typeof createDispatcher>;
 
 interface Parts {
   readonly cluster: Deferred<LabCluster>;
-  /** By node. */
   readonly dispatchers: ReadonlyMap<string, Dispatcher>;
   readonly users: Deferred<ZoneUsers>;
   readonly autoscaler: HorizontalPodAutoscaler;
@@ -124,7 +116,7 @@ export class HotSiteLab {
     this.#parts = parts;
   }
 
-  /** Resolves when every service is up and users send. On failure everything is stopped again. */
+  /** Resolves when every service is up and users send. On failure stops everything. */
   static async start(options: HotSiteOptions): Promise<HotSiteLab> {
     const { logger, zone } = options;
     const urls = await chooseUrls(options.port);
@@ -171,14 +163,13 @@ export class HotSiteLab {
     return new HotSiteLab(urls, { cluster, users, dispatchers, autoscaler, store, services, zone });
   }
 
-  /** Users of the hot zone send as many requests as those of the others, or as they have grown to. */
   setHot(isHot: boolean): void {
     this.#parts.users.value().setPace(webOf(this.#parts.zone), isHot ? 1 : CALM_PACE);
   }
 
   /**
-   * Begins again with the same new replicas in each zone, and what is to spread requests and to scale them.
-   * Rejects with the signal's reason when aborted.
+   * Restarts with the same new replicas per zone and the act's routing and scaling. Rejects with the signal's
+   * reason if aborted.
    */
   async begin(start: ActStart, signal: AbortSignal): Promise<void> {
     const { store, autoscaler, cluster, dispatchers } = this.#parts;
@@ -186,7 +177,7 @@ export class HotSiteLab {
     const { dispatch, replicas } = DISPATCH_ANNOTATIONS;
     await store.patch(SERVICE, {
       metadata: { annotations: { [dispatch]: null, [replicas]: null } },
-      // Nobody is asked before all are there: the first ones would have a queue for the whole act.
+      // No requests until all replicas exist: early ones would have a queue for the whole act.
       spec: { selector: NOBODY, trafficDistribution: start.isNear ? "PreferSameZone" : null },
     });
     const proxied = start.isDispatched ? dispatchers : new Map<string, Dispatcher>();
@@ -194,7 +185,6 @@ export class HotSiteLab {
       const port = proxied.get(name)?.port ?? null;
       cluster.value().setProxy(name, API, port === null ? null : { host: LOOPBACK, port });
     }
-    // New replicas wait for the planner, which puts them where the frames lack them.
     const labels = { [PLACEMENT_LABEL]: start.isAutoscaled ? null : PLACEMENT_ENABLED };
     await store.patch(DEPLOYMENT, { spec: { replicas: REPLICAS, template: { metadata: { labels } } } });
     const former = (await this.#replicas()).map(({ metadata }) => metadata);
@@ -210,13 +200,12 @@ export class HotSiteLab {
     this.#isAutoscaled = start.isAutoscaled;
   }
 
-  /** By zone, how long each request of so much time took, ms; null: it failed. */
+  /** Duration per request by zone, ms; null: failed. */
   async stretch(durationMs: number): Promise<ReadonlyMap<HotZone, readonly (number | null)[]>> {
     const found = await this.#parts.users.value().stretch(durationMs);
     return new Map(HOT_ZONES.map((zone) => [zone, found.get(webOf(zone)) ?? []]));
   }
 
-  /** Replicas by zone. */
   async replicas(): Promise<ReadonlyMap<HotZone, number>> {
     const zones = (await this.#replicas()).map((pod) => zoneOfNode(podView(pod).node));
     return new Map(HOT_ZONES.map((zone) => [zone, zones.filter((each) => each === zone).length]));
@@ -232,7 +221,6 @@ export class HotSiteLab {
     return items.filter((pod) => workloadOf(pod).name === API && !podView(pod).terminating);
   }
 
-  /** Until callers can find them. */
   async #untilListed(signal: AbortSignal): Promise<void> {
     const slice = { ...KINDS.endpointSlice, namespace: NAMESPACE, name: `${API}-1` };
     const untilMs = clock.monotonic() + READY_WITHIN_MS;
@@ -298,7 +286,6 @@ function usersOn(
   );
 }
 
-/** One on each node, with endpoints at the addresses that reach them from there. */
 function dispatchersOn(
   network: EmulatedNetwork,
   { options, store, logger }: BareSurroundings,

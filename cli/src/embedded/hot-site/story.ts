@@ -1,17 +1,16 @@
-// The story of `isochrone up --hot-site`: the requests of one zone grow, three times, and each time something
-// else spreads them and scales their Service.
+// Story of `isochrone up --hot-site`: the requests of one zone grow three times, each time with another
+// routing and scaling.
 import { DISPATCH_ANNOTATIONS } from "@isochrone/kubernetes";
 import type { Clock } from "@isochrone/runtime";
 import type { ActStart, HotSiteLab } from "./hot-site-lab.ts";
 import { DEADLINE_MS, type HotZone } from "./sample.ts";
 
 /**
- * `near`: PreferSameZone, and an autoscaler on CPU. `hints`: zone weights as hints, and replicas by forecast.
- * `dispatcher`: each request by itself, and replicas by forecast.
+ * `near`: PreferSameZone with a CPU autoscaler. `hints`: zone hints and forecast replicas. `dispatcher`:
+ * per-request routing and forecast replicas.
  */
 export type HotSiteAct = "near" | "hints" | "dispatcher";
 
-/** What users of a zone, or of all, have seen. */
 interface ZoneFigures {
   readonly requests: number;
   /** Share answered within the deadline; null without requests. */
@@ -26,7 +25,6 @@ export interface HotSiteReporter {
   beginning(act: HotSiteAct): void;
   grown(zone: HotZone): void;
   measured(act: HotSiteAct, figures: ActFigures): void;
-  /** All acts are over. */
   verdict(acts: ReadonlyMap<HotSiteAct, ActFigures>): void;
 }
 
@@ -38,7 +36,7 @@ interface StoryOptions {
 }
 
 const CALM_MS = 1_500;
-/** Until queues are as long, and weights and replicas what, they become; longer while replicas still come. */
+/** Settling time of queues, weights and replicas; longer while replicas still arrive. */
 const SETTLE_MS = 8_000;
 const UNCHANGED_MS = 3_000;
 const MOST_SETTLE_MS = 40_000;
@@ -64,7 +62,7 @@ const ACTS: readonly (ActStart & { readonly act: HotSiteAct })[] = [
   },
 ];
 
-/** Rejects with the signal's reason when aborted. */
+/** Rejects with the signal's reason if aborted. */
 export async function playHotSite(
   lab: Pick<HotSiteLab, "begin" | "replicas" | "setHot" | "stretch">,
   { zone, reporter, clock, signal }: StoryOptions,

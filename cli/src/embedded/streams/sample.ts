@@ -1,4 +1,4 @@
-// What `isochrone up --streams` runs: nodes, links and stream jobs from a file.
+// The jobs of `isochrone up --streams`: nodes, links and StreamJobs from a file.
 import { join } from "node:path";
 import { nodeView, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseText } from "@isochrone/primitives";
@@ -12,7 +12,6 @@ import { readStreams, type StreamObjects } from "../../streams/read-streams.ts";
 const SAMPLE_STREAMS = join(import.meta.dirname, "../../../../packages/lab/manifests/sample-streams.yaml");
 const MIN_NODES = 2;
 const MAX_NODES = 16;
-/** All jobs share the machine. */
 const MAX_JOBS = 16;
 
 interface StreamSite {
@@ -27,10 +26,8 @@ interface StreamSite {
 export interface StreamSample {
   readonly sites: readonly StreamSite[];
   readonly links: readonly ShapedLink[];
-  /** FlowNetworks and StreamJobs as they go into the store. */
   readonly networks: readonly KubernetesObject[];
   readonly jobs: readonly KubernetesObject[];
-  /** The same for strategies, with frames as they are on the wire. */
   system(): StreamObjects;
 }
 
@@ -38,7 +35,6 @@ export interface StreamSample {
 export function readSample(file = SAMPLE_STREAMS): StreamSample {
   const objects = readObjects(readTextFile(file), file);
   const system = (): StreamObjects => readStreams(objects, withHeaders);
-  // Whatever is wrong with it is found before anything starts.
   const { jobs } = system();
   const of = (kind: string): readonly DumpObject[] => objects.filter((object) => object.kind === kind);
   const bounds = (what: string, count: number, [least, most]: readonly [number, number]): void => {
@@ -91,10 +87,9 @@ function siteOf(node: KubernetesObject): StreamSite {
   };
 }
 
-/** For flows whose job names no port. */
 const ANY_PORT = 1;
 
-/** The stages of a job with its tasks on these nodes; null while a task has none. */
+/** A job's stages on their nodes; null while a task has none. */
 export function stagesOf(
   job: KubernetesObject,
   hosts: ReadonlyMap<string, string>,

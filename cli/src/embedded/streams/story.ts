@@ -1,5 +1,5 @@
-// The story of `isochrone up --streams`: the jobs as a baseline places them, as the controller does, and
-// after a link has lost capacity. What is predicted is held beside what is measured.
+// Story of `isochrone up --streams`: jobs placed by a baseline, by the controller, and after a link lost
+// capacity. Compares predictions with measurements.
 import { conditionsOf, keyOf, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList } from "@isochrone/primitives";
 import { RunningStages } from "@isochrone/lab/streams";
@@ -16,21 +16,18 @@ import type { StreamLab } from "./stream-lab.ts";
  */
 export type StreamAct = "tp" | "joint" | "changed";
 
-/** A job in one act. */
 export interface StreamFigures {
   /** namespace/name */
   readonly job: string;
-  /** Frames per second; null: it waits. */
+  /** Frames per second; null: the job waits. */
   readonly predicted: number | null;
   readonly measured: number | null;
-  /** The task or link that limits it, or what it waits for. */
   readonly limit: string;
 }
 
 export interface StreamReporter {
   placing(act: StreamAct, what: string): void;
   measured(act: StreamAct, figures: readonly StreamFigures[]): void;
-  /** All acts are over. */
   verdict(acts: ReadonlyMap<StreamAct, readonly StreamFigures[]>): void;
   trouble(what: string): void;
 }
@@ -43,14 +40,12 @@ interface StoryOptions {
 }
 
 const POLL_MS = 500;
-/** Until queues and sockets are as full as they get. */
 const SETTLE_MS = 6_000;
 const MEASURED_SECONDS = 10;
 const PLACED_WITHIN_MS = 120_000;
-/** Part of its capacity that a link keeps. */
 const LEFT = 0.5;
 
-/** Rejects with the signal's reason when aborted. */
+/** Rejects with the signal's reason if aborted. */
 export async function playStreams(lab: StreamLab, options: StoryOptions): Promise<void> {
   const { sample, reporter } = options;
   const acts = new Map<StreamAct, readonly StreamFigures[]>();
@@ -73,7 +68,7 @@ export async function playStreams(lab: StreamLab, options: StoryOptions): Promis
   reporter.verdict(acts);
 }
 
-/** Without controller and managers: stages on the nodes, and the kernel's own ways. */
+/** Without controller and managers: stages on nodes and the kernel's default routes. */
 async function playBaseline(lab: StreamLab, options: StoryOptions): Promise<StreamFigures[]> {
   const { sample, clock, signal } = options;
   const plan = await planStreams(sample.system(), partitioned("tcp"));
@@ -107,7 +102,7 @@ function limitText(limit: PlannedLimit): string {
     : `link ${limit.source} -> ${limit.target}`;
 }
 
-/** Polls until each job runs or waits for good, and it is what was waited for. Goes on with what there is. */
+/** Polls until each job runs as expected or waits permanently; continues with whatever is there. */
 async function untilRunning(
   lab: StreamLab,
   { reporter, clock, signal }: StoryOptions,
@@ -156,7 +151,7 @@ async function measuredJobs(
 type Limit = Record<"kind" | "source" | "target", unknown>;
 type Json = Readonly<Record<string, unknown>>;
 
-/** Takes capacity from a link that limits a job. Null: none does. */
+/** Reduces a limiting link's capacity. Null: no link limits. */
 async function narrowLink(lab: StreamLab, { networks, links }: StreamSample): Promise<string | null> {
   const limits = (await lab.jobs()).map(({ status }) =>
     looseFields<Limit>(looseFields<{ limit: unknown }>(status).limit),

@@ -1,5 +1,5 @@
-// The embedded cluster of stream jobs: the scheduler-plugin places them, the aggregator passes the flow plans
-// on, and a network manager on each node keeps them, in kernels that are emulated.
+// The embedded cluster of stream jobs: the scheduler-plugin places them, the aggregator distributes flow
+// plans, and network managers apply them to emulated kernels.
 import { createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createPage } from "@isochrone/dashboard";
@@ -27,7 +27,7 @@ import { stagesOf, type StreamSample } from "./sample.ts";
 
 interface StreamLabOptions {
   readonly sample: StreamSample;
-  /** Port of page and graph API; the extender gets the next one. 0: any free ones. */
+  /** Port of page and graph API; the extender uses the next one. 0: any free ones. */
   readonly port: number;
   readonly windowMs: number;
   readonly allowedHosts: readonly string[];
@@ -42,7 +42,6 @@ export interface StreamUrls {
 
 const clock = systemClock;
 const random = systemRandom;
-/** Managers read their counters as often as the story measures. */
 const CHECK_MS = 2_000;
 const START_DEADLINE_MS = 300_000;
 const STOP_DEADLINE_MS = 30_000;
@@ -65,7 +64,7 @@ export class StreamLab {
     this.#services = parts.services;
   }
 
-  /** Resolves when every service is up. On failure everything that was started is stopped again. */
+  /** Resolves when every service is up. On failure stops everything started. */
   static async start(options: StreamLabOptions): Promise<StreamLab> {
     const { sample, logger } = options;
     const urls = await chooseUrls(options.port);
@@ -118,17 +117,14 @@ export class StreamLab {
     return new StreamLab(urls, { network, cluster: cluster.value(), store, services });
   }
 
-  /** To be placed by the controller. */
   async submit(job: KubernetesObject): Promise<void> {
     await this.#store.create(job);
   }
 
-  /** The StreamJobs as they stand. */
   async jobs(): Promise<readonly KubernetesObject[]> {
     return (await this.#store.list(KINDS.streamJob)).items;
   }
 
-  /** Changes what is declared of links, and what they carry. */
   async changeLinks(network: KubernetesObject, spec: object): Promise<void> {
     await this.#store.patch({ ...KINDS.flowNetwork, name: network.metadata.name }, { spec });
   }
@@ -160,7 +156,6 @@ interface ManagerSurroundings {
   readonly url: string;
 }
 
-/** As on a real node, but for its kernel. */
 function managerOf(
   node: string,
   { logger }: StreamLabOptions,
@@ -185,7 +180,6 @@ function managerOf(
       random,
       bus: part.bus,
       plans: createPlanSource({ aggregatorUrl: url, node, fetch: part.fetch }),
-      // Nobody else has this kernel.
       lock: { hold: async () => true, release: async () => undefined },
       logger: logger.child({ service: "network-manager" }),
       registry: createRegistry(),

@@ -1,8 +1,7 @@
-// What the page says of money. Pure.
 import type { BillAmount, BillReason, BillZone } from "@isochrone/topology";
 import { bytesPerSecond, UNKNOWN } from "../model/format.ts";
 
-/** Cents; of less the first two digits. Unknown is a dash, never 0. */
+/** Cents; smaller amounts with two significant digits. Unknown is a dash, never 0. */
 export function money(value: number | null): string {
   if (value === null) return UNKNOWN;
   if (value === 0) return "0";
@@ -36,7 +35,6 @@ const REASONS: Readonly<Record<BillReason, string>> = {
 
 type Line = Pick<BillAmount, "perMonth" | "unpricedBytesPerSecond"> & { readonly unknown: BillReason | null };
 
-/** Says why a line has no money, or how much of it has none; empty if all of it has. */
 export function remarkText({ perMonth, unpricedBytesPerSecond: lacking, unknown }: Line): string {
   if (unknown === null) return "";
   if (perMonth === null) return REASONS[unknown];

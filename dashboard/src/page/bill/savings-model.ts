@@ -1,4 +1,3 @@
-// What the page says of savings. Pure.
 import type { SavingsOption } from "@isochrone/topology";
 import { plural } from "../model/format.ts";
 
@@ -8,7 +7,6 @@ export const OPTIONS = [
   { of: "both", title: "Both" },
 ] as const;
 
-/** What is done, and what round trips become. */
 export function changeText({ services, moves, roundTripChangeMs: change }: SavingsOption): string {
   const steps = [
     ...(services.length === 0 ? [] : [plural(services.length, "Service")]),

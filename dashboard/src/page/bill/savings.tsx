@@ -8,10 +8,9 @@ import { moment } from "../state/store.ts";
 import { money, objectName } from "./bill-model.ts";
 import { changeText, OPTIONS, riskText } from "./savings-model.ts";
 
-/** What would be saved by routing, by moves, and by both. */
 export function SavingsCard(): VNode | null {
   const { data, failure, status } = useJson<Savings>("api/v1/savings?limit=50", { isOfNow: true });
-  // What a past moment could have saved is of no use any more.
+  // Savings of a past moment are useless.
   if (moment.value !== "") return null;
   return (
     <Card title="Savings" id="savings">

@@ -1,4 +1,3 @@
-// Filters and words of acts. Pure.
 import type { Act } from "@isochrone/topology";
 import type { ActFilter } from "../model/route.ts";
 
@@ -6,7 +5,6 @@ export type { ActFilter };
 
 const MOST = 200;
 
-/** Seconds, by the name of the span. */
 export const SPANS: Readonly<Record<string, number>> = {
   "15m": 900,
   "1h": 3_600,
@@ -18,7 +16,6 @@ export function isFiltered(filter: ActFilter | undefined): boolean {
   return filter !== undefined && Object.keys(filter).length > 0;
 }
 
-/** Path of the API for a filter. */
 export function actsPath(filter: ActFilter | undefined): string {
   const { namespace, workload, kind, within } = filter ?? {};
   const query = new URLSearchParams();
@@ -31,7 +28,6 @@ export function actsPath(filter: ActFilter | undefined): string {
   return `api/v1/acts?${query.toString()}`;
 }
 
-/** Sets a part of a filter; an empty value removes it. */
 export function withPart(
   filter: ActFilter | undefined,
   name: keyof ActFilter,
@@ -42,12 +38,11 @@ export function withPart(
   return Object.keys(next).length === 0 ? undefined : next;
 }
 
-/** Different nodes of its pods, where known. */
 export function nodesOf({ pods }: Pick<Act, "pods">, side: "from" | "to"): string[] {
   return [...new Set(pods.flatMap((pod) => pod[side] ?? []))];
 }
 
-/** What a sentence says beyond its verdict; empty: nothing. */
+/** The sentence's text after its verdict; empty: none. */
 export function sentenceWithout(verdict: Act["verdict"], sentence: string): string {
   const word = verdict.replaceAll("_", " ");
   if (!sentence.toLowerCase().startsWith(word)) return sentence;

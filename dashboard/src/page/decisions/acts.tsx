@@ -5,7 +5,6 @@ import { Empty, Name, Table, When } from "../parts/common.tsx";
 import { linkTo } from "../state/store.ts";
 import { badgeOfVerdict, isFiltered, nodesOf, sentenceWithout, type ActFilter } from "./act-words.ts";
 
-/** One row for each act; pods unfold. */
 export function Acts({
   list,
   filter,
@@ -67,7 +66,7 @@ function cellsOf(act: Act, sought: string): readonly (VNode | string)[] {
   ];
 }
 
-/** The sentence without the word that the badge has. */
+/** The sentence without the badge's word. */
 function Verdict({ verdict, sentence }: Pick<Act, "verdict" | "sentence">): VNode | null {
   const rest = sentenceWithout(verdict, sentence);
   return rest === "" ? null : <small class="soft note">{rest}</small>;
@@ -108,7 +107,7 @@ function nodeCell(names: readonly string[]): VNode | string {
   );
 }
 
-/** Unfolded, with the pods that are sought alone, if names were asked for. */
+/** Unfolded and filtered by the requested pod names, if any. */
 function Pods({ act, sought }: { readonly act: Act; readonly sought: string }): VNode {
   const { pods, planned, workflow, workloads, kind, id } = act;
   const [only] = pods;

@@ -1,11 +1,9 @@
-// A decision for people: where the pod is, and its nodes of then and now side by side. Pure.
+// A decision's pod location, and its nodes then and now side by side. Pure.
 import type { Candidate, Decision, Peer, Rtt } from "@isochrone/topology";
 import { failureOf, moveStateOf } from "../model/move.ts";
 
-/** Where a decision's pod is, as a row of the list says it. */
 interface Whereabouts {
   readonly node: string | null;
-  /** What is to be known of it in a word or two; null: nothing. */
   readonly note: string | null;
 }
 
@@ -23,7 +21,7 @@ export function whereOf(decision: Decision): Whereabouts {
   return { node, note: notes.length === 0 ? null : notes.join(", ") };
 }
 
-/** A pod that was moved is where its replacement is; one whose move was withdrawn is where it was. */
+/** A moved pod is where its replacement is; a withdrawn move leaves it in place. */
 function whereReplaced(decision: Decision): Whereabouts {
   const { binding, best, outcome } = decision;
   const left = binding?.node ?? null;
@@ -36,14 +34,12 @@ function whereReplaced(decision: Decision): Whereabouts {
   return { node, note: from === "" ? null : from.trim() };
 }
 
-/** Why it is there, in a sentence or two. */
 export function becauseOf({ binding, explanation, kind }: Decision): string {
   if (binding?.agreement === "otherwise" && binding.reason !== null) return binding.reason;
-  // The second sentence of a score says what it means to requests.
+  // The second sentence of a score says what it means for requests.
   return explanation.slice(0, kind === "score" ? 2 : 1).join(" ");
 }
 
-/** The sentence above everything else. */
 export function headlineOf(decision: Decision): string {
   const { pod, kind, binding, best } = decision;
   const { name } = pod;
@@ -70,12 +66,9 @@ function moveHeadline(decision: Decision): string {
   return `${pod.name} was moved${from} to ${outcome?.node ?? "an unknown node"}.`;
 }
 
-/** A node in the table of candidates. */
 export interface ComparedNode {
   readonly name: string;
-  /** In the answer of then. */
   readonly previous: Candidate | null;
-  /** In the answer of now. */
   readonly current: Candidate | null;
   readonly isHome: boolean;
   readonly isBest: boolean;
@@ -85,7 +78,7 @@ export interface ComparedNode {
 const byScore = (a: Candidate, b: Candidate): number =>
   Number(b.feasible) - Number(a.feasible) || b.score - a.score || (a.name < b.name ? -1 : 1);
 
-/** In the order of then; whom only the answer of now knows comes last. */
+/** In the original order; nodes known only to the current answer come last. */
 export function nodesOf({ candidates, now, binding, best }: Decision): ComparedNode[] {
   const [then, later] = [byName(candidates), byName(now?.candidates ?? [])];
   const names = new Set([...candidates, ...(now?.candidates ?? [])].map(({ name }) => name));
@@ -104,12 +97,11 @@ function byName(candidates: readonly Candidate[]): ReadonlyMap<string, Candidate
   return new Map(candidates.map((candidate) => [candidate.name, candidate]));
 }
 
-/** From more nodes nobody compares. */
 const MAX_COMPARED = 4;
 
 /**
- * From where round trips to the peers are shown: where the pod runs, the best of then and now, then the next
- * best and the worst.
+ * Nodes whose round trips to the peers are shown: the pod's, the best then and now, then the next best and
+ * the worst.
  */
 export function comparedNodes({ binding, best, now, candidates }: Decision): string[] {
   const ranked = [...(now?.candidates ?? candidates)].sort(byScore).map(({ name }) => name);
@@ -119,10 +111,8 @@ export function comparedNodes({ binding, best, now, candidates }: Decision): str
   return [...new Set([...nodes, ...(worst === null ? [] : [worst])])];
 }
 
-/** A peer with its round trips of now, and of then where it was there already. */
 interface ComparedPeer {
   readonly peer: Peer;
-  /** By node. */
   readonly before: Readonly<Record<string, Rtt>> | null;
 }
 
@@ -133,7 +123,7 @@ export function peersOf({ peers = [], now }: Decision): ComparedPeer[] {
   return now.peers.map((peer) => ({ peer, before: then.get(key(peer)) ?? null }));
 }
 
-/** Which way a round trip is measured: from whoever starts it. */
+/** Direction of measurement: from the connection's initiator. */
 export function pairOf(
   { calling, node }: Peer,
   from: string,
@@ -144,7 +134,6 @@ export function pairOf(
 const LEAST_MS = 0.5;
 const LEAST_RATIO = 1.25;
 
-/** Whether people should be told that a round trip was another one then. */
 export function isOther(then: Rtt | undefined, now: Rtt): boolean {
   if (then === undefined || then === null || now === null || then === now) return false;
   if (typeof then === "string" || typeof now === "string") return true;

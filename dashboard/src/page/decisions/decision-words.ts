@@ -1,10 +1,8 @@
-// Names of decisions. Pure.
 import type { Decision } from "@isochrone/topology";
 import { moveStateOf } from "../model/move.ts";
 
 type NamedDecision = Pick<Decision, "kind" | "outcome" | "binding" | "strategy">;
 
-/** Names a decision; a move by its progress. */
 export function wordOf(decision: NamedDecision): string {
   const { kind } = decision;
   if (kind !== "eviction") return kind === "plan" ? "planned" : "placement";
@@ -12,7 +10,6 @@ export function wordOf(decision: NamedDecision): string {
   return state === "failed" ? "move failed" : state;
 }
 
-/** Class of its badge. */
 export function badgeOf(decision: NamedDecision): string {
   if (decision.kind !== "eviction") return wordOf(decision);
   return moveStateOf(decision) === "failed" ? "bad" : "eviction";

@@ -11,7 +11,6 @@ import { badgeOf, wordOf } from "./decision-words.ts";
 
 const MOST_BARS = 60;
 
-/** Why a pod is where it is. */
 export function DecisionView({
   decision,
   back,

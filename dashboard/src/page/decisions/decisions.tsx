@@ -68,7 +68,7 @@ function List({ filter }: { readonly filter: ActFilter | undefined }): VNode {
 
 type ActingView = NonNullable<ActList["acting"]>;
 
-/** Says which parts are off, and what a dry run would move. */
+/** Disabled parts, and the moves of a dry run. */
 function NotActing({ acting: { planner, descheduler, dryRun } }: { readonly acting: ActingView }): VNode {
   const off: readonly Feature[] = [
     ...(planner ? [] : ["planner" as const]),
@@ -86,7 +86,7 @@ function NotActing({ acting: { planner, descheduler, dryRun } }: { readonly acti
   );
 }
 
-/** A dry run leaves no decisions. */
+/** A dry run records no decisions. */
 function DryRun({ at, halt, moves, pods }: NonNullable<ActingView["dryRun"]>): VNode {
   return (
     <Card title="What the dry run would move" id="dry-run">
@@ -128,7 +128,6 @@ function DryRun({ at, halt, moves, pods }: NonNullable<ActingView["dryRun"]>): V
   );
 }
 
-/** Replicas of the scheduler-plugin that may know more. */
 function Unasked({ replicas }: { readonly replicas: readonly string[] }): VNode | null {
   if (replicas.length === 0) return null;
   return (
@@ -229,7 +228,7 @@ function OpenedPlan(props: OpenedProps & { readonly back: VNode }): VNode {
 
 function OpenedDecision(props: OpenedProps & { readonly back: VNode }): VNode {
   const { id, back } = props;
-  // The list has it at once, as it was; asked for alone it comes with the answer of now.
+  // The list has the original decision at once; the separate request adds the current answer.
   const recent = useJson<DecisionList>(`api/v1/decisions?limit=${MOST_RECENT}`, { isOfNow: true });
   const path = `api/v1/decisions?id=${encodeURIComponent(id)}&now=true&limit=1`;
   const { data, failure } = useJson<DecisionList>(path, { isOfNow: true });

@@ -1,10 +1,9 @@
-// A decision's candidates as bars. Parts have units of their own, from bytes times milliseconds to points of
-// a hundred: a bar can only say how good a candidate is in each part among the others. Pure.
+// Bars of a decision's candidates. Parts have different units, from bytes times milliseconds to points of a
+// hundred, so a bar ranks candidates within each part. Pure.
 import type { Candidate } from "@isochrone/topology";
 
 interface Segment {
   readonly part: string;
-  /** Of the whole width, 0 to 1. */
   readonly share: number;
   /** In the part's own unit. */
   readonly value: number;
@@ -15,12 +14,8 @@ interface Bar {
   readonly segments: readonly Segment[];
 }
 
-/** What another part sums up already. */
 const INNER: Readonly<Record<string, readonly string[]>> = { resource: ["cpu", "memory"] };
 
-/**
- * The parts that are compared, in the order that they come in; parts of which nothing is known are left out.
- */
 export function partsOf(candidates: readonly Candidate[]): string[] {
   const names = [...new Set(candidates.flatMap(({ parts }) => Object.keys(parts)))];
   const hidden = new Set(names.flatMap((name) => INNER[name] ?? []));
@@ -28,8 +23,8 @@ export function partsOf(candidates: readonly Candidate[]): string[] {
 }
 
 /**
- * The best first. In each part the best candidate has a full segment, the worst none; where all are as good
- * as alike, all have a full one.
+ * Best first. In each part the best candidate has a full segment and the worst none; equal candidates all
+ * have full ones.
  */
 export function barsOf(candidates: readonly Candidate[]): Bar[] {
   const names = partsOf(candidates);
@@ -50,7 +45,7 @@ export function barsOf(candidates: readonly Candidate[]): Bar[] {
     }));
 }
 
-/** Differences of less than a hundredth decide nothing, and a bar would make them look large. */
+/** Relative differences below this are insignificant and drawn as equal. */
 const ALIKE = 0.01;
 const isAlike = (low: number, high: number): boolean =>
   high - low <= ALIKE * Math.max(Math.abs(low), Math.abs(high));

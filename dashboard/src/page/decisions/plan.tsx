@@ -9,7 +9,6 @@ import { workflowLink } from "../workflows/workflows.tsx";
 const underWay = (cost: number | null | undefined): string =>
   cost === null || cost === undefined ? "–" : bytesPerSecond(onTheWay(cost)).replace("B/s", "B");
 
-/** Where a whole workflow would go at once. */
 export function PlanView({ plan, back }: { readonly plan: Plan; readonly back: VNode }): VNode {
   const link = workflowLink(plan.workflow);
   return (

@@ -11,7 +11,6 @@ interface Props {
 
 const MOST_NODES = 60;
 
-/** What the pod's requests take on the network, before all sums. */
 export function Figures({ decision }: Props): VNode {
   const { binding, best, now, candidates, asked = candidates.length } = decision;
   const home = binding?.node ?? null;
@@ -63,7 +62,6 @@ function OwnTime(props: {
   );
 }
 
-/** The same question, asked again. */
 export function Since({ decision: { now } }: Props): VNode | null {
   if (now === undefined) return null;
   return (
@@ -81,7 +79,6 @@ export function Since({ decision: { now } }: Props): VNode | null {
   );
 }
 
-/** Whom the pod talks to, and how far they are from the nodes that matter. */
 export function Peers({ decision }: Props): VNode {
   const peers = peersOf(decision);
   const nodes = comparedNodes(decision);
@@ -152,7 +149,6 @@ function wordsOf(rtt: Rtt, isHere: boolean): string {
   return isHere && rtt === 0 ? "same node" : milliseconds(rtt);
 }
 
-/** All candidates, what a request takes from each, and the scores. */
 export function Nodes({ decision }: Props): VNode {
   const rows = nodesOf(decision);
   const { now } = decision;

@@ -5,7 +5,6 @@ import { cutsOf } from "./cuts.ts";
 
 const NODES = ["a", "b", "c", "d"];
 
-/** A full mesh of which those ways are cut. */
 function cutsIn(...cut: readonly string[]): string[] {
   const links = NODES.flatMap((source) =>
     NODES.filter((target) => target !== source).map((target) => {

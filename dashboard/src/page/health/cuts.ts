@@ -1,7 +1,7 @@
-// Which links are cut, in the fewest words: a node that nobody reaches, else both ways of a pair as one.
+// Shortest description of cut links: unreachable nodes, then pairs with both directions joined.
 import { findPair, PAIR, rowOf, type ClusterView } from "../model/cluster-view.ts";
 
-/** Nodes and pairs, nodes first: `node-3`, `a ↔ b`, `a → c`. */
+/** Nodes first: `node-3`, `a ↔ b`, `a → c`. */
 export function cutsOf({ nodes, pairs }: ClusterView): string[] {
   const lost = lostNodes({ nodes, pairs });
   const words = Array.from(lost, (row) => nodes[row]!.name);
@@ -17,7 +17,7 @@ export function cutsOf({ nodes, pairs }: ClusterView): string[] {
   return words;
 }
 
-/** Rows of the nodes that two peers or more probe, and that answer none. */
+/** Nodes probed by at least two peers that answer none. */
 function lostNodes({ nodes, pairs }: Pick<ClusterView, "nodes" | "pairs">): Set<number> {
   const asked = new Int32Array(nodes.length);
   const answering = new Int32Array(nodes.length);

@@ -1,4 +1,4 @@
-// What is wrong, worst first, from the graph and from what the aggregator says of itself. Pure.
+// Findings, worst first, from the graph and the aggregator's own state. Pure.
 import type { Departures, Health, ReplicaHealth } from "@isochrone/topology";
 import { departureTexts } from "@isochrone/topology/findings";
 import { keysOf } from "@isochrone/primitives";
@@ -8,32 +8,24 @@ import { age, clockTime, count, plural } from "../model/format.ts";
 export interface Finding {
   readonly level: "bad" | "warn";
   readonly title: string;
-  /** The next step. */
   readonly remedy: string;
 }
 
-/** How the instruments on a node do. */
 export interface Instrument {
   readonly node: string;
-  /** Peers that it probes, and those that answered lately. */
   readonly peers: number;
   readonly answering: number;
-  /** Age of its newest answer, and of the newest usage of the node; NaN: none. */
+  /** Age of the newest answer and of the newest usage; NaN: none. */
   readonly probeAgeSeconds: number;
   readonly usageAgeSeconds: number;
   readonly state: "good" | "warn" | "bad";
   readonly words: string;
   readonly cause: Cause | null;
-  /** The sentence of a node that is down. */
   readonly down: string | null;
-  /** Peers that don't answer. */
   readonly silent: readonly string[];
 }
 
-/**
- * What can be wrong with the instruments of a node, worst first: level, what it is of some nodes, and the
- * next step.
- */
+/** Faults of a node's instruments, worst first: level, description and remedy. */
 const CAUSES = {
   down: [
     "bad",
@@ -76,7 +68,6 @@ type Cause = keyof typeof CAUSES;
 const LAG = 10_000;
 const SKEW_SECONDS = 5;
 
-/** The sick first. */
 export function instrumentsOf({ nodes, pairs, windowSeconds, observedAt }: ClusterView): Instrument[] {
   const timeText = (at: string): string => clockTime(at, Date.parse(observedAt));
   const stale = staleAfterSeconds(windowSeconds);
@@ -131,7 +122,7 @@ function verdict(
   return { state: "good", words: "well", cause: null };
 }
 
-/** What the coverage is of. Plans still have pairs of nodes that are down. */
+/** Note on the total of the coverage. Plans still include pairs of down nodes. */
 export function coverageNote(
   pairs: number,
   plannedPairs: number | null,
@@ -151,13 +142,12 @@ function named(names: readonly string[]): string {
   return names.slice(0, MOST_NAMES).join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
 }
 
-/** Each node's sentence; of many nodes that are down at once their names. */
+/** One sentence per down node; for many, only their names. */
 function downTitle(sick: readonly Instrument[]): string {
   if (sick.length <= MOST_NAMES) return sick.map(({ down }) => down).join(". ");
   return `${plural(sick.length, "node")} are down: ${named(sick.map(({ node }) => node))}`;
 }
 
-/** One finding for all nodes of which the same is wrong. */
 function findingOf(cause: Cause, instruments: readonly Instrument[]): Finding | null {
   const sick = instruments.filter((each) => each.cause === cause);
   if (sick.length === 0) return null;
@@ -176,19 +166,16 @@ function findingOf(cause: Cause, instruments: readonly Instrument[]): Finding | 
 export const total = (reasons: Readonly<Record<string, number>>): number =>
   Object.values(reasons).reduce((sum, value) => sum + value, 0);
 
-/** All that are known of; of an aggregator that knows no others, itself. */
 export function replicasOf({ ready, version, graphAgeSeconds, replicas }: Health): readonly ReplicaHealth[] {
   const { replica, isLeader, ownedPartitions, lag, all } = replicas;
   const own = { replica: replica ?? "", problem: null, ready, isLeader, version, graphAgeSeconds };
   return all ?? [{ ...own, ownedPartitions, lag }];
 }
 
-/** Records that wait to be read, by all of them. */
 export function waitingOf(replicas: readonly ReplicaHealth[]): number {
   return replicas.flatMap(({ lag }) => lag).reduce((sum, { records }) => sum + records, 0);
 }
 
-/** Title and remedy. */
 function silenceOf(unreachable: readonly ReplicaHealth[]): [title: string, remedy: string] {
   const reasons = unreachable.map(({ replica, problem }) => `${replica}: ${problem}`).join("; ");
   return [
@@ -197,7 +184,7 @@ function silenceOf(unreachable: readonly ReplicaHealth[]): [title: string, remed
   ];
 }
 
-/** `probe 0, 2; usage 1`: topics by the word that tells them apart. */
+/** `probe 0, 2; usage 1`: partitions by the topic's distinguishing word. */
 export function partitionsInWords(lag: ReplicaHealth["lag"]): string {
   const byTopic = new Map<string, number[]>();
   for (const { topic, partition } of lag)
@@ -211,7 +198,7 @@ export function partitionsInWords(lag: ReplicaHealth["lag"]): string {
     .join("; ");
 }
 
-/** Who is refused most, and for what. @param refused the most first */
+/** Most refused sources and reasons. @param refused sorted, most first */
 function refusedNext(refused: NonNullable<Health["intake"]["refusedNow"]>): string {
   const sources = new Set(refused.map(({ source }) => source)).size;
   const { source = "", reason = "" } = refused[0] ?? {};
@@ -219,11 +206,10 @@ function refusedNext(refused: NonNullable<Health["intake"]["refusedNow"]>): stri
   return `Most of them: ${reason.replaceAll("_", " ")}. ${who}. Find the details in the aggregator's log.`;
 }
 
-/** Metrics that nothing reads are common, and no loss. */
+/** Unread metrics are common and no loss. */
 const NO_LOSS = "unknown_metric";
 const SHOWN_REASONS = 3;
 
-/** Title and remedy. @param unused the most first */
 function unusedText(unused: NonNullable<Health["intake"]["unusedNow"]>): [title: string, remedy: string] {
   const shown = unused
     .slice(0, SHOWN_REASONS)
@@ -236,7 +222,6 @@ function unusedText(unused: NonNullable<Health["intake"]["unusedNow"]>): [title:
   ];
 }
 
-/** What was lost or could not be used on its way. */
 function intakeFindings(intake: Health["intake"]): Finding[] {
   const { refusedNow = [], unusedNow = [] } = intake;
   const unused = unusedNow.filter(({ reason }) => reason !== NO_LOSS);
@@ -269,7 +254,7 @@ function intakeFindings(intake: Health["intake"]): Finding[] {
     .map(([, title, remedy]) => ({ level: "warn", title, remedy }));
 }
 
-/** More cuts than these are counted. */
+/** Further cuts are only counted. */
 const NAMED_CUTS = 4;
 
 function cutFindings(cuts: readonly string[]): Finding[] {
@@ -281,10 +266,9 @@ function cutFindings(cuts: readonly string[]): Finding[] {
   return [{ level: "bad", title, remedy }];
 }
 
-/** One finding for each pair that is not as before; more than these are counted. */
+/** Further pairs are only counted. */
 const NAMED_DEPARTURES = 6;
 
-/** @param timeOf writes an RFC 3339 time */
 export function departureFindings(departures: Departures, timeOf: (at: string) => string): Finding[] {
   const texts = departureTexts(departures, { arrow: "↔", timeOf });
   const findings = texts.slice(0, NAMED_DEPARTURES).map(({ text, pair }): Finding => {
@@ -304,10 +288,7 @@ export function departureFindings(departures: Departures, timeOf: (at: string) =
   return findings;
 }
 
-/**
- * What is wrong and the next step of each; nothing when all is well.
- * @param cuts nodes and pairs that nothing comes back from
- */
+/** Findings with remedies; empty if all is well. @param cuts unreachable nodes and pairs */
 export function findingsOf(
   health: Health,
   instruments: readonly Instrument[],

@@ -188,7 +188,6 @@ function Reasons({ health: { intake } }: { readonly health: Health }): VNode {
   );
 }
 
-/** Each reads partitions of its own, and says so itself. */
 function Replicas(props: {
   readonly all: readonly ReplicaHealth[];
   readonly answering: string | null;
@@ -228,7 +227,6 @@ function ReplicaState({ replica: { problem, ready, isLeader } }: { readonly repl
   return <span class="badge good">{isLeader === true ? "leads" : "follows"}</span>;
 }
 
-/** `probe 0, 3, 4; usage 1`. */
 function Partitions({
   lag,
   owned,

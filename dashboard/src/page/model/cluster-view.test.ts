@@ -51,7 +51,6 @@ const graph = (links: Link[]): ClusterGraphSnapshot => ({
   links,
 });
 
-/** From the graph by way of its columns, as the page gets it. */
 const viewOf = (of: ClusterGraphSnapshot) => clusterViewOf(clusterColumnsOf(of));
 
 describe("the cluster as the page sees it", () => {
@@ -242,7 +241,6 @@ describe("the network as a whole", () => {
       ]),
     );
     const worst = worstPairs(view);
-    // Both directions of a pair are one entry, named by the worse of them.
     expect(worst.map(({ source, target }) => `${source} ${target}`)).toEqual([
       "b-2 b-10",
       "b-2 a-1",

@@ -1,21 +1,19 @@
-// The cluster graph as the page draws it: nodes in the order of rows, one believed link per ordered pair,
-// figures as columns. Made in a worker: at 1,000 nodes the graph is a megabyte of text.
+// The cluster graph as drawn: nodes in row order, one link per ordered pair, figures as columns. Built in a
+// worker: at 1,000 nodes the graph is a megabyte of text.
 import { byPlace, NO_REGION, NO_ZONE, recordOf } from "@isochrone/primitives";
 import type { ClusterColumns, ClusterNode } from "@isochrone/topology";
 
 const DEFAULT_METHODS: readonly string[] = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
-/** As long as placement believes a figure: this many windows. */
 const STALE_AFTER_WINDOWS = 3;
 
 const FIGURES = ["p50", "p90", "p99", "lossRatio", "costMs", "errorMs", "ageSeconds", "count"] as const;
 type FigureName = (typeof FIGURES)[number];
 
-/** Bits of a pair. */
 export const PAIR = { provisional: 1, estimated: 2, declared: 4, stale: 8, dead: 16 } as const;
 
 /**
- * Pairs by row, then column: those of row r are at rowStart[r] to rowStart[r + 1] - 1. Unknown figures are
- * NaN.
+ * Pairs sorted by row, then column: those of row r are at rowStart[r] to rowStart[r + 1] - 1. Unknown figures
+ * are NaN.
  */
 export interface Pairs {
   readonly rowStart: Int32Array;
@@ -24,7 +22,6 @@ export interface Pairs {
   readonly figures: Readonly<Record<FigureName, Float32Array>>;
 }
 
-/** Nodes that follow each other and are of one zone. */
 interface Area {
   readonly region: string;
   readonly zone: string;
@@ -32,10 +29,9 @@ interface Area {
   readonly end: number;
 }
 
-/** Figures of a node that is down say nothing: its pairs are left out. */
+/** Pairs of a down node are omitted: their figures are meaningless. */
 export const isDown = ({ down }: Pick<ClusterNode, "down">): boolean => down !== undefined;
 
-/** A node that is down, in one sentence. @param timeText how to show a time */
 export function downWords(
   { down }: Pick<ClusterNode, "down">,
   timeText: (at: string) => string,
@@ -48,9 +44,8 @@ export interface ClusterView {
   readonly version: number;
   readonly observedAt: string;
   readonly windowSeconds: number;
-  /** Nodes. */
   readonly size: number;
-  /** By region, zone and name. On the main thread it is read when it is first looked at. */
+  /** Sorted by region, zone and name. Parsed lazily on the main thread. */
   readonly nodes: readonly ClusterNode[];
   readonly areas: readonly Area[];
   readonly pairs: Pairs;
@@ -60,7 +55,6 @@ export interface ClusterView {
 export const zoneOf = ({ zone }: Pick<ClusterNode, "zone">): string => zone ?? NO_ZONE;
 const regionOf = ({ region }: Pick<ClusterNode, "region">): string => region ?? NO_REGION;
 
-/** Old beyond belief. */
 export function staleAfterSeconds(windowSeconds: number): number {
   return STALE_AFTER_WINDOWS * windowSeconds;
 }
@@ -70,7 +64,6 @@ export function clusterViewOf(graph: ClusterColumns): ClusterView {
     .map((node, index) => ({ node, index }))
     .sort(({ node: a }, { node: b }) => byPlace(a, b));
   const nodes = rows.map(({ node }) => node);
-  /** Row of each of the graph's nodes. */
   const rowAt = new Int32Array(nodes.length);
   for (const [row, { index }] of rows.entries()) rowAt[index] = row;
   const { version, observedAt, windowSeconds } = graph;
@@ -123,7 +116,6 @@ function pairsOf(graph: ClusterColumns, rowAt: Int32Array): Pairs {
 
 type Links = ClusterColumns["links"];
 
-/** Where each figure stands in the answer. */
 const COLUMNS = {
   p50: "p50Ms",
   p90: "p90Ms",
@@ -135,9 +127,7 @@ const COLUMNS = {
   count: "count",
 } as const satisfies Record<FigureName, keyof Links>;
 
-/**
- * One link per ordered pair: methods are never merged, the first of the order that has a figure is believed.
- */
+/** One link per ordered pair: methods are never merged; the first method with a figure is used. */
 function bestLinks(
   { nodes, links, costMethods = [] }: ClusterColumns,
   rowAt: Int32Array,
@@ -175,7 +165,6 @@ function flagsOf(links: Links, at: number, staleSeconds: number): number {
   );
 }
 
-/** Position of an ordered pair, or -1. */
 export function findPair({ rowStart, column }: Pairs, row: number, wanted: number): number {
   let low = rowStart[row] ?? 0;
   let high = (rowStart[row + 1] ?? 0) - 1;
@@ -188,7 +177,6 @@ export function findPair({ rowStart, column }: Pairs, row: number, wanted: numbe
   return -1;
 }
 
-/** Row and column of a position. */
 export function rowOf({ rowStart }: Pairs, at: number): number {
   let low = 0;
   let high = rowStart.length - 2;
@@ -200,9 +188,7 @@ export function rowOf({ rowStart }: Pairs, at: number): number {
   return low;
 }
 
-/**
- * Round-trip time by network coordinates, ms: |x_a - x_b| + height_a + height_b. NaN where one isn't known.
- */
+/** Round-trip time from network coordinates, ms: |x_a - x_b| + height_a + height_b. NaN if one is unknown. */
 export function estimateMs(a: readonly number[] | null, b: readonly number[] | null): number {
   if (a === null || b === null || a.length !== b.length || a.length < 2) return Number.NaN;
   const height = a.length - 1;
@@ -212,8 +198,8 @@ export function estimateMs(a: readonly number[] | null, b: readonly number[] | n
 }
 
 /**
- * What a round trip between two nodes costs, by name: measured, else by coordinates; NaN where neither is
- * known or one of the nodes is down, Infinity where none answers.
+ * Lookup of round-trip costs by node names: measured, else estimated. NaN if unknown or a node is down,
+ * Infinity without an answer.
  */
 export function costBetween(view: ClusterView): (source: string, target: string) => number {
   const ids = new Map(view.nodes.map(({ name }, index) => [name, index]));

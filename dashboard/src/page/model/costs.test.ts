@@ -63,7 +63,6 @@ describe("costs of channels", () => {
     const planned = withMoves(workflow, moves);
     expect(planned.workloads[1]!.pods.map(({ node }) => node)).toEqual(["n2", "n1"]);
     expect(channelCosts(planned, between)[0]!.ms).toBe(5);
-    // A pod of that name of another workload stays.
     expect(withMoves(workflow, [{ name: "b-1", workload: "a", node: "n1" }])).toEqual(workflow);
   });
 });

@@ -1,16 +1,13 @@
-// What a workflow's traffic costs where its pods are now: bytes per second times milliseconds. Pure.
+// Cost of a workflow's traffic at its current placement: bytes per second times milliseconds. Pure.
 import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
 
 export interface ChannelCost {
   readonly channel: Channel;
-  /**
-   * Mean over the pairs of its ends' pods; NaN when no pair's is known, Infinity when pods can't reach each
-   * other.
-   */
+  /** Mean over the pod pairs of both ends; NaN if none is known, Infinity if pods cannot reach each other. */
   readonly ms: number;
-  /** Bytes per second times milliseconds; NaN when one of both isn't known. */
+  /** Bytes per second times milliseconds; NaN if either is unknown. */
   readonly cost: number;
-  /** The nodes of its ends' pods that are the furthest apart; null: none is known, or all are on one node. */
+  /** The most distant nodes of both ends' pods; null: unknown, or all on one node. */
   readonly pair: NodePair | null;
 }
 
@@ -19,7 +16,6 @@ interface NodePair {
   readonly target: string;
 }
 
-/** The dearest first; those of unknown cost last. */
 export function channelCosts(
   { workloads, channels }: Pick<WorkflowGraphSnapshot, "workloads" | "channels">,
   costBetween: (source: string, target: string) => number,
@@ -46,11 +42,11 @@ export function channelCosts(
   );
 }
 
-/** No traffic costs nothing, however far. */
+/** No traffic costs nothing at any distance. */
 const product = (bytesPerSecond: number, ms: number): number =>
   bytesPerSecond === 0 ? 0 : bytesPerSecond * ms;
 
-/** Pods of large workloads are compared on a sample: their pairs are as many as their product. */
+/** Sample size per workload: pairs grow with the product. */
 const MAX_PODS = 40;
 
 function distanceOf(
@@ -73,7 +69,6 @@ function distanceOf(
   return { ms: known === 0 ? Number.NaN : sum / known, pair };
 }
 
-/** The workflow with the pods where the moves take them. */
 export function withMoves<W extends Pick<WorkflowGraphSnapshot, "workloads">>(
   workflow: W,
   moves: readonly { readonly name: string; readonly workload: string | null; readonly node: string | null }[],
@@ -92,7 +87,6 @@ export function withMoves<W extends Pick<WorkflowGraphSnapshot, "workloads">>(
   };
 }
 
-/** All channels together; how many are left out because their cost isn't known. */
 export function totalCost(costs: readonly ChannelCost[]): {
   readonly total: number;
   readonly unknown: number;
@@ -101,7 +95,7 @@ export function totalCost(costs: readonly ChannelCost[]): {
   return { total: known.reduce((sum, { cost }) => sum + cost, 0), unknown: costs.length - known.length };
 }
 
-/** `12.3 kB·ms/s`: bytes per second times milliseconds are bytes under way, times a thousand. */
+/** Converts cost to bytes in flight: bytes per second times milliseconds, divided by 1000. */
 export function onTheWay(cost: number): number {
   return cost / 1000;
 }

@@ -12,7 +12,6 @@ const NAMES = ["a", "b", "c", "d"];
 const SINCE = "2026-01-01T14:12:37.000Z";
 const TEXT = `b is not ready since ${SINCE}; its pods started elsewhere`;
 
-/** Four nodes of a full mesh; one that is down loses all packets, or is heard of in old figures. */
 function viewWith(down: string | null, lossRatio: number) {
   const links = NAMES.flatMap((source) =>
     NAMES.filter((target) => target !== source).map((target) => {

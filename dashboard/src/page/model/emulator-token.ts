@@ -1,4 +1,4 @@
-// The token of the emulator's controls in the page's address, where `isochrone up` puts it. Pure.
+// The token of the emulator's controls in the page's address, placed there by `isochrone up`. Pure.
 
 const PARAMETER = "emulator";
 const TOKEN = /^[\w-]{16,200}$/;
@@ -7,10 +7,7 @@ export function isToken(text: string): boolean {
   return TOKEN.test(text);
 }
 
-/**
- * The fragment of the address without the token, so that it stays in no history and is sent to nobody who
- * gets the address.
- */
+/** Returns the fragment without the token, so that it stays out of history and shared addresses. */
 export function withoutToken(fragment: string): { readonly fragment: string; readonly token: string | null } {
   const mark = fragment.indexOf("?");
   if (mark < 0) return { fragment, token: null };

@@ -1,36 +1,27 @@
-// The event stream, read with fetch instead of EventSource, which can't send a token.
+// Event stream over fetch, since EventSource cannot send a token.
 
-/** An event as the server sent it. */
 export interface ServerEvent {
   readonly type: string;
   readonly id: string;
   readonly data: string;
 }
 
-/** How the stream is followed. */
 interface FollowOptions {
-  /** Opens it; `lastId` is empty at first. */
   readonly open: (lastId: string, signal: AbortSignal) => Promise<Response>;
   readonly onEvent: (event: ServerEvent) => void;
-  /** Told when a connection stands (again), and when it is lost or none could be made. */
   readonly onState?: (isOpen: boolean) => void;
   readonly signal: AbortSignal;
-  /** Before the first retry, until the server says otherwise; doubles with each failure. @default 1000 */
+  /** First retry delay, ms, unless the server sets one; doubles per failure. @default 1000 */
   readonly retryMs?: number;
 }
 
 const MAX_RETRY_MS = 30_000;
-/** Failures in a row beyond this many don't lengthen the pause. */
 const MAX_DOUBLINGS = 4;
-/** Answers that only another token or right changes. */
 const REFUSALS = [401, 403];
-/** The server's heartbeat comes every 15 s: what is silent for this long is dead. */
+/** The server's heartbeat period is 15 s: longer silence means a dead stream. */
 const SILENCE_MS = 45_000;
 
-/**
- * Follows the stream until the signal, over any number of connections, each from where the one before ended.
- * Never rejects.
- */
+/** Follows the stream until aborted, reconnecting after the last event. Never rejects. */
 export async function followEvents(options: FollowOptions): Promise<void> {
   const { open, onEvent, onState, signal } = options;
   let retryMs = options.retryMs ?? 1_000;
@@ -53,7 +44,6 @@ export async function followEvents(options: FollowOptions): Promise<void> {
         }
       }
     } catch {
-      // Whatever it was, the next connection tells.
     } finally {
       silence.stop();
     }
@@ -65,7 +55,6 @@ export async function followEvents(options: FollowOptions): Promise<void> {
   }
 }
 
-/** Ends a connection over which nothing comes. */
 class Silence {
   readonly signal: AbortSignal;
   readonly #dead = new AbortController();
@@ -76,7 +65,6 @@ class Silence {
     this.broken();
   }
 
-  /** Something came. */
   broken(): void {
     this.stop();
     this.#timer = setTimeout(() => this.#dead.abort(), SILENCE_MS);
@@ -87,10 +75,7 @@ class Silence {
   }
 }
 
-/**
- * Events, and for `retry` its milliseconds. As the HTML standard reads a stream, for servers that end lines
- * with LF.
- */
+/** Parses events as the HTML standard does, for LF line ends; `retry` yields its milliseconds. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   onChunk: () => void = () => undefined,

@@ -1,4 +1,4 @@
-// Figures for people. Unknown is a dash, never 0.
+// Formats figures. Unknown is a dash, never 0.
 
 export const UNKNOWN = "–";
 
@@ -7,7 +7,7 @@ type Figure = number | null | undefined;
 const isKnown = (value: Figure): value is number =>
   value !== null && value !== undefined && Number.isFinite(value);
 
-/** Three significant digits at most, never an exponent. */
+/** At most three significant digits, no exponent. */
 export function figure(value: Figure): string {
   if (!isKnown(value)) return UNKNOWN;
   const size = Math.abs(value);
@@ -15,14 +15,13 @@ export function figure(value: Figure): string {
   return trimmed(value.toFixed(size >= 10 ? 1 : 2));
 }
 
-/** `12.3 ms`; below a tenth of a millisecond in microseconds. */
+/** `12.3 ms`; microseconds below 0.1 ms. */
 export function milliseconds(value: Figure): string {
   if (!isKnown(value)) return UNKNOWN;
   if (value !== 0 && Math.abs(value) < 0.1) return `${figure(value * 1000)} µs`;
   return value >= 10_000 ? `${figure(value / 1000)} s` : `${figure(value)} ms`;
 }
 
-/** 0 to 1 as per cent. */
 export function percent(ratio: Figure): string {
   if (!isKnown(ratio)) return UNKNOWN;
   if (ratio > 0 && ratio < 0.0005) return "< 0.1 %";
@@ -42,28 +41,24 @@ function scaled(value: number, base: number, steps: number): readonly [string, n
   return [step === 0 ? figure(rest) : trimmed(rest.toFixed(Math.abs(rest) >= 100 ? 0 : 1)), step];
 }
 
-/** A size in memory. */
 export function memory(bytes: Figure): string {
   if (!isKnown(bytes)) return UNKNOWN;
   const [text, step] = scaled(bytes, 1024, BINARY.length);
   return `${text} ${BINARY[step]!}`;
 }
 
-/** Traffic. */
 export function bytesPerSecond(bytes: Figure): string {
   if (!isKnown(bytes)) return UNKNOWN;
   const [text, step] = scaled(bytes, 1000, DECIMAL.length);
   return `${text} ${DECIMAL[step]!}B/s`;
 }
 
-/** Bandwidth. */
 export function bitsPerSecond(bits: Figure): string {
   if (!isKnown(bits)) return UNKNOWN;
   const [text, step] = scaled(bits, 1000, DECIMAL.length);
   return `${text} ${DECIMAL[step]!}bit/s`;
 }
 
-/** A count, short: 12.3 k. */
 export function count(value: Figure): string {
   if (!isKnown(value)) return UNKNOWN;
   if (Math.abs(value) < 10_000) return grouped(Math.round(value));
@@ -71,7 +66,6 @@ export function count(value: Figure): string {
   return `${text} ${DECIMAL[step]!}`;
 }
 
-/** Thousandths of a core. */
 export function cpu(millicores: Figure): string {
   if (!isKnown(millicores)) return UNKNOWN;
   return millicores >= 1000 ? `${figure(millicores / 1000)} cores` : `${figure(millicores)} m`;
@@ -88,7 +82,7 @@ export function age(seconds: Figure): string {
     : `${Math.round(seconds / 86_400)} d`;
 }
 
-/** `14:03:22`, in the reader's time zone; with the date where it isn't today. */
+/** `14:03:22` in the user's time zone; with the date unless today. */
 export function clockTime(at: string | number, nowMs: number): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return UNKNOWN;
@@ -98,7 +92,6 @@ export function clockTime(at: string | number, nowMs: number): string {
     : `${date.toLocaleDateString("en-CA")} ${time}`;
 }
 
-/** `1 node`, `2 nodes`. */
 export function plural(number: number, word: string): string {
   return `${grouped(number)} ${word}${number === 1 ? "" : "s"}`;
 }
@@ -107,7 +100,7 @@ function trimmed(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** Digits in groups, by thin spaces: commas and points mean different things to different people. */
+/** Groups digits by thin spaces: commas and points are ambiguous internationally. */
 function grouped(value: number): string {
   return String(value).replaceAll(/\B(?=(\d{3})+$)/g, "\u202f");
 }

@@ -1,19 +1,16 @@
-// The matrix as numbers: of nodes, or of zones or regions, whose cells are the medians of their pairs.
+// The matrix as numbers, for nodes, zones or regions; area cells are medians of their pairs.
 import { median, samplesForPercentile } from "@isochrone/primitives";
 import { estimateMs, isDown, PAIR, type ClusterView } from "./cluster-view.ts";
 import type { Level, Quantity } from "./route.ts";
 import type { Measure } from "./scale.ts";
 
-/** What a cell is; `scarce`: measured, with too few samples for what is shown. */
+/** Kind of a cell; `scarce`: too few samples for the shown quantity. */
 export const CELL = { nothing: 0, measured: 1, estimated: 2, dead: 3, self: 4, scarce: 5 } as const;
-/** What it is beside that. */
 export const MARK = { lossy: 16, stale: 32, provisional: 64 } as const;
 export const KIND_BITS = 15;
 
-/** Loss that is shown beside a latency. */
 const LOSSY = 0.001;
 
-/** Rows that belong together. */
 interface Band {
   readonly label: string;
   readonly region: string;
@@ -21,7 +18,6 @@ interface Band {
   readonly end: number;
 }
 
-/** A square of cells, row by row. */
 export interface Grid {
   readonly level: Level;
   readonly quantity: Quantity;
@@ -36,7 +32,7 @@ export function measureOf(quantity: Quantity): Measure {
   return quantity === "loss" ? "loss" : quantity === "age" ? "seconds" : "ms";
 }
 
-/** The percentiles that are known of fewer samples are null in the graph. */
+/** The graph has null percentiles below this many samples. */
 export const LEAST_SAMPLES: Readonly<Partial<Record<Quantity, number>>> = {
   p90: samplesForPercentile(0.9),
   p99: samplesForPercentile(0.99),
@@ -44,21 +40,16 @@ export const LEAST_SAMPLES: Readonly<Partial<Record<Quantity, number>>> = {
 
 const COLUMN = { p50: "p50", p90: "p90", p99: "p99", loss: "lossRatio", age: "ageSeconds" } as const;
 
-/** More cells than this no canvas shows: larger clusters are shown by zone. */
+/** Larger clusters are shown by zone: no canvas has more cells. */
 const MAX_ROWS = 2_500;
 
-/** As which level a cluster of that many nodes is best seen at first. */
 export function usualLevel(nodes: number): Level {
   return nodes > 1_200 ? "zones" : "nodes";
 }
 
-/** Room that is no longer needed. */
 export type Spent = Pick<Grid, "values" | "cells">;
 
-/**
- * @param spent is written over and becomes the grid's own where it has the right size: megabytes per version
- * are many to collect
- */
+/** @param spent reused if of the right size, to avoid megabytes of garbage per version */
 export function gridOf(
   view: ClusterView,
   quantity: Quantity,
@@ -107,12 +98,12 @@ function nodeGrid(view: ClusterView, quantity: Quantity, spent: Spent | null): G
   };
 }
 
-/** Coordinates and declared costs say how long a usual round trip takes, and nothing of the slow ones. */
+/** Estimates give usual round trips, not slow ones. */
 function isOfEstimates(quantity: Quantity): boolean {
   return quantity === "p50";
 }
 
-/** A link that was declared or estimated has a cost and no measured quantiles. */
+/** A declared or estimated link has a cost but no quantiles. */
 function figureAt({ pairs }: ClusterView, at: number, figure: number, quantity: Quantity): number {
   return isGuess(pairs.flags[at]!) && isOfEstimates(quantity) ? pairs.figures.costMs[at]! : figure;
 }
@@ -162,7 +153,6 @@ interface Group {
   readonly members: readonly number[];
 }
 
-/** What the pairs of nodes between two areas have. */
 interface Found {
   readonly measured: number[];
   readonly guessed: number[];
@@ -171,7 +161,6 @@ interface Found {
   scarce: number;
 }
 
-/** Measured before silent before guessed before measured too seldom. */
 function areaCell({ measured, guessed, marks, dead, scarce }: Found): readonly [cell: number, value: number] {
   const lossy = dead > 0 ? MARK.lossy : 0;
   if (measured.length > 0) return [CELL.measured | marks | lossy, median(measured)!];
@@ -222,10 +211,8 @@ function areaGrid(view: ClusterView, quantity: Quantity, level: "zones" | "regio
   };
 }
 
-/** Nodes of an area that stand for all of it. */
 const SAMPLE = 5;
 
-/** The estimates between some nodes of either; none without coordinates. */
 function guessesBetween({ nodes, coordinates }: ClusterView, from: Group, to: Group): number[] {
   if (coordinates === null || coordinates === undefined) return [];
   const some = ({ members }: Group): readonly number[] =>

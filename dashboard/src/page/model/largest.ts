@@ -2,7 +2,7 @@ import type { WorkflowList } from "@isochrone/topology";
 
 type Named = { readonly namespace: string; readonly name: string };
 
-/** The workflow with the most channels, which is the one to begin with; null: none has any. */
+/** The default workflow: most channels. Null: none has any. */
 export function largestWorkflow(list: WorkflowList["workflows"]): Named | null {
   const [first] = list.toSorted((a, b) => b.channels - a.channels || b.pods - a.pods);
   return first === undefined || first.channels === 0 ? null : first;

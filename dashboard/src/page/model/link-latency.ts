@@ -1,7 +1,6 @@
-// Percentiles of a round trip between two nodes, from what the graph keeps of it. Pure.
 import { costBetween, findPair, type ClusterView } from "./cluster-view.ts";
 
-/** Unknown figures are NaN; no answer is Infinity. Milliseconds. */
+/** Milliseconds. Unknown is NaN, no answer is Infinity. */
 export interface LinkLatency {
   readonly p50Ms: number;
   readonly p95Ms: number;
@@ -13,7 +12,7 @@ export type LatencyBetween = (source: string, target: string) => LinkLatency;
 
 const SAME: LinkLatency = { p50Ms: 0, p95Ms: 0, errorMs: 0 };
 
-/** Returns a lookup by node names. An estimated pair has a median and no percentiles. */
+/** Returns a lookup by node names. An estimated pair has only a median. */
 export function latencyBetween(view: ClusterView): LatencyBetween {
   const rows = new Map(view.nodes.map(({ name }, index) => [name, index]));
   const costs = costBetween(view);
@@ -39,10 +38,7 @@ export function latencyBetween(view: ClusterView): LatencyBetween {
 /** Quantiles of an exponential tail: -ln(1 - q). */
 const TAIL = { p50: Math.log(2), p90: Math.log(10), p95: Math.log(20), p99: Math.log(100) } as const;
 
-/**
- * Between p90 and p99 as if the tail were exponential; beyond p90 likewise, if too few answers give a p99.
- * NaN without a p90.
- */
+/** Assumes an exponential tail between p90 and p99, or beyond p90 without a p99. NaN without a p90. */
 export function p95Of(p50Ms: number, p90Ms: number, p99Ms: number): number {
   const slope = Number.isNaN(p99Ms)
     ? (p90Ms - p50Ms) / (TAIL.p90 - TAIL.p50)

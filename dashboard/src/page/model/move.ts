@@ -1,7 +1,6 @@
-// What became of a move of the descheduler, by its decision. Pure.
 import type { Decision } from "@isochrone/topology";
 
-/** `moved`: its replacement runs where it was to run. `failed`: it doesn't, or there is none. */
+/** `moved`: the replacement runs on its target. `failed`: it does not, or there is none. */
 type MoveState = "moving" | "moved" | "failed";
 
 type EvictionFields = Pick<Decision, "outcome" | "binding" | "strategy">;
@@ -9,12 +8,11 @@ type EvictionFields = Pick<Decision, "outcome" | "binding" | "strategy">;
 export function moveStateOf({ outcome, binding, strategy }: EvictionFields): MoveState {
   if (outcome === undefined) return "moving";
   if (outcome.result === "on_target") return "moved";
-  // In mode paper kube-scheduler chooses the node: every other one is right.
+  // In mode paper kube-scheduler chooses the node, so any other one is right.
   const isAnyRight = strategy !== "descheduler" && outcome.result === "elsewhere";
   return isAnyRight && outcome.node !== (binding?.node ?? null) ? "moved" : "failed";
 }
 
-/** Where the pod runs after a failed move, in words. */
 export function failureOf({ outcome, binding }: EvictionFields): string {
   if (outcome?.result === "withdrawn") return `it stays on ${binding?.node ?? "its node"}`;
   return outcome?.node === null || outcome === undefined

@@ -1,9 +1,4 @@
-// Names that are too long for where they stand.
-
-/**
- * The name with its middle left out where it is longer than that: pools share their beginning, domains their
- * end.
- */
+/** Elides a long name's middle: node pools share their beginnings, domains their ends. */
 export function shorten(name: string, maxCharacters: number): string {
   if (name.length <= maxCharacters) return name;
   const tail = Math.floor((maxCharacters - 1) / 2);
@@ -11,8 +6,8 @@ export function shorten(name: string, maxCharacters: number): string {
 }
 
 /**
- * Short names of nodes, by name: without the domain that all nodes with a domain share, and without their
- * middle. No two are the same: where shortening would make them so, the names stay whole.
+ * Unique short node names: without a common domain, middles elided. Names stay whole if shortening makes them
+ * equal.
  */
 export function shortNames(names: readonly string[], maxCharacters: number): ReadonlyMap<string, string> {
   const domains = new Set(names.map(domainOf).filter((domain) => domain !== ""));
@@ -28,6 +23,6 @@ export function shortNames(names: readonly string[], maxCharacters: number): Rea
 
 function domainOf(name: string): string {
   const dot = name.indexOf(".");
-  // An address has no domain.
+  // An IP address has no domain.
   return dot <= 0 || /^[\d.]+$/.test(name) ? "" : name.slice(dot);
 }

@@ -1,4 +1,4 @@
-// What is off, what switching it on would bring, and how: settings of the chart's values. Pure.
+// Disabled features: the benefit of enabling each, and the chart values that do it. Pure.
 
 export type Feature =
   | "scheduler"
@@ -11,9 +11,8 @@ export type Feature =
   | "levers";
 
 interface Off {
-  /** What is so. */
   readonly state: string;
-  /** What switching it on would bring, the beginning of a sentence. */
+  /** Benefit of enabling it, as the beginning of a sentence. */
   readonly brings: string;
   readonly how: string;
 }
@@ -62,7 +61,6 @@ const OFF: Readonly<Record<Feature, Off>> = {
   },
 };
 
-/** One line: what switching it on would bring, and how. */
 export function offLine(feature: Feature): string {
   const { brings, how } = OFF[feature];
   return `${brings}: ${how}.`;

@@ -4,7 +4,6 @@ import { askingWords, readAgainMs } from "./pace.ts";
 test("a stream's graphs are read at most a tenth of the time, and after five seconds at the latest", () => {
   expect(readAgainMs(1000, 1010, true)).toBe(1500);
   expect(readAgainMs(1000, 1200, true)).toBe(3000);
-  // A busy machine made one reading slow: the next isn't half a minute away.
   expect(readAgainMs(1000, 4000, true)).toBe(9000);
 });
 

@@ -21,7 +21,6 @@ const graph = (cpu: number) =>
   }) as unknown as ClusterGraphSnapshot;
 
 const viewOf = (cpu: number) => clusterViewOf(clusterColumnsOf(graph(cpu)));
-/** As a message does it. */
 const sent = <T>({ packed, moved }: { readonly packed: T; readonly moved: ArrayBuffer[] }): T =>
   structuredClone(packed, { transfer: moved });
 

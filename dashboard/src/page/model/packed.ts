@@ -1,6 +1,5 @@
-// How the worker's results reach the main thread. Objects that are posted are rebuilt there one by one, a
-// thousand nodes at each version; so lists go as text, which is copied at once, is read only by whoever looks
-// at it, and is not read again while it stays the same.
+// Transfers the worker's results to the main thread. Structured clone rebuilds a thousand node objects per
+// version, so lists are sent as text, parsed lazily, and reused while unchanged.
 import type { ClusterNode } from "@isochrone/topology";
 import { keysOf, recordOf } from "@isochrone/primitives";
 import type { Digest } from "./summary.ts";
@@ -17,7 +16,7 @@ export interface PackedGrid extends Omit<Grid, "labels"> {
   readonly labelsText: string;
 }
 
-/** The view stays usable here: its pairs are copied. What is in the list moves with the message. */
+/** The view stays usable: its pairs are copied. Buffers in `moved` are transferred. */
 export function packView(
   { nodes, pairs, ...view }: ClusterView,
   { head, ...digest }: Digest,
@@ -55,7 +54,6 @@ export function packGrid({ labels, ...grid }: Grid): {
   };
 }
 
-/** A list that is read from its text when it is first looked at. */
 class Texts<T> {
   #text = "";
   #value: T | null = null;
@@ -67,7 +65,7 @@ class Texts<T> {
   }
 }
 
-/** Unpacks one thing after another; equal lists are the same one. */
+/** Unpacks in sequence; equal lists become the same object. */
 export class Unpacker {
   readonly #nodes = new Texts<readonly ClusterNode[]>();
   readonly #head = new Texts<readonly ClusterNode[]>();

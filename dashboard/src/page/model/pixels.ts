@@ -1,9 +1,6 @@
-// A grid as pixels, one per cell: what is drawn while cells are small, and what panning and zooming move
-// about.
 import { DEAD, muted, NOTHING, rgbOf, rgbSteps, SCARCE, stepOf, type Rgb, type Theme } from "./scale.ts";
 import { CELL, KIND_BITS, MARK, measureOf, type Grid } from "./grid.ts";
 
-/** Red, green, blue and 255, row by row. */
 export function pixelsOf(
   { size, values, cells, quantity }: Grid,
   theme: Theme,
@@ -37,7 +34,7 @@ export function pixelsOf(
   return pixels;
 }
 
-/** Little-endian, as every machine with a browser is. */
+/** Little-endian, as on all browser platforms. */
 function word([red, green, blue]: Rgb): number {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }

@@ -1,11 +1,7 @@
-// What the scheduler-plugin's plans API answers; its document describes it.
-
 export interface Plan {
   readonly id: string;
   readonly at: string;
-  /** That planned; absent: the only one. */
   readonly replica?: string;
-  /** namespace/name */
   readonly workflow: string;
   readonly durationMs: number;
   /** Bytes per second times milliseconds. */
@@ -23,48 +19,44 @@ export interface Plan {
 
 export interface PlanList {
   readonly plans: readonly Plan[];
-  /** Replicas that could not be asked; absent: none. */
   readonly incomplete?: readonly string[];
 }
 
-/** What would be best for a workflow that runs; nobody moves its pods by it. */
+/** The best placement for a running workflow; it triggers no moves. */
 export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explanation"> {
   readonly today: NonNullable<Plan["cost"]>;
   readonly cost: NonNullable<Plan["cost"]>;
-  /** Share of today's network cost that the moves save that can be made now; null where it costs nothing. */
+  /** Share of the current network cost saved by the currently possible moves; null if the cost is 0. */
   readonly savedRatio: number | null;
-  /** What these moves save together, and how far that may be off. */
   readonly gain: number;
   readonly gainError: number;
-  /** Mean round trip of a request; null without traffic. */
+  /** Mean round trip of a request, ms; null without traffic. */
   readonly perRequest: {
     readonly todayMs: number;
     readonly bestMs: number;
     readonly errorMs: number;
   } | null;
-  /** Those that would move, in the order in which they are to. */
   readonly pods: readonly {
     readonly name: string;
     readonly workload: string | null;
     readonly from: string;
     readonly node: string | null;
-    /** The moves of a step only pay together. */
+    /** Moves of one step only pay off together. */
     readonly step: number;
-    /** What its step saves once the steps before it are made, and how far that may be off. */
+    /** Gain of the step after the previous ones, and its error. */
     readonly gain: number;
     readonly gainError: number;
-    /** Why it can't be made now; null: it can. */
     readonly obstacle: string | null;
   }[];
 }
 
 export interface ProposalList {
   readonly plans: readonly Proposal[];
-  /** By which proposals are judged; absent: there are none, since the planner is off. */
+  /** Criterion of proposals; absent: none, since the planner is off. */
   readonly rules?: object;
 }
 
-/** Says why no plan is proposed, and what would change that. */
+/** Reason for missing proposals, and the remedy. */
 export function whyNoProposal(answer: {
   readonly data: ProposalList | null;
   readonly failure: object | null;
@@ -74,7 +66,6 @@ export function whyNoProposal(answer: {
   return isOff ? "nothing is proposed: planner.enabled brings plans" : "nothing is proposed yet";
 }
 
-/** The moves that can be made now. */
 export function movesNow({ pods }: Pick<Proposal, "pods">): Proposal["pods"] {
   return pods.filter(({ obstacle }) => obstacle === null);
 }

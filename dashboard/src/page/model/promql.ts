@@ -1,6 +1,5 @@
 import type { Quantity } from "./route.ts";
 
-/** What the probes' own pages call a method's figures; see docs/metrics.md. */
 interface Family {
   readonly quantile: string;
   readonly loss: string;
@@ -32,7 +31,6 @@ const FAMILIES: Readonly<Record<string, Family>> = {
 
 const QUANTILES: Readonly<Record<string, string>> = { p50: "0.5", p90: "0.9", p99: "0.99" };
 
-/** The query that shows the same in Prometheus. */
 export function promqlOf(source: string, target: string, method: string, quantity: Quantity): string {
   const family = FAMILIES[method] ?? FAMILIES["udp_rr"]!;
   const labels = [`source_node=${quoted(source)}`, `destination_node=${quoted(target)}`];
@@ -42,7 +40,7 @@ export function promqlOf(source: string, target: string, method: string, quantit
   return `${family.quantile}{${labels.join(", ")}}`;
 }
 
-/** A string as PromQL has it: what a name holds can't end it. */
+/** A PromQL string; escapes its end. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

@@ -28,7 +28,6 @@ describe("network time per request", () => {
     const placed = workflow({ front: "a", cart: "b", ads: "a", store: "c" }, [
       ["front", "cart", 5],
       ["front", "ads", 5],
-      // Every second request of the entry.
       ["cart", "store", 2.5],
     ]);
     expect(requestTime(placed, costBetween)).toEqual({ totalMs: 10 + 0 + 45, chainMs: 100, leftOut: 0 });
@@ -51,7 +50,6 @@ describe("network time per request", () => {
     expect(requestTime(placed, costBetween)).toEqual({ totalMs: 10, chainMs: 10, leftOut: 2 });
     expect(requestTime(workflow({ a: "a" }, []), costBetween)).toBeNull();
     expect(requestTime(workflow({ a: "a", b: "b" }, [["a", "b", null]]), costBetween)).toBeNull();
-    // Only circles: nobody knows how many requests come in.
     const circle = workflow({ a: "a", b: "b" }, [
       ["a", "b", 3],
       ["b", "a", 3],

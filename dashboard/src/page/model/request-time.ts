@@ -1,29 +1,22 @@
-// How long a request of a workflow spends on the network, by the graphs. Pure.
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { channelCosts, type ChannelCost } from "./costs.ts";
 
 type Placed = Pick<WorkflowGraphSnapshot, "workloads" | "channels">;
 export type CostBetween = (source: string, target: string) => number;
 
-/** A pod that is thought to be on another node. */
 export interface PodMove {
   readonly pod: string;
   readonly node: string;
 }
 
 export interface RequestTime {
-  /** All calls that a request causes, one after the other, ms. */
   readonly totalMs: number;
-  /** The slowest chain of calls: all that it takes where a service makes its calls at once, ms. */
+  /** The slowest chain of calls, ms: the time if services make their calls concurrently. */
   readonly chainMs: number;
-  /** Channels that are left out: no requests are counted there, or the way isn't known. */
   readonly leftOut: number;
 }
 
-/**
- * Workloads at the ends of channels with requests of which no pod is on a node that is up: what the others
- * take says nothing of a request.
- */
+/** Workloads with requests but no pod on a node that is up; without them a request's time is unknown. */
 export function absentWorkloads(
   { workloads, channels }: Placed,
   costBetween: CostBetween,
@@ -40,8 +33,8 @@ export function absentWorkloads(
 }
 
 /**
- * null where nobody counts requests, no way is known, or a workload that takes part has no pod. Infinity
- * where pods that call each other can't reach each other.
+ * Null without counted requests or known round trips, or if a participating workload has no pod. Infinity if
+ * calling pods cannot reach each other.
  */
 export function requestTime(workflow: Placed, costBetween: CostBetween): RequestTime | null {
   const costs = channelCosts(workflow, costBetween);
@@ -55,11 +48,9 @@ export function requestTime(workflow: Placed, costBetween: CostBetween): Request
   };
 }
 
-/** Channels with counted requests and a known round trip. */
 const countedCalls = (costs: readonly ChannelCost[]): ChannelCost[] =>
   costs.filter(({ channel, ms }) => (channel.requestsPerSecond ?? 0) > 0 && !Number.isNaN(ms));
 
-/** How many calls on each channel a request of the workflow causes, by its ends. */
 export function callsPerRequest(channels: Placed["channels"]): ReadonlyMap<string, number> {
   const rate = entryRate(channels.map((channel) => ({ channel })));
   return new Map(
@@ -70,10 +61,7 @@ export function callsPerRequest(channels: Placed["channels"]): ReadonlyMap<strin
   );
 }
 
-/**
- * Requests that come in from outside, per second: at an entry, which nobody of the workflow calls, the
- * channel that is used the most.
- */
+/** Incoming requests per second: the busiest channel of each entry, which nothing in the workflow calls. */
 function entryRate(costs: readonly Pick<ChannelCost, "channel">[]): number {
   const called = new Set(costs.map(({ channel }) => channel.target));
   const rates = new Map<string, number>();
@@ -83,7 +71,7 @@ function entryRate(costs: readonly Pick<ChannelCost, "channel">[]): number {
   return [...rates.values()].reduce((sum, rate) => sum + rate, 0);
 }
 
-/** The calls of the slowest chain, in their order; none where nobody counts requests, or no way is known. */
+/** Calls of the slowest chain in order; empty without counted requests or known round trips. */
 export function slowestChain(workflow: Placed, costBetween: CostBetween): readonly ChannelCost[] {
   return longestChain(countedCalls(channelCosts(workflow, costBetween)));
 }
@@ -94,7 +82,7 @@ function longestChain(costs: readonly ChannelCost[]): readonly ChannelCost[] {
   const under = (workload: string): Chain => {
     const known = done.get(workload);
     if (known !== undefined) return known;
-    // A workload that is called back in a circle adds nothing a second time.
+    // A workload in a cycle counts once.
     done.set(workload, NO_CALLS);
     const chain = longest(
       (outgoing.get(workload) ?? []).map((call): Chain => {
@@ -120,7 +108,6 @@ const NO_CALLS: Chain = { ms: 0, calls: [] };
 const longest = (chains: readonly Chain[]): Chain =>
   chains.reduce((best, chain) => (chain.ms > best.ms ? chain : best), NO_CALLS);
 
-/** The workflow as if these pods were elsewhere. */
 export function withMoves<T extends Placed>(workflow: T, moves: readonly PodMove[]): T {
   const nodes = new Map(moves.map(({ pod, node }) => [pod, node]));
   return {

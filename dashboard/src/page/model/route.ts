@@ -1,5 +1,4 @@
-// Where in the page one is, as the part of the address behind the #: it can be sent to somebody, and nonsense
-// in it leads somewhere sensible.
+// The page's state as the URL fragment: shareable, and tolerant of invalid input.
 
 export const QUANTITIES = ["p50", "p90", "p99", "loss", "age"] as const;
 export type Quantity = (typeof QUANTITIES)[number];
@@ -12,7 +11,6 @@ export type Place =
   | {
       readonly page: "network";
       readonly view: "matrix" | "map";
-      /** On the map: from which node the others are looked at. */
       readonly from?: string;
     }
   | { readonly page: "pair"; readonly source: string; readonly target: string }
@@ -32,7 +30,6 @@ export type Place =
       readonly page: "decisions";
       readonly kind: "decision" | "plan";
       readonly id: string | null;
-      /** Filters of the list; absent: all decisions are shown. */
       readonly filter?: ActFilter;
     }
   | { readonly page: "bill" }
@@ -40,23 +37,19 @@ export type Place =
 
 export const ACT_KINDS = ["move", "plan", "placement", "proposal"] as const;
 
-/** Filters of the list of decisions. */
 export interface ActFilter {
   readonly namespace?: string;
-  /** Part of the name of a workload or pod. */
   readonly workload?: string;
   readonly kind?: string;
-  /** Name of a span of time until now. */
   readonly within?: string;
 }
 
 const FILTERS = ["namespace", "workload", "kind", "within"] as const;
 
-/** How it is looked at; null: as the page thinks best. */
 export interface View {
   readonly quantity: Quantity;
   readonly level: Level | null;
-  /** A former moment, RFC 3339; null: now. */
+  /** A past moment, RFC 3339; null: now. */
   readonly at: string | null;
 }
 
@@ -67,12 +60,10 @@ export interface Route {
 
 const PLAIN: View = { quantity: "p50", level: null, at: null };
 
-/** Whether a page shows what is now, whichever moment the others show. */
 export function isAlwaysNow({ page }: Place): boolean {
   return page === "decisions" || page === "health";
 }
 
-/** Reads the fragment; what it can't make sense of it leaves out. */
 export function parseRoute(fragment: string): Route {
   const [path = "", query = ""] = fragment.replace(/^#/, "").split("?", 2);
   const parts = path
@@ -83,7 +74,6 @@ export function parseRoute(fragment: string): Route {
   return { place: withFilter(placeOf(parts), asked), view: viewOf(asked) };
 }
 
-/** The fragment of a place; what is as usual stays out of it. */
 export function formatRoute({ place, view }: Route): string {
   const query = new URLSearchParams();
   if (view.quantity !== PLAIN.quantity) query.set("show", view.quantity);

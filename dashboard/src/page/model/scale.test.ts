@@ -17,7 +17,6 @@ import {
 } from "./scale.ts";
 
 const THEMES: readonly Theme[] = ["light", "dark"];
-/** Behind the matrix: `--card` of the styles. */
 const CARD: Readonly<Record<Theme, string>> = { light: "#ffffff", dark: "#171c22" };
 
 const linear = (part: number): number =>
@@ -27,8 +26,8 @@ const times = (matrix: Matrix, [x, y, z]: Rgb): Rgb =>
   matrix.map(([a, b, c]) => a * x + b * y + c * z) as unknown as Rgb;
 
 /**
- * How eyes see linear light: all of it; without M cones (Machado et al. 2009, severity 1); its luminance
- * alone.
+ * Transforms of linear light: normal sight; without M cones (Machado et al. 2009, severity 1); luminance
+ * only.
  */
 const SIGHTS: Readonly<Record<string, Matrix>> = {
   normal: [
@@ -53,7 +52,6 @@ const TO_XYZ: Matrix = [
   [0.0193339 / 1.08883, 0.119192 / 1.08883, 0.9503041 / 1.08883],
 ];
 
-/** CIELAB of what an eye sees of a colour: lightness first. */
 function labOf(colour: Rgb, sight: Matrix): Rgb {
   const seen = times(sight, [linear(colour[0]), linear(colour[1]), linear(colour[2])]);
   const clipped = seen.map((part) => Math.min(Math.max(part, 0), 1)) as unknown as Rgb;
@@ -63,7 +61,7 @@ function labOf(colour: Rgb, sight: Matrix): Rgb {
   return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
 }
 
-/** CIE 1976; people tell colours apart from about 2.3 on, side by side. */
+/** CIE 1976 difference; about 2.3 is noticeable side by side. */
 function difference(a: Rgb, b: Rgb, sight: Matrix): number {
   const [one, other] = [labOf(a, sight), labOf(b, sight)];
   return Math.hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]);
@@ -82,7 +80,6 @@ describe("colours", () => {
     const contrasts = stepsOf(theme).map((colour) => contrast(colour, CARD[theme]));
     expect(contrasts).toEqual(contrasts.toSorted((a, b) => a - b));
     expect(contrasts[0]).toBeGreaterThan(1.2);
-    // WCAG 2.1 asks for 3 of what one must see to understand a picture.
     expect(contrasts.at(-1)).toBeGreaterThan(10);
     expect(contrast(DEAD[theme], CARD[theme])).toBeGreaterThan(4.5);
   });

@@ -1,7 +1,6 @@
-// Colours of values. Latency spans decades, so its steps are logarithmic: 1, 2, 5, 10, ... They are the same
-// whatever is shown, so that two pictures can be compared. More is further from the background: darker on
-// light, lighter on dark, in steps of about equal lightness, so that the order is seen without colours too.
-// Red is for what is lost.
+// Colours of values. Steps are logarithmic and fixed (1, 2, 5, 10, ...), so that pictures are comparable.
+// Larger values are further from the background, in about equal lightness steps, so that the order is visible
+// without colour. Red marks losses.
 
 export type Theme = "light" | "dark";
 
@@ -35,14 +34,12 @@ const STEPS: Readonly<Record<Theme, readonly string[]>> = {
 const INKS = ["#10161d", "#ffffff"] as const;
 
 export const INK: Readonly<Record<Theme, string>> = { light: "#16202b", dark: "#f3f6f9" };
-/** Of cells of which nothing is known. */
 export const NOTHING: Readonly<Record<Theme, string>> = { light: "#eef1f4", dark: "#20262e" };
-/** Of pairs that answer too seldom for the percentile that is shown. */
+/** Pairs with too few answers for the shown percentile. */
 export const SCARCE: Readonly<Record<Theme, string>> = { light: "#d9dfe6", dark: "#333c47" };
-/** Of pairs that don't answer at all. */
+/** Pairs without any answer. */
 export const DEAD: Readonly<Record<Theme, string>> = { light: "#c4122c", dark: "#f53c23" };
 
-/** Lower ends of the steps after the first. */
 const EDGES_MS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200];
 const EDGES_LOSS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5];
 const EDGES_SECONDS = [2, 5, 10, 20, 30, 60, 120, 300, 600];
@@ -55,7 +52,6 @@ const EDGES: Readonly<Record<Measure, readonly number[]>> = {
   seconds: EDGES_SECONDS,
 };
 
-/** The step of a value, 0 to 9. */
 export function stepOf(value: number, measure: Measure): number {
   const edges = EDGES[measure];
   let step = 0;
@@ -67,15 +63,14 @@ export function colourOf(value: number, measure: Measure, theme: Theme): string 
   return STEPS[theme][stepOf(value, measure)]!;
 }
 
-/** The colour to write with on another one: whichever is easier to read. */
 export function inkOn(colour: string): string {
   return contrast(INKS[0], colour) >= contrast(INKS[1], colour) ? INKS[0] : INKS[1];
 }
 
-/** How much of its colour is left to a cell that nobody measured, or whose measurement is old. */
+/** Remaining saturation of estimated or stale cells. */
 const MUTED = 0.35;
 
-/** With less colour and the same luminance: what is estimated must not look like another value. */
+/** Less saturation at equal luminance, so that an estimate does not look like another value. */
 export function muted(colour: Rgb): Rgb {
   const grey = luminanceOf(colour);
   const part = (index: 0 | 1 | 2): number =>
@@ -83,7 +78,6 @@ export function muted(colour: Rgb): Rgb {
   return [part(0), part(1), part(2)];
 }
 
-/** The steps as red, green and blue, for pixels. */
 export function rgbSteps(theme: Theme): readonly Rgb[] {
   return STEPS[theme].map(rgbOf);
 }
@@ -95,7 +89,6 @@ export function rgbOf(colour: string): Rgb {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** The legend: colour and what it begins at; null for the lowest. */
 export function legendOf(
   measure: Measure,
   theme: Theme,
@@ -133,13 +126,13 @@ const ZONES: Readonly<Record<Theme, readonly string[]>> = {
   ],
 };
 
-/** A stable colour per zone: by its place in the sorted list of all. */
+/** Stable colours by position in the sorted list of zones. */
 export function zoneColours(zones: Iterable<string>, theme: Theme): ReadonlyMap<string, string> {
   const colours = ZONES[theme];
   return new Map([...new Set(zones)].sort().map((zone, index) => [zone, colours[index % colours.length]!]));
 }
 
-/** Contrast of two colours as WCAG 2 has it, 1 to 21. */
+/** WCAG 2 contrast, 1 to 21. */
 export function contrast(a: string, b: string): number {
   const [one, other] = [luminance(a), luminance(b)];
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
@@ -153,7 +146,7 @@ function luminanceOf([red, green, blue]: Rgb): number {
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 }
 
-/** Light of an sRGB part, 0 to 1, and back. */
+/** Converts an sRGB component, 0 to 1, to linear light and back. */
 function linear(part: number): number {
   const share = part / 255;
   return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;

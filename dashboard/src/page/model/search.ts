@@ -1,6 +1,3 @@
-// Nodes by a few letters of their names. Pure.
-
-/** Whether a name has all the words of a text in it, in whatever case. */
 export function isMatch(name: string, text: string): boolean {
   const lower = name.toLowerCase();
   return text
@@ -9,7 +6,6 @@ export function isMatch(name: string, text: string): boolean {
     .every((word) => lower.includes(word));
 }
 
-/** Positions of the first names that match; none for an empty text. */
 export function found(names: readonly string[], text: string, most: number): number[] {
   const positions: number[] = [];
   if (text.trim() === "") return positions;

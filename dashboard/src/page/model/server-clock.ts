@@ -1,21 +1,19 @@
-/** Times of HTTP have whole seconds, rounded down. */
+/** HTTP dates are rounded down to whole seconds. */
 const SECOND_MS = 1_000;
 
-/** The server's time by its answers: the clock of the browser's machine may be wrong, and may step. */
+/** The server's time from its answers: the browser's clock may be wrong or step. */
 export class ServerClock {
-  /** The server's wall milliseconds at 0 of the monotonic clock, at least; null: it has said no time. */
+  /** Lower bound of the server's wall time minus the monotonic clock, ms; null: unknown. */
   #aheadMs: number | null = null;
 
-  /** @param date of an answer */
   heard(date: string | null, monotonicMs: number): void {
     const aheadMs = Date.parse(date ?? "") - monotonicMs;
     if (Number.isNaN(aheadMs)) return;
     const before = this.#aheadMs ?? -Infinity;
-    // Each answer narrows the second down, unless the server's own clock was set back.
+    // Each answer narrows the bound, unless the server's clock was set back.
     this.#aheadMs = before - aheadMs < SECOND_MS ? Math.max(before, aheadMs) : aheadMs;
   }
 
-  /** Wall milliseconds. @param wallMs of this machine, for want of a better time */
   nowMs(monotonicMs: number, wallMs: number): number {
     return this.#aheadMs === null ? wallMs : this.#aheadMs + monotonicMs;
   }

@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { StreamHub, type HubMessage, type TabPort } from "./stream-hub.ts";
 
-/** A tab that keeps what it is told. */
 class Tab implements TabPort {
   readonly told: HubMessage[] = [];
 
@@ -18,7 +17,6 @@ class Tab implements TabPort {
   }
 }
 
-/** Answers each stream with a body that the test writes to, or with a status of no success. */
 class Server {
   readonly opened: Headers[] = [];
   readonly #open = new Set<ReadableStreamDefaultController<Uint8Array>>();
@@ -47,7 +45,6 @@ class Server {
       stream.enqueue(new TextEncoder().encode(`event: graph\nid: e-${this.opened.length}\ndata: {}\n\n`));
   }
 
-  /** Ends every stream. */
   restart(): void {
     for (const stream of this.#open) stream.close();
     this.#open.clear();
@@ -93,7 +90,6 @@ test("a tab gets events of its own token's stream only, and streams have a bound
     "Bearer t2",
   ]);
   expect(tabs[3]!.state).toBe(false);
-  // A tab that signs in with another one's token frees its own stream for others.
   hub.receive(tabs[2]!, follow("t0"));
   hub.receive(tabs[3]!, follow("t3"));
   await expect.poll(() => tabs[3]!.state).toBe(true);

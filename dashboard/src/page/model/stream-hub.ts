@@ -1,10 +1,8 @@
-// Shares event streams among tabs: one stream per address and token, however many tabs follow it. Tabs that
-// show no token, or another one, get nothing of a token's stream.
+// Shares event streams among tabs: one per address and token. Tabs without that token get nothing of its
+// stream.
 import { followEvents } from "./events.ts";
 
-/**
- * Sent by a tab. `follow` is repeated as a lease, and is complete: a tab that was forgotten is back with it.
- */
+/** Sent by a tab. `follow` is a repeated, self-contained lease, so that a forgotten tab rejoins. */
 export type TabMessage =
   | { readonly kind: "follow"; readonly url: string; readonly token: string }
   | { readonly kind: "leave" };
@@ -12,22 +10,17 @@ export type TabMessage =
 /** Sent to a tab. Every `follow` is answered with a state. */
 export type HubMessage =
   | { readonly kind: "event"; readonly type: string }
-  /** Null: the stream is being opened. */
   | { readonly kind: "state"; readonly isOpen: boolean | null };
 
-/** The hub's end of a connection to a tab. */
 export interface TabPort {
   tell(message: HubMessage): void;
 }
 
-/** Repeats `follow` this often. Browsers delay timers of hidden tabs by up to a minute. */
+/** Lease period. Browsers delay timers of hidden tabs by up to a minute. */
 export const LEASE_EVERY_MS = 20_000;
-/** A port doesn't tell when its tab crashes. A tab that is silent for longer is dropped. */
+/** Drops tabs silent for this long: ports do not report crashes. */
 const LEASE_MS = 180_000;
-/**
- * A browser opens six connections to a server over HTTP/1.1. Tabs with a fourth token ask every second
- * instead.
- */
+/** Browsers open six HTTP/1.1 connections per server. Tabs with a fourth token poll instead. */
 const MAX_STREAMS = 3;
 
 interface Stream {
@@ -44,9 +37,7 @@ interface Lease {
 
 interface HubOptions {
   readonly open: (url: string, init: RequestInit) => Promise<Response>;
-  /** Monotonic. */
   readonly nowMs: () => number;
-  /** Passed on to {@link followEvents}. */
   readonly retryMs?: number;
 }
 
@@ -85,7 +76,6 @@ export class StreamHub {
     for (const [tab, { seenMs }] of this.#leases) if (now - seenMs > LEASE_MS) this.#drop(tab);
   }
 
-  /** Returns null if the browser's connections are needed otherwise. */
   #open(key: string, url: string, token: string): Stream | null {
     if (this.#streams.size >= MAX_STREAMS) return null;
     const stream: Stream = { key, tabs: new Set(), stopped: new AbortController(), isOpen: null };

@@ -1,27 +1,21 @@
-// Figures of the network as a whole. Pure; the worker computes them.
 import { upperMedian } from "@isochrone/primitives";
 import type { ClusterNode } from "@isochrone/topology";
 import { findPair, isDown, PAIR, rowOf, type ClusterView } from "./cluster-view.ts";
 
-/** What the page says of a graph in words and tables. */
 export interface Digest {
   readonly summary: Summary;
   readonly worst: readonly WorstPair[];
-  /** The first nodes. */
   readonly head: readonly ClusterNode[];
 }
 
-/** Two nodes, in the direction that is worse. Unknown figures are NaN. */
+/** Two nodes, in the worse direction. Unknown figures are NaN. */
 export interface WorstPair {
   readonly source: string;
   readonly target: string;
-  /** No answer at all, in that direction and in the other one. */
   readonly isDead: boolean;
   readonly isBackDead: boolean;
-  /** Median from the source, and from the target. */
   readonly p50: number;
   readonly backP50: number;
-  /** Of the direction where it is higher. */
   readonly p99: number;
   readonly lossRatio: number;
 }
@@ -32,14 +26,14 @@ const HEAD = 50;
 export interface Summary {
   readonly medianMs: number;
   readonly worstMs: number;
-  /** Pairs that were measured in the window, and their share of all ordered pairs of nodes that are up. */
+  /** Pairs measured in the window, and their share of all ordered pairs of up nodes. */
   readonly pairs: number;
   readonly coverage: number;
-  /** Two nodes without an answer, with losses, with old figures in one direction or both. */
+  /** Node pairs without answers, with losses, or with stale figures in some direction. */
   readonly dead: number;
   readonly lossy: number;
   readonly stale: number;
-  /** The pair that loses most; null: none loses. */
+  /** Null: no pair loses packets. */
   readonly lossiest: { readonly source: string; readonly target: string; readonly ratio: number } | null;
 }
 
@@ -49,10 +43,7 @@ export function digestOf(view: ClusterView): Digest {
   return { summary: summaryOf(view), worst: worstPairs(view), head: view.nodes.slice(0, HEAD) };
 }
 
-/**
- * The worst pairs: those without an answer first, then the slowest.
- * @param isWanted of which nodes, by row
- */
+/** Dead pairs first, then the slowest. @param isWanted filters nodes by row */
 export function worstPairs(view: ClusterView, isWanted: (row: number) => boolean = () => true): WorstPair[] {
   const { nodes, pairs } = view;
   return worstPositions(view, WORST, isWanted).map((at): WorstPair => {
@@ -80,7 +71,6 @@ const isDeadAt = ({ pairs }: ClusterView, at: number): boolean => ((pairs.flags[
 
 export function summaryOf({ pairs, nodes }: ClusterView): Summary {
   const { p50, lossRatio } = pairs.figures;
-  /** Two nodes each, whichever direction it is. */
   const [dead, lossy, stale] = [new Set<number>(), new Set<number>(), new Set<number>()];
   let lossiest: Summary["lossiest"] = null;
   for (let row = 0; row < nodes.length; row++)
@@ -112,7 +102,6 @@ export function summaryOf({ pairs, nodes }: ClusterView): Summary {
   };
 }
 
-/** Of two nodes the worse direction alone. */
 function worstPositions(
   view: ClusterView,
   most: number,

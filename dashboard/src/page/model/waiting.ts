@@ -1,26 +1,18 @@
-// Says what a page part waits for, and why. Pure: times and answers in, sentences out.
-
-/** Nothing is said of waiting that is shorter: most answers come within it. */
 export const LONG_WAIT_MS = 5_000;
 
-/** Answer of the server's readiness route, asked while a page part waits. */
 export type Readiness =
   | { readonly kind: "ready" }
   | { readonly kind: "starting"; readonly reasons: readonly string[] }
   | { readonly kind: "unreachable" }
-  /** No answer yet, or the question wasn't asked yet. */
   | { readonly kind: "silent" };
 
 interface Wait {
   readonly waitedMs: number;
-  /** The oldest request under way: path, and since how long it has no answer. */
   readonly request: { readonly path: string; readonly waitedMs: number } | null;
   readonly readiness: Readiness;
-  /** Whether the event stream is open: it has a connection of its own. */
   readonly isStreaming: boolean;
 }
 
-/** Returns null while the wait is short. */
 export function waitingWords({ waitedMs, request, readiness, isStreaming }: Wait): string | null {
   if (waitedMs < LONG_WAIT_MS) return null;
   const reason = reasonOf(readiness, isStreaming, request !== null);

@@ -19,7 +19,6 @@ export function NetworkPage(props: { readonly view: "matrix" | "map"; readonly f
   const [find, setFind] = useState("");
   const isSought = which === "matrix" && find.trim() !== "";
   const sought = useMemo(() => (isSought ? soughtIn(view, find) : null), [view, find, isSought]);
-  // Hundreds of cells that seldom change: the same element is not looked at again.
   const nodes = useMemo(
     () => <Nodes head={sought?.nodes ?? head} size={sought?.size ?? view.size} isSought={sought !== null} />,
     [head, view.size, sought],
@@ -58,7 +57,6 @@ export function NetworkPage(props: { readonly view: "matrix" | "map"; readonly f
   );
 }
 
-/** What belongs to nodes with these letters in their names. */
 function soughtIn(view: ClusterView, text: string) {
   const rows = new Set(
     found(
@@ -175,7 +173,6 @@ function nodeState({ cause, since }: NonNullable<ClusterNode["down"]>): string {
   return `${cause === "silent" ? "silent" : "not ready"}${when}`;
 }
 
-/** Why cells of the matrix are empty. */
 function Down(): VNode | null {
   const { nodes } = cluster.value!;
   const words = nodes.flatMap((node) => downWords(node, (at) => clockTime(at, nowMs.peek())) ?? []);

@@ -11,7 +11,6 @@ import { nowMs } from "../state/store.ts";
 import { marksOf, moveMarksOf, type LabMark, type Mark } from "./marks.ts";
 import { pastOf, waysOf } from "./past.ts";
 
-/** What the embedded cluster's load generator measured; the lab's API defines it. */
 export interface LabTimeline {
   readonly spanSeconds: number;
   readonly points: readonly {
@@ -27,7 +26,6 @@ export interface LabTimeline {
 const HEIGHT = 260;
 const MOST_MARKS = 6;
 
-/** By the load generator, with what was done to network and pods meanwhile. */
 export function MeasuredLatency({ timeline }: { readonly timeline: LabTimeline }): VNode {
   const { points, marks: labMarks, spanSeconds } = timeline;
   const times = useMemo(() => points.map(({ at }) => Date.parse(at) / 1000), [points]);
@@ -39,7 +37,7 @@ export function MeasuredLatency({ timeline }: { readonly timeline: LabTimeline }
     [points],
   );
   const evictions = useEvictions("");
-  // The time line has every pod that changed its node, but no move that failed.
+  // The timeline has every moved pod, but no failed move.
   const marks = useMemo(() => {
     const failed = moveMarksOf(evictions).filter(({ kind }) => kind === "fault");
     return [...marksOf(labMarks), ...failed].sort((a, b) => a.at - b.at);
@@ -69,16 +67,13 @@ export function MeasuredLatency({ timeline }: { readonly timeline: LabTimeline }
 
 const NO_DECISIONS: DecisionList["decisions"] = [];
 
-/** @param filter of the query */
 function useEvictions(filter: string): DecisionList["decisions"] {
   const path = `api/v1/decisions?kind=eviction${filter}&limit=200`;
   return useJson<DecisionList>(path, { isOfNow: true }).data?.decisions ?? NO_DECISIONS;
 }
 
-/** Ways that are asked for: the most used ones. */
 const MOST_WAYS = 24;
 
-/** By the graphs: how long the ways took that requests go today. */
 export function NetworkTime({ workflow }: { readonly workflow: WorkflowGraphSnapshot }): VNode {
   const all = useMemo(() => waysOf(workflow), [workflow]);
   const ways = all.slice(0, MOST_WAYS);
@@ -120,7 +115,6 @@ export function NetworkTime({ workflow }: { readonly workflow: WorkflowGraphSnap
   );
 }
 
-/** The marks in words, the newest first. */
 function Happened({ marks }: { readonly marks: readonly Mark[] }): VNode | null {
   if (marks.length === 0) return null;
   return (
@@ -142,10 +136,9 @@ function Happened({ marks }: { readonly marks: readonly Mark[] }): VNode | null 
 const pairPath = (source: string, target: string): string =>
   `api/v1/graph/history/link?source=${encodeURIComponent(source)}&target=${encodeURIComponent(target)}`;
 
-/** A moment is kept every ten seconds. */
 const HISTORY_MS = 10_000;
 
-/** Asked for one after the other, and again every ten seconds; null: not there yet, or not to be had. */
+/** Fetched in sequence and refreshed every ten seconds; null: not loaded or unavailable. */
 function useHistories(paths: readonly string[]): readonly (LinkHistory | null)[] {
   const key = paths.join("\n");
   const [kept, keep] = useState<{

@@ -1,10 +1,8 @@
-// What happened, as marks beside a line: moves of pods, faults, and their ends. Pure.
 import type { Decision } from "@isochrone/topology";
 import { milliseconds, percent, plural } from "../model/format.ts";
 import { failureOf, moveStateOf } from "../model/move.ts";
 
 export interface Mark {
-  /** Seconds since the epoch. */
   readonly at: number;
   readonly kind: "move" | "fault" | "heal";
   readonly text: string;
@@ -16,7 +14,6 @@ interface EmulatedLink {
   readonly cut: boolean;
 }
 
-/** What the emulator's time line has; the lab's API defines it. */
 export type LabMark =
   | {
       readonly at: string;
@@ -36,12 +33,11 @@ export type LabMark =
   | { readonly at: string; readonly kind: "down"; readonly reason: string }
   | { readonly at: string; readonly kind: "killed"; readonly node: string };
 
-/** Moves that follow each other this closely are told together, seconds. */
+/** Moves within this gap are merged, seconds. */
 const TOGETHER = 15;
 
 const seconds = (at: string): number => Date.parse(at) / 1000;
 
-/** In the order of time. */
 export function marksOf(marks: readonly LabMark[]): Mark[] {
   const told: Mark[] = [];
   let moves: Extract<LabMark, { kind: "move" }>[] = [];
@@ -66,7 +62,6 @@ export function marksOf(marks: readonly LabMark[]): Mark[] {
   return told.sort((a, b) => a.at - b.at);
 }
 
-/** Moves of the descheduler, by its decisions: under way, done, each when it had arrived, or failed. */
 export function moveMarksOf(decisions: readonly Decision[]): Mark[] {
   const evictions = decisions.filter(({ kind }) => kind === "eviction");
   const moved = evictions.flatMap((decision): LabMark[] => {
@@ -96,7 +91,7 @@ function moveMark(moves: readonly Extract<LabMark, { kind: "move" }>[]): Mark {
 
 type LinkMark = Extract<LabMark, { kind: "link" }>;
 
-/** A link is changed both ways at once, which is one event. */
+/** Both directions of a link change at once: one event. */
 function isWayBack(before: LabMark | null, mark: LinkMark): boolean {
   return (
     before?.kind === "link" &&
@@ -108,7 +103,6 @@ function isWayBack(before: LabMark | null, mark: LinkMark): boolean {
   );
 }
 
-/** A link may be set to what it is. */
 const isChange = ({ before, after }: LinkMark): boolean =>
   before.cut !== after.cut || before.lossRatio !== after.lossRatio || before.rttMs !== after.rttMs;
 

@@ -18,7 +18,7 @@ import type { WorstPair } from "../model/summary.ts";
 import { MeasuredLatency, NetworkTime, type LabTimeline } from "./latency.tsx";
 import { worstOf, type Concern, type Gain } from "./worst.ts";
 
-/** The first page: of stream jobs where they are all there is, else of requests. */
+/** Shows stream jobs if there is nothing else, otherwise requests. */
 export function OverviewPage(): VNode {
   const isUnmeasured = cluster.value!.pairs.column.length === 0;
   const { data, failure } = useJson<StreamsSnapshot>(isUnmeasured ? "api/v1/streams" : null);
@@ -42,10 +42,6 @@ function Streams({ streams }: { readonly streams: StreamsSnapshot }): VNode {
   );
 }
 
-/**
- * How long requests take, what is wrong, what would be better, and whether that can be
- * believed.
- */
 function Requests(): VNode {
   const { chosen, timeline, workflow, proposals, time, absent, gain } = useRequests();
   return (
@@ -77,7 +73,6 @@ function Requests(): VNode {
   );
 }
 
-/** What is known of the largest workflow and its requests. */
 function useRequests() {
   const chosen = largestWorkflow(workflows.value?.workflows ?? []);
   const timeline = useJson<LabTimeline>(hasEmulator ? "lab/v1/timeline" : null, { isOfNow: true }).data;
@@ -185,7 +180,6 @@ function EndToEnd({ timeline }: { readonly timeline: LabTimeline | null }): VNod
 
 function TimeTile(props: {
   readonly time: RequestTime | null;
-  /** Workloads that take part in requests and have no pod on a node that is up. */
   readonly absent: readonly string[];
   readonly name: { readonly namespace: string; readonly name: string } | null;
 }): VNode {
@@ -283,7 +277,7 @@ function NoWorkflow(): VNode {
 
 function Concerns(props: {
   readonly concerns: readonly Concern[];
-  /** What the aggregator says of itself has not come yet. */
+  /** True until the aggregator's own state is loaded. */
   readonly isWaiting: boolean;
 }): VNode {
   const { concerns, isWaiting } = props;
@@ -309,7 +303,6 @@ function Concerns(props: {
   );
 }
 
-/** What somebody in front of the embedded cluster can do next. */
 function TryThis(): VNode {
   const slowest = digest.value!.worst.find(({ isDead }) => !isDead);
   return (
@@ -323,7 +316,7 @@ function TryThis(): VNode {
   );
 }
 
-/** Another port: this cluster has the default one, or may have it. */
+/** Uses another port, since this cluster may have the default one. */
 const OWN_COMMAND = "npx isochrone up --manifest shop.yaml --matrix network.csv --port 9000";
 
 function TryLink({ source, target }: Pick<WorstPair, "source" | "target">): VNode {

@@ -60,7 +60,6 @@ test("the past is the sum over the ways, unknown where one of them is", () => {
     [30, "fault", "a → c: no answer"],
     [40, "heal", "a → c: answers again"],
   ]);
-  // Histories that have not come yet.
   expect(pastOf(waysOf(workflow), [null, null, null])).toEqual({ times: [], totalMs: [], marks: [] });
 });
 

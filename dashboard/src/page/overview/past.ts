@@ -1,18 +1,16 @@
-// Network time per request over the kept history, of today's placement: the ways between the nodes as they
-// were, as often as a request goes them. Pure.
+// Network time per request over the kept history at today's placement: past round trips weighted by calls.
+// Pure.
 import type { LinkHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { milliseconds } from "../model/format.ts";
 import { callsPerRequest } from "../model/request-time.ts";
 import type { Mark } from "./marks.ts";
 
-/** How often a request goes from one node to another. */
 interface Way {
   readonly source: string;
   readonly target: string;
   readonly calls: number;
 }
 
-/** Ways between different nodes, the most used first; calls spread evenly over the replicas of both ends. */
 export function waysOf({
   workloads,
   channels,
@@ -40,15 +38,12 @@ export function waysOf({
 }
 
 interface Past {
-  /** Seconds since the epoch. */
   readonly times: readonly number[];
-  /** null where one of the ways isn't known. */
   readonly totalMs: readonly (number | null)[];
-  /** Pairs that stopped to answer, answered again, or took another delay. */
+  /** Pairs that stopped or resumed answering, or changed their delay. */
   readonly marks: readonly Mark[];
 }
 
-/** @param histories of the ways, in their order; null: not read yet */
 export function pastOf(ways: readonly Way[], histories: readonly (LinkHistory | null)[]): Past {
   const points = histories.map((history) => history?.points ?? []);
   const [first = []] = points;
@@ -88,14 +83,13 @@ function outagesOf({ source, target }: Way, points: LinkHistory["points"]): Mark
   return marks;
 }
 
-/** A delay that differs by less is noise. */
 const STEP_MS = 5;
 const STEP_SHARE = 0.5;
 
 const isStep = (before: number, after: number): boolean =>
   Math.abs(after - before) > Math.max(STEP_MS, STEP_SHARE * Math.min(before, after));
 
-/** Delays that stay: what the next point doesn't confirm is no step. */
+/** Persistent delay changes: the next point must confirm a step. */
 function stepsOf({ source, target }: Way, points: LinkHistory["points"]): Mark[] {
   const known = points.flatMap(({ at, p50Ms }) => (p50Ms === null ? [] : [{ at, p50Ms }]));
   const marks: Mark[] = [];

@@ -22,7 +22,6 @@ const gain = {
   errorRatio: 0.1,
 };
 
-/** All calls together, hardly changed by the plan. */
 const little = { allTodayMs: 100, allBestMs: 99 };
 
 describe("the worst things", () => {

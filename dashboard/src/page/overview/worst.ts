@@ -1,4 +1,3 @@
-// The few things that somebody should know first, each with the next step. Pure.
 import { milliseconds, percent, plural } from "../model/format.ts";
 import type { Place, View } from "../model/route.ts";
 import type { Finding } from "../health/health-model.ts";
@@ -9,50 +8,39 @@ import type { Summary, WorstPair } from "../model/summary.ts";
 export interface Concern {
   readonly level: "bad" | "warn";
   readonly title: string;
-  /** What to do next. */
   readonly next: string;
   readonly to: { readonly place: Place; readonly view?: Partial<View> };
 }
 
-/** What the best plan would change. */
 export interface Gain {
   readonly workflow: { readonly namespace: string; readonly name: string };
-  /** On the slowest chain of calls, today and by the plan. */
   readonly todayMs: number;
   readonly bestMs: number;
-  /** All calls of a request together. */
   readonly allTodayMs: number;
   readonly allBestMs: number;
-  /** That can be made now. */
   readonly moves: number;
-  /** That can't. */
   readonly blocked: number;
-  /** How far the gain may be off, as a share of it. */
   readonly errorRatio: number;
 }
 
 export interface Known {
   readonly summary: Pick<Summary, "dead" | "lossy" | "lossiest">;
-  /** The slowest pairs, those without an answer first. */
   readonly worst: readonly Pick<WorstPair, "source" | "target" | "isDead">[];
-  /** Nodes that are down, a sentence each. */
   readonly down: readonly string[];
   readonly findings: readonly Finding[];
-  /** Pairs that are not as before; null: the aggregator reports none. */
+  /** Deviations from the baseline; null: not reported. */
   readonly departures: Departures | null;
-  /** Writes an RFC 3339 time. */
   readonly timeOf: (at: string) => string;
   readonly gain: Gain | null;
-  /** What users of the embedded cluster's workflow get; null: nobody counts them here. */
   readonly requests: { readonly answered: number; readonly failed: number } | null;
 }
 
 const MOST = 3;
-/** A gain that is worth a look: so much of today's time, and so many milliseconds. */
+/** Minimum gains worth mentioning: relative, and in ms. */
 const WORTH_RATIO = 0.1;
 const WORTH_MS = 1;
 
-/** The worst first, three at most; none: all is well as far as it is known. */
+/** At most three, worst first; empty: no known concern. */
 export function worstOf(known: Known): Concern[] {
   const { summary, worst, down, findings, gain, requests } = known;
   const concerns: Concern[] = [];
@@ -79,14 +67,13 @@ export function worstOf(known: Known): Concern[] {
       next: `See the ${plural(gain.moves, "move")}, and the command that makes them.`,
       to: { place: { page: "workflows", workflow: gain.workflow } },
     });
-  // What the instruments have to say comes behind what they show, where it is equally bad.
+  // At equal severity, findings about instruments come after their results.
   for (const { level, title, remedy } of findings)
     concerns.push({ level, title, next: remedy, to: { place: { page: "health" } } });
   const order = { bad: 0, warn: 1 } as const;
   return concerns.sort((a, b) => order[a.level] - order[b.level]).slice(0, MOST);
 }
 
-/** Pairs that are slower than they were, or lose more. */
 function changes({ departures, timeOf }: Known): Concern[] {
   if (departures === null) return [];
   return departureTexts(departures, { arrow: "↔", timeOf })
@@ -102,7 +89,6 @@ function changes({ departures, timeOf }: Known): Concern[] {
     }));
 }
 
-/** Losses that are too few to tell from what was before. */
 function losses({ summary: { lossy, lossiest }, departures }: Known): Concern[] {
   if (lossiest === null || (departures?.counts.loss ?? 0) > 0) return [];
   const { source, target, ratio } = lossiest;
@@ -117,7 +103,6 @@ function losses({ summary: { lossy, lossiest }, departures }: Known): Concern[] 
   ];
 }
 
-/** Pairs without an answer; one of them is named, where one is known by name. */
 function silence(pairs: number, one: Known["worst"][number] | null): Concern {
   const level = "bad";
   if (one === null)
@@ -139,7 +124,7 @@ function silence(pairs: number, one: Known["worst"][number] | null): Concern {
   };
 }
 
-/** The chain is what a request waits for; a plan may shorten only calls beside it. */
+/** A request waits for the chain; a plan may only shorten other calls. */
 function gainTitle({ workflow: { name }, todayMs, bestMs, allTodayMs, allBestMs }: Gain): string {
   return isLess(todayMs, bestMs)
     ? `The slowest chain of calls of ${name} takes ${milliseconds(todayMs)} on the network; ${milliseconds(bestMs)} would do`

@@ -2,7 +2,6 @@ import { useEffect, useState } from "preact/hooks";
 import { failureOf, moment, ofMoment, round, type Failure } from "../state/store.ts";
 import { getJson, Refused } from "../state/session.ts";
 
-/** What an address answers: `status` is 404 and the like where the server said no. */
 interface Answer<T> {
   readonly data: T | null;
   readonly failure: Failure | null;
@@ -12,9 +11,8 @@ interface Answer<T> {
 const NOTHING = { data: null, failure: null, status: null } as const;
 
 /**
- * Asks for a path, and again whenever the graphs are new. What was there stays while the next is under way,
- * and when it fails.
- * @param path null: nothing is asked
+ * Fetches a path and refetches with each graph. Keeps the old value during reloads and failures.
+ * @param path null: nothing
  */
 export function useJson<T>(path: string | null, options: { readonly isOfNow?: boolean } = {}): Answer<T> {
   const at = options.isOfNow === true ? "" : moment.value;

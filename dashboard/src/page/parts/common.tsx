@@ -6,7 +6,6 @@ import { oldestRequest } from "../state/session.ts";
 import { connection, nowMs } from "../state/store.ts";
 import { askReadiness, readiness } from "../state/waiting.ts";
 
-/** A framed part of a page with a heading. */
 export function Card(props: {
   readonly title: string;
   readonly id?: string;
@@ -26,12 +25,10 @@ export function Card(props: {
   );
 }
 
-/** What a page is about, for who sees it for the first time. */
 export function Lead(props: { readonly children: ComponentChildren }): VNode {
   return <p class="page-lead">{props.children}</p>;
 }
 
-/** What stands where there is nothing to show, and what makes it appear. */
 export function Empty(props: { readonly title: string; readonly children?: ComponentChildren }): VNode {
   return (
     <div class="empty">
@@ -41,7 +38,6 @@ export function Empty(props: { readonly title: string; readonly children?: Compo
   );
 }
 
-/** Something that can't be shown, and why. */
 export function Trouble(props: { readonly title: string; readonly children?: ComponentChildren }): VNode {
   return (
     <div class="empty trouble">
@@ -51,7 +47,6 @@ export function Trouble(props: { readonly title: string; readonly children?: Com
   );
 }
 
-/** Placeholders of about the size of what comes; a long wait says why. */
 export function Loading(props: { readonly lines?: number }): VNode {
   return (
     <div class="loading">
@@ -66,10 +61,8 @@ export function Loading(props: { readonly lines?: number }): VNode {
   );
 }
 
-/** Says what the page waits for and why, once it waits for long. */
 export function WaitReason(): VNode | null {
   const began = useRef(performance.now());
-  // Each second anew.
   void nowMs.value;
   const waitedMs = performance.now() - began.current;
   if (waitedMs >= LONG_WAIT_MS) void askReadiness();
@@ -82,7 +75,7 @@ export function WaitReason(): VNode | null {
   return words === null ? null : <p class="soft wait-reason">{words}</p>;
 }
 
-/** A name from the cluster: in whatever direction it is written, it stays within its own place. */
+/** Isolates the text direction of untrusted names. */
 export function Name(props: { readonly children: string; readonly title?: string }): VNode {
   return (
     <bdi class="name" title={props.title ?? props.children}>
@@ -93,16 +86,13 @@ export function Name(props: { readonly children: string; readonly title?: string
 
 interface Column {
   readonly title: string;
-  /** Figures stand to the right. */
+  /** False: right-aligned figures. */
   readonly isText?: boolean;
-  /** Why no row may have a value. A column of text without it is always shown. */
+  /** Reason for an empty column. Text columns without one are always shown. */
   readonly lack?: string;
 }
 
-/**
- * A table that scrolls in itself where it is wider than its place. Columns without a value in any row are
- * left out, and a line says so.
- */
+/** A horizontally scrolling table. Omits columns without values and says so. */
 export function Table(props: {
   readonly label: string;
   readonly columns: readonly Column[];
@@ -156,7 +146,6 @@ function Hidden({ columns }: { readonly columns: readonly Column[] }): VNode | n
   return <p class="soft hidden-columns">Hidden: {words.join("; ")}.</p>;
 }
 
-/** A figure with what it is, for rows of them. */
 export function Tile(props: {
   readonly label: string;
   readonly value: ComponentChildren;
@@ -174,7 +163,6 @@ export function Tile(props: {
   );
 }
 
-/** When something was, and how long ago. */
 export function When(props: { readonly at: string }): VNode {
   const seconds = (nowMs.value - Date.parse(props.at)) / 1000;
   return (

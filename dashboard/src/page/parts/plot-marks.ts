@@ -1,14 +1,12 @@
 import type UPlot from "uplot";
 import type { Theme } from "../model/scale.ts";
 
-/** A moment on a plot over time. */
 export interface PlotMark {
-  /** Seconds since the epoch. */
   readonly at: number;
   readonly kind: "move" | "fault" | "heal";
 }
 
-/** Told apart by their signs, too. */
+/** Signs, so that colour is not the only difference. */
 const SIGNS = { move: "▲", fault: "✕", heal: "✓" } as const;
 export const signOf = (kind: PlotMark["kind"]): string => SIGNS[kind];
 const COLOURS = {

@@ -10,7 +10,7 @@ interface Line {
   readonly values: readonly (number | null)[];
 }
 
-/** Colours of lines, in order: told apart by dashes too. */
+/** Colours of lines in order; also distinguished by dashes. */
 const LINES = {
   light: ["#0b5fc2", "#8a5200", "#a8324a"],
   dark: ["#7db8ff", "#eab464", "#f59aa8"],
@@ -18,10 +18,8 @@ const LINES = {
 const DASHES = [[], [6, 3], [2, 3]] as const;
 const AXES = { light: ["#4d5a68", "#e3e8ed"], dark: ["#a9b4c1", "#2a323c"] } as const;
 
-/** Pixels that a time of day needs, with room to the next one. */
 const CLOCK_SPACE = 84;
 
-/** Seconds since the epoch as a time of day, in the reader's zone. */
 const clock = (seconds: number): string => new Date(seconds * 1000).toLocaleTimeString("en-GB");
 
 function newest(plot: UPlot): void {
@@ -29,16 +27,12 @@ function newest(plot: UPlot): void {
   if (idx === null || idx === undefined) plot.setLegend({ idx: plot.data[0].length - 1 }, false);
 }
 
-/** Figures over time; gaps where nothing is known. */
 export function TimePlot(props: {
   readonly label: string;
-  /** Seconds since the epoch. */
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly height?: number;
-  /** Vertical lines at moments. */
   readonly marks?: readonly PlotMark[];
-  /** @default milliseconds */
   readonly text?: (value: number | null) => string;
 }): VNode {
   const text = useRef(props.text ?? milliseconds);
@@ -66,9 +60,7 @@ export function TimePlot(props: {
       {
         width: holder.clientWidth,
         height,
-        // Right of the last label of time.
         padding: [12, 28, 0, 0],
-        // Where nobody points the newest figures stand in the legend.
         hooks: {
           setCursor: [newest],
           ready: [newest],

@@ -1,10 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 
-/**
- * How wide an element is, so that a drawing in it has its own pixels: one that is scaled has letters nobody
- * can read on a telephone.
- */
+/** Observes an element's width, so that drawings use real pixels: scaled text is unreadable on phones. */
 export function useWidth<T extends Element>(
   usual: number,
 ): { readonly place: RefObject<T | null>; readonly width: number } {

@@ -1,4 +1,4 @@
-/** Position of the newest moment that isn't younger; the oldest where all are. */
+/** Index of the newest moment not after `at`; the oldest if all are later. */
 export function indexOfMoment(times: readonly string[], at: string): number {
   const wanted = Date.parse(at);
   return Math.max(

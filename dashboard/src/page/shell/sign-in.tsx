@@ -2,12 +2,11 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { enterToken, signIn } from "../state/session.ts";
 
-/** Asks for a token. */
 export function SignIn({ onToken }: { readonly onToken: () => void }): VNode {
   const input = useRef<HTMLInputElement>(null);
   const { mistake } = signIn.value;
   useEffect(() => {
-    // Whoever reads or works elsewhere on the page is not torn away.
+    // Does not steal the focus.
     if (document.activeElement === null || document.activeElement === document.body) input.current?.focus();
   }, []);
   return (

@@ -4,10 +4,8 @@ import type { ClusterView } from "../model/cluster-view.ts";
 import { askingWords } from "../model/pace.ts";
 import { askedMs, cluster, connection, digest, failure, moment, nowMs } from "../state/store.ts";
 
-/** A graph that is older is said to be. */
 const OLD_SECONDS = 30;
 
-/** One line: whether what is shown is live, and how old it is. */
 export function Status(): VNode {
   const { state, words, change } = statusOf();
   return (
@@ -25,7 +23,7 @@ export function Status(): VNode {
 interface Said {
   readonly state: "good" | "warn" | "bad" | "past" | "quiet";
   readonly words: string;
-  /** Said to who doesn't see the page: what has changed, and not each second how old the graph is. */
+  /** Screen readers get changes, not the age each second. */
   readonly change: string;
 }
 

@@ -5,7 +5,6 @@ import { isAlwaysNow } from "../model/route.ts";
 import { history, look, moment, nowMs, route } from "../state/store.ts";
 import { indexOfMoment } from "./moments.ts";
 
-/** Of pages that show a moment: others say that they don't. */
 export function TimeBar(): VNode | null {
   const { place, view } = route.value;
   if (!isAlwaysNow(place)) return <Slider />;
@@ -20,14 +19,13 @@ export function TimeBar(): VNode | null {
   );
 }
 
-/** Travel over the kept history: left is the past, the right end is now. */
 function Slider(): VNode | null {
   const times = history.value?.times ?? [];
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const at = moment.value;
   const slider = useRef<HTMLInputElement>(null);
   const index = at === "" ? times.length : indexOfMoment(times, at);
-  // A value beyond the end that the slider has had so far would be cut off.
+  // The browser clamps a value above the previous maximum.
   useLayoutEffect(() => {
     if (slider.current !== null) slider.current.value = String(index);
   }, [index, times.length]);
@@ -36,7 +34,7 @@ function Slider(): VNode | null {
     at === "" ? "now" : `${clockTime(at, nowMs.value)}, ${age((nowMs.value - Date.parse(at)) / 1000)} ago`;
   const choose = (wanted: number): void => {
     clearTimeout(timer.current);
-    // Who drags sees where it is going; the graphs are asked for when the hand rests.
+    // Shows the target while dragging; fetches after a pause.
     timer.current = setTimeout(() => look({ at: wanted >= times.length ? null : times[wanted]! }), 120);
   };
   return (

@@ -1,11 +1,9 @@
-// The emulator of the embedded cluster, where whoever serves this page says that there is one. Changes need
-// its token: the page has it from its address, or from somebody who enters it. It is checked at once, kept
-// for this tab, and sent in a header to this page's own server alone.
+// The embedded cluster's emulator, if the server has one. Changes need its token, from the address or
+// entered. The token is checked at once, kept for this tab, and sent in a header to this server only.
 import { signal } from "@preact/signals";
 import { isToken, withoutToken } from "../model/emulator-token.ts";
 import { allowed, Refused } from "./session.ts";
 
-/** How the emulated link from one node to another is. */
 export interface EmulatedLink {
   readonly rttMs: number;
   readonly jitterMs: number;
@@ -16,11 +14,9 @@ export interface EmulatedLink {
 
 export interface EmulatedLinkState {
   readonly link: EmulatedLink;
-  /** Before somebody changed it. */
   readonly initial: EmulatedLink;
 }
 
-/** A change; what is left out stays. */
 export interface LinkChange {
   readonly delayMs?: number;
   readonly jitterMs?: number;
@@ -35,7 +31,7 @@ const TOKEN_KEY = "isochrone-emulator-token";
 export const hasEmulator = document.querySelector('meta[name="isochrone-emulator"]') !== null;
 /** Empty until the emulator has accepted one. */
 export const emulatorToken = signal("");
-/** Why the token that was given is of no use, and the next step; empty: nothing is wrong. */
+/** Fault of the given token, with the next step; empty: none. */
 export const tokenMistake = signal("");
 
 const NEXT =
@@ -51,7 +47,7 @@ function forgetToken(): void {
   sessionStorage.removeItem(TOKEN_KEY);
 }
 
-/** Asks the emulator whether the token is right, and keeps it if so. */
+/** Keeps the token if the emulator accepts it. */
 export async function offerEmulatorToken(text: string): Promise<void> {
   const token = text.trim();
   if (!isToken(token)) return refuseToken(`The emulator's token is refused: ${shapeOf(token)}`);
@@ -63,7 +59,7 @@ export async function offerEmulatorToken(text: string): Promise<void> {
         error.status === 401 ? "it belongs to another cluster, or to an earlier run" : error.message;
       return refuseToken(`The emulator's token is refused: ${why}`);
     }
-    // The emulator can't be reached; the first change says so, and whether the token is right.
+    // Unreachable; the first change will report that or a wrong token.
   }
   tokenMistake.value = "";
   emulatorToken.value = token;
@@ -74,7 +70,7 @@ function shapeOf(token: string): string {
   return `it must have 16 to 200 letters, digits, - and _, got ${token.length} characters`;
 }
 
-/** After a change was refused. */
+/** Called after a refused change. */
 export function dropEmulatorToken(): void {
   refuseToken("The emulator's token is no longer accepted");
 }
@@ -96,7 +92,7 @@ function takeFromAddress(): boolean {
 }
 
 const stored = hasEmulator ? sessionStorage.getItem(TOKEN_KEY) : null;
-// A token of the address comes before one that this tab has kept.
+// A token in the address overrides the kept one.
 if (!takeFromAddress() && stored !== null) void offerEmulatorToken(stored);
 addEventListener("hashchange", takeFromAddress);
 
@@ -104,7 +100,6 @@ export function linkPath(source: string, target: string): string {
   return `lab/v1/links/${encodeURIComponent(source)}/${encodeURIComponent(target)}`;
 }
 
-/** Rejects with Refused where the emulator says no. */
 export async function changeLink(source: string, target: string, change: LinkChange): Promise<void> {
   await allowed(
     await fetch(linkPath(source, target), {

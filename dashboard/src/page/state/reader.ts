@@ -13,7 +13,6 @@ interface Waiting {
 
 type Question = Omit<ViewRequest, "id"> | Omit<PictureRequest, "id">;
 
-/** A graph as it is shown, and what is said of it. */
 export interface Reading {
   readonly view: ClusterView;
   readonly digest: Digest;
@@ -25,7 +24,6 @@ export interface Picture extends Omit<PackedPicture, "grid"> {
 
 type ReadAnswer = Reading | { readonly status: number; readonly text: string };
 
-/** The worker that reads and draws. */
 export class Reader {
   readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   readonly #unpacker = new Unpacker();
@@ -47,8 +45,8 @@ export class Reader {
   }
 
   /**
-   * Asks the graph API and reads its answer; where it says no, what it says. Rejects as fetch does: with a
-   * TypeError where it can't be reached, with a TimeoutError after that long.
+   * Fetches and parses a graph, or returns the server's refusal. Rejects like fetch: TypeError if
+   * unreachable, TimeoutError after the timeout.
    */
   async read(
     url: string,
@@ -59,12 +57,10 @@ export class Reader {
     return "view" in answer ? this.#unpacker.view(answer.view) : (answer as ReadAnswer);
   }
 
-  /** Takes back a grid that nobody looks at any more. */
   takeBack({ values, cells }: Spent): void {
     this.#spent = { values, cells };
   }
 
-  /** Draws the graph that was read last; null before the first. */
   async draw(quantity: Quantity, level: Level, theme: Theme): Promise<Picture | null> {
     const spent = this.#spent;
     this.#spent = null;

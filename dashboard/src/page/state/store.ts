@@ -1,5 +1,4 @@
-// What the page knows, as signals, and how it comes by it: the event stream says when to ask, the API says
-// what is.
+// The page's state as signals. The event stream triggers requests to the API.
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { GraphHistory, WorkflowList } from "@isochrone/topology";
 import { reasonOf } from "@isochrone/primitives";
@@ -13,34 +12,28 @@ import { Reader, type Reading } from "./reader.ts";
 import { allowed, ask, askForToken, getJson, Refused, serverMs, TokenNeeded, tokenWorks } from "./session.ts";
 import { followStream } from "./stream.ts";
 
-/** Why the newest graphs are not here. */
 export interface Failure {
   readonly text: string;
-  /** Whoever signs in can do something about it. */
   readonly isSignedOut: boolean;
 }
 
 export const cluster = signal<ClusterView | null>(null);
-/** What is said of the cluster; null as long as that is. */
 export const digest = signal<Digest | null>(null);
 export const workflows = signal<WorkflowList | null>(null);
 export const history = signal<GraphHistory | null>(null);
 export const failure = signal<Failure | null>(null);
 export const connection = signal<Connection>(CONNECTING);
-/** Counts answers: what pages ask for beside the graphs they ask for again with each. */
+/** Counts graph answers; pages refetch other data with each. */
 export const round = signal(0);
 export const nowMs = signal(serverMs());
 export const route = signal<Route>(parseRoute(location.hash));
 export const reader: Reader = new Reader();
 
-/** The moment that is shown, for the API; empty: now. */
+/** The displayed moment for the API; empty: now. */
 export const moment = computed(() => (isAlwaysNow(route.value.place) ? "" : (route.value.view.at ?? "")));
-/** Since when the server is asked for graphs, ms since the epoch; null: it isn't. */
 export const askedMs = signal<number | null>(null);
 
 const HISTORY_MS = 10_000;
-
-// Themes.
 
 const CHOICE_KEY = "isochrone-theme";
 const darkQuery = matchMedia("(prefers-color-scheme: dark)");
@@ -58,11 +51,8 @@ effect(() => {
   else localStorage.setItem(CHOICE_KEY, themeChoice.value);
 });
 
-// Routes.
-
 addEventListener("hashchange", () => (route.value = parseRoute(location.hash)));
 
-/** The address of a place; the moment stays, unless told otherwise. */
 export function linkTo(place: Place, view: Partial<View> = {}): string {
   return formatRoute({ place, view: { ...route.value.view, ...view } });
 }
@@ -71,26 +61,23 @@ export function goTo(place: Place, view: Partial<View> = {}): void {
   location.hash = linkTo(place, view);
 }
 
-/** Looks at the same place otherwise, without a step in the browser's history for each. */
+/** Changes the view without a history entry. */
 export function look(view: Partial<View>, place = route.peek().place): void {
   const next = { place, view: { ...route.peek().view, ...view } };
   globalThis.history.replaceState(null, "", formatRoute(next));
   route.value = next;
 }
 
-/** A path with what says which moment is meant. */
 export function ofMoment(path: string, at: string): string {
   return at === "" ? path : `${path}${path.includes("?") ? "&" : "?"}at=${encodeURIComponent(at)}`;
 }
-
-// Reading.
 
 let running: Promise<void> | null = null;
 let isWanted = false;
 let notBeforeMs = 0;
 let wake: () => void = () => undefined;
 
-/** Reads the graphs, now or after what is under way; many wishes are one. */
+/** Reads the graphs now or after the pending read; requests are merged. */
 export function refresh(isUrgent = false): void {
   isWanted = true;
   if (isUrgent) {
@@ -101,7 +88,7 @@ export function refresh(isUrgent = false): void {
 }
 
 async function drain(): Promise<void> {
-  // A hidden tab catches up when it is shown, and leaves the browser's connections to the others.
+  // A hidden tab waits until shown, leaving connections to other tabs.
   while (isWanted && !(document.hidden && cluster.peek() !== null)) {
     const waitMs = notBeforeMs - performance.now();
     if (waitMs > 0) {
@@ -120,7 +107,6 @@ async function drain(): Promise<void> {
   }
 }
 
-/** By the worker, with this session's token. */
 async function readCluster(path: string): Promise<Reading> {
   let reading: Reading | null = null;
   const response = await ask(path, {}, async (asked, { headers }) => {
@@ -141,7 +127,6 @@ async function load(): Promise<void> {
       ofMoment("api/v1/graph/workflows", at),
       AbortSignal.timeout(PATIENCE_MS),
     );
-    // Another moment was chosen meanwhile.
     if (at !== moment.peek()) return refresh(true);
     batch(() => {
       if (view.version !== cluster.peek()?.version || view.observedAt !== cluster.peek()?.observedAt) {
@@ -167,7 +152,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Refused) return { text: `no graphs: ${error.message}`, isSignedOut: false };
   if (error instanceof DOMException && error.name === "TimeoutError")
     return { text: `not connected: no answer within ${PATIENCE_MS / 1000} s`, isSignedOut: false };
-  // What fetch throws says something else in each browser.
+  // Error texts of fetch differ between browsers.
   if (error instanceof TypeError)
     return { text: "not connected: the server can't be reached", isSignedOut: false };
   const text = reasonOf(error);
@@ -176,11 +161,9 @@ export function failureOf(error: unknown): Failure {
 
 async function loadHistory(): Promise<void> {
   if (document.hidden && history.peek() !== null) return;
-  // Servers without a history are shown without one.
   history.value = await getJson<GraphHistory>("api/v1/graph/history").catch(() => history.peek());
 }
 
-/** Begins to follow the server. */
 export function start(): void {
   let shown = moment.peek();
   effect(() => {
@@ -214,8 +197,7 @@ export function start(): void {
       }
       if (before.state === (isOpen ? "live" : "lost")) return;
       connection.value = afterStream(before, isOpen, serverMs());
-      // A lost stream: ask at once, and not after the pause made while it stood. A stream that other tabs
-      // opened earlier: catch up.
+      // Stream lost: ask at once. Stream opened earlier by other tabs: catch up.
       if (moment.peek() === "") refresh(!isOpen);
       if (!isOpen) return;
       setTimeout(() => (connection.value = { ...connection.peek(), news: null }), 20_000);

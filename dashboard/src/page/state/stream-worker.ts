@@ -1,5 +1,5 @@
-// The browser's one event stream to this server: a SharedWorker that every tab of the page connects to. The
-// build puts a hash into this file's name, so tabs of an older page keep their own worker.
+// A SharedWorker holding the browser's only event stream to this server, for all tabs. Its file name has a
+// build hash, so tabs of an older page keep their own worker.
 import { StreamHub, type HubMessage, type TabMessage } from "../model/stream-hub.ts";
 
 const hub = new StreamHub({ open: (url, init) => fetch(url, init), nowMs: () => performance.now() });

@@ -1,14 +1,12 @@
-// Follows the event stream together with the browser's other tabs, while this page is shown or kept open.
 import { effect } from "@preact/signals";
 import { LEASE_EVERY_MS, StreamHub, type HubMessage, type TabMessage } from "../model/stream-hub.ts";
 import { token } from "./session.ts";
 
-/** A worker that failed to load this often isn't tried again: its script may be blocked. */
+/** Failures after which the worker is not retried: its script may be blocked. */
 const MAX_FAULTS = 2;
 
 interface StreamListener {
   onEvent(type: string): void;
-  /** @param isOpen null: the stream is being opened */
   onState(isOpen: boolean | null): void;
 }
 
@@ -17,13 +15,13 @@ interface Link {
   close(): void;
 }
 
-/** Keeps this tab's connection to the worker, or its own stream where there is no SharedWorker. */
+/** This tab's connection to the worker, or its own stream without SharedWorker. */
 class TabStream {
   readonly #url: string;
   readonly #listener: StreamListener;
   #link: Link | null = null;
   #isAnswered = true;
-  /** Between `pagehide` and `pageshow`: `visibilitychange` comes after the former. */
+  /** Between `pagehide` and `pageshow`; `visibilitychange` follows `pagehide`. */
   #isGone = false;
   #faults = typeof SharedWorker === "undefined" ? MAX_FAULTS : 0;
 
@@ -32,10 +30,10 @@ class TabStream {
     this.#listener = listener;
   }
 
-  /** Also renews the lease. A worker that didn't answer the last one is connected anew: it may have died. */
+  /** Also renews the lease. Reconnects to a worker that did not answer the previous one. */
   follow(): void {
     if (this.#isGone) return;
-    // Without a worker each tab holds a connection, of which the browser has six.
+    // Without a worker each tab holds one of the browser's six connections.
     if (this.#isAlone && document.hidden) return this.leave();
     if (!this.#isAnswered) {
       this.leave();
@@ -46,7 +44,6 @@ class TabStream {
     this.#link.send({ kind: "follow", url: this.#url, token: token.peek() });
   }
 
-  /** The page is being left, or kept for the way back. */
   hide(): void {
     this.#isGone = true;
     this.leave();
@@ -96,7 +93,7 @@ class TabStream {
   }
 }
 
-/** Follows the stream at a path below the page's own, with this tab's token, until the tab is gone. */
+/** Follows the stream at a path below the page's until the tab closes. */
 export function followStream(path: string, listener: StreamListener): void {
   const stream = new TabStream(new URL(path, document.baseURI).href, listener);
   effect(() => {

@@ -1,9 +1,7 @@
-// Asks whether the server is ready while a page part waits for it.
 import { signal } from "@preact/signals";
 import { isList, looseFields, looseText } from "@isochrone/primitives";
 import type { Readiness } from "../model/waiting.ts";
 
-/** Shared by all parts that wait at the same time. */
 export const readiness = signal<Readiness>({ kind: "silent" });
 
 const ASK_EVERY_MS = 3_000;
@@ -11,7 +9,6 @@ const PATIENCE_MS = 4_000;
 let askedAtMs = -Infinity;
 let isUnderWay = false;
 
-/** Asks, unless an answer is recent or under way. Never rejects. */
 export async function askReadiness(): Promise<void> {
   if (isUnderWay || performance.now() - askedAtMs < ASK_EVERY_MS) return;
   isUnderWay = true;

@@ -1,4 +1,3 @@
-// Reads graphs and draws grids beside the main thread.
 import type { ClusterColumns } from "@isochrone/topology";
 import { reasonOf } from "@isochrone/primitives";
 import { clusterViewOf, type ClusterView } from "../model/cluster-view.ts";
@@ -14,7 +13,6 @@ export interface ViewRequest {
   readonly id: number;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The question is given up after this long. */
   readonly patienceMs: number;
 }
 
@@ -27,23 +25,19 @@ export interface PictureRequest {
   readonly spent: Spent | null;
 }
 
-/** A grid and its pixels, of one version of the graph. */
 export interface PackedPicture {
   readonly version: number;
   readonly theme: Theme;
   readonly grid: PackedGrid;
-  /** A pixel per cell; null without cells. */
   readonly bitmap: ImageBitmap | null;
 }
 
 export type WorkerAnswer =
   | { readonly id: number; readonly view: PackedView }
-  /** What the server said instead of a graph. */
   | { readonly id: number; readonly status: number; readonly text: string }
   | { readonly id: number; readonly picture: PackedPicture | null }
   | { readonly id: number; readonly fault: string; readonly kind: FaultKind };
 
-/** As whom fetch rejects: what can't be reached, what doesn't answer, and all else. */
 type FaultKind = "unreachable" | "timeout" | "other";
 
 interface WorkerScope {
@@ -70,7 +64,7 @@ function kindOf(error: unknown): FaultKind {
   return error instanceof DOMException && error.name === "TimeoutError" ? "timeout" : "other";
 }
 
-/** Megabytes in large clusters: the main thread sees none of them. */
+/** Parses megabytes of large clusters off the main thread. */
 async function read({ id, url, headers, patienceMs }: ViewRequest): Promise<void> {
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(patienceMs) });
   if (!response.ok)

@@ -10,7 +10,6 @@ export function Phase({ job }: { readonly job: StreamJobView }): VNode {
   return <span class={`badge ${state}`}>{job.phase?.toLowerCase() ?? "new"}</span>;
 }
 
-/** What limits it, and below what is wrong. */
 export function LimitOrReason({ job }: { readonly job: StreamJobView }): VNode {
   const limit = limitOf(job);
   const trouble = troubleOf(job);

@@ -5,7 +5,6 @@ import { bitsPerSecond, figure, memory, UNKNOWN } from "../model/format.ts";
 import { linkTo } from "../state/store.ts";
 import { LimitOrReason, Phase } from "./job-state.tsx";
 
-/** One job: where its tasks are, how its flows go. Null: there is none of that name. */
 export function JobView({ job, name }: { readonly job: StreamJobView | null; readonly name: string }): VNode {
   return (
     <>

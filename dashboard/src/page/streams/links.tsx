@@ -5,7 +5,6 @@ import { bitsPerSecond, percent, plural, UNKNOWN } from "../model/format.ts";
 import { linkTo } from "../state/store.ts";
 import { useOf } from "./streams-model.ts";
 
-/** Flows of a link that are named; the others are counted. */
 const NAMED = 4;
 const MOST = 200;
 
@@ -39,7 +38,6 @@ export function Links({ links }: { readonly links: readonly StreamLinkView[] }):
   );
 }
 
-/** How much of the capacity is planned, and a mark at what is sent. */
 function Bar({ link }: { readonly link: StreamLinkView }): VNode | string {
   const use = useOf(link);
   if (use === null) return UNKNOWN;

@@ -1,4 +1,3 @@
-// What the page says of stream jobs and links. Pure.
 import type { StreamJobView, StreamLinkView } from "@isochrone/topology";
 
 type State = "good" | "warn" | "bad";
@@ -6,11 +5,10 @@ type State = "good" | "warn" | "bad";
 interface Limit {
   readonly kind: "task" | "link" | "source";
   readonly words: string;
-  /** Ends of a link. */
   readonly pair: readonly [string, string] | null;
 }
 
-/** What keeps the job from going faster; null: nobody knows. */
+/** The job's bottleneck; null: unknown. */
 export function limitOf({ limit }: StreamJobView): Limit | null {
   switch (limit?.kind) {
     case "task":
@@ -28,12 +26,11 @@ export function limitOf({ limit }: StreamJobView): Limit | null {
   }
 }
 
-/** A measured figure that is so much lower than the prediction is worth a look. */
+/** Measured/predicted ratio below which a job is behind. */
 const BEHIND = 0.9;
-/** Part of a promise that rounding may take. */
+/** Rounding tolerance of promises. */
 const KEPT = 1 - 1e-6;
 
-/** Null: nothing is wrong with it. */
 export function troubleOf(job: StreamJobView): { readonly state: State; readonly words: string } | null {
   const { phase, framesPerSecond: predicted, measuredFramesPerSecond: measured, minThroughput, waits } = job;
   if (phase === "Failed") return { state: "bad", words: waits?.message ?? "its spec can't be carried out" };
@@ -45,7 +42,6 @@ export function troubleOf(job: StreamJobView): { readonly state: State; readonly
   return null;
 }
 
-/** Those with trouble first, the worst of them at the top; then by name. */
 export function inOrder(jobs: readonly StreamJobView[]): StreamJobView[] {
   const rank = (job: StreamJobView): number => ["bad", "warn"].indexOf(troubleOf(job)?.state ?? "good");
   const place = (job: StreamJobView): number => (rank(job) === -1 ? 2 : rank(job));
@@ -56,7 +52,6 @@ export function nameOf({ namespace, name }: Pick<StreamJobView, "name" | "namesp
   return `${namespace}/${name}`;
 }
 
-/** Of all jobs with nodes; measured is null as long as one of them is unknown. */
 export function totals(jobs: readonly StreamJobView[]): {
   readonly predicted: number;
   readonly measured: number | null;
@@ -76,25 +71,21 @@ export function totals(jobs: readonly StreamJobView[]): {
   return { predicted, measured, promises, broken };
 }
 
-/** Frames per second, measured where that is known; null: unknown. */
+/** Frames per second, measured if known; null: unknown. */
 export function paceOf({ framesPerSecond, measuredFramesPerSecond }: StreamJobView): number | null {
   return measuredFramesPerSecond ?? framesPerSecond;
 }
 
-/** Null: no job has a known pace. */
 export function slowestOf(jobs: readonly StreamJobView[]): StreamJobView | null {
   const known = jobs.filter((job) => paceOf(job) !== null);
   return known.toSorted((a, b) => paceOf(a)! - paceOf(b)! || (nameOf(a) < nameOf(b) ? -1 : 1))[0] ?? null;
 }
 
 interface Use {
-  /** Parts of the capacity. */
   readonly planned: number;
-  /** Null: unknown. */
   readonly sent: number | null;
 }
 
-/** Null: nobody knows the capacity. */
 export function useOf(link: StreamLinkView): Use | null {
   const { capacityBitsPerSecond: capacity, plannedBitsPerSecond: planned, sentBitsPerSecond: sent } = link;
   if (capacity === null || capacity <= 0) return null;

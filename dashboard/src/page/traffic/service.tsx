@@ -25,7 +25,6 @@ export function Lever({ service: { lever, state } }: { readonly service: Service
   );
 }
 
-/** Calling zones by serving zones. Null: there is none of that name. */
 export function ServiceView(props: {
   readonly service: ServiceTraffic | null;
   readonly name: string;

@@ -57,7 +57,6 @@ const service = (name: string, fields: Partial<ServiceTraffic> = {}): ServiceTra
   ...fields,
 });
 
-/** Nobody spreads it: its endpoints are unknown. */
 const PLAIN = service("plain", {
   lever: null,
   state: null,

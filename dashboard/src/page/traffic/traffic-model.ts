@@ -1,4 +1,3 @@
-// What the page says of how requests are spread over zones. Pure.
 import type { ServiceTraffic, TrafficSnapshot, ZoneTraffic } from "@isochrone/topology";
 import { figure } from "../model/format.ts";
 
@@ -9,16 +8,14 @@ interface Trouble {
   readonly words: string;
 }
 
-/** Above it the endpoints of a zone have no room. */
 const FULL = 1 - 1e-6;
-/** Shares nearer to each other than this are shown as one. */
+/** Smaller differences of shares are not shown. */
 const SAME_SHARE = 0.005;
 
 export function requestsOf({ zones }: Pick<ServiceTraffic, "zones">): number {
   return zones.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
 }
 
-/** Requests per second that all endpoints could serve beside those of now; below 0: they can't. */
 export function headroomOf(service: Pick<ServiceTraffic, "zones" | "capacityPerSecond">): number | null {
   const { zones, capacityPerSecond } = service;
   const endpoints = zones.reduce<number | null>(
@@ -29,7 +26,6 @@ export function headroomOf(service: Pick<ServiceTraffic, "zones" | "capacityPerS
   return endpoints * capacityPerSecond - requestsOf(service);
 }
 
-/** Null: nothing is wrong with it. */
 export function troubleOf({ state, message, abovePerSecond, zones }: ServiceTraffic): Trouble | null {
   if (state === "refused") return { state: "bad", words: message ?? "its requests can't be spread" };
   if (abovePerSecond !== null && abovePerSecond > 0)
@@ -44,7 +40,6 @@ export function troubleOf({ state, message, abovePerSecond, zones }: ServiceTraf
     : { state: "warn", words: `${full.map(({ zone }) => zone ?? "?").join(", ")}: full, others have room` };
 }
 
-/** Those with trouble first, the worst of them at the top; then those that are asked most. */
 export function inOrder(services: readonly ServiceTraffic[]): ServiceTraffic[] {
   const place = (service: ServiceTraffic): number => {
     const trouble = troubleOf(service);
@@ -60,18 +55,15 @@ export function trafficName({ namespace, name }: Pick<ServiceTraffic, "name" | "
   return `${namespace}/${name}`;
 }
 
-/** Zones that call it: rows of the matrix. */
 export function callersOf({ zones }: ServiceTraffic): ZoneTraffic[] {
   return zones.filter(({ requestsPerSecond }) => requestsPerSecond > 0);
 }
 
-/** A zone with endpoints. */
 export interface ServingZone extends ZoneTraffic {
   readonly zone: string;
   readonly endpoints: number;
 }
 
-/** Zones that have endpoints: columns of the matrix. */
 export function serversOf({ zones }: ServiceTraffic): ServingZone[] {
   return zones.flatMap((each) => {
     const { zone, endpoints } = each;
@@ -81,12 +73,12 @@ export function serversOf({ zones }: ServiceTraffic): ServingZone[] {
 
 interface Cell {
   readonly now: number;
-  /** Null: nothing is advised, or the same. */
+  /** Null: no advice, or equal. */
   readonly advised: number | null;
   readonly isOwn: boolean;
 }
 
-/** What part of a caller's requests goes to a zone; null: unknown. */
+/** Share of a caller's requests to a zone; null: unknown. */
 export function cellOf(caller: ZoneTraffic, to: string): Cell | null {
   if (caller.now === null) return null;
   const now = caller.now[to] ?? 0;
@@ -100,9 +92,7 @@ export function cellOf(caller: ZoneTraffic, to: string): Cell | null {
 
 interface Totals {
   readonly requestsPerSecond: number;
-  /** Null: no Service has a deadline. */
   readonly inTimeRatio: number | null;
-  /** Services that ask for zone weights. */
   readonly spread: number;
   readonly troubled: number;
 }

@@ -6,21 +6,16 @@ import { Card, Empty, Name, Table, Tile } from "../parts/common.tsx";
 import { moment, nowMs } from "../state/store.ts";
 import { onTheWay, totalCost, type ChannelCost } from "../model/costs.ts";
 
-/** Bytes that are on the wire at any time, which is what traffic times round-trip time comes to. */
 export const sum = (cost: number): string => bytesPerSecond(onTheWay(cost)).replace("B/s", "B");
 
 interface CostsProps {
   readonly workflow: WorkflowGraphSnapshot;
   readonly costs: readonly ChannelCost[];
-  /** The newest plan that was carried out. */
   readonly plan: Plan | null;
-  /** What would be best now. */
   readonly proposal: Proposal | null;
-  /** Why there are no plans. */
   readonly why: string;
 }
 
-/** What the workflow is, what its traffic costs today, and what it could. */
 export function Costs({ workflow, costs, plan, proposal, why }: CostsProps): VNode {
   const { total, unknown } = totalCost(costs);
   const pods = workflow.workloads.reduce((number, workload) => number + workload.pods.length, 0);
@@ -47,7 +42,6 @@ export function Costs({ workflow, costs, plan, proposal, why }: CostsProps): VNo
   );
 }
 
-/** A share that is worth looking at. */
 const WORTH = 0.1;
 
 function ProposalTile({ proposal, pods }: { readonly proposal: Proposal; readonly pods: number }): VNode {
@@ -74,17 +68,15 @@ function PlanTile({ plan, why }: { readonly plan: Plan | null; readonly why: str
   if (plan === null || plan.cost === null)
     return <Tile label="Best plan" value="none" note={moment.value === "" ? why : "is of now only"} />;
   const old = age((nowMs.value - Date.parse(plan.at)) / 1000);
-  // The traffic was another one then: its cost says nothing beside that of today.
+  // Traffic differed then, so the cost is not comparable.
   return <Tile label="Newest plan" value={sum(plan.cost.network)} note={`when it was made, ${old} ago`} />;
 }
 
-/** What a person enters to carry the proposal out. */
 function commandOf({ workflow }: Proposal): string {
   const [namespace = "", name = ""] = workflow.split("/");
   return `isochrone plan ${namespace} --workflow ${name} --apply`;
 }
 
-/** The moves to the best plan, in the order of their steps. */
 export function Moves({ proposal }: { readonly proposal: Proposal }): VNode {
   return (
     <Card title="Best plan against today" id="moves">

@@ -1,9 +1,7 @@
-// Where the boxes and lines of a workflow go.
 import { Graph, layout } from "@dagrejs/dagre";
 import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
 
 export const BOX = { width: 168, height: 58 } as const;
-/** Room for the milliseconds of a line. */
 export const LABEL = { width: 52, height: 18 } as const;
 
 interface PlacedBox {
@@ -14,9 +12,7 @@ interface PlacedBox {
 
 export interface PlacedLine {
   readonly channel: Channel;
-  /** An SVG path. */
   readonly path: string;
-  /** Middle of its label. */
   readonly label: Point;
 }
 
@@ -32,10 +28,7 @@ interface Drawing {
   readonly lines: readonly PlacedLine[];
 }
 
-/**
- * Callers left of callees, or above them. Channels of a workload to itself, or to one that isn't listed, are
- * left out.
- */
+/** Callers left of or above callees. Omits channels of a workload to itself or to an unlisted one. */
 export function layoutOf(
   { workloads, channels }: Pick<WorkflowGraphSnapshot, "workloads" | "channels">,
   direction: "LR" | "TB",
@@ -49,8 +42,7 @@ export function layoutOf(
     marginy: 12,
   });
   graph.setDefaultEdgeLabel(() => ({}));
-  // By numbers: the library keeps what it is given as keys of plain objects, where a workload called
-  // __proto__ does harm.
+  // Numeric ids: the library uses ids as keys of plain objects, where a workload named __proto__ does harm.
   const ids = new Map(workloads.map(({ name }, index) => [name, `n${index}`]));
   for (const id of ids.values()) graph.setNode(id, { width: BOX.width, height: BOX.height });
   const drawn = channels.filter(
@@ -77,7 +69,6 @@ export function layoutOf(
   };
 }
 
-/** Through the points without corners: curves that leave and arrive in the direction of reading. */
 function curveOf(points: readonly Point[], direction: "LR" | "TB"): string {
   const [first, ...rest] = points;
   if (first === undefined) return "";

@@ -12,24 +12,23 @@ import type { ChannelCost } from "../model/costs.ts";
 import { BOX, LABEL, layoutOf, type PlacedLine } from "./dag-layout.ts";
 
 const MAX_CHARACTERS = 20;
-/** Lines and boxes beyond this can't be told apart, and laying them out takes too long. */
+/** Larger graphs are unreadable and slow to lay out. */
 export const MAX_WORKLOADS = 300;
 
 interface DagProps {
   readonly workflow: WorkflowGraphSnapshot;
   readonly view: ClusterView;
   readonly costs: readonly ChannelCost[];
-  /** By workload, how many of its pods are drawn elsewhere than they are. */
   readonly moved: ReadonlyMap<string, number>;
 }
 
 /**
- * Workloads as boxes with their zone's outline, channels as lines with their milliseconds: as thick as their
- * traffic, in the colour of the round trip.
+ * Workloads as boxes outlined in zone colours; channels as lines with their ms: width by traffic, colour by
+ * round trip.
  */
 export function Dag({ workflow, view, costs, moved }: DagProps): VNode {
   const direction = innerWidth < 700 ? "TB" : "LR";
-  // The layout is of names alone: traffic changes every second, and boxes that move can't be watched.
+  // Laid out by names only: traffic changes every second, and boxes must not jump.
   const shape = `${direction}\n${workflow.workloads.map(({ name }) => name).join("\n")}\n\n${workflow.channels.map(({ source, target }) => `${source}\n${target}`).join("\n")}`;
   const drawing = useMemo(() => layoutOf(workflow, direction), [shape]);
   const frame = useBeginning(drawing, direction);
@@ -121,7 +120,7 @@ function Arrow(): VNode {
   );
 }
 
-/** Where a drawing is wider than the screen, reading begins where the calls begin. */
+/** Scrolls a wide drawing to the beginning of the calls. */
 function useBeginning(
   { boxes }: ReturnType<typeof layoutOf>,
   direction: "TB" | "LR",
@@ -137,7 +136,6 @@ function useBeginning(
 
 function Keys(props: {
   readonly colours: ReadonlyMap<string, string>;
-  /** Zones that are in the drawing. */
   readonly used: ReadonlySet<string>;
   readonly hasMoved: boolean;
 }): VNode {
@@ -172,7 +170,7 @@ function Keys(props: {
   );
 }
 
-/** Zones are told by outlines, which a pale colour alone would not show. */
+/** Mixed with the text colour, since pale outlines are invisible. */
 const outlineOf = (colour: string): string => `color-mix(in srgb, ${colour} 62%, var(--ink))`;
 
 function ChannelLine(props: {
@@ -202,7 +200,6 @@ function ChannelLine(props: {
   );
 }
 
-/** Above all lines, so that none goes through it. */
 function LineLabel({
   line: { label, channel },
   cost,
@@ -238,9 +235,7 @@ interface BoxProps {
   readonly zones: ReadonlyMap<string, string>;
   readonly colours: ReadonlyMap<string, string>;
   readonly nodeNames: ReadonlyMap<string, string>;
-  /** Names the gradient of its outline. */
   readonly index: number;
-  /** How many of its pods are elsewhere today. */
   readonly moved: number;
 }
 
@@ -296,7 +291,6 @@ function Box({ workload, x, y, zones, colours, nodeNames, index, moved }: BoxPro
   );
 }
 
-/** The share of its pods that each zone has, one after the other from 0 to 1. */
 function stripesOf(
   counts: ReadonlyMap<string, number>,
   pods: number,

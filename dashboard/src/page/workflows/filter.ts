@@ -5,9 +5,7 @@ interface Named {
   readonly name: string;
 }
 
-/**
- * Those whose namespace/name holds all of the words, at most so many; the chosen one is always among them.
- */
+/** Workflows whose namespace/name has all the words, up to a limit; always includes the chosen one. */
 export function matching(
   all: readonly Named[],
   text: string,

@@ -46,7 +46,6 @@ export function WorkflowsPage({ chosen }: { readonly chosen: Chosen | null }): V
   );
 }
 
-/** Of thousands nobody reads a list: a few letters find what is wanted. */
 function Chooser(props: { readonly list: WorkflowList["workflows"]; readonly chosen: Chosen | null }): VNode {
   const [text, setText] = useState("");
   const { shown, total } = matching(props.list, text, props.chosen);
@@ -96,7 +95,7 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
   const { data: workflow, failure, status } = useJson<WorkflowGraphSnapshot>(path);
   const ofNamespace = `namespace=${encodeURIComponent(namespace)}&limit=200`;
   const plans = useJson<PlanList>(`api/v1/plans?${ofNamespace}`, { isOfNow: true });
-  // Of now alone; where nobody proposes, what was planned stands in for it.
+  // Only current; without proposals the last plan is shown.
   const proposals = useJson<ProposalList>(
     moment.value === "" ? `api/v1/plans?kind=proposal&${ofNamespace}` : null,
     { isOfNow: true },
@@ -140,17 +139,14 @@ function One({ chosen: { namespace, name } }: { readonly chosen: Chosen }): VNod
   );
 }
 
-/** A placement of the workflow's pods, and what its channels cost by it. */
 interface Drawn {
   readonly workflow: WorkflowGraphSnapshot;
   readonly costs: readonly ChannelCost[];
-  /** By workload, pods that are elsewhere today. */
   readonly moved: ReadonlyMap<string, number>;
 }
 
 const NO_MOVES: ReadonlyMap<string, number> = new Map();
 
-/** Who calls whom, as the pods are or as the best plan would have them. */
 function Calls(props: {
   readonly workflow: WorkflowGraphSnapshot;
   readonly view: ClusterView;
@@ -164,7 +160,6 @@ function Calls(props: {
     const planned = withMoves(workflow, movesNow(proposal));
     return { workflow: planned, costs: channelCosts(planned, costBetween(view)), moved: movesOf(proposal) };
   }, [workflow, proposal, view]);
-  // When the plan goes, what is stays.
   const planned = wanted === "best plan" ? best : null;
   const drawn = planned ?? { workflow, costs, moved: NO_MOVES };
   const placement = planned === null ? "today" : "best plan";
@@ -201,7 +196,6 @@ function Drawing({ view, workflow, costs, moved }: Drawn & { readonly view: Clus
 const PLACEMENTS = ["today", "best plan"] as const;
 type Placement = (typeof PLACEMENTS)[number];
 
-/** Where the drawing and the channels have the pods. */
 function Toggle(props: {
   readonly placement: Placement;
   readonly choose: (placement: Placement) => void;
@@ -222,7 +216,6 @@ function Toggle(props: {
   );
 }
 
-/** By workload. */
 function movesOf(proposal: Proposal): ReadonlyMap<string, number> {
   const moved = new Map<string, number>();
   for (const { workload } of movesNow(proposal))
@@ -317,7 +310,7 @@ function Workloads({
 
 type Pods = WorkflowGraphSnapshot["workloads"][number]["pods"];
 
-/** Leads to the decisions about a workload, or about its only pod. */
+/** Link to the decisions about a workload, or about its only pod. */
 function Why(props: {
   readonly namespace: string;
   readonly workload: string;

@@ -1,4 +1,3 @@
-// What `ip -j` prints of rules, routes and ways.
 import {
   canonicalAddress,
   FIRST_TABLE,
@@ -16,7 +15,7 @@ import {
 } from "../../domain/kernel-state.ts";
 import { arrayOf, numberOf, objectOf, textOf } from "./json.ts";
 
-/** The manager's rules of `ip -j rule show`: by who wrote them, their preference and their table. */
+/** Parses `ip -j rule show` into the manager's rules: by protocol, preference and table. */
 export function parseRules(text: string, family: IpFamily): Rule[] {
   return arrayOf(text, "ip rule").flatMap((entry) => {
     const { src, dst, ipproto, sport, dport, table, priority, protocol } = objectOf(entry, "ip rule");
@@ -36,11 +35,11 @@ export function parseRules(text: string, family: IpFamily): Rule[] {
   });
 }
 
-/** The manager's routes of `ip -j route show table all proto 150`. */
+/** Parses `ip -j route show table all proto 150`. */
 export function parseRoutes(text: string, family: IpFamily): Route[] {
   return arrayOf(text, "ip route").flatMap((entry) => {
     const { dst, gateway, dev, table, encap } = objectOf(entry, "ip route");
-    // Of a route by the tunnel, `ip` prints `dst` twice; the second one is where its outer packets go.
+    // A tunnel route has `dst` twice; the second is the destination of outer packets.
     const next = typeof encap === "string" ? dst : gateway;
     if ((encap === undefined && dst !== "default") || !isOwnTable(Number(table))) return [];
     const device = textOf(dev, "ip route dev");
@@ -60,12 +59,11 @@ function isOwnTable(table: number): boolean {
 }
 
 interface Links {
-  /** By name of the device. */
   readonly mtus: ReadonlyMap<string, number>;
   readonly tunnel: Tunnel | null;
 }
 
-/** Of `ip -d -j link show`. A device of the tunnel's name that is none isn't the manager's. */
+/** Parses `ip -d -j link show`. A foreign device with the tunnel's name is not the manager's. */
 export function parseLinks(text: string): Links {
   const mtus = new Map<string, number>();
   let tunnel: Tunnel | null = null;
@@ -83,7 +81,7 @@ export function parseLinks(text: string): Links {
   return { mtus, tunnel };
 }
 
-/** Of `ip -j -force -batch` with `route get` lines: one list for each address that can be reached. */
+/** Parses `ip -j -force -batch` of `route get` lines: one list per reachable address. */
 export function parseWays(text: string): Map<string, Way> {
   const ways = new Map<string, Way>();
   for (const line of text.split("\n")) {

@@ -1,4 +1,4 @@
-// The kernel by way of its usual tools: tc, nft and ip, each called once for many changes.
+// Controls the kernel through tc, nft and ip, each called once for many changes.
 import { KernelError } from "../../ports/errors.ts";
 import type { KernelPort } from "../../ports/ports.ts";
 import type { RoutingChange, Step, TrafficChange } from "../../domain/difference.ts";
@@ -23,9 +23,9 @@ import { LIST_TABLE, nftText, NO_TABLE, parseTable } from "./nft.ts";
 import type { RunTool, ToolResult } from "./run-tool.ts";
 import { parseClasses, parseQdiscs } from "./tc-text.ts";
 
-/** As long as a packet of Ethernet: what a class may send before the next one of its level. */
+/** An Ethernet packet's size: sent by a class before the next one of its level. */
 const QUANTUM_BYTES = 1514;
-/** What a tool says is shown in part: one wrong batch may give thousands of lines. */
+/** Maximum shown lines of a tool's output: a wrong batch may print thousands. */
 const SHOWN_LINES = 20;
 const FORWARDING: Readonly<Record<IpFamily, string>> = {
   4: "/proc/sys/net/ipv4/ip_forward",
@@ -44,7 +44,6 @@ class IprouteKernel implements KernelPort {
   }
 
   async read(neighbours: readonly string[]): Promise<KernelState> {
-    // Each is a process of its own, so they run beside each other.
     const [traffic, table, rules, routes, ways, links, forwards4, forwards6, isStrict] = await Promise.all([
       this.#traffic(),
       this.#table(),
@@ -111,17 +110,16 @@ class IprouteKernel implements KernelPort {
   async #ways(neighbours: readonly string[]): Promise<KernelState["ways"]> {
     if (neighbours.length === 0) return new Map();
     const input = lines(neighbours.map((address) => `route get ${address}`));
-    // Fails where one of them can't be reached, and prints the others.
+    // It fails if an address is unreachable, but prints the others.
     return parseWays((await this.#run("ip", ["-j", "-force", "-batch", "-"], input)).stdout);
   }
 
-  /** A node without the family has no such file. */
   async #forwards(family: IpFamily): Promise<boolean> {
     const { status, stdout } = await this.#run("cat", [FORWARDING[family]]);
     return status === 0 && stdout.trim() !== "0";
   }
 
-  /** The stricter one of what holds for all devices and for the tunnel, or for a new device, counts. */
+  /** The strictest of all devices, the tunnel, and the default for a new device applies. */
   async #isStrict(): Promise<boolean> {
     const { stdout } = await this.#run(
       "cat",
@@ -168,7 +166,6 @@ function callsOf(step: Step): readonly Call[] {
     case "nft":
       return [{ tool: "nft", args: ["-f", "-"], input: nftText(step.changes) }];
     case "ip":
-      // A batch is of one IP family.
       return ([4, 6] as const)
         .map((family) => step.changes.filter((change) => familyOfChange(change) === family))
         .filter((changes) => changes.length > 0)
@@ -183,7 +180,6 @@ function callsOf(step: Step): readonly Call[] {
 }
 
 function familyOfChange(change: RoutingChange): IpFamily {
-  // A device is of none; routes of both come behind it.
   if ("tunnel" in change) return 4;
   return "rule" in change ? change.rule.match.family : change.route.family;
 }
@@ -196,7 +192,6 @@ function trafficText(change: TrafficChange): string {
   const handle = `${HANDLE.toString(16)}:`;
   switch (change.kind) {
     case "qdisc-add":
-      // Packets without a class of ours are sent as if there were no classes.
       return `qdisc add dev ${change.device} root handle ${handle} htb default 0`;
     case "qdisc-delete":
       return `qdisc delete dev ${change.device} root handle ${handle} htb`;
@@ -252,7 +247,7 @@ function routingText(change: RoutingChange): string {
 }
 
 function encapText(remote: string): string {
-  // Without `csum` the outer packet has none, and over IPv6 the receiver drops it.
+  // Without `csum`, outer packets lack a checksum, and IPv6 receivers drop them.
   const kind = familyOf(remote) === 4 ? "ip" : "ip6";
   return `encap ${kind} id ${TUNNEL.id} dst ${remote}${kind === "ip6" ? " csum" : ""}`;
 }

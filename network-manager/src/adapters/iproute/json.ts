@@ -1,11 +1,10 @@
-// Reads JSON of the kernel's tools. What isn't as expected is an error: a manager that misreads the kernel
-// must not change it.
+// Parses JSON of kernel tools. Unexpected content is an error: a misread kernel must not be changed.
 import { parseJson } from "@isochrone/primitives";
 import { KernelError } from "../../ports/errors.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A list in JSON; `ip` and `tc` print nothing at all where there is nothing to list. */
+/** Parses a JSON list; `ip` and `tc` print nothing for an empty one. */
 export function arrayOf(text: string, subject: string): readonly unknown[] {
   return text.trim() === "" ? [] : listOf(parsed(text, subject), subject);
 }

@@ -1,4 +1,3 @@
-// The manager's nft table: what it consists of, and what is read from it.
 import { KernelError } from "../../ports/errors.ts";
 import {
   canonicalAddress,
@@ -20,12 +19,12 @@ import type { MarkChange } from "../../domain/difference.ts";
 import { listOf, numberOf, objectOf, parsed, textOf } from "./json.ts";
 
 const TABLE = "inet isochrone-flows";
-/** Part of each rule's comment: a manager of another version makes the table anew. */
+/** Part of each rule's comment: another version's manager recreates the table. */
 const LAYOUT = 2;
 const OUT = "type filter hook postrouting priority mangle; policy accept;";
 const IN = "type filter hook input priority mangle; policy accept;";
 const FAMILIES = [4, 6] as const;
-/** A later rule overrides: packets belong to the flow that says most of them. */
+/** In increasing precedence: the most specific match wins. */
 const KINDS = ["none", "source", "target", "both"] as const satisfies readonly Ports[];
 const PORT_KEYS: Readonly<Record<Ports, readonly string[]>> = {
   none: [],
@@ -37,10 +36,8 @@ const PORT_KEYS: Readonly<Record<Ports, readonly string[]>> = {
 const ip = (family: IpFamily): string => (family === 4 ? "ip" : "ip6");
 const mapName = (family: IpFamily, kind: Ports | "hops" | "peers"): string => `v${family}_${kind}`;
 
-/** `list` arguments of nft. */
 export const LIST_TABLE = ["-j", "list", "table", ...TABLE.split(" ")] as const;
 
-/** Input of `nft -f`: all of it takes effect at once, or nothing. */
 export function nftText(changes: readonly MarkChange[]): string {
   return changes.map(changeText).join("\n") + "\n";
 }
@@ -105,8 +102,8 @@ const CHAINS = [
 const commentOf = (chain: string, index: number): string => `isochrone ${LAYOUT} ${chain}.${index}`;
 
 /**
- * Who may send into the tunnel: neighbours of the plan, by the device that leads back to them. A pod of this
- * node that writes a neighbour's address as its own comes by another one.
+ * Admits neighbours of the plan to the tunnel, by the device that leads back to them. A local pod that spoofs
+ * a neighbour's address arrives by another device.
  */
 function filterTexts(): string[] {
   const refused = ["iifname lo", "fib saddr . iif oif missing"];
@@ -115,8 +112,8 @@ function filterTexts(): string[] {
 }
 
 /**
- * First flows, then what else goes to a neighbour: to its own address, as outer packets of an overlay do, or
- * over it. An overlay's outer packet has the class of the inner one.
+ * Flows first, then other traffic to or via a neighbour, including outer packets of overlays. An overlay's
+ * outer packet keeps the inner packet's class.
  */
 function ruleTexts(): string[] {
   const flows = FAMILIES.flatMap((family) =>
@@ -150,7 +147,6 @@ export const NO_TABLE: ReadTable = {
   refusedPackets: 0,
 };
 
-/** Of `nft -j list table`. */
 export function parseTable(text: string): ReadTable {
   const { nftables } = objectOf(parsed(text, "nft"), "nft");
   const marks = new Map<string, Mark>();
@@ -188,7 +184,6 @@ function ruleName({ comment }: Readonly<Record<string, unknown>>): string {
   return `rule ${String(comment)}`;
 }
 
-/** What the rule has counted; 0: it doesn't count. */
 function packetsOf({ expr }: Readonly<Record<string, unknown>>): number {
   let packets = 0;
   for (const part of listOf(expr, "nft rule")) {

@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { codeOf } from "@isochrone/primitives";
 import { KernelError } from "../../ports/errors.ts";
 
-/** How a tool ended. */
 export interface ToolResult {
   readonly status: number | null;
   readonly stdout: string;
@@ -11,15 +10,11 @@ export interface ToolResult {
 
 export type RunTool = (tool: string, args: readonly string[], input?: string) => Promise<ToolResult>;
 
-/** 5,000 classes with their counters are 2 MB. */
+/** 5,000 classes with counters take 2 MB. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
-/**
- * Runs tools as child processes, without a shell.
- *
- * @param prefix what they are run by, such as `ip netns exec NAME`
- */
+/** Runs tools as child processes without a shell. @param prefix for example `ip netns exec NAME` */
 export function toolRunner(prefix: readonly string[] = []): RunTool {
   return (tool, args, input = "") => {
     const [program = tool, ...rest] = [...prefix, tool, ...args];
@@ -32,7 +27,7 @@ export function toolRunner(prefix: readonly string[] = []): RunTool {
       const [stdout, stderr] = [new Output(), new Output()];
       child.stdout.on("data", (chunk: Buffer) => stdout.add(chunk) || child.kill("SIGKILL"));
       child.stderr.on("data", (chunk: Buffer) => stderr.add(chunk) || child.kill("SIGKILL"));
-      // A tool that ends before it has read everything says why by itself.
+      // A tool that exits before reading everything reports the reason itself.
       child.stdin.on("error", () => undefined);
       child.on("error", (error) => reject(startError(program, error)));
       child.on("close", (status) => resolve({ status, stdout: stdout.text, stderr: stderr.text }));
@@ -41,7 +36,6 @@ export function toolRunner(prefix: readonly string[] = []): RunTool {
   };
 }
 
-/** Messages in English, and tools where systems have them. */
 function toolEnvironment(): Record<string, string> {
   return { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
 }
@@ -56,7 +50,6 @@ class Output {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** False: it is too much. */
   add(chunk: Buffer): boolean {
     this.#bytes += chunk.length;
     this.#chunks.push(chunk);

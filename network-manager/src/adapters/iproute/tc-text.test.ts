@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { KernelError } from "../../ports/errors.ts";
 import { parseClasses, parseQdiscs } from "./tc-text.ts";
 
-// iproute2 6.1.
 const QDISCS = `[{"kind":"noqueue","handle":"0:","dev":"lo","root":true,"refcnt":2,"options":{}},
 {"kind":"mq","handle":"0:","dev":"eth0","root":true,"options":{}},{"kind":"fq_codel","handle":"0:","dev":"eth0","parent":":1","options":{}},
 {"kind":"fq","handle":"8001:","dev":"eth1","root":true,"refcnt":2,"options":{}},{"kind":"clsact","handle":"ffff:","dev":"eth1","parent":"ffff:fff1","options":{}},

@@ -1,4 +1,4 @@
-// What tc prints. Its classes have no JSON in the versions that are around, its qdiscs have.
+// Parses tc output: its classes have no JSON in common versions, its qdiscs do.
 import { KernelError } from "../../ports/errors.ts";
 import {
   HANDLE,
@@ -11,16 +11,14 @@ import { parseRate } from "../../domain/rates.ts";
 import { arrayOf, numberOf, objectOf, textOf } from "./json.ts";
 
 const OWN_HANDLE = `${HANDLE.toString(16)}:`;
-/** What the kernel attaches by itself has no number. */
 const KERNELS_HANDLE = "0:";
 
 interface Qdiscs {
   readonly roots: ReadonlyMap<string, RootQdisc>;
-  /** Bytes of the queues below the manager's classes, by device and minor number. */
+  /** Queued bytes below the manager's classes, by device and minor number. */
   readonly queues: ReadonlyMap<string, ReadonlyMap<number, number>>;
 }
 
-/** Of `tc -j qdisc show`. */
 export function parseQdiscs(text: string): Qdiscs {
   const roots = new Map<string, RootQdisc>();
   const queues = new Map<string, Map<number, number>>();
@@ -52,10 +50,9 @@ interface Classes {
 
 const CLASS = /^class htb (\S+) (?:parent (\S+)|root)(?: leaf \S+)?(?: prio (\d+))? rate (\S+) ceil (\S+) /;
 const SENT = /^ Sent (\d+) bytes \d+ pkts? \(dropped (\d+),/;
-/** The line after it. */
 const QUEUED = /^ backlog \w+ (\d+)p /;
 
-/** Of `tc -s class show dev DEVICE`, for a device with the manager's root qdisc. */
+/** Parses `tc -s class show dev DEVICE` of a device with the manager's root qdisc. */
 export function parseClasses(text: string, queues: ReadonlyMap<number, number>): Classes {
   const classes = new Map<number, HtbClass>();
   const counters = new Map<number, ClassCounters>();
@@ -77,7 +74,7 @@ export function parseClasses(text: string, queues: ReadonlyMap<number, number>):
   return { classes, counters };
 }
 
-/** Null: of a qdisc below one of the classes, which is the manager's no more than its children are. */
+/** Null: belongs to a qdisc below a class, which is not the manager's. */
 function classOf(line: string, queues: ReadonlyMap<number, number>): HtbClass | null {
   if (!line.startsWith("class htb ")) return null;
   const [, id = "", parent, priority, rate = "", ceil = ""] = CLASS.exec(line) ?? [];

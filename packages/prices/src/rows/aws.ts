@@ -7,21 +7,17 @@ const AWS = {
   source: "https://aws.amazon.com/ec2/pricing/on-demand/#Data_Transfer",
 } as const;
 
-/** Regions of the commercial partition. China and GovCloud have price lists of their own. */
+/** Regions of the commercial partition. China and GovCloud have other price lists. */
 const COMMERCIAL = "af- ap- ca- eu- il- me- mx- sa- us-east- us-west-"
   .split(" ")
   .map((prefix) => `${prefix}*`);
 
-/** Regions whose bytes to other regions cost 0.02; elsewhere it is more, and differs by region. */
 const NORTH_AND_WEST = [
   "us-east-1 us-east-2 us-west-1 us-west-2 ca-central-1 eu-central-1 eu-north-1",
   "eu-west-1 eu-west-2 eu-west-3",
 ].flatMap((names) => names.split(" "));
 
-/**
- * Between zones both ends pay. Of bytes to the Internet it is the price of the first 10 TB a month, without
- * the 100 GB that are free.
- */
+/** Between zones both ends pay. Internet: price of the first 10 TB per month, ignoring the free 100 GB. */
 export const AWS_ROWS: readonly PriceRow[] = [
   ...COMMERCIAL.flatMap((from): PriceRow[] => [
     { ...AWS, scope: "same-zone", from, to: null, out: 0, in: 0, date: "2024-12" },

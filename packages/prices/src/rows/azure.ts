@@ -16,10 +16,7 @@ const EUROPE = [
   "italynorth norwayeast polandcentral spaincentral swedencentral switzerlandnorth",
 ].flatMap((names) => names.split(" "));
 
-/**
- * Within one virtual network. Of bytes to the Internet it is the price of the first 10 TB a month, without
- * the 100 GB that are free.
- */
+/** Within one virtual network. Internet: price of the first 10 TB per month, ignoring the free 100 GB. */
 export const AZURE_ROWS: readonly PriceRow[] = [
   ...[...AMERICA, ...EUROPE].flatMap((from): PriceRow[] => [
     { ...AZURE, scope: "same-zone", from, to: null, out: 0, in: 0, date: "2024-05" },

@@ -12,8 +12,8 @@ const EUROPE = ["europe-*"];
 const CONTINENTS = [...AMERICA, ...EUROPE, "asia-*", "australia-*", "southamerica-*", "me-*", "africa-*"];
 
 /**
- * Between virtual machines by their internal addresses. What goes to the Internet costs by where it goes,
- * which a row can't say: there is none.
+ * Between virtual machines by internal addresses. Internet prices depend on the destination, which a row
+ * cannot express, so there is none.
  */
 export const GCP_ROWS: readonly PriceRow[] = [
   ...CONTINENTS.flatMap((from): PriceRow[] => [

@@ -1,4 +1,3 @@
-// What a change makes of a workflow: money, round trips, and what each zone asks.
 import type { PodPlacement } from "@isochrone/topology";
 import { allSteps } from "@isochrone/primitives/algorithms";
 import { sumSteps, type Scene, type Sums } from "../bill.ts";
@@ -10,14 +9,14 @@ import type { PriceTable } from "../table.ts";
 import { placePairs } from "../zone-pairs.ts";
 import type { ZoneAsk } from "./input.ts";
 
-/** Pairs of nodes of a channel; a mean over more takes too long. */
+/** Maximum node pairs per channel; larger means take too long. */
 const MAX_PAIRS = 100_000;
 
-/** As with the bill: money of what has a price, and how many bytes have none. */
+/** Money of priced bytes, and the number of unpriced bytes, as in the bill. */
 export interface Sum {
   readonly perMonth: number | null;
   readonly unpricedBytesPerSecond: number;
-  /** Mean over all requests; null: some round trip is unknown, or nobody calls. */
+  /** Mean over all requests; null: some round trip is unknown, or there are no calls. */
   readonly roundTripMs: number | null;
 }
 
@@ -25,7 +24,6 @@ type RoundTripMs = (from: string, to: string) => number | null;
 
 interface OutcomeInput {
   readonly scene: Scene;
-  /** Those that the workflow takes part in. */
   readonly channels: readonly Billed[];
   readonly table: PriceTable;
   readonly roundTripMs: RoundTripMs;
@@ -50,13 +48,14 @@ export class Outcome {
     return { perMonth, unpricedBytesPerSecond, roundTripMs: this.#roundTrip(this.#exchanges) };
   }
 
-  /** Money of the whole, since what a callee sends on changes too; round trips of its callers. */
+  /**
+   * Money of the whole workflow, since forwarded traffic changes too; round trips of the callee's callers.
+   */
   ofCallee(callee: Name): Sum {
     const own = this.#exchanges.filter(({ billed: { target } }) => keyOf(target) === keyOf(callee));
     return { ...this.whole(), roundTripMs: this.#roundTrip(own) };
   }
 
-  /** What its callers pay. */
   paidFor(callee: Name): number | null {
     const known = this.#money.channels.flatMap(({ target, perMonth }) =>
       keyOf(target) === keyOf(callee) && perMonth !== null ? [perMonth] : [],
@@ -86,7 +85,6 @@ export class Outcome {
     return Array.from(asks, ([zone, ask]) => ({ zone, ...ask }));
   }
 
-  /** Zones that pods of the workload are in. */
   zonesOf(workload: Name, pods: readonly PodPlacement[]): number {
     const nodes = pods.map((pod) => nodeOf(this.change, workload, pod));
     const zones = nodes.flatMap((node) =>
@@ -123,7 +121,7 @@ export class Outcome {
   }
 }
 
-/** Requests, or bytes where not all requests are counted. */
+/** Requests, or bytes if not all requests are counted. */
 function ratesOf(exchanges: readonly Exchange[]): number[] {
   const channels = exchanges.map(({ billed: { channel } }) => channel);
   const all = channels.every(({ requestsPerSecond }) => requestsPerSecond !== null);

@@ -1,5 +1,5 @@
-// Savings worked out by hand. A channel of GB carries a billion bytes in a month; between zones of AWS they
-// cost 0.02 USD. An endpoint carries so many requests per second.
+// Hand-computed savings. A channel of GB carries a billion bytes per month; between AWS zones this costs 0.02
+// USD. Endpoints have a capacity in requests per second.
 import type { Channel, ClusterNode, SavingsLine, Workload } from "@isochrone/topology";
 import { channel, node, workflowSnapshot, workload } from "@isochrone/topology/testing";
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
@@ -33,11 +33,10 @@ interface Case {
   readonly workloads: readonly Workload[];
   readonly channels: readonly Channel[];
   readonly moves?: readonly ProposedMove[] | string;
-  /** Requests per second that an endpoint carries. */
   readonly carries?: number;
 }
 
-/** Requests stay in the caller's zone where it has endpoints, else all endpoints share them. */
+/** Requests stay in the caller's zone if it has endpoints, else all endpoints share them. */
 function judgeOf({ workloads, carries = 1_000 }: Case): SavingsInput["judge"] {
   return ({ name }, asks, { moves }): Judgement => {
     const { pods } = workloads.find((each) => each.name === name)!;
@@ -94,7 +93,6 @@ const move = (name: string, workloadName: string, from: string, to: string): Pro
 
 const WEB = workload("web", { "w-1": "a1", "w-2": "a1", "w-3": "a2", "w-4": "b1" });
 const API = workload("api", { "x-1": "a1", "x-2": "b1" });
-/** Of 4 GB half crosses: 0.04 USD. */
 const CALLS = channel("web", "api", 4 * GB, { requestsPerSecond: 40 });
 
 describe("keeping traffic in its zone", () => {
@@ -115,7 +113,7 @@ describe("keeping traffic in its zone", () => {
     });
     expect(routing.savedPerMonth).toBeCloseTo(0.04, 12);
     expect(routing.roundTripChangeMs).toBeCloseTo(0.25 - 2.625, 12);
-    // Three callers in a ask 30 of the one endpoint there, which carries 40.
+    // Three callers in a send 30 to its one endpoint with capacity 40.
     expect(routing.headroomRatio).toBeCloseTo(0.25, 12);
     expect(routing.commands).toEqual(["patch api"]);
   });
@@ -155,7 +153,7 @@ describe("keeping traffic in its zone", () => {
       routingScopes: ["zone"],
     });
     const all = { workloads: [WEB, API, DB], channels: [CALLS, down] };
-    // api sends db 20 in each zone, and then 30 in a.
+    // api sends db 20 in each zone, then 30 in a.
     expect(lineOf({ ...all, carries: 30 }, "api").routing.isAdvised).toBe(true);
     expect(lineOf({ ...all, carries: 29 }, "api").routing.isAdvised).toBe(false);
     const apart = { ...all, channels: [{ ...CALLS, requestsPerSecond: 20 }, down], carries: 29 };
@@ -213,9 +211,9 @@ describe("both", () => {
     const { perMonth, routing, moves: moving, both } = lineOf({ ...all, moves }, "flow");
     expect(perMonth).toBeCloseTo(0.04 + 0.16, 12);
     expect(routing.savedPerMonth).toBeCloseTo(0.04, 12);
-    // Of web's 4 GB 2.5 would cross, of api's 8 GB the half that x-2 sends.
+    // 2.5 of web's 4 GB would cross, and of api's 8 GB the half that x-2 sends.
     expect(moving.savedPerMonth).toBeCloseTo(0.2 - (0.05 + 0.08), 12);
-    // x-2 gets a quarter, and sends 2 of 8 GB across. With w-4 in c it sends 1, and 1 GB of web's crosses.
+    // x-2 gets a quarter and sends 2 of 8 GB across. With w-4 in c it sends 1, and 1 GB of web's crosses.
     expect(both).toMatchObject({ isAdvised: true, services: ["shop/api"], moves: [moves[0]] });
     expect(both.savedPerMonth).toBeCloseTo(0.2 - 0.04, 12);
     expect(both.commands).toEqual(["patch api", "move d-1 a2"]);

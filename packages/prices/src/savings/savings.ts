@@ -1,5 +1,4 @@
-// What would be saved: by keeping traffic in its zone, by moving pods, and by both. What it promises is the
-// bill of the workflow under that routing and placement.
+// Savings by zonal routing, by moving pods, and by both, each from the workflow's bill under that change.
 import type { Savings, SavingsLine, SavingsOption, Workload } from "@isochrone/topology";
 import { sceneSteps, type Scene } from "../bill.ts";
 import { keyOf, type Billed, type BilledWorkflow, type Name } from "../billed.ts";
@@ -7,18 +6,14 @@ import { NO_CHANGE, scopesOf, type Change } from "../change.ts";
 import type { Judgement, ProposedMove, SavingsInput } from "./input.ts";
 import { Outcome, type Sum } from "./outcome.ts";
 
-/** Less money in a month is no saving: sums of many products are never quite equal. */
+/** Smaller monthly savings are rounding errors. */
 const LEAST_SAVING = 1e-9;
 
-/** Plans of more moves aren't cut down one by one. */
 const MAX_PREFIXES = 64;
 
 type Lines = Pick<Savings, "leftOut" | "lines">;
 
-/**
- * All workflows with their Services, what saves most first. Nothing is changed. The steps are short, for
- * whoever has others to serve meanwhile.
- */
+/** All workflows with their Services, largest saving first. Read-only; yields between short steps. */
 export function* savingsInSteps(input: SavingsInput): Generator<void, Lines, void> {
   const scene = yield* sceneSteps(input.graphs);
   const lines: SavingsLine[] = [];
@@ -48,18 +43,15 @@ function nameOf({ namespace, name, kind }: SavingsLine): string {
   return `${namespace}/${name} ${kind}`;
 }
 
-/** Services that are to keep traffic in its zone, and moves. */
 interface Steps {
   readonly services: readonly Service[];
   readonly moves: readonly ProposedMove[];
 }
 
-/** A workload with the Service of its name. */
 interface Service extends Name {
   readonly pods: Workload["pods"];
 }
 
-/** Where a line is looked at: the workflow as a whole, or one of its Services. */
 interface View {
   readonly service: Service | null;
   readonly today: Sum;
@@ -136,7 +128,7 @@ class WorkflowSavings {
   #routing(view: View, services: readonly Service[], refusal: string | null): SavingsOption {
     const { chosen, refused } = this.#switchable(services, []);
     if (chosen.length > 0) return this.#option(view, { services: chosen, moves: [] }, null);
-    // What it would save is of interest, though a zone would starve.
+    // Shows the saving even if a zone would be overloaded.
     const open = view.service === null ? [] : services.filter((service) => !this.#isNear(service));
     return this.#option(view, { services: open, moves: [] }, refused[0] ?? refusal ?? "no Service is called");
   }
@@ -150,8 +142,7 @@ class WorkflowSavings {
   }
 
   /**
-   * The planner knows nothing of the new routing: as many of its moves are made, in its order, as save most
-   * together with it.
+   * The planner does not know the new routing: uses the prefix of its moves that saves most together with it.
    */
   #both(view: View, { services, moves }: Steps, alone: readonly SavingsOption[]): SavingsOption {
     let best: { readonly steps: Steps; readonly saved: number } | null = null;
@@ -169,7 +160,7 @@ class WorkflowSavings {
     return this.#option(view, best.steps, reason);
   }
 
-  /** Services that may keep their traffic in its zone all at once, and why others may not. */
+  /** Services that can all switch to zonal routing at once, and reasons against the others. */
   #switchable(
     services: readonly Service[],
     moves: readonly ProposedMove[],
@@ -179,7 +170,7 @@ class WorkflowSavings {
     if (chosen.length < services.length && services.length === 1)
       refused.push(`${keyOf(services[0]!)} keeps traffic in its zone already`);
     for (;;) {
-      // One that keeps traffic in its zone shifts what its callees are asked.
+      // Zonal routing shifts the load of callees.
       const outcome = this.#outcome({ services: chosen, moves });
       const left = chosen.filter((service) => {
         const { verdict, reasons } = this.#judged(service, outcome);
@@ -194,7 +185,7 @@ class WorkflowSavings {
     }
   }
 
-  /** A Service whose traffic stays in its zone already, and that would be asked too much by the others. */
+  /** A Service already routed by zone that the others would overload. */
   #starvingByIt(outcome: Outcome): string | null {
     for (const service of this.#services.filter((each) => this.#isNear(each))) {
       const [before, after] = [this.#today, outcome].map((each) => this.#judged(service, each));
@@ -248,7 +239,7 @@ class WorkflowSavings {
     return this.#input.judge(service, outcome.asksOf(service), outcome.change);
   }
 
-  /** Money that isn't known of the one and is of the other can't be compared. */
+  /** Null: money is unknown for one of the two. */
   #saved(view: View, outcome: Outcome): number | null {
     const [before, after] = [view.today, view.of(outcome)];
     const { unpricedBytesPerSecond: unpriced } = before;
@@ -277,7 +268,6 @@ class WorkflowSavings {
     });
   }
 
-  /** Of a pod that has gone or moved since nothing is known any more. */
   #isThere(move: ProposedMove): boolean {
     const pods = this.#own.get(workloadKey(move))?.pods ?? [];
     return pods.some(({ name, node }) => name === move.name && node === move.from);
@@ -288,7 +278,7 @@ function workloadKey({ namespace, workload }: ProposedMove): string {
   return keyOf({ namespace, name: workload });
 }
 
-/** Short ones first: of equal savings the one with fewest moves. */
+/** Short ones first: of equal savings, the fewest moves win. */
 function prefixesOf(moves: readonly ProposedMove[]): number[] {
   if (moves.length > MAX_PREFIXES) return [moves.length];
   return Array.from(moves, (_, index) => index + 1);
@@ -300,7 +290,6 @@ function reasonAgainst(saved: number | null): string | null {
   return saved <= LEAST_SAVING ? "it would save nothing" : null;
 }
 
-/** Workloads of the workflow that are called, those with the most traffic first. */
 function byTraffic(channels: readonly Billed[], own: ReadonlyMap<string, Service>): Service[] {
   const traffic = new Map<string, number>();
   for (const { target, channel } of channels) {

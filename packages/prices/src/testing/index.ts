@@ -1,2 +1,1 @@
-// What tests of other packages use.
 export { billOf } from "../bill.ts";

@@ -1,5 +1,5 @@
-// What ENTS compares itself with (section VI): the whole job on one node as kube-scheduler's scores choose
-// it, and partitioning without bandwidth allocation.
+// Baselines of ENTS (section VI): the whole job on one node chosen like kube-scheduler, and partitioning
+// without bandwidth allocation.
 import { throughputOf, type PlacedJob } from "../placed-job.ts";
 import type { StreamStrategy } from "../strategy.ts";
 import type { StreamJob } from "../stream-job.ts";
@@ -7,13 +7,10 @@ import { fits, type StreamSystem } from "../stream-system.ts";
 import { equalShares, maxMinShares } from "./sharing.ts";
 import { shortestFlows } from "./shortest-flows.ts";
 
-/**
- * How the network shares links of which nobody allocates bandwidth: equally, as the paper's model does, or as
- * TCP does.
- */
+/** Sharing of links without allocation: equally, as in the paper's model, or like TCP. */
 type Sharing = "equal" | "tcp";
 
-/** LeastRequestedPriority: the job goes whole to the node with the largest mean of its free parts. */
+/** LeastRequestedPriority: the whole job on the node with the largest mean of free shares. */
 export function leastRequested(sharing: Sharing = "equal"): StreamStrategy {
   return unallocated("lr", sharing, (job, system) =>
     whole(job, system, (node) => {
@@ -26,7 +23,9 @@ export function leastRequested(sharing: Sharing = "equal"): StreamStrategy {
   );
 }
 
-/** BalancedResourceAllocation: whole to the node whose parts of CPU and memory in use then differ least. */
+/**
+ * BalancedResourceAllocation: the whole job on the node whose CPU and memory utilization then differ least.
+ */
 export function balancedAllocation(sharing: Sharing = "equal"): StreamStrategy {
   return unallocated("br", sharing, (job, system) => {
     const memory = job.tasks.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
@@ -40,7 +39,6 @@ export function balancedAllocation(sharing: Sharing = "equal"): StreamStrategy {
   });
 }
 
-/** TP: Algorithm 1, and shortest paths without rates. */
 export function partitioned(sharing: Sharing = "equal"): StreamStrategy {
   return unallocated("tp", sharing, (job, system) => shortestFlows(job, system));
 }
@@ -68,7 +66,6 @@ function unallocated(
   };
 }
 
-/** On the one node of those with room whose score is least; null without one. */
 function whole(job: StreamJob, system: StreamSystem, score: (node: number) => number): PlacedJob | null {
   const tasks = [...job.tasks.keys()];
   let host = -1;

@@ -4,10 +4,7 @@ interface WithPath {
   readonly path: Path;
 }
 
-/**
- * Bits per second by flow: each link is shared equally by the flows on it, and a flow gets the least of its
- * links.
- */
+/** Bits per second by flow: each link is shared equally, and a flow gets the minimum over its links. */
 export function equalShares(flows: readonly WithPath[], capacities: Float64Array): Float64Array {
   const users = new Int32Array(capacities.length);
   for (const { path } of flows) for (const hop of path.hops) users[hop]!++;
@@ -16,7 +13,7 @@ export function equalShares(flows: readonly WithPath[], capacities: Float64Array
   );
 }
 
-/** Bits per second by flow: what TCP comes to, max-min fairness of flows (Bertsekas 1992, section 6.5.2). */
+/** Bits per second by flow: max-min fairness (Bertsekas 1992, section 6.5.2), the outcome of TCP. */
 export function maxMinShares(flows: readonly WithPath[], capacities: Float64Array): Float64Array {
   const left = capacities.slice();
   const users = new Int32Array(left.length);
@@ -38,7 +35,6 @@ export function maxMinShares(flows: readonly WithPath[], capacities: Float64Arra
   return rates;
 }
 
-/** Index of the link on which each flow gets least, and that rate. */
 function narrowestLink(left: Float64Array, users: Int32Array): [number, number] {
   let narrowest = -1;
   let share = Infinity;

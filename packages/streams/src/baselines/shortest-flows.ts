@@ -3,10 +3,7 @@ import { computable, demandsOf, type Flow, type PlacedJob } from "../placed-job.
 import type { StreamJob } from "../stream-job.ts";
 import type { StreamSystem } from "../stream-system.ts";
 
-/**
- * Nodes by ENTS' Algorithm 1 (or as given), each flow on its shortest path, without rates. Null without room
- * or path.
- */
+/** Nodes by ENTS' Algorithm 1 (or given), flows on shortest paths, no rates. Null without room or path. */
 export function shortestFlows(
   job: StreamJob,
   system: StreamSystem,

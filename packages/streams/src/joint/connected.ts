@@ -1,16 +1,14 @@
-// Jobs that share no link, not even through others, don't change each other's paces. Most candidates of a
-// search touch a small part of a network, and only that part is filled again.
+// Jobs without shared links, even indirect ones, do not affect each other. Most candidates of a search touch
+// a small part of the network, and only that part is recomputed.
 import type { Filling } from "./filling.ts";
 import type { Load } from "./namespace-shares.ts";
 
-/** Loads by the links that they use. Keeps its arrays for the next call. */
 export class ConnectedLoads {
   readonly #loads: readonly Load[];
   readonly #users: number[][];
   readonly #isSeenLink: Uint8Array;
   readonly #isSeenLoad: Uint8Array;
 
-  /** @param capacities how many there are */
   constructor(loads: readonly Load[], capacities: number) {
     this.#loads = loads;
     this.#users = Array.from({ length: capacities }, () => []);
@@ -19,10 +17,7 @@ export class ConnectedLoads {
     this.#isSeenLoad = new Uint8Array(loads.length);
   }
 
-  /**
-   * Frames per second by load, and last of the added one.
-   * @param before paces of the loads without the added one
-   */
+  /** Frames per second by load, the added one last. @param before rates without it */
   withAdded(added: Load, before: Float64Array, filling: Filling): Float64Array {
     const affected = this.#connectedTo([added.links]);
     const filled = filling.pacesOf([...affected.map((at) => this.#loads[at]!), added]);
@@ -33,10 +28,6 @@ export class ConnectedLoads {
     return paces;
   }
 
-  /**
-   * Frames per second by load.
-   * @param before paces of the loads with the one that is replaced
-   */
   withReplaced(replaced: number, by: Load, before: Float64Array, filling: Filling): Float64Array {
     const affected = this.#connectedTo([this.#loads[replaced]!.links, by.links]).filter(
       (at) => at !== replaced,
@@ -48,7 +39,6 @@ export class ConnectedLoads {
     return paces;
   }
 
-  /** Indexes of the loads that share a link with these, directly or through others; sorted. */
   #connectedTo(starts: readonly Int32Array[]): number[] {
     const links: number[] = [];
     const found: number[] = [];

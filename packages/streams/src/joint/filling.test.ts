@@ -142,7 +142,7 @@ describe("namespaces on a link", () => {
           expect(paces[at]! >= job.most * (1 - 1e-6) || [...job.links].some((link) => isFull[link])).toBe(
             true,
           );
-        // On one link each namespace has what it wants, or its part of what promises leave.
+        // On one link each namespace gets its demand, or its share of what promises leave.
         if (jobs.some(({ links }) => links.length > 1)) return;
         for (const [link, limit] of limits.entries()) {
           const here = jobs.filter((job) => bitsOn(job, link) > 0);

@@ -1,13 +1,13 @@
-// Rates by job: all flows of a job go at the pace of its slowest stage (Varys' MADD), and the paces of all
-// jobs grow alike until a link is full or a job can compute no more (progressive filling, Bertsekas 1992,
-// section 6.5.2).
+// Rates by job: all flows of a job follow its slowest stage (Varys' MADD), and all jobs' rates grow equally
+// until a link is full or a job reaches its compute limit (progressive filling, Bertsekas 1992, section
+// 6.5.2).
 import { atPace, type PlacedJob } from "../placed-job.ts";
 import type { Path } from "../paths.ts";
 import { namespaceOf } from "../stream-job.ts";
 import type { StreamSystem } from "../stream-system.ts";
 import { sharesOf, type Load } from "./namespace-shares.ts";
 
-/** Parts of a capacity below this are none. */
+/** Remaining shares of a capacity below this count as zero. */
 const FULL = 1e-9;
 
 export function loadOf(
@@ -28,24 +28,21 @@ export function loadOf(
   };
 }
 
-/** Load of a placed job with its own promise. */
 export function loadOfJob({ flows, computable, job }: PlacedJob): Load {
   return loadOf(flows, computable, job.minThroughput ?? 0, namespaceOf(job));
 }
 
-/** Progressive filling. Keeps its arrays for the next call. */
 export class Filling {
   readonly #whole: Float64Array;
-  /** Capacities for one namespace; only those of links that it uses are up to date. */
+  /** Capacities for one namespace; only its links are up to date. */
   readonly #slice: Float64Array;
-  /** Capacities that are filled now: of all, or of one namespace. */
+  /** Capacities being filled: of all, or of one namespace. */
   #capacities: Float64Array;
   readonly #left: Float64Array;
   readonly #weights: Float64Array;
   readonly #isUsed: Uint8Array;
   #used: number[] = [];
 
-  /** @param capacities bits/s */
   constructor(capacities: Float64Array) {
     this.#whole = this.#capacities = capacities;
     this.#slice = new Float64Array(capacities.length);
@@ -55,8 +52,8 @@ export class Filling {
   }
 
   /**
-   * Frames per second by job. Jobs of one namespace share a link as `#fill` says. Several namespaces first
-   * fill their shares (`sharesOf`); what they leave goes to promises that aren't kept yet, then to all.
+   * Frames per second by job, as in `#fill` within one namespace. Several namespaces first fill their shares
+   * (`sharesOf`); the rest goes to unmet promises, then to all.
    */
   pacesOf(loads: readonly Load[]): Float64Array {
     const shares = sharesOf(loads, this.#whole);
@@ -83,8 +80,8 @@ export class Filling {
   }
 
   /**
-   * A job has what it is promised before others have more; where the promises don't fit, all are lowered by
-   * the same factor. No job can get more without one with as little or less getting less.
+   * Promises come first; if they do not fit, all are scaled by one factor. The result is max-min fair: no
+   * rate can grow without lowering one that is not larger.
    */
   #fill(loads: readonly Load[], capacities: Float64Array): Float64Array {
     this.#capacities = capacities;
@@ -96,7 +93,7 @@ export class Filling {
     let next = 0;
     let open: number[] = [];
     let level = 0;
-    // Only jobs that join, and links that have just become full, stop jobs below their most.
+    // Only joining jobs and newly full links can stop jobs below their maximum.
     let mayBeStuck = true;
     for (;;) {
       const joining = next;
@@ -128,7 +125,7 @@ export class Filling {
     this.#used = used;
   }
 
-  /** Gives each job its promise. Returns the factor by which promises are lowered, 1 where they fit. */
+  /** Grants promises. Returns their scaling factor, 1 if they fit. */
   #keepPromises(loads: readonly Load[], paces: Float64Array): number {
     if (loads.every(({ least }) => least === 0)) return 1;
     const promised = new Float64Array(this.#left.length);
@@ -147,7 +144,6 @@ export class Filling {
     for (let at = 0; at < links.length; at++) this.#weights[links[at]!]! += sign * bits[at]!;
   }
 
-  /** Takes out the jobs that can't go faster, and notes their pace. Returns the others. */
   #close(
     open: number[],
     loads: readonly Load[],
@@ -176,7 +172,7 @@ export class Filling {
     return false;
   }
 
-  /** How much all open jobs can go faster before one of them stops or another one joins, frames/s. */
+  /** Possible increase of all open jobs, frames/s, until one stops or joins. */
   #step(open: readonly number[], loads: readonly Load[], level: number, upcoming: number): number {
     let step = upcoming - level;
     for (const at of open) step = Math.min(step, loads[at]!.most - level);
@@ -188,7 +184,6 @@ export class Filling {
     return Math.max(0, step);
   }
 
-  /** Returns whether a link is full now. */
   #lower(step: number): boolean {
     let isAnyFull = false;
     for (const link of this.#used) {
@@ -202,7 +197,6 @@ export class Filling {
   }
 }
 
-/** The jobs on their paths, with rates by progressive filling. */
 export function fillByJob(running: readonly PlacedJob[], { network }: StreamSystem): readonly PlacedJob[] {
   const paces = new Filling(network.capacities).pacesOf(running.map(loadOfJob));
   return running.map((placed, at) => atPace(placed, paces[at]!));

@@ -1,4 +1,4 @@
-// Isochrone's own strategy: nodes, paths and rates by one objective, the worth of the paces of all jobs.
+// Isochrone's strategy: nodes, paths and rates by one objective, the total utility of all jobs' rates.
 import type { PlacedJob } from "../placed-job.ts";
 import type { StreamStrategy } from "../strategy.ts";
 import type { StreamSystem } from "../stream-system.ts";
@@ -9,13 +9,9 @@ import { relocate } from "./relocate.ts";
 import { keepsPromises, reroute } from "./reroute.ts";
 
 interface JointSettings extends PlaceSettings {
-  /** Part of the worth that another path must gain. @default 0.001 */
+  /** Minimum relative gain of utility for another path. @default 0.001 */
   readonly rerouteMargin: number;
-  /**
-   * Part of its own throughput that a job must gain by moving tasks. Infinity leaves running jobs where they
-   * are.
-   * @default 0.2
-   */
+  /** Minimum relative gain of throughput for moving a job's tasks. Infinity never moves. @default 0.2 */
   readonly moveMargin: number;
 }
 

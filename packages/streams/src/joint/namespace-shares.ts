@@ -1,34 +1,27 @@
-// Shares of namespaces of a link: no number of jobs or promises of one namespace pushes out the others.
+// Bounds each namespace's share of a link, so that its jobs or promises cannot crowd out others.
 import { fairLevel } from "@isochrone/primitives/algorithms";
 import type { PlacedJob } from "../placed-job.ts";
 import { namespaceOf, type StreamJob } from "../stream-job.ts";
 
-/** A job's bits on the network, and how fast it may go. */
 export interface Load {
-  /** Indexes of capacities, each once. */
   readonly links: Int32Array;
-  /** Bits per frame on each of `links`. */
   readonly bits: Float64Array;
-  /** Frames per second that it can use at most. */
+  /** Maximum usable frames per second. */
   readonly most: number;
-  /** Frames per second that it is promised; 0 without a promise. */
+  /** Promised frames per second; 0: none. */
   readonly least: number;
-  /** Namespaces share links. */
   readonly namespace: string;
 }
 
-/** Bounds of what namespaces may be promised of a link that they share. */
+/** Bounds of promises on shared links. */
 export const LINK_SHARES = {
-  /** Share of a link that is promised to one namespace at most. */
+  /** Maximum share of a link promised to one namespace. */
   namespace: 0.5,
-  /** Share of a link that is promised to all namespaces at most; they share it max-min fairly. */
+  /** Maximum share promised to all namespaces, divided max-min fairly. */
   all: 0.8,
 } as const;
 
-/**
- * Returns what each namespace is promised of a link, bits/s.
- * @param declared bits/s by namespace
- */
+/** Promised bits/s of a link by namespace. @param declared bits/s by namespace */
 export function promisedShares(
   declared: ReadonlyMap<string, number>,
   capacityBitsPerSecond: number,
@@ -39,15 +32,14 @@ export function promisedShares(
   return new Map([...declared].map(([namespace, rate]) => [namespace, Math.min(most, rate, level)]));
 }
 
-/** Bits per second that the jobs of a namespace ask for on a link. */
 interface Demand {
   least: number;
   most: number;
 }
 
 /**
- * Capacity of each link for one namespace, by namespace and link: what it is promised, and of the rest its
- * max-min fair share. A namespace that is alone on a link has all of it. Null: there is one namespace.
+ * Capacity by namespace and link: its promises plus its max-min fair share of the rest. A namespace alone on
+ * a link has all of it. Null: only one namespace.
  */
 export function sharesOf(
   loads: readonly Load[],
@@ -79,7 +71,6 @@ export function sharesOf(
   return shares;
 }
 
-/** Demands by link and namespace. */
 function demandsOf(loads: readonly Load[]): Map<number, Map<string, Demand>> {
   const all = new Map<number, Map<string, Demand>>();
   for (const { links, bits, most, least, namespace } of loads)
@@ -96,8 +87,8 @@ function demandsOf(loads: readonly Load[]): Map<number, Map<string, Demand>> {
 }
 
 /**
- * Frames per second that each running job must have beside a new one: what it has of its promise. Another
- * namespace's job may take what is beyond the share of the promise's namespace.
+ * Minimum frames per second of each running job beside a new one: its currently met promise. Another
+ * namespace's job may take what exceeds the share of the promise's namespace.
  */
 export function leastBeside(
   job: StreamJob,

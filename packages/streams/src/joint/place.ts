@@ -1,5 +1,4 @@
-// Nodes of a new job by local search: each candidate is judged by the paces of all jobs when they share the
-// network.
+// Places a new job by local search; candidates are judged by all jobs' rates on the shared network.
 import type { Path } from "../paths.ts";
 import { computable, demandsOf, type Demand, type PlacedJob } from "../placed-job.ts";
 import { namespaceOf, SOURCE, type StreamJob } from "../stream-job.ts";
@@ -11,33 +10,29 @@ import { startsOf } from "./starts.ts";
 import { worthOf } from "./worth.ts";
 
 export interface PlaceSettings {
-  /** Candidates that are judged for a job. @default 600 */
+  /** Candidates judged per job. @default 600 */
   readonly evaluations: number;
-  /** Nodes that a task may go to: the nearest to the source and to its other tasks. @default 64 */
+  /** Candidate nodes per task: nearest to the source and its other tasks. @default 64 */
   readonly candidates: number;
 }
 
 export const PLACE_DEFAULTS: PlaceSettings = { evaluations: 600, candidates: 64 };
 
-/** Each hop costs this part of a full link, so that of equally loaded paths the shorter one is taken. */
+/** Cost of a hop as a share of a full link: prefers shorter paths at equal load. */
 const HOP_PRICE = 1e-3;
-/** What a second per frame of a stage costs that isn't the slowest one. */
+/** Cost of a second per frame on stages other than the slowest. */
 const STAGE_PRICE = 1e-3;
-/** Gains of the worth that are rounding errors. */
 const NO_GAIN = 1e-9;
 
-/** A placement and what all jobs together are worth with it. */
 interface Judged {
   readonly placed: PlacedJob;
-  /** Less a little for every stage's seconds, so that of equally fast placements the one with slack wins. */
+  /** Slightly reduced by every stage's seconds: of equally fast placements, the one with slack wins. */
   readonly worth: number;
-  /** By task: seconds per frame of the task or, where these are more, of a flow that it sends or receives. */
+  /** Seconds per frame of each task, or of its slowest flow if larger. */
   readonly stageSeconds: Float64Array;
-  /** Frames per second, by running job; the new job is the last. */
   readonly paces: Float64Array;
 }
 
-/** Judges placements of one job beside others, which keep their nodes and paths. */
 export class Judge {
   readonly #system: StreamSystem;
   readonly #job: StreamJob;
@@ -45,12 +40,12 @@ export class Judge {
   readonly #filling: Filling;
   readonly #loads: readonly Load[];
   readonly #connected: ConnectedLoads;
-  /** Frames per second of the others without the job. */
+  /** Rates of the others without the job, frames/s. */
   readonly #without: Float64Array;
-  /** Bits that a frame of each other job puts on a link, by capacity; of the judged job in `#own`. */
+  /** Bits per frame of the other jobs by capacity; the judged job's are in `#own`. */
   readonly #busy: Float64Array;
   readonly #own: Float64Array;
-  /** The best two that were judged, on different nodes. */
+  /** The best two judged placements, on different nodes. */
   #top: readonly Judged[] = [];
   count = 0;
 
@@ -73,7 +68,6 @@ export class Judge {
     return this.count >= this.#settings.evaluations;
   }
 
-  /** Null when a flow has no path. */
   judge(hosts: readonly number[]): Judged | null {
     this.count++;
     const flows = this.#routed(demandsOf(this.#job, hosts));
@@ -95,7 +89,6 @@ export class Judge {
     return this.#ranked({ placed, paces, stageSeconds, worth });
   }
 
-  /** The best that was judged on other nodes than these. */
   besides({ placed: { hosts } }: Judged): PlacedJob | null {
     return this.#top.find(({ placed }) => !areSame(placed.hosts, hosts))?.placed ?? null;
   }
@@ -123,7 +116,7 @@ export class Judge {
   }
 
   /**
-   * The largest flows choose first, each the path whose fullest link is least full. In the order of
+   * Largest flows first, each on the path with the least loaded bottleneck. Results in the order of
    * `demands`.
    */
   #routed(demands: readonly Demand[]): (Demand & { readonly path: Path })[] | null {
@@ -158,10 +151,7 @@ export class Judge {
   }
 }
 
-/**
- * The best nodes found for a job beside those that run; null when it has no room or no path.
- * @param known nodes that have room for it, from which the search begins, too
- */
+/** The best placement found; null without room or path. @param known additional starting placement */
 export function placeJob(
   job: StreamJob,
   system: StreamSystem,
@@ -186,7 +176,6 @@ function areSame(hosts: readonly number[], others: readonly number[]): boolean {
   return hosts.every((host, task) => host === others[task]);
 }
 
-/** Indexes of the nodes nearest to the source, by hops. */
 export function candidatesOf(job: StreamJob, { network }: StreamSystem, count: number): number[] {
   if (network.nodes.length <= count) return [...network.nodes.keys()];
   const seen = new Set([job.source]);
@@ -197,7 +186,7 @@ export function candidatesOf(job: StreamJob, { network }: StreamSystem, count: n
   return [...seen];
 }
 
-/** From `start` one better move after the other, until none is better or the evaluations are spent. */
+/** Hill climbing until no move is better or the evaluations are spent. */
 function climb(
   judge: Judge,
   job: StreamJob,
@@ -219,9 +208,10 @@ function climb(
 }
 
 /**
- * The best node for what is slowest, where that is better; else for what is next slowest. All moves of a
- * large network are more than the evaluations. Null when no move is better.
- * @param movable tasks that go together. @default those of each node, and each alone; the slowest first
+ * The best node for the slowest movable, if better; else for the next. On large networks a sweep over all
+ * moves exceeds the evaluations. Null if no move is better.
+ * @param movable groups of tasks.
+ * @default those of each node, and each alone; slowest first
  */
 export function betterMove(
   judge: Judge,
@@ -245,7 +235,7 @@ export function betterMove(
   return null;
 }
 
-/** What may go to another node: all tasks of a node together, and each alone. The slowest stages first. */
+/** Groups of tasks that may move: all of a node, and each alone. Slowest stages first. */
 function movableOf({ placed: { hosts }, stageSeconds }: Judged): number[][] {
   const slowest = [...hosts.keys()].sort((a, b) => stageSeconds[b]! - stageSeconds[a]!);
   const movable: number[][] = [];

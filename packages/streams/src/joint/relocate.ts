@@ -1,5 +1,4 @@
-// Running jobs that got bad nodes, because better ones were taken when they came: the slowest ones are placed
-// anew where that gains enough.
+// Re-places the slowest running jobs if better nodes became free and the gain is large enough.
 import type { PlacedJob } from "../placed-job.ts";
 import type { StreamJob } from "../stream-job.ts";
 import type { StreamSystem } from "../stream-system.ts";
@@ -8,16 +7,13 @@ import { placeJob, type PlaceSettings } from "./place.ts";
 import { keepsPromises } from "./reroute.ts";
 
 interface RelocateSettings extends Pick<PlaceSettings, "candidates"> {
-  /** Part of its own throughput that a job must gain. */
   readonly moveMargin: number;
 }
 
-/** Slowest jobs that are looked at for each change of the system: many, each a little, gain most. */
+/** Slowest jobs tried per change: many small attempts gain most. */
 const LOOKED_AT = 10;
-/** Candidates that are judged for each. */
 const EVALUATIONS = 120;
 
-/** The jobs, of which the slowest may have tasks on other nodes. Rates are left to the caller. */
 export function relocate(
   running: readonly PlacedJob[],
   system: StreamSystem,
@@ -42,7 +38,6 @@ export function relocate(
   return [...jobs.values()];
 }
 
-/** Frames per second of a job when each task has the node on which it is fastest. */
 function mostOf({ secondsPerFrame, tasks }: StreamJob): number {
   const nodes = secondsPerFrame.length / tasks.length;
   let slowest = 0;
@@ -54,8 +49,8 @@ function mostOf({ secondsPerFrame, tasks }: StreamJob): number {
 const least = (a: number, b: number): number => Math.min(a, b);
 
 /**
- * The search begins from where the job is, too, and from nothing: several tasks that gain by a move together
- * may each gain too little alone. Null where it gains too little.
+ * Searches from the current placement and from scratch: tasks may gain only by moving together. Null if the
+ * gain is too small.
  * @param before frames per second by job
  * @param others the system without the job
  */

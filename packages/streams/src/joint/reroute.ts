@@ -1,5 +1,4 @@
-// Paths of running jobs: one flow at a time takes another path where all jobs together gain more than a
-// margin.
+// Reroutes running jobs: one flow at a time takes another path if total utility gains more than a margin.
 import type { Flow, PlacedJob } from "../placed-job.ts";
 import type { StreamSystem } from "../stream-system.ts";
 import { ConnectedLoads } from "./connected.ts";
@@ -7,19 +6,14 @@ import { Filling, loadOf, loadOfJob } from "./filling.ts";
 import { worthOf } from "./worth.ts";
 
 interface RerouteSettings {
-  /** Times that all flows are looked at. @default 2 */
   readonly rounds: number;
-  /**
-   * Part of the worth that a change must gain, so that flows stay where they are for little.
-   * @default 0.001
-   */
+  /** Minimum relative gain of utility, for stability. @default 0.001 */
   readonly margin: number;
 }
 
-/** A job that has nearly what it can compute gains nothing by another path. */
+/** A job near its compute limit gains nothing from another path. */
 const CONTENT = 1 - 1e-6;
 
-/** The jobs with their new paths; rates are left to the caller. */
 export function reroute(
   running: readonly PlacedJob[],
   { network, paths }: StreamSystem,
@@ -60,14 +54,12 @@ export function reroute(
   return jobs;
 }
 
-/** Gains of the worth that are rounding errors. */
 const NO_GAIN = 1e-9;
-/** Of a promise that rounding may take. */
 const KEPT = 1 - 1e-6;
 
 /**
- * Whether every job that is promised a throughput has it, or has no less of it than before.
- * @param before paces of the same jobs; where it ends, promises must be kept
+ * Whether every promised job meets its promise or at least keeps its rate.
+ * @param before rates of the same jobs; beyond its end, promises must be met
  */
 export function keepsPromises(
   loads: readonly { readonly least: number }[],

@@ -1,15 +1,13 @@
-// Where the search for a job's nodes begins: four placements, each made task by task in topological order.
+// Starting placements of the search: four, each built task by task in topological order.
 import { hostOf } from "../placed-job.ts";
 import type { StreamJob } from "../stream-job.ts";
 import { copyOf, fits, take, type StreamSystem } from "../stream-system.ts";
 
-/** The lower the better; `hosts` are those of the tasks before. */
 type Price = (task: number, node: number, hosts: readonly number[]) => number;
 
-/** Seconds that a hop costs, so that of equally good nodes the nearer one is taken. */
+/** Cost of a hop in seconds: prefers nearer nodes. */
 const HOP_SECONDS = 1e-3;
 
-/** Up to four placements that have room; equal ones once. */
 export function startsOf(job: StreamJob, system: StreamSystem, nodes: readonly number[]): number[][] {
   const hops = hopsFrom(job.source, system);
   const count = system.network.nodes.length;
@@ -69,7 +67,6 @@ function greedy(
   return hosts;
 }
 
-/** By index of the node; Infinity where no path leads. */
 function hopsFrom(source: number, { network }: StreamSystem): Float64Array {
   const hops = new Float64Array(network.nodes.length).fill(Infinity);
   hops[source] = 0;
@@ -83,7 +80,7 @@ function hopsFrom(source: number, { network }: StreamSystem): Float64Array {
   return hops;
 }
 
-/** Seconds by capacity that a frame of every running job needs of it. */
+/** Seconds per capacity that one frame of every running job takes. */
 function busySeconds({ network, running }: StreamSystem): Float64Array {
   const busy = new Float64Array(network.capacities.length);
   for (const { flows } of running)
@@ -92,7 +89,7 @@ function busySeconds({ network, running }: StreamSystem): Float64Array {
   return busy;
 }
 
-/** Of the best path, beside the frames of the running jobs. */
+/** On the best path, beside the running jobs' frames. */
 function transferSeconds(
   { network, paths }: StreamSystem,
   busy: Float64Array,

@@ -17,7 +17,6 @@ function network(toFast: number): FlowNetwork {
   ]);
 }
 
-/** A frame of 1 Mbit, and two tasks of which the second is slow. */
 function job(name: string, minThroughput: number | null = null): StreamJob {
   const task = (of: string, downstream: object[] = []) => ({
     name: of,
@@ -68,7 +67,6 @@ describe("a move of one task", () => {
   });
 
   test("breaks no promise of another job", () => {
-    // It has the link to the fast node whole.
     const promised = [job("promised", 4), [2, 2]] as const;
     expect(bestTaskMove(systemWith(4.2e6, 9, [onSlow, promised]), movable(slow), 0.2)).toBeNull();
   });

@@ -1,36 +1,30 @@
-// One task of a running job on another node, where that gains enough: a move that ends a pod, unlike those of
-// `relocate`, which the model carries out for nothing.
+// Moves one task of a running job if it gains enough. This ends a pod, unlike `relocate`, whose moves the
+// model assumes free.
 import type { StreamJob } from "../stream-job.ts";
 import { copyOf, type StreamSystem } from "../stream-system.ts";
 import { fillByJob, loadOfJob } from "./filling.ts";
 import { betterMove, candidatesOf, Judge, PLACE_DEFAULTS } from "./place.ts";
 import { keepsPromises } from "./reroute.ts";
 
-/** A running job of which a task may move. */
 interface Movable {
-  /** Index among the running jobs. */
   readonly running: number;
-  /** The job with what its tasks take on the nodes where they are not. */
   readonly job: StreamJob;
-  /** Indexes of the tasks that may move. */
   readonly tasks: readonly number[];
 }
 
 interface TaskMove {
-  /** Index among the running jobs. */
   readonly running: number;
   readonly task: number;
-  /** Index of the node. */
   readonly node: number;
-  /** Frames per second of the job. */
   readonly before: number;
   readonly after: number;
 }
 
 /**
- * The move of one task with which the slowest job that can gain by one gains most; null without one. All jobs
- * together gain, too, and every promise holds. The target has room beside all tasks that run.
- * @param margin part of its own throughput that the job must gain
+ * Picks the slowest job that any single-task move improves, and its best move. The move must also raise total
+ * utility and keep every promise, and the target must have room beside all running tasks. Null: there is
+ * none.
+ * @param margin minimum relative gain of the job's throughput
  */
 export function bestTaskMove(
   system: StreamSystem,

@@ -1,8 +1,7 @@
 /**
- * What the paces of all jobs are worth together: throughput, its logarithm and less the seconds per frame of
- * each, summed. These are the alpha-fair utilities for alpha 0, 1 and 2 (Mo 2000). The first alone starves
- * slow jobs, the last alone looks at nothing but them. Of a job with a promise the throughput alone counts:
- * the promise is what keeps it from starving.
+ * Total utility: sum over jobs of throughput, its logarithm, and minus the seconds per frame. These are the
+ * alpha-fair utilities for alpha 0, 1 and 2 (Mo 2000). The first alone starves slow jobs; the last alone
+ * ignores all others. For a job with a promise only throughput counts, since the promise prevents starvation.
  * @param paces frames per second
  * @param loads of the same jobs
  */
@@ -15,5 +14,5 @@ export function worthOf(paces: Float64Array, loads: readonly { readonly least: n
   return worth;
 }
 
-/** Frames per second; slower jobs count as this, so that a standing one doesn't outweigh all others. */
+/** Lower bound of rates, frames/s, so that a stopped job does not dominate. */
 const LEAST_PACE = 1e-3;

@@ -1,12 +1,10 @@
-// Reading fields that may be of any type, as a FlowNetwork and a StreamJob in a file or a cluster have them.
+// Reads untyped fields of FlowNetworks and StreamJobs from files or clusters.
 
-/** Leads from the object to a value. */
 export type FieldPath = readonly (string | number)[];
 
-/** Thrown for a field that can't be read. The message names the place, the rule and the value. */
+/** Thrown for an invalid field. The message names place, rule and value. */
 export class FieldError extends Error {
   readonly path: FieldPath;
-  /** What must be true, without the place and the value. */
   readonly rule: string;
   readonly value: unknown;
 
@@ -27,7 +25,6 @@ function shown(value: unknown): string {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
-/** @param most entries. @default any number */
 export function listAt(path: FieldPath, value: unknown, most = Infinity): readonly unknown[] {
   if (!Array.isArray(value)) throw new FieldError(path, "must be a list", value);
   if (value.length > most) throw new FieldError(path, `must have at most ${most} entries`, value.length);
@@ -44,7 +41,6 @@ export function numberAt(path: FieldPath, value: unknown): number {
   return value;
 }
 
-/** Null without a value. */
 export function positiveAt(path: FieldPath, value: unknown): number | null {
   if (value === undefined || value === null) return null;
   const number = numberAt(path, value);
@@ -52,7 +48,6 @@ export function positiveAt(path: FieldPath, value: unknown): number | null {
   throw new FieldError(path, "must be above 0 and at most 2^53 - 1", value);
 }
 
-/** Null without a value. */
 export function portAt(path: FieldPath, value: unknown): number | null {
   if (value === undefined || value === null) return null;
   const port = numberAt(path, value);

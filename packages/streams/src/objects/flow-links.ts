@@ -4,13 +4,12 @@ import { FieldError, listAt, textAt, type FieldPath } from "./fields.ts";
 
 type LinkFields = "capacity" | "duplex" | "source" | "target";
 
-/** Links of a FlowNetwork's `spec`, in order. Throws FieldError for the first that can't be read. */
+/** Reads links of a FlowNetwork's `spec`, in order. Throws FieldError at the first invalid one. */
 export function readFlowLinks(spec: unknown): FlowLink[] {
   const { links } = looseFields<Record<"links", unknown>>(spec);
   return listAt(["spec", "links"], links).map((link, at) => readFlowLink(link, ["spec", "links", at]));
 }
 
-/** Throws FieldError. */
 export function readFlowLink(link: unknown, path: FieldPath): FlowLink {
   const {
     source,

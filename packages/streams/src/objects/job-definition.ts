@@ -2,43 +2,35 @@ import { looseFields, parseBytes, parseMillicores, type LooseFields } from "@iso
 import { MAX_TASKS, type StreamJobSpec, type StreamTaskSpec } from "../stream-job.ts";
 import { FieldError, listAt, numberAt, portAt, positiveAt, textAt, type FieldPath } from "./fields.ts";
 
-/** Entries of a task's profile. */
 const MAX_PROFILE = 256;
-/** Words of a command. */
 const MAX_WORDS = 256;
 
-/** A task of a StreamJob with what the planner doesn't need of it. */
 interface TaskDefinition {
   readonly name: string;
-  /** As it is written; null without one. */
   readonly template: LooseFields | null;
-  /** Seconds for a frame on a node with these labels as declared; null where nothing is. */
+  /** Declared seconds per frame on a node with these labels; null: none. */
   secondsOn(labels: LooseFields): number | null;
-  /** Null: no profiling pod runs. */
   readonly profiling: Profiling | null;
-  /** Port on which a task that is downstream receives, by its name; null: any. */
+  /** Receiving port of a downstream task; null: any. */
   portTo(task: string): number | null;
 }
 
-/** How a task is profiled. */
 interface Profiling {
-  /** Replaces that of the pod's first container; null: as it is. */
+  /** Replaces the command of the pod's first container; null: unchanged. */
   readonly command: readonly string[] | null;
   readonly args: readonly string[] | null;
-  /** Whether the task runs on nodes of which its profile says nothing, once they are measured. */
+  /** Whether the task may run on unprofiled nodes, once measured. */
   readonly isAnywhere: boolean;
-  /** Names of labels in its profile: nodes that differ in them are of different kinds. */
+  /** Label names in the profile, which distinguish kinds of nodes. */
   readonly labels: readonly string[];
 }
 
-/** A StreamJob's `spec`, as far as it can be read without knowing the nodes. */
 export interface JobDefinition {
   readonly spec: StreamJobSpec;
-  /** Frames that arise at the source in a second; null: as many as the job can take. */
+  /** Frames generated per second; null: as many as the job can process. */
   readonly framesPerSecond: number | null;
-  /** Port on which tasks receive the frames of the source; null: any. */
+  /** Receiving port for the source's frames; null: any. */
   readonly sourcePort: number | null;
-  /** By name, in the order of the spec. */
   readonly tasks: ReadonlyMap<string, TaskDefinition>;
 }
 
@@ -49,9 +41,8 @@ type DownstreamFields = "bytesPerFrame" | "port" | "task";
 type ProfileFields = "nodeLabels" | "secondsPerFrame";
 
 /**
- * Cycles, unknown tasks and sources, and amounts that can't be are found by `createStreamJob`.
- * @param name namespace/name
- * Throws FieldError.
+ * Reads a spec; `createStreamJob` checks cycles, references and amounts.
+ * @param name namespace/name Throws FieldError.
  */
 export function readJobDefinition(name: string, spec: unknown): JobDefinition {
   if (typeof spec !== "object" || spec === null) throw new FieldError(["spec"], "must be an object", spec);

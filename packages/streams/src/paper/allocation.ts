@@ -1,12 +1,11 @@
-// ENTS, Algorithm 1: each task in order goes to the node where it takes least, computing and receiving added.
+// ENTS, Algorithm 1: assigns each task in order to the node with the least computing plus receiving time.
 import { hostOf } from "../placed-job.ts";
 import type { StreamJob } from "../stream-job.ts";
 import { copyOf, fits, take, type NodeResources, type StreamSystem } from "../stream-system.ts";
 
-/** Smaller differences of a time are rounding errors: the first node stays. Seconds. */
+/** Smaller differences are rounding errors: the first node wins. Seconds. */
 const TIE_SECONDS = 1e-12;
 
-/** Index of the node by task, or null when a task fits on no node. */
 export function allocateTasks(
   job: StreamJob,
   system: StreamSystem,
@@ -33,7 +32,7 @@ export function allocateTasks(
   return hosts;
 }
 
-/** The longest of the transfers from its predecessors (ENTS, line 7 by equation 4). */
+/** Longest transfer from its predecessors (ENTS, line 7 by equation 4). */
 function receivingSeconds(
   job: StreamJob,
   hosts: readonly number[],
@@ -51,8 +50,8 @@ function receivingSeconds(
 }
 
 /**
- * "The average bandwidth of all routing links": the mean capacity of all hops of all paths, bits/s. 0 without
- * a path.
+ * "The average bandwidth of all routing links": mean capacity over all hops of all paths, bits/s. 0 without a
+ * path.
  */
 function averageBandwidth({ network, paths }: StreamSystem, source: number, target: number): number {
   let sum = 0;

@@ -1,18 +1,16 @@
-// ENTS, Algorithm 2 (JRBA): routes by rounding a linear relaxation, rates in proportion to volumes.
+// ENTS, Algorithm 2 (JRBA): routes by rounding a linear relaxation, rates proportional to volumes.
 import { LinearProgram, type LinearSolver } from "@isochrone/primitives/algorithms";
 import type { PathTable, Path } from "../paths.ts";
 import type { Demand } from "../placed-job.ts";
 
-/** A demand with a path and a rate. */
 type Routed<D extends Demand> = D & { readonly path: Path; readonly bitsPerSecond: number };
 
 export interface JrbaOptions {
   readonly solve: LinearSolver;
-  /** How long the solver may take. @default 10000 */
   readonly timeMs?: number;
   /**
-   * `printed`: of equally good solutions the solver's. `shortest`: those with few hops on wide links, for
-   * large flows before small ones, because the relaxation leaves all flows but the worst one undecided.
+   * `printed`: the solver's choice among optima. `shortest`: prefers few hops on wide links, large flows
+   * first, since the relaxation determines only the slowest flow.
    * @default "printed"
    */
   readonly ties?: "printed" | "shortest";
@@ -20,26 +18,20 @@ export interface JrbaOptions {
 
 interface JrbaResult<D extends Demand> {
   readonly flows: readonly Routed<D>[];
-  /**
-   * No choice of paths and rates has a longer-lasting flow of fewer seconds per frame: the relaxation's
-   * optimum.
-   */
+  /** Optimum of the relaxation: a lower bound on the slowest flow's seconds per frame. */
   readonly boundSeconds: number;
 }
 
-/** Capacities below this have no room, as a share of the largest. */
 const NO_ROOM = 1e-12;
 const DEFAULT_TIME_MS = 10_000;
-/** Weight of the number of hops, of the objective. */
 const TIE_WEIGHT = 1e-2;
-/** Differences of a flow's parts that are rounding errors of the solver. */
 const EQUAL = 1e-9;
-/** Digits of a coefficient; further ones are rounding errors that depend on the units. */
+/** Digits of a coefficient; further ones are unit-dependent rounding errors. */
 const DIGITS = 12;
 
 /**
- * Null when a demand has no path with room, or the solver finds no optimum.
- * @param capacities what is left of them, bits/s
+ * Null if a demand has no path with room, or the solver finds no optimum.
+ * @param capacities remaining, bits/s
  */
 export async function jointRoutes<D extends Demand>(
   demands: readonly D[],
@@ -70,7 +62,7 @@ export async function jointRoutes<D extends Demand>(
 
 const variable = (demand: number, path: number): string => `m${demand}_${path}`;
 
-/** Seconds of the slowest flow when each has the network for itself: no solution is faster. */
+/** Seconds of the slowest flow if each had the network alone: a lower bound. */
 function leastSeconds(
   demands: readonly Demand[],
   candidates: readonly (readonly Path[])[],
@@ -84,9 +76,9 @@ function leastSeconds(
 }
 
 /**
- * P3-Relax-Cvx (ENTS, equations 10 to 14) with q_i = V_i, as small as it may be. Volumes are in units of the
- * largest and `threshold`, the time of the slowest flow, in `unitSeconds`: the solver's tolerances are
- * absolute, so in bits a large problem would end far from its optimum.
+ * P3-Relax-Cvx (ENTS, equations 10 to 14) with q_i = V_i, minimized. Volumes are scaled by the largest, and
+ * `threshold` (the slowest flow's time) by `unitSeconds`: solver tolerances are absolute and would be too
+ * coarse in bits.
  */
 function relaxation(
   demands: readonly Demand[],
@@ -125,8 +117,8 @@ function relaxation(
 }
 
 /**
- * Each link is divided by volumes, and a flow gets the least of its links (ENTS, equation 15, with B_l, which
- * the print leaves out).
+ * Divides each link by volumes; a flow gets the minimum over its links (ENTS, equation 15, with the B_l
+ * missing in print).
  */
 export function proportionalRates<D extends Demand & { readonly path: Path }>(
   demands: readonly D[],

@@ -1,5 +1,4 @@
-// ENTS, Algorithm 4 (OTFA): new jobs get nodes by Algorithm 1; then Algorithm 2 gives all flows of all jobs
-// new routes and rates.
+// ENTS, Algorithm 4 (OTFA): Algorithm 1 places new jobs; Algorithm 2 then reroutes all flows of all jobs.
 import { fillByJob } from "../joint/filling.ts";
 import { throughputOf, type PlacedJob } from "../placed-job.ts";
 import { shortestFlows } from "../baselines/shortest-flows.ts";
@@ -9,8 +8,9 @@ import { jointRoutes, type JrbaOptions } from "./jrba.ts";
 
 interface OtfaOptions extends JrbaOptions {
   /**
-   * Repairs what the printed algorithm leaves: of equally good routes the shortest, and capacity that the
-   * slowest flow can't use goes to the other jobs. @default false
+   * Repairs the printed algorithm: shortest of equally good routes, and capacity unusable by the slowest flow
+   * goes to other jobs.
+   * @default false
    */
   readonly repaired?: boolean;
 }
@@ -21,7 +21,7 @@ export function otfa(options: OtfaOptions): StreamStrategy {
     name: repaired ? "otfa-repaired" : "otfa",
     place: async (job, system) => shortestFlows(job, system),
     async share(system, change): Promise<readonly PlacedJob[]> {
-      // Lines 12 to 18 are for new jobs; what leaves is given back with the next one.
+      // Lines 12 to 18 handle new jobs; freed capacity is reassigned with the next one.
       if (change === "left" && !repaired) return system.running;
       return repaired
         ? fillByJob(await routed(system, { ...options, ties: "shortest" }), system)

@@ -1,5 +1,4 @@
-// ENTS, Algorithm 3 (OTFS): each new job gets nodes by Algorithm 1 and routes and rates by Algorithm 2 in
-// what the running jobs leave.
+// ENTS, Algorithm 3 (OTFS): Algorithm 1 places each new job; Algorithm 2 routes it in the remaining capacity.
 import { computable, demandsOf, throughputOf, type Flow, type PlacedJob } from "../placed-job.ts";
 import type { StreamStrategy } from "../strategy.ts";
 import type { StreamJob } from "../stream-job.ts";
@@ -9,14 +8,14 @@ import { jointRoutes, type JrbaOptions } from "./jrba.ts";
 
 interface OtfsOptions extends JrbaOptions {
   /**
-   * What happens to a job for which no bandwidth is left, on which the paper is silent: it runs at nothing,
-   * or it waits.
+   * For a job without remaining bandwidth, where the paper is silent: run at zero rate, or wait.
    * @default "run"
    */
   readonly withoutBandwidth?: "run" | "wait";
   /**
-   * Whether a flow gets more than its job can compute. The printed algorithm gives it all that is left, so
-   * that the first job takes its links whole. @default false
+   * Whether a flow may exceed its job's compute limit. The printed algorithm gives it all remaining capacity,
+   * so the first job takes its links whole.
+   * @default false
    */
   readonly uncapped?: boolean;
 }
@@ -49,7 +48,6 @@ export function otfs(options: OtfsOptions): StreamStrategy {
   };
 }
 
-/** On their shortest paths, with no rate. Null without a path. */
 function idleFlows(demands: ReturnType<typeof demandsOf>, { paths }: StreamSystem): Flow[] | null {
   const flows: Flow[] = [];
   for (const demand of demands) {

@@ -1,18 +1,17 @@
-// ENTS, problem P1 of one job, as a mixed-integer linear program: nodes and paths together, paths free over
-// all links.
+// ENTS, problem P1 for one job as a mixed-integer linear program: nodes and free paths jointly.
 import { LinearProgram } from "@isochrone/primitives/algorithms";
 import type { Computing } from "../placed-job.ts";
 import { SOURCE, type StreamJob } from "../stream-job.ts";
 import type { StreamSystem } from "../stream-system.ts";
 
-/** The variable that is minimised: seconds per frame of the slowest stage. */
+/** Objective variable: seconds per frame of the slowest stage. */
 export const SECONDS = "seconds";
 
 const host = (task: number, node: number): string => `x${task}_${node}`;
 const hop = (dependency: number, source: number, target: number): string =>
   `y${dependency}_${source}_${target}`;
 
-/** Minimises the seconds per frame. The node of a task is where `x<task>_<node>` is 1. */
+/** Minimizes the seconds per frame. Task placement is where `x<task>_<node>` is 1. */
 export function allocationProgram(
   job: StreamJob,
   system: StreamSystem,
@@ -52,7 +51,7 @@ function addHosts(program: LinearProgram, job: StreamJob, { network, free }: Str
   }
 }
 
-/** As shares of what is free: the solver's tolerances are absolute. */
+/** In shares of free resources, since solver tolerances are absolute. */
 function addRoom(program: LinearProgram, needs: readonly number[], node: number, free: number): void {
   if (free > 0) {
     program.row(
@@ -87,9 +86,6 @@ function addComputing(
     program.row([...network.nodes.keys().map((node) => term(task, node)), [-1, SECONDS]], "<=", 0);
 }
 
-/**
- * Each dependency leaves the node of its source once and arrives at that of its target (flow conservation).
- */
 function addFlows(program: LinearProgram, job: StreamJob, { network }: StreamSystem): void {
   const loads = new Map<number, [number, string][]>();
   for (const [at, { source, target, bitsPerFrame }] of job.dependencies.entries())

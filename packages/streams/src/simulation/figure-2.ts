@@ -1,5 +1,5 @@
-// ENTS' motivating example (Fig. 2), rebuilt from what its text fixes: six tasks with 55 units of work,
-// source e4, e1 computes 200 units a second.
+// ENTS' motivating example (Fig. 2), reconstructed from its text: six tasks with 55 units of work, source e4,
+// e1 computes 200 units per second.
 import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { equalShares } from "../baselines/sharing.ts";
 import { FlowNetwork } from "../flow-network.ts";
@@ -19,7 +19,6 @@ const WHOLE = [NODE_1, NODE_1, NODE_1, NODE_1, NODE_1, NODE_1];
 const PARTITIONED = WHOLE.with(0, NODE_4);
 const SOLVER_MS = 60_000;
 
-/** Units of the figure: bits stand for its units of data. */
 function figure2(): { system: StreamSystem; job: StreamJob } {
   const names = ["e1", "e2", "e3", "e4", "e5"];
   const links = [
@@ -71,20 +70,16 @@ function figure2(): { system: StreamSystem; job: StreamJob } {
   return { system: new StreamSystem(network, total), job };
 }
 
-/** Frames per second of each step of the figure, and the proven optimum of P1. */
+/** Frames per second of each step, and P1's proven optimum. */
 export interface Figure2 {
-  /** All tasks on e1. */
   readonly whole: number;
-  /** The first task on e4, links shared equally by flows. */
   readonly equalShares: number;
-  /** Links shared in proportion to what flows carry. */
   readonly proportional: number;
-  /** Each flow with a path of its own. */
   readonly ownRoutes: number;
   readonly optimum: number;
 }
 
-/** Tasks of one node take turns here. Throws when the solver proves no optimum. */
+/** Tasks on one node take turns. Throws unless the solver proves an optimum. */
 export async function solveFigure2(solve: LinearSolver): Promise<Figure2> {
   const { system, job } = figure2();
   const { capacities } = system.network;

@@ -1,4 +1,3 @@
-// Random networks and jobs, and jobs that come and go: for experiments, benchmarks and tests.
 export { solveFigure2, type Figure2 } from "./figure-2.ts";
 export { randomNetwork } from "./random-network.ts";
 export { simulate, type Arrival, type SimulationResult } from "./simulate.ts";

@@ -1,12 +1,10 @@
-// The set-up of ENTS' evaluation (section VI, Table I): random networks of mean degree 3 with edge devices
-// and virtual machines.
+// Set-up of ENTS' evaluation (section VI, Table I): random networks of mean degree 3 with edge devices and
+// virtual machines.
 import type { Draw } from "@isochrone/primitives";
 import { FlowNetwork, type Duplex, type FlowLink } from "../flow-network.ts";
 import type { NodeResources } from "../stream-system.ts";
 
-/**
- * A kind of node: what one task gets under its request, relative to a Raspberry Pi, and what there is of it.
- */
+/** A kind of node: speed of one task under its request relative to a Raspberry Pi, and resources. */
 interface NodeKind {
   readonly speed: number;
   readonly memoryBytes: number;
@@ -20,7 +18,6 @@ const KINDS = {
   nx: { speed: 4, memoryBytes: 8 * GIB, cpuMillicores: 6_000 },
   vm: { speed: 6, memoryBytes: 6 * GIB, cpuMillicores: 6_000 },
 } satisfies Record<string, NodeKind>;
-/** The paper's devices; all further nodes are virtual machines. */
 const DEVICES: readonly NodeKind[] = [
   KINDS.pi,
   KINDS.pi,
@@ -34,26 +31,22 @@ const DEVICES: readonly NodeKind[] = [
 
 interface RandomNetworkOptions {
   readonly nodes: number;
-  /** Mean capacity of a link, bits/s. */
   readonly bitsPerSecond: number;
-  /** Of capacities, relative to the mean's square. @default 0.3 */
+  /** Variance of capacities relative to the squared mean. @default 0.3 */
   readonly variance?: number;
-  /** Mean number of links of a node. @default 3 */
   readonly degree?: number;
   /** @default "half", as the paper's undirected graph */
   readonly duplex?: Duplex;
   readonly draw: Draw;
 }
 
-/** A connected network and what its nodes have. */
 export interface RandomNetwork {
   readonly network: FlowNetwork;
   readonly total: NodeResources;
-  /** By index of the node. */
+  /** Speeds by node index. */
   readonly speeds: readonly number[];
 }
 
-/** Capacities are cut at this part of the mean. */
 const LEAST_CAPACITY = 0.1;
 
 export function randomNetwork(options: RandomNetworkOptions): RandomNetwork {
@@ -69,7 +62,6 @@ export function randomNetwork(options: RandomNetworkOptions): RandomNetwork {
     speeds: kinds.map(({ speed }) => speed),
   };
 
-  /** A random tree, then links between random nodes until the mean degree is reached. */
   function randomLinks(all: readonly string[], { degree = 3 }: RandomNetworkOptions): FlowLink[] {
     const order = shuffled([...all.keys()], draw);
     const links = new Map<string, FlowLink>();

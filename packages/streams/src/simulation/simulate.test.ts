@@ -1,4 +1,3 @@
-// Whole runs of each strategy; the sizes of the published figures are the experiments' matter.
 import { seeded } from "@isochrone/primitives";
 import { describe, expect, test } from "vitest";
 import { balancedAllocation, leastRequested, partitioned } from "../baselines/baselines.ts";
@@ -21,7 +20,6 @@ interface Setting {
 }
 const CROWDED: Setting = { nodes: 30, bitsPerSecond: 1e6 };
 
-/** Fifty jobs, one each two seconds on average. */
 async function run(
   strategy: StreamStrategy,
   seed: number,
@@ -69,7 +67,7 @@ describe("fifty video jobs", () => {
     }
   });
 
-  // On the wide networks a search that spends its evaluations on one sweep leaves tasks on slow nodes.
+  // On these networks a full sweep exceeds 600 candidates and would leave tasks on slow nodes.
   const WIDE: Setting = { nodes: 40, bitsPerSecond: 1e7 };
   test.each([
     [1, CROWDED],

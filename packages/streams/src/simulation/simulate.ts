@@ -1,5 +1,4 @@
-// Jobs arrive, wait, run and leave; between events each runs at its throughput. The ground of experiments
-// with streams.
+// Simulates jobs that arrive, wait, run and leave; between events each runs at its throughput.
 import type { PlacedJob } from "../placed-job.ts";
 import { schedule, type StreamStrategy } from "../strategy.ts";
 import type { StreamJob } from "../stream-job.ts";
@@ -7,59 +6,51 @@ import { StreamSystem, type NodeResources } from "../stream-system.ts";
 import type { FlowNetwork } from "../flow-network.ts";
 import { cutToCapacities, isBroken, networkAfter, type SystemChange } from "./system-change.ts";
 
-/** A job and when it comes. */
 export interface Arrival {
   readonly atSeconds: number;
   readonly job: StreamJob;
-  /** How long it runs once it is placed. */
+  /** Run time after placement. */
   readonly durationSeconds: number;
 }
 
 interface SimulateOptions {
   readonly network: FlowNetwork;
   readonly total: NodeResources;
-  /** Sorted by time. */
   readonly arrivals: readonly Arrival[];
-  /** Sorted by time. @default none */
   readonly changes?: readonly SystemChange[];
   readonly strategy: StreamStrategy;
-  /** Milliseconds, for the time of decisions alone. */
   readonly now: () => number;
 }
 
-/** What became of a job. */
 interface JobOutcome {
   readonly job: StreamJob;
-  /** From submission to placement; null for a job that never ran. */
+  /** From submission to placement; null if never run. */
   readonly waitedSeconds: number | null;
-  /** Mean while it ran, frames/s; 0 for a job that never ran. */
+  /** Mean while running, frames/s; 0 if never run. */
   readonly throughput: number;
-  /** Frames per second since its submission; 0 for a job that never ran. */
+  /** Frames per second since submission; 0 if never run. */
   readonly sinceSubmission: number;
-  /** Part of its time at or above its promise; null without a promise or a run. */
+  /** Share of its run time at or above its promise; null without a promise or a run. */
   readonly kept: number | null;
 }
 
 export interface SimulationResult {
-  /** In the order of arrival. */
   readonly jobs: readonly JobOutcome[];
-  /** Flows of running jobs that got another path, and tasks that got another node. */
+  /** Rerouted flows and moved tasks of running jobs. */
   readonly reroutes: number;
   readonly moves: number;
-  /** Milliseconds of each decision. */
   readonly decisionsMs: readonly number[];
 }
 
 interface Run {
   readonly arrival: Arrival;
   readonly startSeconds: number;
-  /** Where a job is placed anew, it stands until then, and ends when it would have. */
+  /** A re-placed job pauses until then and still ends on time. */
   endSeconds: number;
   frames: number;
   keptSeconds: number;
 }
 
-/** Parts of a promise that rounding may take. */
 const KEPT = 1 - 1e-6;
 
 export async function simulate(options: SimulateOptions): Promise<SimulationResult> {
@@ -153,7 +144,7 @@ class Simulation {
     return ended.length > 0;
   }
 
-  /** Jobs with a task or flow on what is gone stand until they are placed anew, before all that wait. */
+  /** Jobs using removed elements stop until re-placed, ahead of all waiting jobs. */
   async #change(change: SystemChange): Promise<void> {
     const { strategy } = this.#options;
     const system = this.#system;
@@ -211,7 +202,7 @@ class Simulation {
     }
   }
 
-  /** A strategy that promises more than there is would win every comparison. */
+  /** A strategy that over-promises would win every comparison. */
   #check(): void {
     const { network, running, free } = this.#system;
     const used = new Float64Array(network.capacities.length);

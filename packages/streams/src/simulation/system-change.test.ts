@@ -16,7 +16,6 @@ import { videoJob } from "./video-job.ts";
 const solve = await testSolver();
 const STRATEGIES = [partitioned(), otfs({ solve }), otfa({ solve }), joint()];
 
-/** A camera's frames are seen by one task. Two paths lead to one machine, and one to another. */
 const NODES = ["camera", "left", "right", "one", "two"];
 const network = new FlowNetwork(
   NODES,
@@ -79,7 +78,6 @@ test.each(STRATEGIES)("$name: a job for which no node is left stands until its e
 test("a smaller link is left by joint, and cuts what a strategy that stays promised", async () => {
   const first: Record<string, number> = {};
   for (const strategy of [joint(), otfs({ solve })]) {
-    // Whichever of the two ways it took.
     const runs = [1, 2].map((way) =>
       run(strategy, [{ atSeconds: 10, kind: "links", links: [linkFrom(0, way)], factor: 0.5 }]),
     );

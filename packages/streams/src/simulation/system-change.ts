@@ -1,4 +1,3 @@
-// What happens to a network and its jobs while they run.
 import type { FlowNetwork } from "../flow-network.ts";
 import type { Flow, PlacedJob } from "../placed-job.ts";
 
@@ -6,23 +5,19 @@ interface ChangeBase {
   readonly atSeconds: number;
 }
 
-/** Links get a part of their capacity, in both directions. */
+/** Scales link capacities in both directions. */
 interface LinkChange extends ChangeBase {
   readonly kind: "links";
-  /** Indexes of capacities. */
   readonly links: readonly number[];
-  /** Above 0. */
   readonly factor: number;
 }
 
-/** A node is gone, with its links. */
 interface NodeChange extends ChangeBase {
   readonly kind: "node";
-  /** Its index. It MUST NOT be the source of a job. */
+  /** Index of the node; MUST NOT be a job's source. */
   readonly node: number;
 }
 
-/** The job that has run longest leaves. */
 interface JobChange extends ChangeBase {
   readonly kind: "job";
 }
@@ -39,12 +34,11 @@ export function networkAfter(network: FlowNetwork, change: LinkChange | NodeChan
   return network.withCapacities(capacities);
 }
 
-/** Whether a flow uses a link that is gone. */
 export function isBroken(flows: readonly Flow[], { capacities }: FlowNetwork): boolean {
   return flows.some(({ path }) => path.hops.some((hop) => capacities[hop] === 0));
 }
 
-/** What a strategy promises beyond a link's capacity, its jobs don't get: each on it loses the same part. */
+/** Reduces rates on over-promised links, each job's by the same factor. */
 export function cutToCapacities(
   running: readonly PlacedJob[],
   capacities: Float64Array,
@@ -57,7 +51,6 @@ export function cutToCapacities(
     const factor = placed.flows
       .flatMap(({ path }) => path.hops)
       .reduce((least, hop) => Math.min(least, capacities[hop]! / used[hop]!), 1);
-    // A rounding error is no cut.
     if (!(factor < 1 - 1e-9)) return placed;
     const flows = placed.flows.map((flow) => ({ ...flow, bitsPerSecond: flow.bitsPerSecond * factor }));
     return { ...placed, flows, throughput: placed.throughput * factor };

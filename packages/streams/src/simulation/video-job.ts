@@ -1,27 +1,22 @@
-// The application of ENTS' evaluation (Fig. 9): recognition of objects' attributes in video, ten tasks.
+// Application of ENTS' evaluation (Fig. 9): attribute recognition in video, ten tasks.
 import { createStreamJob, type StreamJob, type StreamTaskSpec } from "../stream-job.ts";
 import type { RandomNetwork } from "./random-network.ts";
 
 const MIB = 2 ** 20;
-/** Parallel tasks behind the detection: attributes and re-identification. */
+/** Parallel tasks after detection: attributes and re-identification. */
 const ATTRIBUTES = 7;
 
 interface VideoJobOptions {
   readonly name: string;
-  /** Index of the node. */
   readonly source: number;
-  /** A compressed frame of 1920 x 1080. @default 250000 */
   readonly bytesPerFrame?: number;
-  /** Frames per second. @default none */
   readonly minThroughput?: number;
 }
 
 interface VideoTask extends StreamTaskSpec {
-  /** Seconds per frame on a node of speed 1. */
   readonly seconds: number;
 }
 
-/** Bytes of a frame's crops, features and boxes. */
 const CROP = 20_000;
 const FEATURE = 2_000;
 const BOXES = 1_000;

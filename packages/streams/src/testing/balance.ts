@@ -1,21 +1,16 @@
-// Paths of given flows such that the fullest link is as little full as possible (ENTS, problem P3): local
-// search over one flow's path at a time, on a norm that the fullest link dominates, because the maximum
-// itself says nothing about moves elsewhere.
+// Balances given flows to minimize the most loaded link (ENTS, problem P3) by local search over single paths,
+// on a norm dominated by that link, since the maximum itself ignores other moves.
 import type { Path, PathTable } from "../paths.ts";
 import type { Demand } from "../placed-job.ts";
 
-/**
- * Exponents of the norm, one after the other: a low one moves flows off crowded regions, a high one off the
- * fullest link.
- */
+/** Successive exponents of the norm: low ones relieve crowded regions, high ones the fullest link. */
 const NORMS = [8, 4, 16, 32];
 const ROUNDS = 20;
-/** Gains of the norm that are rounding errors, relative. */
 const NO_GAIN = 1e-12;
 
 /**
- * A path for each demand, in their order; null when one has none. The slowest flow's seconds per frame are
- * the largest load of a link by its capacity.
+ * A path per demand, in order; null if one has none. The largest load over capacity is the slowest flow's
+ * seconds per frame.
  */
 export function balancedPaths(
   demands: readonly Demand[],
@@ -43,7 +38,6 @@ class PathSearch {
   readonly #demands: readonly Demand[];
   readonly #candidates: readonly (readonly Path[])[];
   readonly #capacities: Float64Array;
-  /** Seconds per frame by capacity. */
   readonly #seconds: Float64Array;
 
   constructor(
@@ -58,12 +52,11 @@ class PathSearch {
     this.chosen = demands.map(() => null);
   }
 
-  /** Seconds per frame of the slowest flow. */
   fullest(): number {
     return this.#seconds.reduce((most, seconds) => Math.max(most, seconds), 0);
   }
 
-  /** Takes the demand's best path beside the others. Returns whether that is another one than before. */
+  /** Reassigns the demand's best path. Returns whether it changed. */
   improve(at: number, norm: number): boolean {
     const { bitsPerFrame } = this.#demands[at]!;
     const before = this.chosen[at]!;
@@ -86,7 +79,6 @@ class PathSearch {
       this.#seconds[hop] = Math.max(0, this.#seconds[hop]! + bits / this.#capacities[hop]!);
   }
 
-  /** What a path adds to the sum of the powers. */
   #price({ hops }: Path, bits: number, norm: number): number {
     let price = 0;
     for (const hop of hops) {

@@ -1,4 +1,3 @@
-// What tests of other packages use.
 export { balancedPaths } from "./balance.ts";
 export { jointRoutes } from "../paper/jrba.ts";
 export type { Demand } from "../placed-job.ts";

@@ -1,11 +1,10 @@
-// ENTS, problem P3, as a mixed-integer linear program. The paper calls it non-linear; with rates V_i / t,
-// which are never worse for a min-max, the products of rates and choices vanish.
+// ENTS, problem P3, as a mixed-integer linear program. The paper calls it nonlinear; with rates V_i / t,
+// optimal for a min-max, the products of rates and choices vanish.
 import { LinearProgram } from "@isochrone/primitives/algorithms";
 import type { Path } from "../paths.ts";
 import type { Demand } from "../placed-job.ts";
 import { SECONDS } from "../proofs/allocation.ts";
 
-/** @param candidates paths of each demand */
 export function pathChoiceProgram(
   demands: readonly Demand[],
   candidates: readonly (readonly Path[])[],

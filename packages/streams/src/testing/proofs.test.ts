@@ -1,4 +1,4 @@
-// The search against proven optima, on problems that HiGHS solves in seconds. Larger sizes: the benchmarks.
+// Compares the search with proven optima on problems HiGHS solves in seconds. Benchmarks cover larger sizes.
 import { seeded } from "@isochrone/primitives";
 import { describe, expect, test } from "vitest";
 import { balancedPaths } from "./balance.ts";

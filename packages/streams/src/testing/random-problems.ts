@@ -12,7 +12,6 @@ export function randomSystem(nodes: number, draw: Draw): { system: StreamSystem;
   return { system: new StreamSystem(random.network, random.total), random };
 }
 
-/** Flows between random different nodes. */
 export function randomDemands(nodes: number, count: number, draw: Draw): Demand[] {
   return Array.from({ length: count }, (_, dependency) => {
     const source = Math.floor(draw() * nodes);
@@ -21,7 +20,6 @@ export function randomDemands(nodes: number, count: number, draw: Draw): Demand[
   });
 }
 
-/** A chain with a shortcut: five tasks. */
 export function randomJob({ network, speeds }: RandomNetwork, draw: Draw): StreamJob {
   const tasks = Array.from({ length: 5 }, (_, at) => ({
     name: `task-${at}`,

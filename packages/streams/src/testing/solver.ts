@@ -1,11 +1,8 @@
-// HiGHS on this thread.
 import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import highsModule from "highs";
 
-// The types say CommonJS, but `import` is given the module whose default export is the loader itself.
 const load = highsModule as unknown as typeof highsModule.default;
 
-/** @param gap part of the optimum up to which it is proven */
 export async function testSolver(gap = 1e-6): Promise<LinearSolver> {
   const highs = await load();
   return async (program, timeMs) => {

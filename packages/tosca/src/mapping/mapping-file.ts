@@ -1,4 +1,3 @@
-// Reads a mapping file: what docs/tosca.md says of it.
 import { CHANNEL_TYPES } from "@isochrone/placement";
 import { isRecord } from "@isochrone/primitives";
 import { Cursor } from "../cursor.ts";
@@ -11,7 +10,6 @@ const KEYS = ["services", "others", "channels", "hosts", "builtIn"];
 const CHANNEL_KEYS = ["relationships", "capabilities", "requirements"];
 const ROUTES: readonly string[] = CHANNEL_TYPES.map(({ name }) => name);
 
-/** Throws a ToscaError of all mistakes. */
 export function readMapping(text: string, file: string): Mapping {
   const root = new Cursor(parseSource(text, file));
   const mistakes = new Mistakes();
@@ -39,7 +37,7 @@ export function readMapping(text: string, file: string): Mapping {
   const joined = (known: TypeNames, names: readonly string[]): TypeNames =>
     new TypeNames([...known.names.filter((name) => !names.includes(name)), ...names]);
   return {
-    // A type that the file names on one side leaves the built-in other side.
+    // A type named on one side is removed from the built-in other side.
     services: without(joined(base.services, named.services), named.others),
     others: without(joined(base.others, named.others), named.services),
     hosts: joined(base.hosts, named.hosts),
@@ -76,7 +74,7 @@ function checkKeys(at: Cursor, keys: readonly string[], mistakes: Mistakes): voi
       );
 }
 
-/** A list of names or, where `routes` is given, a map from names to route types. */
+/** A list of names or, with `routes`, a map from names to route types. */
 function namesOf(at: Cursor | null, mistakes: Mistakes, routes?: Map<string, string>): string[] {
   if (at === null) return [];
   const isMap = routes !== undefined && isRecord(at.value);
@@ -98,7 +96,6 @@ function namesOf(at: Cursor | null, mistakes: Mistakes, routes?: Map<string, str
   return names.map((name) => name.replaceAll("::", ":"));
 }
 
-/** A `*` stands at the end, after something. */
 function nameOf(at: Cursor): string {
   const name = at.text();
   if (!/^[^*]+\*?$/.test(name)) throw at.fail("must be a name, with a * at its end alone", "invalid_value");

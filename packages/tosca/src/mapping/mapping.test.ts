@@ -37,7 +37,7 @@ describe("a mapping file", () => {
       ["x", "y", "z", "l"],
       ["x -> l: Route null"],
     ],
-    // Without services, channels alone say what is one.
+    // Without services, channels alone determine the services.
     ["channels: { capabilities: [ own.Api ] }", ["x", "y"], ["x -> y: Route null"]],
   ])(
     "says what is a service and what is a channel, derived types included: %s",

@@ -1,32 +1,26 @@
-// A mapping names the types that make a workflow: services, and what makes a channel.
+// A mapping names the types of services and of channels.
 import { localName } from "../definitions.ts";
 import { ROUTE_TYPES } from "../route-types.ts";
 
-/** Names of types. Types derived from them are meant, too. */
 export interface Mapping {
   readonly services: TypeNames;
-  /** Node types that are no services, though a type that they derive from is. */
+  /** Node types that are not services although an ancestor is. */
   readonly others: TypeNames;
   readonly relationships: TypeNames;
-  /** Capability types: a requirement for one is a channel. */
+  /** A requirement for such a capability type is a channel. */
   readonly capabilities: TypeNames;
-  /** Requirements by their own names, for types that say neither relationship nor capability. */
+  /** Requirement names, for types without relationship and capability. */
   readonly requirements: ReadonlySet<string>;
-  /** Relationship types by which one node runs on or in another one. */
   readonly hosts: TypeNames;
-  /** Route types of Isochrone by relationship or capability type: they give the channel its priority. */
+  /** Isochrone route type by relationship or capability type, which determines the channel's priority. */
   readonly routes: ReadonlyMap<string, string>;
-  /** Services that the user names: where there are any, no other type is guessed to be one. */
+  /** Service types named by the user; if any, no other type is guessed to be a service. */
   readonly named: TypeNames;
 }
 
-/** Names of a type, and of each type that it derives from, the type itself first. */
 type TypeChain = readonly (readonly string[])[];
 
-/**
- * A set of types. A name with neither dots nor colons means that type of any namespace, a name that ends in
- * `*` all that begin so.
- */
+/** A set of types. A name without dots and colons matches any namespace; a trailing `*` matches prefixes. */
 export class TypeNames {
   readonly names: readonly string[];
   readonly #exact: ReadonlySet<string>;
@@ -39,7 +33,6 @@ export class TypeNames {
     this.#prefixes = all.filter((name) => name.endsWith("*")).map((name) => name.slice(0, -1));
   }
 
-  /** Whether one of the names of a type is in the set. */
   has(names: readonly string[]): boolean {
     return this.nameOf(names) !== null;
   }
@@ -48,7 +41,6 @@ export class TypeNames {
     return chain.some((names) => this.has(names));
   }
 
-  /** The name in the set by which the type is known; null if it isn't in the set. */
   nameOf(names: readonly string[]): string | null {
     for (const name of names.map(canonical)) {
       const found = [name, localName(name)].find((each) => this.#exact.has(each));
@@ -60,12 +52,11 @@ export class TypeNames {
   }
 }
 
-/** Puccini writes `::`. */
 function canonical(name: string): string {
   return name.replaceAll("::", ":");
 }
 
-/** Whether the mapping's nearest statement on the type says that it is a service. */
+/** Whether the nearest statement on the type's chain declares a service. */
 export function isServiceType(chain: TypeChain, { services, others }: Mapping): boolean {
   for (const names of chain) {
     if (others.has(names)) return false;
@@ -74,7 +65,6 @@ export function isServiceType(chain: TypeChain, { services, others }: Mapping): 
   return false;
 }
 
-/** The route type that the mapping gives a relationship or capability; null if it gives none. */
 export function routeTypeOf(chain: TypeChain, { routes }: Mapping): string | null {
   const known = new TypeNames(routes.keys());
   for (const names of chain) {

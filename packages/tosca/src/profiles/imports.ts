@@ -1,12 +1,10 @@
-// Finding imported files: by path, by the end of a URL, or by the name of a profile.
+// Resolves imports by path, by the end of a URL, or by profile name.
 import { dirname, isAbsolute, join, normalize } from "node:path";
 import { ToscaError } from "../errors.ts";
 import type { FileSource } from "../files.ts";
 
-/** A folder of profiles with more entries than this is searched in part. */
 export const MAX_SEARCHED_ENTRIES = 2_000;
 const MAX_FOLDER_DEPTH = 8;
-/** Longer paths of URLs are compared by their last segments. */
 const MAX_URL_SEGMENTS = 8;
 
 interface FoundFile {
@@ -17,10 +15,8 @@ interface FoundFile {
 export class ImportFinder {
   readonly notes: string[] = [];
   readonly #files: FileSource;
-  /** The template's folder. */
   readonly #home: string;
   readonly #folders: readonly string[];
-  /** Paths of the files that name themselves a profile. */
   #profiles: ReadonlyMap<string, string> | null = null;
 
   constructor(files: FileSource, template: string, folders: readonly string[]) {
@@ -29,7 +25,6 @@ export class ImportFinder {
     this.#folders = folders.map((folder) => normalize(folder));
   }
 
-  /** The file that `name` means in the file `from`; null if there is none. Throws ToscaError. */
   async find(name: string, from: string): Promise<FoundFile | null> {
     for (const path of new Set(this.#pathsOf(name, dirname(from)))) {
       const text = await this.#files.read(path);
@@ -57,7 +52,7 @@ export class ImportFinder {
     ];
   }
 
-  /** Names of profiles in the template's folder and, with their subfolders, in the folders of profiles. */
+  /** Profile names in the template's folder and, recursively, in the profile folders. */
   async #searched(): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     const queue = [
@@ -82,7 +77,7 @@ export class ImportFinder {
     return found;
   }
 
-  /** Null for a file that can't be read: whoever imports it is told. */
+  /** Null if unreadable; its importer reports it. */
   async #textOf(path: string): Promise<string | null> {
     try {
       return await this.#files.read(path);
@@ -93,7 +88,7 @@ export class ImportFinder {
   }
 }
 
-/** As a file names itself: `profile` of TOSCA 2.0, `namespace` of 1.3. */
+/** Declared name: `profile` in TOSCA 2.0, `namespace` in 1.3. */
 function profileName(text: string): string | null {
   const [, , name] = /^(profile|namespace):[ \t]*["']?([^\s"'#]+)/m.exec(text) ?? [];
   return name ?? null;
@@ -107,7 +102,7 @@ function localPath(url: string): string | null {
   }
 }
 
-/** `c/d.yaml` and `d.yaml` of `https://a.b/c/d.yaml`: the longest end first. */
+/** `c/d.yaml` and `d.yaml` for `https://a.b/c/d.yaml`, longest first. */
 function endsOf(url: string): string[] {
   const path = URL.canParse(url) ? new URL(url).pathname : "";
   const segments = path
@@ -119,7 +114,7 @@ function endsOf(url: string): string[] {
 
 const TYPES_FILES = ["types.yaml", "types.yml"];
 
-/** `a.b:1.0` is often kept as `a/b/1.0/profile.yaml`, `a/b/profile.yaml` or `a/b/types.yml`. */
+/** `a.b:1.0` is often stored as `a/b/1.0/profile.yaml`, `a/b/profile.yaml` or `a/b/types.yml`. */
 function profilePaths(name: string): string[] {
   const [, base, version] = /^([\w.-]+):([\w.-]+)$/.exec(name) ?? [];
   if (base === undefined || version === undefined) return [];

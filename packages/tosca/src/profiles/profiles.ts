@@ -1,11 +1,10 @@
 import { CHANNEL_TYPES, type ChannelType } from "@isochrone/placement";
 import { publishedProfile } from "./stand-ins.ts";
 
-// Types that a template can import without a file. The same names as in the profiles they stand for, so that
-// templates written for those are read as they are; what a pod may have is checked by the API server, which
-// knows it better.
+// Types importable without a file, named like those of published profiles so that their templates can be
+// read. The API server validates pods.
 
-/** Puccini's Kubernetes profile: the types of its name that a workflow is made of. */
+/** Puccini's Kubernetes profile: the types used by workflows. */
 const KUBERNETES = `
 tosca_definitions_version: tosca_simple_yaml_1_3
 namespace: kubernetes
@@ -65,7 +64,7 @@ node_types:
     - route: { capability: Service, relationship: Route, occurrences: [ 0, UNBOUNDED ] }
 `;
 
-/** The relationship types of [001] 3.3, figure 1, each with its default priority. */
+/** Relationship types of [001] 3.3, figure 1, with default priorities. */
 const ROUTES = `
 tosca_definitions_version: tosca_simple_yaml_1_3
 namespace: isochrone
@@ -88,7 +87,7 @@ function routeType({ name, derivedFrom, priority }: ChannelType): string {
 export const KUBERNETES_NAME = "internal:/tosca/kubernetes/1.0/profile.yaml";
 const ROUTES_NAME = "internal:/isochrone/1.0/profile.yaml";
 
-/** By the name that an import gives. The second one of each is a profile's name of TOSCA 2.0. */
+/** Keyed by import name; the second one of each is the TOSCA 2.0 profile name. */
 const BUILT_IN: Readonly<Record<string, string>> = {
   [KUBERNETES_NAME]: KUBERNETES,
   "dev.isochrone.kubernetes:1.0": KUBERNETES,
@@ -96,13 +95,9 @@ const BUILT_IN: Readonly<Record<string, string>> = {
   "dev.isochrone.routes:1.0": ROUTES,
 };
 
-/**
- * Where newer Puccinis keep the Kubernetes profile that they no longer bring along; ours stands in where no
- * such file is.
- */
+/** Path of the Kubernetes profile that newer Puccinis no longer ship; replaced by ours if missing. */
 const STAND_IN = /(^|\/)kubernetes(-profile|\/1\.0)\/profile\.yaml$/;
 
-/** The text of a profile that is known by name. */
 export function builtInProfile(name: string): string | null {
   return Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name]! : null;
 }
@@ -110,11 +105,9 @@ export function builtInProfile(name: string): string | null {
 interface StandIn {
   readonly text: string;
   readonly note: string;
-  /** Its types may have properties that it doesn't list. */
   readonly isOpen: boolean;
 }
 
-/** The profile that stands in for a file that isn't there. */
 export function standInProfile(file: string): StandIn | null {
   if (STAND_IN.test(file))
     return {

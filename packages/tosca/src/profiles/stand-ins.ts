@@ -1,10 +1,9 @@
-// Published profiles, as far as a workflow needs them: types, what they are derived from, and what their
-// requirements ask for. Used where the profile's own file isn't there. Properties are left out, so these
-// types may have any.
+// Reduced published profiles for workflows: types, ancestors and requirement targets. Used if the profile's
+// file is missing. They list no properties, so any are allowed.
 
 type Kind = "nodes" | "capabilities" | "relationships";
 
-/** Types of a kind: `name < parent`, separated by spaces; without a parent they derive from Root. */
+/** Types of a kind: `name < parent`, separated by spaces; the default parent is Root. */
 function typesOf(kind: Kind, text: string): string {
   return text
     .trim()
@@ -23,7 +22,6 @@ const hostedOn = (capability: string): string =>
 const attachedTo = (name: string): string =>
   `${name}: { capability: tosca.capabilities.Attachment, relationship: tosca.relationships.AttachesTo, ${anyNumber} }`;
 
-/** Types of TOSCA's Simple Profile. */
 export const SIMPLE_PROFILE = `
 tosca_definitions_version: tosca_simple_yaml_1_3
 capability_types:
@@ -137,7 +135,6 @@ ${["Deployment", "DaemonSet", "StatefulSet", "Job"].map((name) => `  ${MICADO_CO
   micado.microservice: { derived_from: ${MICADO_CONTAINER}.Docker }
 `;
 
-/** The abstract application profile that OASIS' Online Boutique uses. */
 const APPLICATION = `
 tosca_definitions_version: tosca_2_0
 profile: community.tosca.abstract.application
@@ -160,7 +157,7 @@ function endpointType(name: string): string {
     - endpoint: { node: ${name}, capability: Endpoint, relationship: InteractsWith, count_range: [ 0, UNBOUNDED ] }`;
 }
 
-/** Puccini's newer Kubernetes profile, of capabilities. */
+/** Puccini's newer, capability-based Kubernetes profile. */
 const KUBERNETES_RESOURCES = `
 tosca_definitions_version: tosca_2_0
 capability_types: { Deployment: {}, Service: {} }
@@ -182,7 +179,6 @@ node_types:
 ${["deployment1", "deployment2", "service1", "service2"].map((name) => `      ${name}: { type: krm:${name.startsWith("d") ? "Deployment" : "Service"} }`).join("\n")}
 `;
 
-/** Names of imports, and what stands in for them. */
 const STAND_INS: readonly (readonly [RegExp, string])[] = [
   [/^community\.tosca\.abstract\.application:/, APPLICATION],
   [/(^|\/)micro-?TOSCA(-types)?\.ya?ml$/i, MICRO_TOSCA],
@@ -192,7 +188,6 @@ const STAND_INS: readonly (readonly [RegExp, string])[] = [
   [/^(org\.oasis-open\.)?tosca\.simple:|^tosca-normative-types:|^org\.oasis-open\.simple:/, SIMPLE_PROFILE],
 ];
 
-/** The text that stands in for a published profile; null if there is none. */
 export function publishedProfile(name: string): string | null {
   return STAND_INS.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 }

@@ -2,7 +2,6 @@ import type { Application } from "../application.ts";
 import type { FileSource } from "../files.ts";
 import { readTosca, type ReadOptions } from "../read.ts";
 
-/** Files of a test, by path. */
 function memoryFiles(files: Readonly<Record<string, string>>): FileSource {
   return {
     read: async (path) => (Object.hasOwn(files, path) ? files[path]! : null),
@@ -17,7 +16,6 @@ function memoryFiles(files: Readonly<Record<string, string>>): FileSource {
   };
 }
 
-/** Reads `main.yaml`, which is `text`, beside other files. */
 export async function readText(
   text: string,
   others: Readonly<Record<string, string>> = {},
@@ -26,7 +24,6 @@ export async function readText(
   return await readTosca("main.yaml", { files: memoryFiles({ "main.yaml": text, ...others }), ...options });
 }
 
-/** The error's message; "nothing failed" when there was none. */
 export async function failureOf(
   text: string,
   others: Readonly<Record<string, string>> = {},
@@ -38,7 +35,6 @@ export async function failureOf(
   );
 }
 
-/** A template of a version with these lines; `body` has what stands in the topology. */
 export function topology(body: string, head = "", version = "tosca_simple_yaml_1_3"): string {
   const key = version === "tosca_2_0" ? "service_template" : "topology_template";
   return `tosca_definitions_version: ${version}\n${head}\n${key}: { node_templates: { ${body} } }\n`;
@@ -54,12 +50,10 @@ export function routesOf({ channels }: Application): string[] {
     .sort();
 }
 
-/** A template of 1.3 with our routes; `body` from `topology_template` on, and what else stands beside it. */
 export function template(body: string): string {
   return `tosca_definitions_version: tosca_simple_yaml_1_3\nimports: [ "internal:/isochrone/1.0/profile.yaml" ]\n${body}`;
 }
 
-/** a calls b by the requirement given. */
 export const pair = (requirement: string, rest = ""): string =>
   template(`${rest}
 topology_template:

@@ -1,7 +1,5 @@
-// A client of the receiver that says whatever it is told to, for tests.
 import { connect, type Socket } from "node:net";
 
-/** Everything that came, and whether the connection has ended. */
 export class RawClient {
   readonly socket: Socket;
   received = Buffer.alloc(0);
@@ -31,10 +29,6 @@ export class RawClient {
     });
   }
 
-  /**
-   * Resolves with the received bytes when there are so many.
-   * @throws Error when the connection ends before
-   */
   async bytes(count: number): Promise<Buffer> {
     while (this.received.length < count) {
       if (this.ended)

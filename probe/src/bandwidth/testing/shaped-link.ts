@@ -1,4 +1,4 @@
-// Two network namespaces with a shaped link between, for tests. Needs root, and removes what it made.
+// Two network namespaces with a shaped link between them. Needs root and cleans up after itself.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { reasonOf } from "@isochrone/primitives";
@@ -11,14 +11,11 @@ interface Shape {
 export interface ShapedLink {
   readonly near: { readonly name: string; readonly path: string; readonly address: string };
   readonly far: { readonly name: string; readonly path: string; readonly address: string };
-  /** Shapes what `near` sends; null: not at all. */
   shape(shape: Shape | null): void;
-  /** What `near` has sent since it was last shaped. */
   sentBytes(): number;
   remove(): void;
 }
 
-/** Null: it can be made here; else why not. */
 export function whyNoShapedLink(): string | null {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "network namespaces need root on Linux";
@@ -37,7 +34,7 @@ export function whyNoShapedLink(): string | null {
   }
 }
 
-/** Link-local addresses of documentation's range (RFC 5737). */
+/** Addresses of the documentation range (RFC 5737). */
 export function createShapedLink(): ShapedLink {
   removeOrphans();
   const near = { name: nameOf("n"), path: "", address: "198.51.100.1" };
@@ -77,7 +74,6 @@ export function createShapedLink(): ShapedLink {
   return { near, far, shape, sentBytes, remove };
 }
 
-/** What test processes left that were killed. */
 function removeOrphans(): void {
   const list = execFileSync("ip", ["netns", "list"], { timeout: 10_000 }).toString();
   for (const [name, pid] of list.matchAll(/^isobw[a-z](\d+)x\d+/gm)) {

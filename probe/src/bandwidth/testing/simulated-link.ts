@@ -1,27 +1,19 @@
-// A link in virtual time, for tests of the burst: token bucket, queue, delay, jitter, loss, and others'
-// traffic.
+// A link in virtual time: token bucket, queue, delay, jitter, loss and other traffic.
 import { ArrivalCondenser, type ArrivalBin } from "../arrivals.ts";
 import { Burst, type BurstOutcome, type BurstRules } from "../burst.ts";
 
 export interface LinkModel {
   readonly bitsPerSecond: number;
   readonly bucketBytes: number;
-  /** Bytes that wait at most; 0: a policer, which drops what has no token. */
   readonly queueBytes: number;
-  /** Rate before the shaper. @default 10 Gbit/s */
   readonly lineBitsPerSecond?: number;
-  /** One way. */
   readonly delayMs: number;
-  /** Uniform, on top of each arrival's stamp. */
   readonly jitterMs?: number;
   readonly lossRatio?: number;
-  /** Constant rate of others' packets on the same link. */
   readonly otherBitsPerSecond?: number;
-  /** When it begins, from the begin of the test. @default 0 */
   readonly otherFromMs?: number;
-  /** The sender stands still for so long, so often. */
   readonly stall?: { readonly everyMs: number; readonly forMs: number };
-  /** Offset of the receiver's clock, and how much faster it runs. */
+  /** Offset of the receiver's clock, and its relative drift. */
   readonly clockOffsetMs?: number;
   readonly clockDrift?: number;
 }
@@ -37,9 +29,7 @@ export const TEST_RULES: BurstRules = {
 };
 
 export interface Simulation extends BurstOutcome {
-  /** Bytes of others' that found the queue full. */
   readonly otherLostBytes: number;
-  /** Longest time that anything waited in the queue. */
   readonly maxQueueMs: number;
 }
 
@@ -55,7 +45,7 @@ interface Arrival {
   readonly bytes: number;
 }
 
-/** Runs a burst over the link to its end. `random` is uniform in [0, 1). */
+/** Runs a burst over the link to its end. @param random uniform in [0, 1) */
 export function simulate(model: LinkModel, random: () => number, rules = TEST_RULES): Simulation {
   const burst = new Burst(rules);
   const link = new Link(model, random);
@@ -69,7 +59,6 @@ export function simulate(model: LinkModel, random: () => number, rules = TEST_RU
   return { ...burst.outcome(), otherLostBytes: link.otherLostBytes, maxQueueMs: link.maxQueueNs / MS };
 }
 
-/** Does what the burst wants at this time. True: it has ended. */
 function sendAt(nowNs: number, burst: Burst, link: Link, rules: BurstRules): boolean {
   let step = burst.next(nowNs);
   while (step.kind === "send") {
@@ -81,7 +70,6 @@ function sendAt(nowNs: number, burst: Burst, link: Link, rules: BurstRules): boo
   return step.kind === "end";
 }
 
-/** Condenses arrivals and sends reports back. */
 class Receiver {
   readonly #link: Link;
   readonly #delayNs: number;
@@ -94,7 +82,6 @@ class Receiver {
     this.#delayNs = delayMs * MS;
   }
 
-  /** Everything has arrived and is reported. */
   get isDone(): boolean {
     return this.#link.idle && this.#reports.every(({ bins }) => bins.length === 0);
   }
@@ -116,14 +103,13 @@ function isStalled({ stall }: LinkModel, nowNs: number): boolean {
   return stall !== undefined && (nowNs / MS) % stall.everyMs < stall.forMs;
 }
 
-/** A token bucket before a first-in-first-out queue. */
+/** A token bucket in front of a FIFO queue. */
 class Link {
   readonly #model: LinkModel;
   readonly #random: () => number;
   readonly #arrivals: Arrival[] = [];
   #tokens: number;
   #tokensNs = 0;
-  /** When the last byte of the queue will have left. */
   #freeNs = 0;
   #otherNs = 0;
   otherLostBytes = 0;
@@ -167,7 +153,6 @@ class Link {
     }
   }
 
-  /** When the packet has left; null: dropped. */
   #pass(nowNs: number, bytes: number): number | null {
     const { bitsPerSecond, bucketBytes, queueBytes, lineBitsPerSecond = 10e9 } = this.#model;
     const startNs = Math.max(nowNs, this.#freeNs);

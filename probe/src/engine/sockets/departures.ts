@@ -1,18 +1,13 @@
 import { SYS, type ReceiveBatch } from "@isochrone/kernel-sockets";
 
-/**
- * Departures whose stamp may be outstanding; a stamp that comes later is of no use to anybody. As many as
- * eight bits count.
- */
+/** Maximum outstanding departure stamps; later ones are useless. As many as eight bits count. */
 const REMEMBERED = 256;
 
-/** Reads the kernel's stamps of one socket's departures from its error queue. */
 export class Departures {
   readonly #tags = new Float64Array(REMEMBERED);
   readonly #numbers = new Float64Array(REMEMBERED).fill(-1);
   #outstanding = 0;
 
-  /** The kernel will give the stamp of `tag` under this number. */
   expect(number: number, tag: number): void {
     const at = placeOf(number);
     if (this.#numbers[at] === -1) this.#outstanding++;
@@ -20,18 +15,16 @@ export class Departures {
     this.#tags[at] = tag;
   }
 
-  /** The kernel counts from 0 again. */
   restart(): void {
     this.#numbers.fill(-1);
     this.#outstanding = 0;
   }
 
-  /** True when a stamp is still to come. */
   get outstanding(): boolean {
     return this.#outstanding > 0;
   }
 
-  /** Hands over what the error queue holds. Returns false when it held nothing. `batch` has one slot. */
+  /** Delivers the error queue's content. Returns false if it was empty. `batch` has one slot. */
   drain(fd: number, batch: ReceiveBatch, onSent: (tag: number, kernelNs: number) => void): boolean {
     let any = false;
     do {
@@ -52,7 +45,7 @@ export class Departures {
   }
 }
 
-/** A stream's numbers count its bytes: they lie a frame's length apart, and must not all fall together. */
+/** A stream's numbers count bytes in steps of a frame's length; hashing spreads them. */
 function placeOf(number: number): number {
   return Math.imul(number, 0x9e3779b1) >>> 24;
 }

@@ -4,10 +4,8 @@ import { Departures } from "./departures.ts";
 import type { KernelSurroundings } from "./kernel-surroundings.ts";
 import type { DatagramEvents, DatagramSocket } from "./port.ts";
 
-/** A full buffer is no error that an earlier packet could have left behind. */
 const OWN_ERRORS: ReadonlySet<string> = new Set(["EAGAIN", "ENOBUFS", "EMSGSIZE"]);
 
-/** A connected UDP socket on the thread's poller. */
 export class KernelDatagram implements DatagramSocket {
   readonly #socket: KernelSocket;
   readonly #shared: KernelSurroundings;
@@ -39,8 +37,8 @@ export class KernelDatagram implements DatagramSocket {
     let sent = libc.send(this.#socket.fd, this.#out, 0, packet.length, SYS.MSG_DONTWAIT);
     if (sent < 0) {
       const code = libc.lastError();
-      // A connected socket reports the fate of an earlier packet (ECONNREFUSED) in place of sending this one:
-      // once.
+      // A connected socket reports an earlier packet's error (ECONNREFUSED) once, instead of sending this
+      // one.
       if (!OWN_ERRORS.has(code))
         sent = libc.send(this.#socket.fd, this.#out, 0, packet.length, SYS.MSG_DONTWAIT);
       if (sent < 0) {
@@ -65,13 +63,13 @@ export class KernelDatagram implements DatagramSocket {
   }
 
   #ready(events: number): void {
-    // Most often a stamp is all there is; what isn't wakes the thread again.
+    // Usually there is only a stamp; anything else wakes the thread again.
     const onlyErrors = (events & SYS.POLLERR) !== 0 && (events & SYS.POLLIN) === 0;
     if (onlyErrors && this.#departures.drain(this.#socket.fd, this.#shared.stamps, this.#onSent)) return;
     this.#read();
   }
 
-  /** One packet: a second look would cost every answer more than it saves the rare crowd. */
+  /** Reads one packet: a second attempt would cost every answer more than it saves in rare bursts. */
   #read(): boolean {
     const { libc, datagrams, monotonic } = this.#shared;
     const count = datagrams.receive(this.#socket.fd);
@@ -92,8 +90,8 @@ export class KernelDatagram implements DatagramSocket {
   }
 
   /**
-   * A refused send may have used up a number or not. Stamps that are outstanding by then are lost; their
-   * packets have the user's times.
+   * A refused send may or may not have used a number. Drops outstanding stamps; their packets use user-space
+   * times.
    */
   #restartNumbering(): void {
     this.#socket.restartNumbering();

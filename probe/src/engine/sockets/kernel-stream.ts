@@ -5,7 +5,6 @@ import { Departures } from "./departures.ts";
 import type { KernelSurroundings } from "./kernel-surroundings.ts";
 import { CLOSED_BY_PEER, type StreamEvents, type StreamSocket } from "./port.ts";
 
-/** A TCP connection of this side's on the thread's poller. */
 export class KernelStream implements StreamSocket {
   readonly startedMs: number;
   readonly #socket: KernelSocket;
@@ -30,7 +29,7 @@ export class KernelStream implements StreamSocket {
     shared.poller.add(socket.fd, SYS.POLLOUT, (ready) => this.#ready(ready));
   }
 
-  /** A handshake that had to be repeated isn't timed by the kernel from its beginning. */
+  /** The kernel does not time a repeated handshake from its start. */
   handshakeMs(): number {
     const info = this.#state === "open" ? this.#socket.tcpInfo() : null;
     return info === null || info.retransmits > 0 || info.rttUs === 0 ? Number.NaN : info.rttUs / 1000;
@@ -42,7 +41,7 @@ export class KernelStream implements StreamSocket {
     bytes.copy(this.#out.bytes);
     const sent = libc.send(this.#socket.fd, this.#out, 0, bytes.length, SYS.MSG_DONTWAIT);
     if (sent < 0) return libc.lastError();
-    // A peer that reads so little that a hundred bytes don't fit answers nothing either.
+    // A peer that leaves no room for a hundred bytes does not answer either.
     if (sent < bytes.length) return "EAGAIN";
     this.#written += sent;
     this.#departures.expect((this.#written - 1) >>> 0, tag);
@@ -70,8 +69,7 @@ export class KernelStream implements StreamSocket {
 
   #opened(atMs: number): void {
     this.#state = "open";
-    // Only now: on a stream the numbers count from the first byte that isn't acknowledged when stamping
-    // begins.
+    // Only now: numbers count from the first unacknowledged byte at the time stamping is enabled.
     this.#socket.enableTimestamps({ sends: true });
     this.#shared.poller.change(this.#socket.fd, READABLE);
     this.#events.onOpen(atMs);
@@ -96,7 +94,7 @@ export class KernelStream implements StreamSocket {
     return true;
   }
 
-  /** Stamps of departures come this way; and a broken connection, which a read tells. */
+  /** Handles departure stamps, and broken connections, which a read reveals. */
   #readErrors(): void {
     const { stamps } = this.#shared;
     if (!this.#departures.drain(this.#socket.fd, stamps, this.#onSent)) this.#read();

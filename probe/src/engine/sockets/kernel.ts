@@ -7,23 +7,18 @@ import { KernelStream } from "./kernel-stream.ts";
 import type { DatagramEvents, DatagramSocket, Remote, Sockets, StreamEvents, StreamSocket } from "./port.ts";
 import type { KernelSocketsDeps, KernelSurroundings } from "./kernel-surroundings.ts";
 
-/** Longer packets are cut, but not so that they could pass for packets of full length. */
+/** Truncates longer packets, but not to a valid length. */
 const DATAGRAM_BYTES = MAX_PACKET_BYTES + 1;
-/** Read at once from a connection. */
 const STREAM_BYTES = 16_384;
 const ANY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
-/**
- * The kernel's own sockets, without Node in between: every packet comes with the kernel's stamp, and so does
- * every departure.
- */
+/** Kernel sockets without Node in between: every packet and departure has a kernel stamp. */
 export class KernelSockets implements Sockets {
   readonly stamps = "kernel";
   readonly #shared: KernelSurroundings;
-  /** The kernel takes a while to begin stamping when the first socket asks for it: one always asks. */
+  /** Keeps stamping enabled: the kernel takes a while to begin when the first socket asks for it. */
   readonly #keeper: KernelSocket;
 
-  /** @throws SystemCallError when not even one socket can be had */
   constructor(deps: KernelSocketsDeps) {
     const { libc } = deps;
     this.#keeper = KernelSocket.open(libc, { family: SYS.AF_INET, type: SYS.SOCK_DGRAM, protocol: 0 });
@@ -60,7 +55,7 @@ export class KernelSockets implements Sockets {
       socket.setOption(SYS.IPPROTO_TCP, SYS.TCP_NODELAY, 1);
       socket.resetOnClose();
       const local = localAddressFor(remote.bindAddress, target.family);
-      // Bound to no address, the kernel is free to use a local port for several peers.
+      // Unbound, so that the kernel may use one local port for several peers.
       if (!ANY_ADDRESS.has(local)) socket.bind(local, 0);
       startedMs = this.#shared.monotonic();
       socket.connect(target.ip, remote.port);
@@ -87,7 +82,7 @@ export class KernelSockets implements Sockets {
     const kernelFamily = family === 4 ? SYS.AF_INET : SYS.AF_INET6;
     const socket = KernelSocket.open(this.#shared.libc, { family: kernelFamily, type, protocol: 0 });
     if (dscp > 0) {
-      // The two low bits are those of congestion notification.
+      // The two low bits are for congestion notification.
       if (family === 4) socket.setOption(SYS.SOL_IP, SYS.IP_TOS, dscp << 2);
       else socket.setOption(SYS.SOL_IPV6, SYS.IPV6_TCLASS, dscp << 2);
     }

@@ -12,18 +12,16 @@ import {
   type StreamSocket,
 } from "./port.ts";
 
-/** Read buffer of a connection. */
 const READ_BYTES = 16_384;
 
 /**
- * Node's sockets, for systems without the calls that sockets/kernel.ts needs: no stamps but the reader's own,
- * and no code point, which Node has no way to set.
+ * Node's sockets, for systems without the calls that sockets/kernel.ts needs: only user-space stamps, and no
+ * code point, which Node cannot set.
  */
 export class UserSpaceSockets implements Sockets {
   readonly stamps = "user";
   readonly #monotonic: () => number;
 
-  /** `monotonic`: milliseconds, sub-microsecond grain, never backwards. */
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
   }
@@ -59,7 +57,7 @@ class NodeDatagram implements DatagramSocket {
 
   send(packet: Buffer): string | null {
     try {
-      // Synchronous in libuv as long as the socket takes it; the callback only tells of errors.
+      // Synchronous in libuv while the socket accepts it; the callback only reports errors.
       this.#socket.send(packet, (error) => {
         if (error && !this.#closed) this.#events.onSendFailed(errnoOf(error));
       });
@@ -73,7 +71,7 @@ class NodeDatagram implements DatagramSocket {
     if (this.#closed) return;
     this.#closed = true;
     this.#socket.removeAllListeners();
-    // A closing socket may still report an error; nobody is left to care.
+    // A closing socket may still report an error; ignore it.
     this.#socket.on("error", () => {});
     this.#socket.close();
   }
@@ -119,7 +117,7 @@ class NodeStream implements StreamSocket {
 
   write(bytes: Buffer): string | null {
     if (this.#state !== "open") return "not_open";
-    // Node may still hold the bytes when the caller's buffer is used again.
+    // Copied: Node may still hold the bytes when the caller reuses its buffer.
     this.#socket.write(Buffer.from(bytes));
     return null;
   }
@@ -129,7 +127,7 @@ class NodeStream implements StreamSocket {
     const wasOpen = this.#state === "open";
     this.#state = "closed";
     this.#socket.removeAllListeners();
-    // A socket that is being destroyed may still report an error; nobody is left to care.
+    // A socket being destroyed may still report an error; ignore it.
     this.#socket.on("error", () => {});
     if (wasOpen) this.#socket.resetAndDestroy();
     else this.#socket.destroy();

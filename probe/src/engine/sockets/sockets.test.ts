@@ -1,4 +1,3 @@
-// What the flows need of sockets, asked of both adapters over both IP families.
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dgram";
 import { createServer, type Server, type Socket } from "node:net";
 import { isLibcSupported, KernelSocket, ReceiveBatch, SYS, loadLibc } from "@isochrone/kernel-sockets";

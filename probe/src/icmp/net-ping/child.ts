@@ -1,5 +1,4 @@
-// Entry file of the process that pings by net-ping and does nothing else. It ends with the process that
-// started it.
+// Entry file of the net-ping process. It ends with its parent.
 import { reasonOf } from "@isochrone/primitives";
 import { hostSurroundings, randomIdentity } from "../host-surroundings.ts";
 import { IcmpHost } from "../icmp-host.ts";
@@ -7,7 +6,7 @@ import type { FromIcmp, ToIcmp } from "../messages.ts";
 import { loadNetPing } from "./module.ts";
 import { NetPingEchoes } from "./net-ping-echoes.ts";
 
-/** net-ping takes the remainder of this, and takes 0 for "none given". */
+/** net-ping reduces ids modulo this, and treats 0 as "none given". */
 const SESSION_IDS = 65_535;
 
 if (process.send === undefined)

@@ -18,7 +18,6 @@ describe("net-ping's module", () => {
   test("one whose native part no install has built says how to build it", async () => {
     const folder = await mkdtemp(join(tmpdir(), "isochrone-unbuilt-"));
     try {
-      // The line of raw-socket's index.js.
       const file = join(folder, "index.cjs");
       await writeFile(file, 'var raw = require ("./build/Release/raw.node");\n');
       await expect(loadNetPing(pathToFileURL(file).href)).rejects.toThrow(

@@ -1,13 +1,11 @@
 import { codeOf, reasonOf } from "@isochrone/primitives";
 
-// The parts of net-ping 1.2.4 and raw-socket 1.8.1 that are used; neither brings types. Behaviour:
+// The used parts of net-ping 1.2.4 and raw-socket 1.8.1, which have no types. See
 // node_modules/net-ping/index.js.
 
 export interface NetPingRequest {
-  /** Key of the request in its session. */
   readonly id: number;
   readonly retries: number;
-  /** Milliseconds. */
   readonly timeout: number;
   readonly target: string;
   readonly callback: (error: Error | null) => void;
@@ -17,21 +15,15 @@ interface NetPingSocket {
   setOption(level: number, option: number, value: Buffer | number, length?: number): void;
 }
 
-/**
- * Its methods are overridden where it is too coarse: it stamps in milliseconds, sends zeros and doesn't look
- * at the source.
- */
+/** Some methods are overridden: net-ping stamps in milliseconds, sends zeros and ignores the source. */
 export interface NetPingSession<R extends NetPingRequest> {
   readonly reqs: Record<number, R | undefined>;
   getSocket(): NetPingSocket;
-  /** Queues a request; `toBuffer` makes its packet. */
   reqQueue(request: R): void;
   reqRemove(id: number): void;
   close(): void;
   on(event: "error" | "close", listener: (error?: Error) => void): void;
-  /** Just before the system call. */
   onBeforeSocketSend(request: R): void;
-  /** Just after it. */
   onSocketSend(request: R, error: Error | null | undefined, bytes: number): void;
   onSocketMessage(message: Buffer, source: string): void;
   toBuffer(request: R): Buffer;
@@ -49,12 +41,12 @@ export interface NetPing {
   }) => NetPingSession<R>;
 }
 
-/** As raw-socket's index.js requires it; no install builds it. */
+/** As required by raw-socket's index.js; npm install does not build it. */
 const NATIVE_PART = "build/Release/raw.node";
 
-/** Rejects with the reason where it isn't installed, or its native part isn't built for this Node. */
+/** Rejects with the reason if it is not installed or its native part is not built for this Node. */
 export async function loadNetPing(name: string = "net-ping"): Promise<NetPing> {
-  // Not a literal name in the import: the module is optional, and nothing may ask for it before it is needed.
+  // A variable name in the import: the module is optional and must not be resolved early.
   try {
     const { default: module } = (await import(name)) as { readonly default: NetPing };
     return module;
@@ -72,7 +64,7 @@ function reasonAgainst(name: string, error: unknown): string {
   return `${name} can't be loaded: ${message.split("\n")[0]}`;
 }
 
-/** Why this machine can't ping by net-ping; null: it can, given the right to open raw sockets. */
+/** Why net-ping cannot be used here; null: it can, given the right to open raw sockets. */
 export async function netPingObstacle(): Promise<string | null> {
   try {
     await loadNetPing();

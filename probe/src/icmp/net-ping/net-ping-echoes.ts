@@ -4,9 +4,7 @@ import { ECHO_HEADER_BYTES, EchoCodec } from "../echo-packet.ts";
 import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "../echo-port.ts";
 import type { NetPing, NetPingRequest, NetPingSession } from "./module.ts";
 
-/** net-ping gives a request up after so long; the schedule does it earlier. Milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Hops that packets may take. */
 const HOP_LIMIT = 64;
 const IPPROTO_IP = 0;
 const IP_TOS = 1;
@@ -23,9 +21,9 @@ interface Request extends NetPingRequest {
 type Session = NetPingSession<Request>;
 
 /**
- * Echoes through net-ping, made as good as it can be: stamped in nanoseconds around its system calls, with
- * our own packets (nonce, full sequence, pattern), sources checked, no retries. The event loop is still in
- * the way. Only for a process of its own: its native part works in one thread of a process.
+ * Echoes through net-ping, with nanosecond stamps around its system calls, our own packets (nonce, full
+ * sequence, pattern), checked sources and no retries. The event loop still adds delay. Needs its own process:
+ * the native part works in one thread per process.
  */
 export class NetPingEchoes implements EchoPort {
   readonly stampedBy = "user";
@@ -34,7 +32,7 @@ export class NetPingEchoes implements EchoPort {
   readonly #sessions = new Map<4 | 6, Session>();
   #handlers: EchoHandlers | null = null;
 
-  /** `id`: 1 to 65534. @throws Error when IPv4 can't be opened, e.g. without CAP_NET_RAW */
+  /** @param id 1 to 65534. @throws Error if IPv4 cannot be opened, for example without CAP_NET_RAW */
   constructor(netPing: NetPing, identity: { readonly id: number; readonly nonce: bigint }) {
     this.#netPing = netPing;
     this.#identity = identity;
@@ -57,7 +55,6 @@ export class NetPingEchoes implements EchoPort {
             departedNs: Number.NaN,
           });
         } catch (error) {
-          // What is told of a packet must not come before `queue` has returned.
           queueMicrotask(() => this.#handlers?.onRefused(number, systemReason(error)));
         }
       },
@@ -65,7 +62,7 @@ export class NetPingEchoes implements EchoPort {
     };
   }
 
-  /** net-ping sends by itself as the loop turns. */
+  /** net-ping sends by itself from the event loop. */
   flush(handlers: EchoHandlers): void {
     this.#handlers = handlers;
   }
@@ -133,7 +130,6 @@ export class NetPingEchoes implements EchoPort {
 
       override onSocketMessage(message: Buffer, from: string): void {
         const receivedNs = nowNs();
-        // Raw IPv4 sockets hand over the IP header too.
         const offset = family === 4 ? (message[0]! & 15) * 4 : 0;
         const length = message.length - offset;
         const reply = codec.read(message, offset, length);
@@ -163,7 +159,7 @@ function nowNs(): number {
   return performance.now() * 1e6;
 }
 
-/** The system's name of the error; raw-socket gives words only. */
+/** Extracts the system's error name; raw-socket only gives prose. */
 function systemReason(error: unknown): string {
   const message = reasonOf(error);
   const words: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-// Child process of kernel-echoes.test.ts, in a network namespace of its own: two probers with the same id on
-// raw sockets, which both see every reply. One asks a dead target, the other a living one. Prints what each
-// was told, as JSON.
+// Child process of kernel-echoes.test.ts, in its own network namespace: two probers with the same id on raw
+// sockets, which both see every reply. One targets a dead address, the other a live one. Prints the outcomes
+// as JSON.
 import { execFileSync } from "node:child_process";
 import { loadLibc } from "@isochrone/kernel-sockets";
 import type { EchoHandlers } from "../echo-port.ts";
@@ -41,7 +41,6 @@ class Counts implements EchoHandlers {
   onClockStep(): void {}
 }
 
-// What goes out by this wire is for a hardware address that nobody has: gone.
 for (const command of [
   "link set lo up",
   "link add hole type veth peer name end",

@@ -10,7 +10,6 @@ import type { Spot } from "./pod-layer.tsx";
 import { spread, within } from "./spread.ts";
 
 const EDGE = 36;
-/** Beside the outermost nodes, for their names. */
 const NAMES = 70;
 
 export interface Size {
@@ -18,7 +17,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** One scale for both directions: a map that is stretched would lie. */
+/** One scale for both axes, to keep distances true. */
 interface Field {
   readonly scale: number;
   x(ms: number): number;
@@ -41,12 +40,10 @@ export function fieldOf(places: readonly Place[], { width, height }: Size): Fiel
   };
 }
 
-/** Below the nodes: the scale bar. */
 const BAR_ROOM = 22;
-/** More nodes than this aren't moved apart: they have no pods, and it takes the square of them. */
+/** Larger maps show no pods; spreading takes quadratic time. */
 const MOST_APART = 250;
 
-/** Nodes with their pods around them, moved apart where they would cover each other. */
 export function spotsOf(
   places: readonly Place[],
   field: Field,
@@ -62,13 +59,12 @@ export function spotsOf(
   return places.length > MOST_APART ? spots : spread(spots, within(size, BAR_ROOM));
 }
 
-/** The nodes where the network puts them: near means quick. Each leads to the network as it sees it. */
+/** Nodes at their network coordinates: close means fast. Each links to the network as seen from it. */
 export function CoordinateMap(props: {
   readonly places: readonly Place[];
   readonly spots: readonly Spot[];
   readonly size: Size;
   readonly colours: ReadonlyMap<string, string>;
-  /** Drawn before the nodes, and after them. */
   readonly under: ComponentChildren;
   readonly over: ComponentChildren;
 }): VNode {

@@ -11,7 +11,7 @@ const COORDINATES: Readonly<Record<string, number[] | null>> = {
   e: null,
 };
 
-/** Links of a: to b measured, to c dead; d has coordinates alone, e nothing. */
+/** Links of a: to b measured, to c dead; d only has coordinates, e nothing. */
 function view(nearMs = 4, coordinates = COORDINATES) {
   const columns = (values: readonly (number | null)[]): (number | null)[] => [...values];
   return clusterViewOf({

@@ -1,25 +1,21 @@
-// The network as one node sees it: the others around it, as far away as their answers take. Pure.
+// The network as seen from one node: distance is round-trip time. Pure.
 import type { ClusterNode } from "@isochrone/topology";
 import { costBetween, findPair, PAIR, type ClusterView } from "../../model/cluster-view.ts";
 import { mapOf } from "./map-layout.ts";
 
-/** Round trips that rings are drawn at. */
 const RINGS_MS: readonly number[] = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
-/** Inner ones would lie on the node in the middle. */
+/** Further inner rings would overlap the central node. */
 const MOST_RINGS = 4;
-/** Nearer nodes would hide the one in the middle. */
+/** Minimum radius, so that nodes do not hide the central one. */
 const NEAREST = 0.16;
 
-/** A node around the one in the middle. */
 export interface Neighbour {
   readonly node: ClusterNode;
-  /** Round trip; NaN: not known, Infinity: no answer. */
+  /** Round trip; NaN: unknown, Infinity: no answer. */
   readonly ms: number;
-  /** By the coordinates, or declared: nobody measures the pair. */
   readonly isEstimated: boolean;
-  /** Radians. */
   readonly angle: number;
-  /** Distance from the middle: 1 is the outermost ring; those without a figure stand outside of it. */
+  /** Distance from the centre: 1 is the outer ring; nodes without a figure are outside. */
   readonly share: number;
 }
 
@@ -28,14 +24,10 @@ export interface Isochrones {
   readonly rings: readonly { readonly ms: number; readonly share: number; readonly within: number }[];
 }
 
-/** Where those stand that don't answer, or of which nothing is known. */
 const OUTSIDE = 1.12;
-/**
- * How much of the way from its true direction to an even spread a node is turned, so that none hides another.
- */
+/** Share of the rotation from true directions to an even spread, so that nodes do not overlap. */
 const EVENNESS = 0.6;
 
-/** null: there is no such node. */
 export function isochronesOf(view: ClusterView, from: string): Isochrones | null {
   const row = view.nodes.findIndex(({ name }) => name === from);
   if (row < 0) return null;
@@ -46,7 +38,7 @@ export function isochronesOf(view: ClusterView, from: string): Isochrones | null
   const farthest = Math.max(0, ...known);
   const outer = Math.max(3, RINGS_MS.findIndex((ms) => ms >= farthest) + 1 || RINGS_MS.length);
   const rings = RINGS_MS.slice(Math.max(0, outer - MOST_RINGS), outer);
-  // By the square root: the first milliseconds matter the most, and would be a point.
+  // Square root: the first milliseconds matter most and would be a point.
   const shareOf = (ms: number): number =>
     Number.isFinite(ms) ? Math.sqrt(Math.min(1, ms / rings.at(-1)!)) : OUTSIDE;
   const angles = anglesOf(view, from);
@@ -74,10 +66,7 @@ function wayTo(view: ClusterView, row: number, column: number): Pick<Neighbour, 
   return { ms, isEstimated: true };
 }
 
-/**
- * Directions as on the map, turned a little so that they are spread; in the order of names where nodes have
- * no place on the map.
- */
+/** Map directions, spread a little; alphabetical order for nodes without coordinates. */
 function anglesOf(view: ClusterView, from: string): ReadonlyMap<string, number> {
   const places = new Map(mapOf(view.nodes).map((place) => [place.node.name, place]));
   const middle = places.get(from);
@@ -91,8 +80,7 @@ function anglesOf(view: ClusterView, from: string): ReadonlyMap<string, number> 
   const sorted = others
     .map((name, index) => ({ name, angle: trueAngle(name) ?? (index / others.length) * full }))
     .sort((a, b) => a.angle - b.angle);
-  // An even spread that begins where the true directions are on average, so that nodes are turned as little
-  // as can be.
+  // Aligns the even spread with the true directions to minimize rotation.
   const shift =
     sorted.reduce((sum, { angle }, index) => sum + angle - (index / sorted.length) * full, 0) /
     Math.max(1, sorted.length);

@@ -8,10 +8,9 @@ import { MapNames } from "./map-names.tsx";
 import type { Spot } from "./pod-layer.tsx";
 import { around, spread } from "./spread.ts";
 
-/** Room around the outermost nodes. */
 const EDGE = 30;
 const MOST_APART = 250;
-/** Nodes without an answer stand this far outside of the outermost ring. */
+/** Radius of nodes without an answer, relative to the outer ring. */
 const OUTSIDE = 1.12;
 
 interface Size {
@@ -22,7 +21,6 @@ interface Size {
 const outerRadius = ({ width, height }: Size): number =>
   Math.max(60, (Math.min(width, height) / 2 - EDGE) / OUTSIDE);
 
-/** Places of the nodes, the source first: at their distances, turned apart where they overlap. */
 export function isochroneSpots(
   from: string,
   { neighbours }: Isochrones,
@@ -43,7 +41,6 @@ export function isochroneSpots(
   return spots.length > MOST_APART ? spots : spread(spots, around({ x, y }));
 }
 
-/** Names of rings, the outer ones first; those that would lie upon another are left out. */
 function ringNames({ rings }: Isochrones, size: Size) {
   const radius = outerRadius(size);
   let above = Number.NEGATIVE_INFINITY;
@@ -55,7 +52,6 @@ function ringNames({ rings }: Isochrones, size: Size) {
   });
 }
 
-/** The network as one node sees it: rings of equal round-trip time around it. */
 export function IsochroneMap(props: {
   readonly from: string;
   readonly isochrones: Isochrones;
@@ -63,7 +59,6 @@ export function IsochroneMap(props: {
   readonly size: Size;
   readonly colours: ReadonlyMap<string, string>;
   readonly fromColour: string;
-  /** Drawn before the nodes, and after them. */
   readonly under: ComponentChildren;
   readonly over: ComponentChildren;
 }): VNode {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { boxAround, labelBeside, labelsOf, type Box, type Label } from "./map-labels.ts";
 
-/** The same numbers from 0 to 1 in each run: a linear congruential generator. */
 function seededRandom(seed: number): { next(): number } {
   let state = seed;
   return {

@@ -1,20 +1,15 @@
-// Names beside dots, so that none lies upon another name or another dot. Pure.
-
 interface Dot {
   readonly text: string;
-  /** Pixels. */
   readonly x: number;
   readonly y: number;
-  /** Radius of the dot with all that stands around it, pixels. */
+  /** Radius including everything around the dot, pixels. */
   readonly radius: number;
 }
 
-/** Where a name begins. */
 export interface Label {
   readonly text: string;
   readonly x: number;
   readonly y: number;
-  /** To its dot, where it is too far away to be told by its place; null: it is beside it. */
   readonly line: string | null;
 }
 
@@ -30,18 +25,15 @@ interface Frame {
   readonly height: number;
 }
 
-/** Height of a line of the map's names. */
 export const LINE = 14;
 const GAP = 3;
-/** Places that are tried: beside the dot first, then further and further above and below. */
+/** Tried positions: beside the dot first, then further above and below. */
 const RINGS = 8;
-/** The search takes the square of this many steps. */
 const MOST_NAMES = 250;
 
 /**
- * Leaves out names for which no place is free: they are shown when somebody points at the dot.
- *
- * @param widthOf a name's width in pixels
+ * Omits names without a free place; they appear on hover.
+ * @param widthOf text width in pixels
  * @param reserved places of other text
  */
 export function labelsOf(
@@ -67,7 +59,7 @@ export function labelsOf(
     });
 }
 
-/** Place of a name that is shown on hover or focus: beside its dot, in the frame, above other names. */
+/** Position of a name on hover or focus: beside its dot, within the frame, over other names. */
 export function labelBeside({ x, y, radius }: Dot, wide: number, { width }: Frame): { x: number; y: number } {
   const right = x + radius + GAP;
   return { x: right + wide <= width ? right : Math.max(0, x - radius - GAP - wide), y: y + 4 };

@@ -1,19 +1,16 @@
-// Nodes at their network coordinates, on paper: the two directions in which they differ most (principal
-// components). Pure.
+// Projects network coordinates onto their first two principal components. Pure.
 import type { ClusterNode } from "@isochrone/topology";
 
 export interface Place {
   readonly node: ClusterNode;
-  /** Milliseconds along the first two directions. */
   readonly x: number;
   readonly y: number;
-  /** What every way to it costs beside the distance, ms. */
+  /** Cost of every path to it besides the distance, ms. */
   readonly heightMs: number;
 }
 
 const ROUNDS = 40;
 
-/** Nodes without a coordinate are left out. */
 export function mapOf(nodes: readonly ClusterNode[]): Place[] {
   const placed = nodes.filter(
     (node): node is ClusterNode & { coordinate: number[] } =>
@@ -42,10 +39,7 @@ export function mapOf(nodes: readonly ClusterNode[]): Place[] {
 const dot = (a: readonly number[], b: readonly number[]): number =>
   a.reduce((sum, value, index) => sum + value * b[index]!, 0);
 
-/**
- * The direction of most variance, by power iteration; always the same for the same matrix, and of the same
- * sign.
- */
+/** First principal component by power iteration; deterministic, including the sign. */
 function principal(matrix: readonly (readonly number[])[]): readonly number[] {
   let direction = matrix.map((_, index) => 1 / (index + 1));
   for (let round = 0; round < ROUNDS; round++) {
@@ -66,7 +60,6 @@ function deflated(matrix: readonly (readonly number[])[], direction: readonly nu
   return matrix.map((row, a) => row.map((value, b) => value - strength * direction[a]! * direction[b]!));
 }
 
-/** A length for the scale bar: about a fifth of the width, round. */
 export function scaleBar(widthMs: number): number {
   const rough = widthMs / 5;
   const decade = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-3)));

@@ -10,7 +10,6 @@ interface Size {
   readonly height: number;
 }
 
-/** Names of nodes or zones where there is room; the others while somebody points at them. */
 export function MapNames(props: {
   readonly spots: readonly Spot[];
   readonly size: Size;
@@ -37,7 +36,6 @@ export function MapNames(props: {
   );
 }
 
-/** The full name of what is pointed at or has the focus, on the map or in the list of pods. */
 function PointedName({ spots, size }: { readonly spots: readonly Spot[]; readonly size: Size }): VNode {
   const layer = useRef<SVGGElement>(null);
   const [pointed, setPointed] = useState<string | null>(null);

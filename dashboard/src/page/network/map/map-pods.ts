@@ -1,16 +1,13 @@
-// The pods of a workflow as the map lists them. Pure.
 import { naturally } from "@isochrone/primitives";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 
 interface MapPod {
   readonly pod: string;
-  /** namespace/name */
   readonly workload: string;
-  /** null: on none. */
+  /** Null: unscheduled. */
   readonly node: string | null;
 }
 
-/** Pods in the order of their workloads, then of their names. */
 export function podsOf({ workloads }: Pick<WorkflowGraphSnapshot, "workloads">): MapPod[] {
   return workloads
     .flatMap(({ namespace, name, pods }) =>
@@ -21,7 +18,6 @@ export function podsOf({ workloads }: Pick<WorkflowGraphSnapshot, "workloads">):
 
 export const nameOfWorkload = (workload: string): string => workload.slice(workload.indexOf("/") + 1);
 
-/** How many pods each node has. */
 export function podCounts(pods: readonly MapPod[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { node } of pods) if (node !== null) counts.set(node, (counts.get(node) ?? 0) + 1);

@@ -28,16 +28,14 @@ import { ZoneMap, zonesOf } from "./zone-map.tsx";
 import { predict, withMove } from "./what-if.ts";
 
 const USUAL_WIDTH = 640;
-/** Pods can't be seen on more nodes than this. */
 const MOST_NODES = 200;
 
-/** From this width on the list of pods stands beside the drawing, pixels. */
+/** Width from which the pod list is beside the drawing, pixels. */
 const WIDE = 820;
 const SHARE_BESIDE_LIST = 0.56;
 const ALL_NODES = "nodes";
 const ALL_ZONES = "zones";
 
-/** The nodes where the network puts them, or as one of them sees the others; with the pods of a workflow. */
 export function NetworkMap({ from }: { readonly from: string | null }): VNode {
   const view = cluster.value!;
   const { place: holder, width } = useWidth<HTMLDivElement>(USUAL_WIDTH);
@@ -148,7 +146,6 @@ interface DrawingProps {
   readonly places: readonly Place[];
   readonly from: string | null;
   readonly isochrones: Isochrones | null;
-  /** Width of the card, pixels. */
   readonly width: number;
 }
 
@@ -214,7 +211,6 @@ function useLargestWorkflow(isSmall: boolean): WorkflowGraphSnapshot | null {
 
 const NO_SCENE = { traffic: null, pods: null, bars: null, list: null } as const;
 
-/** The pods of a workflow on the map, and what would be if they were elsewhere. */
 function useScene(
   view: ClusterView,
   workflow: WorkflowGraphSnapshot | null,
@@ -304,7 +300,6 @@ function Zones({ colours }: { readonly colours: ReadonlyMap<string, string> }): 
 
 const MOST_ROWS = 100;
 
-/** The rings in words and figures. */
 function Ways(props: {
   readonly from: string;
   readonly isochrones: Isochrones;

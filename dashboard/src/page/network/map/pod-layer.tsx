@@ -9,12 +9,10 @@ import { nameOfWorkload, podsOf } from "./map-pods.ts";
 import { POD, ringsOf } from "./pod-rings.ts";
 import { colourOfMark, shapeOfMark, type Marks } from "./workload-colours.ts";
 
-/** Where a node is drawn, pixels. */
 export interface Spot {
   readonly name: string;
   readonly x: number;
   readonly y: number;
-  /** With the pods around it. */
   readonly radius: number;
 }
 
@@ -24,12 +22,10 @@ interface LayerProps {
   readonly moves: readonly PodMove[];
   readonly marks: Marks;
   readonly mostRings: number;
-  /** Of a pod that is dragged over a node; null: it is let go elsewhere. */
   readonly onHover: (move: PodMove | null) => void;
   readonly onDrop: (move: PodMove) => void;
 }
 
-/** A pod that is let go this near to a node and its pods is put there, pixels. */
 const REACH = 24;
 
 interface Drag {
@@ -39,7 +35,6 @@ interface Drag {
   readonly over: string | null;
 }
 
-/** The pods on the nodes, which can be dragged to other nodes to see what that would change. */
 export function PodLayer(props: LayerProps): VNode {
   const { spots, workflow, moves, marks, mostRings, onHover, onDrop } = props;
   const layer = useRef<SVGGElement>(null);
@@ -119,7 +114,6 @@ function Target({ spot: { x, y, radius } }: { readonly spot: Spot }): VNode {
   return <circle class="target" cx={x} cy={y} r={radius + 4} />;
 }
 
-/** A point of the pointer in the drawing's own pixels. */
 function inDrawing(layer: SVGGElement, { clientX, clientY }: PointerEvent): { x: number; y: number } {
   const box = layer.ownerSVGElement!.getBoundingClientRect();
   const { width, height } = layer.ownerSVGElement!.viewBox.baseVal;
@@ -139,7 +133,7 @@ function nearest(spots: readonly Spot[], { x, y }: { readonly x: number; readonl
   return best;
 }
 
-/** Rings of pods around each node: moved pods first, because all of them must be seen, then by workload. */
+/** Rings of pods around each node: moved pods first, since all must be visible, then by workload. */
 function placedPods(
   workflow: WorkflowGraphSnapshot,
   byNode: ReadonlyMap<string, Spot>,
@@ -163,10 +157,6 @@ function placedPods(
 
 const MOST_LINES = 400;
 
-/**
- * A line for each pair of nodes between which pods talk: as thick as the traffic, in the colour of the round
- * trip.
- */
 export function Traffic(props: {
   readonly spots: readonly Spot[];
   readonly workflow: WorkflowGraphSnapshot;

@@ -10,10 +10,9 @@ import { nameOfWorkload, podsOf } from "./map-pods.ts";
 import { colourOfMark, shapeOfMark, type Marks } from "./workload-colours.ts";
 
 const LONGEST_NAME = 30;
-/** Each row has a choice of all nodes. */
 const ROWS = 12;
 
-/** All pods by name and workload; the choice in a row does what dragging does, by keys. */
+/** Pods by workload and name; each row's choice is the keyboard equivalent of dragging. */
 export function PodList(props: {
   readonly workflow: WorkflowGraphSnapshot;
   readonly nodes: readonly string[];

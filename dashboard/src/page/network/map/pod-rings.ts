@@ -1,31 +1,25 @@
-// Places of pods in rings around their node. Pure.
-
-/** Side of a pod's mark, pixels. */
 export const POD = 9;
-/** Between the centres of neighbours: two squares of 9 px never touch, whatever their direction. */
+/** Distance between neighbours: squares of 9 px never touch in any direction. */
 const STEP = 13;
-/** Radius of the innermost ring. */
 const FIRST = 16;
-/** Radius that a node without pods takes. */
 const BARE = 8;
 export const MOST_RINGS = 3;
 
 interface Slot {
-  /** Pixels from the node's centre. */
   readonly x: number;
   readonly y: number;
 }
 
 interface Rings {
   readonly slots: readonly Slot[];
-  /** Pods without a slot, and the place of their number; null: every pod has one. */
+  /** Position of the number of pods without a slot; null: all have one. */
   readonly more: (Slot & { readonly count: number }) | null;
 }
 
 const radiusOf = (ring: number): number => FIRST + ring * STEP;
 const capacityOf = (ring: number): number => Math.floor(Math.PI / Math.asin(STEP / (2 * radiusOf(ring))));
 
-/** Fills the inner rings first. The last place holds "+n" if there are more pods than places. */
+/** Fills inner rings first. If pods exceed places, the last place holds "+n". */
 export function ringsOf(pods: number, mostRings: number): Rings {
   const places: Slot[] = [];
   for (let ring = 0; ring < mostRings && places.length < pods; ring++) {
@@ -40,7 +34,6 @@ export function ringsOf(pods: number, mostRings: number): Rings {
   return { slots: places.slice(0, -1), more: { ...last, count: pods - places.length + 1 } };
 }
 
-/** Radius of a node with its pods, pixels. */
 export function reachOf(pods: number, mostRings: number): number {
   let reach = BARE;
   let left = pods;
@@ -51,10 +44,8 @@ export function reachOf(pods: number, mostRings: number): number {
   return reach;
 }
 
-/** Share of a drawing that nodes and pods may cover, so that they can be moved apart. */
 const MOST_COVER = 0.35;
 
-/** How many rings there is room for, if the nodes have that many pods. */
 export function ringsThatFit(
   podsPerNode: readonly number[],
   { width, height }: { readonly width: number; readonly height: number },

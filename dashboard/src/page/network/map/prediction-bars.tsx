@@ -7,7 +7,6 @@ const TITLES = {
   network: "Network time of a request on its slowest chain of calls",
 } as const;
 
-/** Latency of a request, today and with the moves: p50 and p95 as two bars each. Nothing is moved. */
 export function PredictionBars(props: {
   readonly prediction: Prediction | null;
   readonly moves: number;

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { around, spread, within } from "./spread.ts";
 
-/** The same numbers from 0 to 1 in each run: a linear congruential generator. */
 function seededRandom(seed: number): { next(): number } {
   let state = seed;
   return {

@@ -1,5 +1,3 @@
-// Moves circles apart until none covers another. Pure, and the same for the same input.
-
 interface Circle {
   readonly x: number;
   readonly y: number;
@@ -15,9 +13,8 @@ const ROUNDS = 300;
 const GAP = 2;
 
 /**
- * Circles in their order, each as near to its place as the others let it be.
- *
- * @param hold keeps a circle where it may be, for example within the frame
+ * Moves overlapping circles apart, each as little as possible, deterministically.
+ * @param hold constrains a circle, for example to the frame
  */
 export function spread<T extends Circle>(
   circles: readonly T[],
@@ -31,7 +28,6 @@ export function spread<T extends Circle>(
   return circles.map((circle, index) => ({ ...circle, ...at[index]! }));
 }
 
-/** Moves covered circles apart once. Returns false if no circle covered another. */
 function pushApart(circles: readonly Circle[], at: { x: number; y: number }[]): boolean {
   let isMoved = false;
   for (const [index, one] of at.entries())
@@ -42,7 +38,7 @@ function pushApart(circles: readonly Circle[], at: { x: number; y: number }[]): 
       const distance = Math.hypot(dx, dy);
       if (distance >= wanted - 0.01) continue;
       isMoved = true;
-      // Circles at one place part in a direction of their own: the golden angle.
+      // Coincident circles separate by the golden angle.
       const angle = distance < 0.01 ? next * 2.399_963 : Math.atan2(dy, dx);
       const half = (wanted - distance) / 2;
       one.x -= Math.cos(angle) * half;
@@ -53,7 +49,7 @@ function pushApart(circles: readonly Circle[], at: { x: number; y: number }[]): 
   return isMoved;
 }
 
-/** Keeps a circle within the frame; `below` is left free for the scale bar. */
+/** Keeps a circle within the frame; `below` is reserved for the scale bar. */
 export function within(
   { width, height }: { readonly width: number; readonly height: number },
   below = 0,
@@ -66,7 +62,6 @@ export function within(
   });
 }
 
-/** Keeps a circle at its distance from the middle: only its direction changes. */
 export function around(middle: Point): (point: Point, circle: Circle) => Point {
   return ({ x, y }, circle) => {
     const distance = Math.hypot(circle.x - middle.x, circle.y - middle.y);

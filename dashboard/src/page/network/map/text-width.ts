@@ -1,5 +1,3 @@
-// The width of the map's text, measured once per text.
-
 const FONT_SIZE_PX = 13;
 const MOST_WIDTHS = 5000;
 const widths = new Map<string, number>();

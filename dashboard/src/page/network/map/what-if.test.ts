@@ -41,7 +41,6 @@ describe("a prediction", () => {
       today: { ms: 30, lowMs: 28.5, highMs: 31.5 },
       moved: { ms: 10, lowMs: 9.5, highMs: 10.5 },
     });
-    // 3 and 4 ms beyond the medians: 5 together if independent, 7 at most.
     expect(there.p95).toEqual({
       today: { ms: 35, lowMs: 35, highMs: 37 },
       moved: { ms: 13, lowMs: 13, highMs: 13 },

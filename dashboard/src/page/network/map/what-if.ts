@@ -1,4 +1,4 @@
-// What would be if pods were elsewhere: computed from the graphs in the page; nothing is moved. Pure.
+// Predicts the effect of moving pods from the graphs. Nothing is moved. Pure.
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { channelCosts, type ChannelCost } from "../../model/costs.ts";
 import { milliseconds } from "../../model/format.ts";
@@ -12,17 +12,14 @@ import {
   type RequestTime,
 } from "../../model/request-time.ts";
 
-/** A figure and its bounds, ms; null bounds: its error isn't known. */
 export interface Estimate {
   readonly ms: number;
   readonly lowMs: number | null;
   readonly highMs: number | null;
 }
 
-/** Today and with the moves, or why there is none. */
 export type Change = { readonly today: Estimate; readonly moved: Estimate } | { readonly reason: string };
 
-/** End to end, as somebody measures it. */
 interface Measured {
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
@@ -31,24 +28,22 @@ interface Measured {
 export interface Prediction {
   readonly today: RequestTime;
   readonly moved: RequestTime;
-  /** `measured`: end to end. `network`: round trips of the slowest chain of calls alone. */
+  /** `measured`: end to end. `network`: only round trips of the slowest chain of calls. */
   readonly kind: "measured" | "network";
   readonly p50: Change;
   readonly p95: Change;
 }
 
-/** Inputs of a prediction: the network, and the latency of requests. */
 export interface Known {
   readonly costBetween: CostBetween;
   readonly latencyBetween: LatencyBetween;
-  /** null: nobody measures requests end to end here. */
   readonly measured: Measured | null;
 }
 
 /**
- * Predicts the slowest chain of calls, which may be another chain after the moves. A measured percentile is
- * shifted by the difference of both chains: the rest of a request stays as it is. Returns null if no request
- * is counted or no way is known.
+ * Predicts the slowest chain of calls, which the moves may change. Shifts a measured percentile by the
+ * difference of both chains, leaving the rest of a request unchanged. Returns null without counted requests
+ * or known round trips.
  */
 export function predict(
   workflow: WorkflowGraphSnapshot,
@@ -79,9 +74,8 @@ interface ChainLatency {
 }
 
 /**
- * The percentiles of a sum of calls. p50: the sum of the medians, with the sum of their errors. p95: the sum
- * of the medians and the root of the squared distances to p95, as for calls that are slow independently of
- * each other; at most the sum of all p95, as if all were slow at once.
+ * Percentiles of a sum of calls. p50: sum of medians and of errors. p95: sum of medians plus the root of the
+ * squared distances to p95 (independent calls), at most the sum of all p95 (fully correlated calls).
  */
 function chainLatency(
   workflow: WorkflowGraphSnapshot,
@@ -110,7 +104,6 @@ function chainLatency(
   return { p50, p95: bounded(independentMs, independentMs, Math.max(independentMs, togetherMs)) };
 }
 
-/** Another figure of the same calls; NaN if a pair of pods lacks it. */
 function figuresOf(
   workflow: WorkflowGraphSnapshot,
   chain: readonly ChannelCost[],
@@ -151,7 +144,7 @@ function changeOf(
 const difference = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : a - b;
 
-/** The moves with one more; a pod that goes back to where it runs isn't moved. */
+/** Adds a move; returning a pod to its node removes its move. */
 export function withMove(
   workflow: WorkflowGraphSnapshot,
   moves: readonly PodMove[],

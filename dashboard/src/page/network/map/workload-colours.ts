@@ -1,7 +1,6 @@
-// A colour and a shape per workload. Pure.
 import type { Theme } from "../../model/scale.ts";
 
-/** At least 3:1 against the card, as WCAG 2 asks of graphics. No red: that is what is lost. */
+/** At least 3:1 against the card (WCAG 2). No red, which marks losses. */
 export const WORKLOAD_COLOURS: Readonly<Record<Theme, readonly string[]>> = {
   light: [
     "#0b62c4",
@@ -38,12 +37,11 @@ type Shape = (typeof SHAPES)[number];
 const COLOURS = WORKLOAD_COLOURS.light.length;
 const MARKS = COLOURS * SHAPES.length;
 
-/** Number of a mark by workload: colour and shape. */
 export type Marks = ReadonlyMap<string, number>;
 
 /**
- * Keeps the marks that were given before and adds those of new workloads. A name's hash chooses the colour;
- * a colour that is taken is left to its owner, as long as there are others.
+ * Keeps assigned marks and adds new ones. A name's hash selects the colour; taken colours stay with their
+ * owner while others are free.
  */
 export function marksFor(workloads: Iterable<string>, before: Marks): Marks {
   const marks = new Map(before);
@@ -57,7 +55,7 @@ export function marksFor(workloads: Iterable<string>, before: Marks): Marks {
   return marks;
 }
 
-/** Squares of all colours first, then the other shapes; the same mark twice after all are taken. */
+/** Squares of all colours first, then other shapes; repeats once all are taken. */
 function freeMark(hash: number, taken: ReadonlySet<number>): number {
   for (let shape = 0; shape < SHAPES.length; shape++)
     for (let step = 0; step < COLOURS; step++) {
@@ -75,7 +73,6 @@ export function shapeOfMark(mark: number): Shape {
   return SHAPES[Math.floor(mark / COLOURS)]!;
 }
 
-/** FNV-1a. */
 function hashOf(text: string): number {
   let hash = 0x81_1c_9d_c5;
   for (let index = 0; index < text.length; index++)

@@ -9,12 +9,10 @@ import { spread, within } from "./spread.ts";
 
 interface ZonePlaces {
   readonly zone: string;
-  /** In words: with the region where two regions have a zone of that name. */
   readonly title: string;
   readonly places: readonly Place[];
 }
 
-/** Nodes by region and zone. */
 export function zonesOf(places: readonly Place[]): ZonePlaces[] {
   const groups = Map.groupBy(places, ({ node }) => `${node.region ?? NO_REGION} / ${zoneOf(node)}`);
   const zones = [...groups].map(([title, own]) => ({ zone: zoneOf(own[0]!.node), title, places: own }));
@@ -27,7 +25,7 @@ export function zonesOf(places: readonly Place[]): ZonePlaces[] {
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Zones at the mean of their nodes, as large as they have nodes; choosing one shows its nodes. */
+/** Zones at the mean of their nodes, sized by node count; selecting one shows its nodes. */
 export function ZoneMap(props: {
   readonly zones: readonly ZonePlaces[];
   readonly size: Size;

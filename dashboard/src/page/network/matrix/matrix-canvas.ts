@@ -1,5 +1,4 @@
-// The matrix's canvas: takes pictures, keeps the viewport, and answers pointer and keys. Draws at most once
-// per frame.
+// The matrix's canvas: viewport, pointer and keyboard handling; draws at most once per frame.
 import type { Theme } from "../../model/scale.ts";
 import { found } from "../../model/search.ts";
 import type { Picture } from "../../state/reader.ts";
@@ -15,21 +14,16 @@ export interface Point {
 }
 
 interface MatrixEvents {
-  /** Where it is pointed at, or where the cell is that keys lead to; pixels of the canvas. */
   readonly onCell: (cell: Cell | null, at: Point) => void;
   readonly onOpen: (cell: Cell) => void;
-  /** A picture was replaced. */
   readonly onGone: (picture: Picture) => void;
 }
 
 const NOWHERE: Point = { x: 0, y: 0 };
 const WHEEL_STEP = 0.0016;
-/** More lines than these would be a pattern of their own. */
 const MOST_FOUND = 24;
-/** Pixels of a cell whose name is read. */
 const READABLE = 16;
 const MAX_HEIGHT_SHARE = 0.82;
-/** A press that moves further than this is no click, pixels. */
 const CLICK_SLOP = 4;
 
 export class MatrixCanvas {
@@ -40,7 +34,6 @@ export class MatrixCanvas {
   readonly #gone = new AbortController();
   #picture: Picture | null = null;
   #names: readonly string[] = [];
-  /** Whose names they are. */
   #measured: { readonly labels: readonly string[]; readonly bands: string; readonly width: number } | null =
     null;
   #patterns: Patterns = { estimated: null, scarce: null };
@@ -87,7 +80,6 @@ export class MatrixCanvas {
       this.#isFitted = true;
     }
     this.#resize();
-    // What is pointed at has new figures.
     if (this.#cursor !== null) this.#events.onCell(this.#cursor, this.#pointedAt);
     if (previous !== null) {
       previous.bitmap?.close();
@@ -105,14 +97,12 @@ export class MatrixCanvas {
     this.#zoomAt(factor, { x: this.#field.width / 2, y: this.#field.height / 2 });
   }
 
-  /** Marks the rows and columns of names with these letters. */
   find(text: string): void {
     this.#wanted = text;
     this.#found = new Set(found(this.#picture?.grid.labels ?? [], text, MOST_FOUND));
     this.#draw();
   }
 
-  /** Leads to the first row that was found, near enough to read names. */
   goToFound(): void {
     const [row] = this.#found;
     if (row === undefined) return;
@@ -141,24 +131,24 @@ export class MatrixCanvas {
     const ratio = devicePixelRatio || 1;
     const height = this.#field.height + this.#margins.top;
     const [wide, tall] = [Math.round(width * ratio), Math.round(height * ratio)];
-    // A new size makes a new canvas of it, which takes long.
+    // Resizing reallocates the canvas, which is slow.
     if (this.#canvas.width !== wide || this.#canvas.height !== tall) {
       this.#canvas.width = wide;
       this.#canvas.height = tall;
       this.#canvas.style.width = `${width}px`;
       this.#canvas.style.height = `${height}px`;
     }
-    // Where the cells begin, for who looks at single pixels.
+    // Exposes the cells' origin for pixel tests.
     this.#canvas.dataset["margin"] = String(this.#margins.left);
     if (this.#patternsTheme !== theme) {
       this.#patterns = patternsOf(this.#context, theme);
       this.#patternsTheme = theme;
     }
-    // A resized canvas is empty: it is drawn in the same frame, or it would flicker.
+    // A resized canvas is empty: repaint in the same frame to avoid flicker.
     this.#paint();
   }
 
-  /** A thousand names are shortened and measured when they or the room for them have changed. */
+  /** Shortens and measures a thousand names only when they or their room changed. */
   #measureNames(grid: Grid, width: number): void {
     const measured = this.#measured;
     const bands = grid.bands.map(({ label }) => label).join("\n");
@@ -208,7 +198,7 @@ export class MatrixCanvas {
     return { x: event.offsetX - this.#margins.left, y: event.offsetY - this.#margins.top };
   }
 
-  /** Where all is seen at a readable size the wheel scrolls the page. */
+  /** The wheel scrolls the page if everything is visible at a readable size. */
   #onWheel(event: WheelEvent): void {
     if (this.#isFitted && this.#view.scale >= 24 && !event.ctrlKey) return;
     if (this.#isFitted && event.deltaY > 0 && !event.ctrlKey) return;

@@ -1,4 +1,3 @@
-// A cell of the matrix in words. Pure.
 import { downWords, estimateMs, findPair, PAIR, type ClusterView } from "../../model/cluster-view.ts";
 import { age, clockTime, milliseconds, percent, plural } from "../../model/format.ts";
 import type { Quantity } from "../../model/route.ts";
@@ -18,7 +17,6 @@ export const QUANTITY_NAMES: Readonly<Record<Quantity, string>> = {
   age: "Age of the newest answer",
 };
 
-/** What is known of a cell; null where there is none. */
 export function cellWords({ row, column }: Cell, grid: Grid, view: ClusterView): CellWords | null {
   const [from, to] = [grid.labels[row], grid.labels[column]];
   if (from === undefined || to === undefined) return null;
@@ -51,7 +49,6 @@ function areaWords({ quantity, cells, values }: Grid, cell: number): string {
   }
 }
 
-/** From one node to the other and back to it, as the first of them measures it. */
 function wayWords(view: ClusterView, row: number, column: number, quantity: Quantity): string[] {
   const down = [row, column].flatMap((each) => downText(view, each) ?? []);
   if (down.length > 0) return down;
@@ -72,7 +69,6 @@ function wayWords(view: ClusterView, row: number, column: number, quantity: Quan
     percentileWords("p90", p90[at]!, samples),
     percentileWords("p99", p99[at]!, samples),
   ];
-  // What is looked at stands first.
   const shown = quantity === "p90" ? 1 : quantity === "p99" ? 2 : 0;
   return [
     ...(Number.isNaN(p50[at]!)
@@ -83,7 +79,6 @@ function wayWords(view: ClusterView, row: number, column: number, quantity: Quan
   ];
 }
 
-/** Times are shown as seen from the moment of the graph. */
 function downText({ nodes, observedAt }: ClusterView, row: number): string | null {
   return downWords(nodes[row]!, (at) => clockTime(at, Date.parse(observedAt)));
 }

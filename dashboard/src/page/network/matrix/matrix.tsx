@@ -15,7 +15,6 @@ import type { Cell } from "./scene.ts";
 
 const LEVEL_NAMES: Readonly<Record<Level, string>> = { nodes: "Nodes", zones: "Zones", regions: "Regions" };
 
-/** The latency matrix: source nodes in rows, destination nodes in columns. */
 export function Matrix(props: MatrixProps): VNode {
   const view = cluster.value!;
   if (view.size === 0)
@@ -123,7 +122,7 @@ interface Pointed {
   readonly at: Point;
 }
 
-/** Beside the pointer, on the side where there is room. The live text says the same. */
+/** Beside the pointer where there is room. The live region says the same. */
 function Tooltip({ words, at }: Pointed): VNode {
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -142,13 +141,12 @@ function Tooltip({ words, at }: Pointed): VNode {
   );
 }
 
-/** A canvas that shows the graph, and the cell that is pointed at in words. */
 function useMatrix(view: ClusterView, quantity: Quantity, level: Level, find: string) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const matrix = useRef<MatrixCanvas | null>(null);
   const shown = useRef<Picture | null>(null);
   const [pointed, setPointed] = useState<Pointed | null>(null);
-  /** Said once for each cell, and not again with each graph. */
+  /** Announced once per cell, not with each graph. */
   const [said, setSaid] = useState("");
   const current = theme.value;
 

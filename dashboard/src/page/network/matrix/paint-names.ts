@@ -1,11 +1,9 @@
-// Names beside the matrix: of rows and columns where there is room for them, of their bands otherwise.
 import { shorten, shortNames } from "../../model/names.ts";
 import type { Theme } from "../../model/scale.ts";
 import type { Grid } from "../../model/grid.ts";
 import type { Margins, Scene } from "./scene.ts";
 
 export const FONT = '"Inter", "Segoe UI", system-ui, sans-serif';
-/** Pixels of a cell from which on there is room for its name. */
 export const NAME_ROOM = 12;
 const STRIP = 5;
 const MAX_NAME = 22;
@@ -25,7 +23,6 @@ export const COLOURS: Readonly<
   dark: { soft: "#a9b4c1", paper: "#171c22", strip: ["#7c8b9d", "#4c5968"], cursor: "#9cc7ff" },
 };
 
-/** Names as they stand beside the rows. */
 export function rowNames(grid: Grid, isNarrow: boolean): readonly string[] {
   const most = isNarrow ? 12 : MAX_NAME;
   if (grid.level !== "nodes") return grid.labels.map((label) => shorten(label, most));
@@ -33,7 +30,6 @@ export function rowNames(grid: Grid, isNarrow: boolean): readonly string[] {
   return grid.labels.map((label) => shorten(short.get(label)!, most));
 }
 
-/** Names of rows where they fit, those of bands otherwise. */
 export function marginsOf(
   context: CanvasRenderingContext2D,
   grid: Grid,
@@ -53,7 +49,6 @@ export function paintNames(context: CanvasRenderingContext2D, scene: Scene): voi
   context.textBaseline = "middle";
   for (const axis of ["y", "x"] as const) {
     context.save();
-    // Columns are rows of a page that was turned.
     if (axis === "x") context.transform(0, -1, 1, 0, 0, margins.top);
     const [offset, begin, extent] =
       axis === "y" ? [view.y, margins.top, field.height] : [view.x, margins.left, field.width];

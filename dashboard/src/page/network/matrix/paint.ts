@@ -1,5 +1,3 @@
-// Draws a grid onto a canvas: the picture of its pixels enlarged, and where there is room for it figures,
-// marks and names.
 import { figure } from "../../model/format.ts";
 import { colourOf, DEAD, inkOn, type Theme } from "../../model/scale.ts";
 import { CELL, KIND_BITS, MARK, measureOf, type Grid } from "../../model/grid.ts";
@@ -7,7 +5,6 @@ import { COLOURS, FONT, NAME_ROOM, paintNames } from "./paint-names.ts";
 import type { Viewport } from "./viewport.ts";
 import type { Patterns, Scene } from "./scene.ts";
 
-/** Pixels of a cell from which on there is room for ... */
 const ROOM = { mark: 7, figure: 30, unit: 64 } as const;
 const UNITS = { ms: " ms", loss: " %", seconds: " s" } as const;
 
@@ -20,7 +17,7 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
   context.rect(margins.left, margins.top, Math.min(field.width, extent), Math.min(field.height, extent));
   context.clip();
   context.translate(margins.left, margins.top);
-  // Smaller than a pixel cells are averaged, larger ones keep their edges.
+  // Average subpixel cells; keep the edges of larger ones.
   context.imageSmoothingEnabled = view.scale < 1;
   context.drawImage(picture, view.x, view.y, extent, extent);
   if (view.scale >= ROOM.mark) paintCells(context, scene);
@@ -30,7 +27,6 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
   paintNames(context, scene);
 }
 
-/** The row and the column that are pointed at or searched for, so that the eye finds their names. */
 function paintCrosshair(
   context: CanvasRenderingContext2D,
   { grid, view, theme, cursor, found }: Scene,
@@ -47,7 +43,7 @@ function paintCrosshair(
     const room = Math.max(view.scale, 6) - 2;
     cell.rect(view.x + cursor.column * view.scale + 1, view.y + cursor.row * view.scale + 1, room, room);
   }
-  // With an edge of the paper's colour, or it would be lost on cells of its own.
+  // A paper-coloured edge keeps it visible on cells of its own colour.
   for (const [colour, wider] of [
     [COLOURS[theme].paper, 2],
     [COLOURS[theme].cursor, 0],
@@ -107,7 +103,7 @@ function paintCells(context: CanvasRenderingContext2D, scene: Scene): void {
   if (scale >= ROOM.figure) paintFigures(context, scene, { rows, columns });
 }
 
-/** Not a list that is filled with one thing, as a linter takes a call of `fill` for. */
+/** Avoids a linter's false positive on `fill` calls. */
 function fillPath(context: CanvasRenderingContext2D, path: Path2D): void {
   // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type
   context.fill(path);
@@ -158,14 +154,12 @@ function inkOf({ grid, theme }: Scene, kind: number, value: number): string {
   }
 }
 
-/** In a cell there is room for three digits. */
 function cellText({ quantity }: Pick<Grid, "quantity">, value: number): string {
   if (Number.isNaN(value)) return "–";
   if (quantity === "loss") return value === 0 ? "0" : figure(Number((value * 100).toPrecision(2)));
   return value >= 10 ? String(Math.round(value)) : figure(Number(value.toPrecision(2)));
 }
 
-/** Between zones, and in a small matrix between all cells. */
 function paintLines(context: CanvasRenderingContext2D, { grid, view, theme }: Scene): void {
   const extent = grid.size * view.scale;
   context.strokeStyle = COLOURS[theme].paper;
@@ -187,7 +181,7 @@ function line(context: CanvasRenderingContext2D, { x, y }: Viewport, at: number,
   context.lineTo(x + extent, y + at);
 }
 
-/** Diagonal lines for what nobody measured; dots for what was measured too seldom. */
+/** Diagonal lines: not measured; dots: too few samples. */
 export function patternsOf(context: CanvasRenderingContext2D, theme: Theme): Patterns {
   const pen = theme === "light" ? "rgba(16, 22, 29, 0.35)" : "rgba(255, 255, 255, 0.3)";
   const tileOf = (draw: (tile: CanvasRenderingContext2D) => void): CanvasPattern | null => {

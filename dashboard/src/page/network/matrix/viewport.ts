@@ -1,30 +1,21 @@
-// Which part of a square of cells is seen, and how large. Pure.
-
 export interface Viewport {
-  /** Pixels per cell. */
   readonly scale: number;
-  /** Where the first cell begins, in pixels of the cells' field. */
   readonly x: number;
   readonly y: number;
 }
 
-/** The field that cells are drawn in. */
 export interface Field {
   readonly width: number;
   readonly height: number;
 }
 
-/** Cells grow with the room for them, up to this: two nodes don't fill a screen. */
 const MAX_FIT = 200;
-/** Largest size of a cell in a zoomed large matrix, pixels. */
 const MAX_SCALE = 64;
 
-/** All of it, at the left. */
 export function fitted(size: number, { width, height }: Field): Viewport {
   return { scale: Math.min(MAX_FIT, width / Math.max(size, 1), height / Math.max(size, 1)), x: 0, y: 0 };
 }
 
-/** Nearer by a factor; what is at that point stays there. */
 export function zoomed(
   view: Viewport,
   factor: number,
@@ -42,14 +33,12 @@ export function panned(view: Viewport, dx: number, dy: number, size: number, fie
   return held({ ...view, x: view.x + dx, y: view.y + dy }, size, field);
 }
 
-/** Never beyond the edges. */
 export function held({ scale, x, y }: Viewport, size: number, { width, height }: Field): Viewport {
   const least = (extent: number): number => Math.min(0, extent - size * scale);
   const within = (value: number, extent: number): number => Math.min(0, Math.max(value, least(extent)));
   return { scale, x: within(x, width), y: within(y, height) };
 }
 
-/** So that the cell is seen. */
 export function showing(
   view: Viewport,
   cell: { readonly row: number; readonly column: number },
@@ -75,7 +64,6 @@ function nearest(offset: number, index: number, scale: number, extent: number): 
   return end > extent ? offset - (end - extent) : offset;
 }
 
-/** The cell at a point of the field; null beside the square. */
 export function cellAt(
   { scale, x, y }: Viewport,
   at: { readonly x: number; readonly y: number },
@@ -88,10 +76,7 @@ export function cellAt(
 
 const BESIDE = 14;
 
-/**
- * Where a box of that size stands beside a point, within its frame: below where there is room, and as far
- * right.
- */
+/** Position of a box beside a point within its frame: below if there is room, and as far right as fits. */
 export function placeBeside(
   at: { readonly x: number; readonly y: number },
   [width, height]: readonly [number, number],

@@ -11,8 +11,8 @@ const LEFT = 92;
 const ROW = 46;
 
 /**
- * Median, p90 and p99 of each method on one logarithmic axis: a box from the median to p90, a line to p99, a
- * tick at the mean.
+ * Median, p90 and p99 per method on one logarithmic axis: box from median to p90, line to p99, tick at the
+ * mean.
  */
 export function Distribution({ links }: { readonly links: readonly Link[] }): VNode {
   const measured = links.filter(({ rttMs }) => rttMs.p50 !== null);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { apart, barsOf, logAxisOf, type MethodDistribution } from "./histogram-model.ts";
 
-/** As the server answers: buckets 2^(1/64) wide, bounded in seconds. */
 function distribution(times: Readonly<Record<number, number>>): MethodDistribution {
   const entries = Object.entries(times)
     .map(([ms, count]) => ({ ms: Number(ms), count }))

@@ -1,13 +1,10 @@
-// Histograms on a logarithmic axis. Pure.
 import type { LinkDistributions } from "@isochrone/topology";
 
 export type MethodDistribution = LinkDistributions["distributions"][number];
 
-/** Answers between two times. */
 interface Bar {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Of all answers of its method. */
   readonly share: number;
   readonly count: number;
 }
@@ -18,23 +15,20 @@ export interface LogAxis {
   readonly ticks: readonly number[];
 }
 
-/** Buckets per doubling, as the server keeps them. */
 const PER_OCTAVE = 64;
 const MOST_BARS = 60;
-/** A narrower axis would make noise look like structure. */
+/** Minimum axis range, so that noise does not look like structure. */
 const LEAST_RATIO = 2;
 const ROOM = 1.08;
 
-/**
- * Buckets put together until there are few enough bars to be seen. All methods have bars of the same bounds.
- */
+/** Merges buckets into visible bars with the same bounds for all methods. */
 export function barsOf({ buckets, count }: MethodDistribution, { low, high }: LogAxis): Bar[] {
   const octaves = Math.log2(high / low);
   let step = 1;
   while ((octaves * PER_OCTAVE) / step > MOST_BARS) step *= 2;
   const counts = new Map<number, number>();
   for (const { fromMs, toMs, count: answers } of buckets) {
-    // The middle of a bucket: its bounds could fall to either side.
+    // Bucket's middle: its bounds are ambiguous.
     const middle = fromMs > 0 ? Math.sqrt(fromMs * toMs) : low;
     const bar = Math.floor((Math.log2(Math.max(middle, low)) * PER_OCTAVE) / step);
     counts.set(bar, (counts.get(bar) ?? 0) + answers);
@@ -49,7 +43,6 @@ export function barsOf({ buckets, count }: MethodDistribution, { low, high }: Lo
     }));
 }
 
-/** From the least answer to the slowest. */
 export function logAxisOf(distributions: readonly MethodDistribution[]): LogAxis {
   const known = distributions.flatMap(({ minMs, maxMs }) => [minMs ?? 0, maxMs ?? 0]).filter((ms) => ms > 0);
   if (known.length === 0) return { low: 0.1, high: 100, ticks: [0.1, 1, 10, 100] };
@@ -59,7 +52,6 @@ export function logAxisOf(distributions: readonly MethodDistribution[]): LogAxis
   return { low, high, ticks: ticksBetween(low, high) };
 }
 
-/** Round numbers, coarse first. */
 const STEPS: readonly (readonly number[])[] = [
   [1],
   [1, 3],
@@ -87,10 +79,8 @@ function ticksBetween(low: number, high: number): number[] {
   return ticks.filter((_, index) => index % every === 0);
 }
 
-/** Room that the figure below a tick takes, pixels. */
 const TICK_WIDTH = 60;
 
-/** The ticks that have room beside the one before. */
 export function apart(ticks: readonly number[], toX: (tick: number) => number): number[] {
   let free = Number.NEGATIVE_INFINITY;
   return ticks.filter((tick) => {

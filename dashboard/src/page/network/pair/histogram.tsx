@@ -8,7 +8,6 @@ import { METHOD_NAMES, onAxis } from "./pair-model.ts";
 const USUAL_WIDTH = 560;
 const LEFT = 58;
 const RIGHT = 14;
-/** Of one method: heading, names of the quantiles, bars, room below. */
 const HEAD = 20;
 const NAMES = 16;
 const BARS = 96;
@@ -22,7 +21,6 @@ const QUANTILES = [
   ["p99", "p99"],
 ] as const;
 
-/** How often each round-trip time was seen, a panel per method over one logarithmic axis. */
 export function Histogram(props: {
   readonly distributions: readonly MethodDistribution[];
   readonly links: readonly Link[];
@@ -65,7 +63,6 @@ export function Histogram(props: {
   );
 }
 
-/** Where a time stands. */
 type ToX = (ms: number) => number;
 
 function wordsOf(links: readonly Link[]): string {
@@ -126,7 +123,6 @@ function Panel(props: {
   );
 }
 
-/** Room that the name of a quantile takes. */
 const NAME_WIDTH = 48;
 
 function Quantiles(props: {
@@ -143,8 +139,7 @@ function Quantiles(props: {
         const ms = props.link.rttMs[key];
         if (ms === null) return null;
         const x = props.x(ms);
-        // The median's name is at the left of its line, the others' are at the right. Where they lie upon
-        // each other the tiles and the table tell.
+        // The median's name is left of its line, others right. Overlaps are resolved by tiles and table.
         const isLeft = key === "p50";
         const hasRoom = isLeft || (x >= free && x + NAME_WIDTH <= props.width);
         if (hasRoom) free = isLeft ? x : x + NAME_WIDTH / 2;

@@ -21,16 +21,12 @@ interface PairProps {
   readonly target: string;
 }
 
-/** A change, and what is said of it. */
 interface Change {
   readonly words: string;
   readonly carryOut: () => Promise<void>;
 }
 
-/**
- * What the emulator does to the packets of this pair, and how to change it: the embedded cluster alone has
- * it.
- */
+/** Emulator settings of this pair and their controls; embedded cluster only. */
 export function PairControls({ source, target }: PairProps): VNode {
   const there = useJson<EmulatedLinkState>(linkPath(source, target), { isOfNow: true });
   const back = useJson<EmulatedLinkState>(linkPath(target, source), { isOfNow: true });
@@ -112,7 +108,7 @@ interface Told {
   readonly isFault: boolean;
 }
 
-/** What became of the last change, or what is wrong with the token. */
+/** Result of the last change, or the fault of the token. */
 function Said({ told }: { readonly told: Told | null }): VNode {
   const mistake = tokenMistake.value;
   return (
@@ -122,7 +118,6 @@ function Said({ told }: { readonly told: Told | null }): VNode {
   );
 }
 
-/** Disabled until the page knows what the link was like at the start: a click would do nothing. */
 function HealButton(props: {
   readonly there: EmulatedLinkState | null;
   readonly back: EmulatedLinkState | null;
@@ -198,7 +193,6 @@ function Amount(props: {
   );
 }
 
-/** Changes need what only the user who started the cluster has. */
 function TokenForm(): VNode {
   const [token, setToken] = useState("");
   return (

@@ -7,7 +7,7 @@ import { METHOD_NAMES } from "./pair-model.ts";
 const WIDTH = 600;
 const HEIGHT = 44;
 
-/** In place of a distribution, where nothing came back that one could be of. */
+/** Replaces the distribution if nothing came back. */
 export function LostPackets({ links }: { readonly links: readonly Link[] }): VNode {
   const measured = links.filter(({ lossRatio }) => lossRatio !== null);
   return (
@@ -31,7 +31,6 @@ export function LostPackets({ links }: { readonly links: readonly Link[] }): VNo
   );
 }
 
-/** Loss at the kept moments, as columns; nothing where nothing was lost. */
 export function LossOverTime({ past }: { readonly past: LinkHistory | null }): VNode | null {
   const points = (past?.points ?? []).filter(({ lossRatio }) => lossRatio !== null);
   const lossy = points.filter(({ lossRatio }) => lossRatio! > 0);

@@ -11,7 +11,7 @@ export const METHOD_NAMES: Readonly<Record<string, string>> = {
 
 const DEFAULT_ORDER = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
 
-/** The link that costs come from: measured before declared before estimated, then by the order of methods. */
+/** The link used for costs: measured before declared before estimated, then by method order. */
 export function believed(links: readonly Link[], order: readonly string[]): Link | null {
   const methods = [...order, ...DEFAULT_ORDER];
   const rank = (link: Link): number =>
@@ -24,7 +24,6 @@ export function believed(links: readonly Link[], order: readonly string[]): Link
   );
 }
 
-/** How far a cost may be from the truth, and whether anything moves because of it. */
 export function errorNote({
   costMs,
   errorMs,
@@ -35,24 +34,22 @@ export function errorNote({
   return provisional ? `${error}; provisional: nothing moves because of it` : error;
 }
 
-/** A link as aggregators tell it that know more than its window; the API's document describes the fields. */
+/** A link with fields beyond its window, as sent by newer aggregators; see the API document. */
 export type KnownLink = Link & {
-  /** Time of the newest answer; it stays while nothing answers. */
+  /** Time of the newest answer; kept while nothing answers. */
   readonly answeredAt?: string | null;
-  /** Since when the figures hold, where the link changed within the window. */
+  /** Start of the figures, if the link changed within the window. */
   readonly since?: string | null;
 };
 
-/** When the other side answered last. */
 interface LastAnswer {
   readonly at: string;
-  /** False: not after that moment, and at most a window before it. */
+  /** False: at that time or up to a window earlier. */
   readonly isExact: boolean;
 }
 
 /**
- * null: not known. Of a pair that answers it is the newest sample; of one that doesn't, that is only the
- * newest lost packet.
+ * Null: unknown. For an answering pair, the newest sample; for a cut one, that would be the last lost packet.
  */
 export function lastAnswer(link: KnownLink, past: LinkHistory | null): LastAnswer | null {
   if (link.answeredAt !== undefined && link.answeredAt !== null)
@@ -62,12 +59,12 @@ export function lastAnswer(link: KnownLink, past: LinkHistory | null): LastAnswe
   return kept === undefined ? null : { at: kept.at, isExact: false };
 }
 
-/** Whether anybody probes the pair and nothing comes back. */
+/** Probed, but nothing comes back. */
 export const isCut = ({ origin, lossRatio }: Link): boolean => origin === "measured" && lossRatio === 1;
 
 /**
- * Since when a pair has no answer, and what placement pays for it.
- * @param worstMs the worst known cost of the graph, ms; NaN: none is known
+ * Since when a pair is silent, and the cost placement assumes.
+ * @param worstMs highest known cost of the graph, ms; NaN: unknown
  */
 export function noAnswerText(last: LastAnswer | null, worstMs: number, nowMs: number): string {
   const pays = Number.isNaN(worstMs)
@@ -79,13 +76,11 @@ export function noAnswerText(last: LastAnswer | null, worstMs: number, nowMs: nu
   return `No answer since ${about}${clockTime(last.at, nowMs)} (${ago}). ${pays}`;
 }
 
-/** Where a value stands on a logarithmic axis, 0 to 1. */
 export function onAxis(value: number, low: number, high: number): number {
   const share = Math.log(Math.max(value, low) / low) / Math.log(high / low);
   return Math.min(Math.max(share, 0), 1);
 }
 
-/** An axis of whole decades, halves and fifths around the values, and its ticks. */
 export function axisOf(values: readonly number[]): {
   readonly low: number;
   readonly high: number;
@@ -105,7 +100,7 @@ export function axisOf(values: readonly number[]): {
   return { low, high, ticks: between.filter((_, index) => index % every === 0) };
 }
 
-/** A link of the emulator in words: `12 ms, loses 30 %`. */
+/** Describes an emulated link: `12 ms, loses 30 %`. */
 export function linkInWords({ rttMs, jitterMs, lossRatio, cut }: EmulatedLink): string {
   if (cut) return "cut";
   const parts = [milliseconds(rttMs)];
@@ -122,7 +117,6 @@ export function isAsBefore(link: EmulatedLink, initial: EmulatedLink): boolean {
   return changeable(link).every((value, index) => value === before[index]);
 }
 
-/** The change after which a link is as it was. */
 export function healing({ rttMs: delayMs, ...rest }: EmulatedLink): LinkChange {
   const { jitterMs, lossRatio, bandwidthBitsPerSecond, cut } = rest;
   return { delayMs, jitterMs, lossRatio, bandwidthBitsPerSecond, cut };

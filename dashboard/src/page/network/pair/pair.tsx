@@ -23,7 +23,6 @@ import {
   type KnownLink,
 } from "./pair-model.ts";
 
-/** One ordered pair of nodes, and the way back. */
 export function PairPage(props: { readonly source: string; readonly target: string }): VNode {
   const { source, target } = props;
   const names = `nodes=${encodeURIComponent(`${source},${target}`)}`;
@@ -114,7 +113,6 @@ function PairBody({ graph, past, source, target }: BodyProps): VNode {
   );
 }
 
-/** The histogram of now; of the past only quantiles are kept. */
 function Times(props: Omit<BodyProps, "graph" | "past"> & { readonly links: readonly Link[] }): VNode {
   const { source, target, links } = props;
   const isPast = moment.value !== "";
@@ -147,7 +145,6 @@ function Times(props: Omit<BodyProps, "graph" | "past"> & { readonly links: read
   return data === null && failure === null ? <Loading /> : <Distribution links={links} />;
 }
 
-/** Why the pair has no figures, where it has none. */
 function Silence(props: Pick<BodyProps, "graph" | "past"> & { readonly link: KnownLink }): VNode | null {
   const { graph, past, link } = props;
   const view = cluster.value!;
@@ -203,7 +200,6 @@ function Facts({ link, back, past }: FactsProps): VNode {
   );
 }
 
-/** A lost packet is no answer, however new. */
 function AnswerTile({ link, past }: Omit<FactsProps, "back">): VNode {
   const last = lastAnswer(link, past);
   const { since: changedAt = null } = link;
@@ -233,7 +229,6 @@ function AnswerTile({ link, past }: Omit<FactsProps, "back">): VNode {
   );
 }
 
-/** Measured, else what it is taken for. */
 function roundTrip(link: Link | null): number | null {
   return link === null ? null : (link.rttMs.p50 ?? link.costMs);
 }
@@ -242,7 +237,6 @@ function bandwidthOf({ bandwidthBitsPerSecond: { capacity, achieved, available }
   return available ?? achieved ?? capacity;
 }
 
-/** A link that loses packets is to be looked at, one that loses all is broken. */
 function lossState(lossRatio: number | null): { readonly state?: "warn" | "bad" } {
   return (lossRatio ?? 0) <= 0.001 ? {} : { state: lossRatio === 1 ? "bad" : "warn" };
 }
@@ -323,7 +317,7 @@ function CopyQuery(props: {
   const [told, tell] = useState("");
   const query = promqlOf(props.source, props.target, props.method, route.value.view.quantity);
   const copy = (): void => {
-    // Not there on a page without TLS but for this machine's own.
+    // Undefined without TLS, except on localhost.
     const clipboard = (navigator as { readonly clipboard?: Clipboard }).clipboard;
     const done = clipboard?.writeText(query) ?? Promise.reject(new Error("no clipboard"));
     done.then(
