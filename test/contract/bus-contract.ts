@@ -6,6 +6,7 @@ import { describeHandOver } from "./bus/hand-over.ts";
 import { BusHarness } from "./bus/harness.ts";
 import type { BusContract } from "./bus/harness.ts";
 import { describeOrder } from "./bus/order.ts";
+import { describeReaders } from "./bus/readers.ts";
 import { describeRecords } from "./bus/records.ts";
 
 /**
@@ -26,6 +27,9 @@ export function describeBusContract(name: string, contract: BusContract): void {
     });
     describe("commits", () => {
       describeCommits(under);
+    });
+    describe("readers without a group", () => {
+      describeReaders(under);
     });
     describe("records", () => {
       describeRecords(under);

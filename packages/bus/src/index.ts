@@ -7,6 +7,7 @@ export type {
   BusRecord,
   OutgoingRecord,
   Publisher,
+  ReadFrom,
   SubscribeOptions,
   Subscription,
   TopicPartition,

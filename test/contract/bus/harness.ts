@@ -1,4 +1,11 @@
-import type { Bus, BusRecord, OutgoingRecord, SubscribeOptions, Subscription } from "@isochrone/bus";
+import type {
+  Bus,
+  BusRecord,
+  OutgoingRecord,
+  ReadFrom,
+  SubscribeOptions,
+  Subscription,
+} from "@isochrone/bus";
 import { afterEach, beforeEach, vi } from "vitest";
 
 /** What an adapter promises beyond the port, or can't be asked to show. */
@@ -42,6 +49,12 @@ export interface Collected {
   texts(): string[];
 }
 
+/** A subscriber without a group. */
+interface Reading extends Collected {
+  /** How many records it had when it was told that it had caught up. */
+  readonly caughtUpAt: readonly number[];
+}
+
 /** The bus of the test that runs, made anew for each, and what the tests of the contract share. */
 export class BusHarness {
   readonly capabilities: BusCapabilities;
@@ -76,6 +89,22 @@ export class BusHarness {
 
   pass(ms: number): Promise<void> {
     return this.#under!.pass(ms);
+  }
+
+  /** Subscribes without a group and collects. */
+  async read(from: ReadFrom, options: Partial<SubscribeOptions> = {}): Promise<Reading> {
+    const records: BusRecord[] = [];
+    const caughtUpAt: number[] = [];
+    const subscription = await this.bus.subscribe({
+      topics: [this.topic],
+      from,
+      async onBatch(batch) {
+        records.push(...batch.records);
+      },
+      onCaughtUp: () => caughtUpAt.push(records.length),
+      ...options,
+    });
+    return { records, caughtUpAt, subscription, texts: () => records.map(textOf) };
   }
 
   waitFor(check: () => void): Promise<void> {

@@ -43,12 +43,18 @@ export interface Batch {
   commit(nextOffset?: number): Promise<void>;
 }
 
+/** `sinceMs`: the first record that the bus appended at this time or later, ms since the epoch. */
+export type ReadFrom = "earliest" | "latest" | { readonly sinceMs: number };
+
 export interface SubscribeOptions {
   readonly topics: readonly string[];
-  /** Members of one group share the partitions; different groups each get everything. */
-  readonly group: string;
-  /** Where a group without a commit begins. */
-  readonly from: "earliest" | "latest";
+  /**
+   * Members of one group share the partitions; different groups each get everything.
+   * @default none: the subscriber reads every partition by itself, and its commits do nothing
+   */
+  readonly group?: string;
+  /** Where reading begins; for a group, where it begins without a commit. */
+  readonly from: ReadFrom;
   /** @default 500 */
   readonly maxBatchRecords?: number;
   /** Bounds what one handler call has in memory; a single larger record still comes, alone. @default 4 MiB */
@@ -59,6 +65,11 @@ export interface SubscribeOptions {
    * handler's back-pressure which must not hold up a hand-over, and no failure.
    */
   onBatch(batch: Batch): Promise<void>;
+  /**
+   * Called once, when the subscriber has handled each partition up to its end. Only without a group. Topics
+   * that do not exist count as empty.
+   */
+  onCaughtUp?(): void;
   /**
    * Partitions that this member got: awaited before their first batch, and called again after a pause when it
    * throws.

@@ -26,6 +26,8 @@ interface ReaderOptions {
   readonly onUnreadable: (batch: PackedBatch, reason: string) => void;
   /** Records were taken out of the buffer. */
   readonly onTaken: () => void;
+  /** All records up to the partition's end were handled; called once. */
+  readonly onCaughtUp: () => void;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
   /** Pause before a batch whose handler threw comes again. */
@@ -51,6 +53,10 @@ export class PartitionReader {
   #bufferedBytes = 0;
   #endOffset: number | null = null;
   #nextOffset = 0;
+  /** Offset up to which the partition was fetched. */
+  #fetchedOffset = 0;
+  #isIdle = false;
+  #isCaughtUp = false;
   #committed = -1;
   #released = false;
   /** Whether fetching is paused; kept here for the subscription, which decides. */
@@ -79,19 +85,27 @@ export class PartitionReader {
     return this.#bufferedBytes / this.#options.bounds.bytes;
   }
 
-  /** Lets delivery start (or, after `stop`, end). */
-  begin(position?: Position): void {
+  /** True once all records up to the partition's end were handled. */
+  get isCaughtUp(): boolean {
+    return this.#isCaughtUp;
+  }
+
+  /** Lets delivery start at `nextOffset` (or, after `stop`, end). */
+  begin(position?: Position & { readonly nextOffset: number }): void {
     if (position) {
       this.#committed = position.committed ?? -1;
       this.#endOffset = position.endOffset;
+      this.#fetchedOffset = position.nextOffset;
     }
     this.#begun.resolve();
   }
 
   /** Takes what was fetched. */
-  put({ batches, endOffset }: Fetched): void {
+  put({ batches, nextOffset, endOffset }: Fetched): void {
     this.#endOffset = endOffset ?? this.#endOffset;
+    this.#fetchedOffset = nextOffset;
     const first = batches[0];
+    if (first === undefined && this.#isIdle) this.#noteCaughtUp();
     if (first === undefined || this.signal.aborted) return;
     // The topic was made anew, or lost its end: what was committed means nothing any more.
     if (first.from < this.#nextOffset) this.#committed = Math.min(this.#committed, first.from);
@@ -233,10 +247,19 @@ export class PartitionReader {
     return records.filter(({ offset }) => offset >= this.#committed);
   }
 
+  #noteCaughtUp(): void {
+    if (this.#isCaughtUp || this.#endOffset === null || this.#fetchedOffset < this.#endOffset) return;
+    this.#isCaughtUp = true;
+    this.#options.onCaughtUp();
+  }
+
   async #somethingNew(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     if (this.signal.aborted || this.#packed.length > 0) resolve();
+    else this.#noteCaughtUp();
+    this.#isIdle = true;
     await promise;
+    this.#isIdle = false;
   }
 }

@@ -30,6 +30,8 @@ export class KafkaSubscription implements Subscription, MemberEvents {
   readonly #client: KafkaClientOptions;
   readonly #onClosed: (subscription: KafkaSubscription) => void;
   readonly #bounds: BatchBounds;
+  /** For messages: the group, or the topics that are read without one. */
+  readonly #name: string;
   readonly #readers = new Map<string, PartitionReader>();
   readonly #endings = new WeakMap<PartitionReader, Promise<void>>();
   readonly #commits = new CommitQueue((offsets) => this.#joinedMember().commit(offsets));
@@ -41,6 +43,8 @@ export class KafkaSubscription implements Subscription, MemberEvents {
    */
   #ends = new Map<string, readonly number[]>();
   #starting: Promise<void> = Promise.resolve();
+  #isJoined = false;
+  #isCaughtUp = false;
   #member: KafkaMember | null = null;
   #closing: Promise<void> | null = null;
 
@@ -51,12 +55,13 @@ export class KafkaSubscription implements Subscription, MemberEvents {
   ) {
     if (options.topics.length === 0)
       throw new BusError("invalid_option", `topics of group ${options.group} must not be empty`);
+    this.#name = options.group ?? options.topics.join(" ");
     this.#options = options;
     this.#client = client;
     this.#onClosed = onClosed;
     this.#bounds = {
-      records: positive(options.group, "maxBatchRecords", options.maxBatchRecords ?? DEFAULT_BATCH.records),
-      bytes: positive(options.group, "maxBatchBytes", options.maxBatchBytes ?? DEFAULT_BATCH.bytes),
+      records: positive(this.#name, "maxBatchRecords", options.maxBatchRecords ?? DEFAULT_BATCH.records),
+      bytes: positive(this.#name, "maxBatchBytes", options.maxBatchBytes ?? DEFAULT_BATCH.bytes),
     };
   }
 
@@ -73,7 +78,7 @@ export class KafkaSubscription implements Subscription, MemberEvents {
     const inBackground = await Promise.race([this.#joined.promise.then(() => false), late]);
     settled.abort();
     if (inBackground)
-      logger?.warn("kafka subscription goes on joining in the background", { group: this.#options.group });
+      logger?.warn("kafka subscription goes on joining in the background", { group: this.#name });
   }
 
   async close(): Promise<void> {
@@ -82,7 +87,9 @@ export class KafkaSubscription implements Subscription, MemberEvents {
   }
 
   onJoined(): void {
+    this.#isJoined = true;
     this.#joined.resolve();
+    this.#noteCaughtUp();
   }
 
   async onAssigned(partitions: readonly TopicPartition[]): Promise<void> {
@@ -113,7 +120,7 @@ export class KafkaSubscription implements Subscription, MemberEvents {
   }
 
   onProblem(doing: string, error: BusError): void {
-    const { group } = this.#options;
+    const group = this.#name;
     this.#client.logger?.warnOnce(
       `kafka:${group}:${doing}:${error.code}`,
       "kafka subscription has a problem and goes on",
@@ -129,7 +136,12 @@ export class KafkaSubscription implements Subscription, MemberEvents {
         this.#ends = new Map(topics.map((topic, i) => [topic, ends[i] ?? []]));
       });
     }
-    if (!this.#closed.signal.aborted) this.#member = client.join({ group, topics, events: this });
+    if (this.#closed.signal.aborted) return;
+    const sinceMs = typeof from === "string" ? null : from.sinceMs;
+    this.#member =
+      group === undefined
+        ? client.assign({ topics, sinceMs, events: this })
+        : client.join({ group, topics, events: this });
   }
 
   async #shutDown(): Promise<void> {
@@ -143,24 +155,33 @@ export class KafkaSubscription implements Subscription, MemberEvents {
 
   #joinedMember(): KafkaMember {
     if (this.#member) return this.#member;
-    throw new BusError("not_assigned", `group ${this.#options.group} has not been joined`);
+    throw new BusError("not_assigned", `group ${this.#name} has not been joined`);
   }
 
   #readerOf(partition: TopicPartition): PartitionReader {
     const { clock, logger, redeliveryDelayMs } = this.#client;
     const reader: PartitionReader = new PartitionReader({
       partition,
-      group: this.#options.group,
+      group: this.#name,
       bounds: this.#bounds,
       onBatch: (batch) => this.#options.onBatch(batch),
       commit: (offset) => this.#commits.add(partition, offset),
       onUnreadable: (batch, reason) => this.#reportUnreadable(partition, batch, reason),
       onTaken: () => this.#regulateAll(),
+      onCaughtUp: () => this.#noteCaughtUp(),
       clock,
       logger,
       redeliveryDelayMs,
     });
     return reader;
+  }
+
+  /** Tells the subscriber, once, when all partitions are known and each was handled up to its end. */
+  #noteCaughtUp(): void {
+    if (this.#isCaughtUp || !this.#isJoined || this.#closed.signal.aborted) return;
+    if ([...this.#readers.values()].some(({ isCaughtUp }) => !isCaughtUp)) return;
+    this.#isCaughtUp = true;
+    this.#options.onCaughtUp?.();
   }
 
   #reportUnreadable(partition: TopicPartition, { from, to }: PackedBatch, reason: string): void {
@@ -199,7 +220,7 @@ export class KafkaSubscription implements Subscription, MemberEvents {
     try {
       await this.#options.onRevoked?.(readers.map(({ partition }) => partition));
     } catch (error) {
-      const { group } = this.#options;
+      const group = this.#name;
       this.#client.logger?.error("bus revocation handler failed", { group, error });
     }
   }
@@ -216,7 +237,7 @@ export class KafkaSubscription implements Subscription, MemberEvents {
         await this.#beginAll(open);
         return;
       } catch (error) {
-        const { group } = this.#options;
+        const group = this.#name;
         this.#client.logger?.error("bus assignment handler failed", { group, error });
       }
       await pause(this.#client.clock, this.#client.redeliveryDelayMs, anyOf(open));
@@ -244,19 +265,20 @@ export class KafkaSubscription implements Subscription, MemberEvents {
   }
 
   #begin(reader: PartitionReader, position: Position | undefined): void {
+    const offset = position === undefined ? 0 : (position.committed ?? this.#firstOffset(position));
     if (position) {
       const { topic, partition } = position;
-      const offset = position.committed ?? this.#firstOffset(position);
       this.#member?.read({ topic, partition, offset });
       // Pinned, or a successor would begin at a later end and miss what lies between.
-      if (position.committed === null && this.#options.from === "latest")
+      if (this.#options.group !== undefined && position.committed === null && this.#options.from === "latest")
         void this.#commits.add(reader.partition, offset).catch(() => undefined);
     }
-    reader.begin(position);
+    reader.begin(position && { ...position, nextOffset: offset });
   }
 
-  #firstOffset({ topic, partition, startOffset, endOffset }: Position): number {
+  #firstOffset({ topic, partition, startOffset, endOffset, sinceOffset }: Position): number {
     if (this.#options.from === "earliest") return startOffset;
+    if (sinceOffset !== null) return sinceOffset;
     // A partition that came after the subscription is new as a whole.
     const ends = this.#ends.get(topic);
     return ends === undefined ? endOffset : (ends[partition] ?? startOffset);

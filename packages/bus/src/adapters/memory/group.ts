@@ -1,4 +1,4 @@
-import type { SubscribeOptions } from "../../ports/port.ts";
+import type { ReadFrom, SubscribeOptions } from "../../ports/port.ts";
 import { Member } from "./member.ts";
 import type { GroupPosition, MemberDeps } from "./partition-reader.ts";
 import type { PartitionLog } from "./partition-log.ts";
@@ -38,13 +38,18 @@ export class Group {
     return this.#positions.get(log)?.committed ?? null;
   }
 
+  /** True when nothing is left to read. */
+  get isCaughtUp(): boolean {
+    return [...this.#positions.values()].every(({ log, committed }) => committed >= log.end);
+  }
+
   /** Positions are fixed at once, so that a member from "latest" gets what is published after this call. */
   join(options: SubscribeOptions): Member {
     const member = new Member(options, this.#deps, ({ log }) => this.#onProgress(log));
     for (const topic of options.topics) {
       for (const log of this.#logsOf(topic)) {
         if (this.#positions.has(log)) continue;
-        this.#positions.set(log, { log, committed: options.from === "earliest" ? log.start : log.end });
+        this.#positions.set(log, { log, committed: firstOffset(log, options.from) });
       }
     }
     this.#members = [...this.#members, member];
@@ -82,6 +87,11 @@ export class Group {
       member.assign(mine.filter(({ log }) => !member.owns(log)));
     }
   }
+}
+
+function firstOffset(log: PartitionLog, from: ReadFrom): number {
+  if (from === "earliest") return log.start;
+  return from === "latest" ? log.end : log.offsetSince(from.sinceMs);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { pause } from "@isochrone/runtime";
 
 import { BusError } from "../../ports/errors.ts";
-import type { SubscribeOptions, TopicPartition } from "../../ports/port.ts";
+import type { Batch, SubscribeOptions, TopicPartition } from "../../ports/port.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
 import { PartitionReader, type GroupPosition, type MemberDeps } from "./partition-reader.ts";
 
@@ -14,14 +14,18 @@ export class Member {
   readonly #onCommit: (position: GroupPosition) => void;
   readonly #readers = new Map<PartitionLog, PartitionReader>();
   readonly #batch: Bounds;
+  readonly #name: string;
+  readonly #idle = new Set<PartitionLog>();
+  #isCaughtUp = false;
 
   constructor(options: SubscribeOptions, deps: MemberDeps, onCommit: (position: GroupPosition) => void) {
     this.options = options;
     this.#deps = deps;
     this.#onCommit = onCommit;
+    this.#name = options.group ?? options.topics.join(" ");
     this.#batch = {
-      records: positive(options.group, "maxBatchRecords", options.maxBatchRecords ?? DEFAULT_BATCH.records),
-      bytes: positive(options.group, "maxBatchBytes", options.maxBatchBytes ?? DEFAULT_BATCH.bytes),
+      records: positive(this.#name, "maxBatchRecords", options.maxBatchRecords ?? DEFAULT_BATCH.records),
+      bytes: positive(this.#name, "maxBatchBytes", options.maxBatchBytes ?? DEFAULT_BATCH.bytes),
     };
   }
 
@@ -40,15 +44,15 @@ export class Member {
    */
   assign(positions: readonly GroupPosition[]): void {
     if (positions.length === 0) return;
-    const { options } = this;
     const readers = positions.map(
       (position) =>
         new PartitionReader({
           position,
           batch: this.#batch,
-          onBatch: (batch) => options.onBatch(batch),
+          onBatch: (batch) => this.#handle(batch),
+          onIdle: () => this.#noteIdle(position.log),
           onCommit: this.#onCommit,
-          group: options.group,
+          group: this.#name,
           deps: this.#deps,
         }),
     );
@@ -67,12 +71,30 @@ export class Member {
     try {
       await this.options.onRevoked?.(readers.map((reader) => nameOf(reader.log)));
     } catch (error) {
-      this.#deps.logger?.error("bus revocation handler failed", { group: this.options.group, error });
+      this.#deps.logger?.error("bus revocation handler failed", { group: this.#name, error });
     }
     for (const reader of readers) {
       reader.release();
       this.#readers.delete(reader.log);
     }
+  }
+
+  /** Tells a subscriber without a group, once, that it has read everything. */
+  noteCaughtUp(): void {
+    if (this.#isCaughtUp || this.options.group !== undefined) return;
+    this.#isCaughtUp = true;
+    this.options.onCaughtUp?.();
+  }
+
+  async #handle(batch: Batch): Promise<void> {
+    await this.options.onBatch(batch);
+    // Without a group a handled batch counts as done.
+    if (this.options.group === undefined) await batch.commit();
+  }
+
+  #noteIdle(log: PartitionLog): void {
+    this.#idle.add(log);
+    if ([...this.#readers.keys()].every((each) => this.#idle.has(each))) this.noteCaughtUp();
   }
 
   async revokeAll(): Promise<void> {
@@ -88,7 +110,7 @@ export class Member {
         for (const reader of open) reader.begin();
         return;
       } catch (error) {
-        this.#deps.logger?.error("bus assignment handler failed", { group: this.options.group, error });
+        this.#deps.logger?.error("bus assignment handler failed", { group: this.#name, error });
       }
       const revoked = AbortSignal.any(open.map((reader) => reader.signal));
       await pause(this.#deps.clock, this.#deps.redeliveryDelayMs, revoked);

@@ -81,6 +81,7 @@ class InProcessBus implements MemoryBus {
   readonly #subscriptions = new Set<Subscription>();
   readonly #admission: Admission;
   #closing: Promise<void> | null = null;
+  #readers = 0;
 
   constructor(options: Resolved) {
     this.#options = options;
@@ -121,11 +122,15 @@ class InProcessBus implements MemoryBus {
     if (this.#closing) throw closedError();
     if (options.topics.length === 0)
       throw new BusError("invalid_option", `topics of group ${options.group} must not be empty`);
-    const group = this.#groupNamed(options.group);
+    const isAlone = options.group === undefined;
+    const name = options.group ?? `reader ${(this.#readers += 1)}`;
+    const group = this.#groupNamed(name);
     const member = group.join(options);
-    const subscription = new MemberSubscription(group, member, () =>
-      this.#subscriptions.delete(subscription),
-    );
+    if (isAlone && group.isCaughtUp) member.noteCaughtUp();
+    const subscription = new MemberSubscription(group, member, () => {
+      this.#subscriptions.delete(subscription);
+      if (isAlone) this.#groups.delete(name);
+    });
     this.#subscriptions.add(subscription);
     return subscription;
   }

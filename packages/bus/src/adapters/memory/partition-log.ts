@@ -94,6 +94,13 @@ export class PartitionLog {
     return records;
   }
 
+  /** Offset of the first record that was appended at `sinceMs` or later; the end without one. */
+  offsetSince(sinceMs: number): number {
+    let index = this.#head;
+    while (index < this.#entries.length && this.#entries[index]!.record.appendedAtMs < sinceMs) index += 1;
+    return this.#start + index - this.#head;
+  }
+
   /** Bytes of the kept records from `offset` on. */
   bytesFrom(offset: number): number {
     return this.#bytesBetween(this.#head + Math.max(offset, this.#start) - this.#start, this.#entries.length);

@@ -23,6 +23,8 @@ interface PartitionReaderOptions {
   readonly position: GroupPosition;
   readonly batch: Bounds;
   readonly onBatch: (batch: Batch) => Promise<void>;
+  /** Nothing is left to deliver. */
+  readonly onIdle: () => void;
   readonly onCommit: (position: GroupPosition) => void;
   readonly group: string;
   readonly deps: MemberDeps;
@@ -158,6 +160,7 @@ export class PartitionReader {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     if (this.signal.aborted || this.#next < this.log.end) resolve();
+    else this.#options.onIdle();
     await promise;
   }
 }

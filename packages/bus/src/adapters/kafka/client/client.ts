@@ -42,18 +42,22 @@ export interface PackedBatch {
 export interface Fetched extends TopicPartition {
   /** In order of their offsets; may be none. */
   readonly batches: readonly PackedBatch[];
+  /** Offset of the next record to fetch: the end of what came, control records included. */
+  readonly nextOffset: number;
   /** The high watermark that came with them; null where the library does not tell. */
   readonly endOffset: number | null;
 }
 
 /** Where a group and a partition stand. */
 export interface Position extends TopicPartition {
-  /** Next offset of the group; null when it never committed. */
+  /** Next offset of the group; null when it never committed, or without a group. */
   readonly committed: number | null;
   /** Offset of the oldest record that the broker still has. */
   readonly startOffset: number;
   /** Offset that the next published record will get. */
   readonly endOffset: number;
+  /** Offset of the first record since the time that was asked for; null when no time was. */
+  readonly sinceOffset: number | null;
 }
 
 export interface PartitionOffset extends TopicPartition {
@@ -97,6 +101,13 @@ export interface MemberEvents {
 export interface MemberOptions {
   readonly group: string;
   readonly topics: readonly string[];
+  readonly events: MemberEvents;
+}
+
+export interface AssignOptions {
+  readonly topics: readonly string[];
+  /** Time whose offsets `positions` tells, ms since the epoch; null for none. */
+  readonly sinceMs: number | null;
   readonly events: MemberEvents;
 }
 
@@ -152,6 +163,8 @@ export interface KafkaClient {
   /** End offset of every partition of a topic, by its number. */
   endOffsets(topic: string): Promise<readonly number[]>;
   join(options: MemberOptions): KafkaMember;
+  /** Reads all partitions of the topics, without a group: `commit` does nothing. */
+  assign(options: AssignOptions): KafkaMember;
   /** How many brokers the cluster has at present. */
   brokerCount(): Promise<number>;
   /** The topic as the cluster has it; null when it has none of that name. */

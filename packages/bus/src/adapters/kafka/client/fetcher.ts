@@ -186,7 +186,14 @@ export class Fetcher {
     const split = splitBatches(batches, offset, aborted);
     reading.failures = 0;
     reading.offset = split.nextOffset ?? offset;
-    this.#events.onFetched({ topic, partition, batches: split.batches, endOffset: highWatermark });
+    const { offset: nextOffset } = reading;
+    this.#events.onFetched({
+      topic,
+      partition,
+      batches: split.batches,
+      nextOffset,
+      endOffset: highWatermark,
+    });
   }
 
   /** The broker no longer has the offset (retention), or never had it (a topic made anew). Never rejects. */

@@ -50,7 +50,14 @@ export class KafkajsMember implements KafkaMember {
             this.#cluster.offsetAt({ topic, partition }, EARLIEST),
             this.#cluster.offsetAt({ topic, partition }, LATEST),
           ]);
-          return { topic, partition, committed: offset < 0 ? null : offset, startOffset, endOffset };
+          return {
+            topic,
+            partition,
+            committed: offset < 0 ? null : offset,
+            startOffset,
+            endOffset,
+            sinceOffset: null,
+          };
         }),
       );
     } catch (error) {

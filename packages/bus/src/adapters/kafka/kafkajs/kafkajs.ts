@@ -1,17 +1,19 @@
 // The Kafka bus by kafkajs: second choice, behind @platformatic/kafka.
 import type { TopicPartition } from "../../../ports/port.ts";
 import type {
+  AssignOptions,
   KafkaClient,
   KafkaMember,
   KafkaRecord,
   MemberOptions,
   TopicDescription,
 } from "../client/client.ts";
+import { Assignment } from "../client/assignment.ts";
 import { IdempotentProducer } from "../client/idempotent-producer.ts";
 import { KafkajsCluster, LATEST } from "./kafkajs-cluster.ts";
 import { brokerErrorName, kafkajsError } from "./kafkajs-errors.ts";
 import { KafkajsMember } from "./kafkajs-member.ts";
-import { KafkajsProduceRequests } from "./kafkajs-requests.ts";
+import { KafkajsFetchRequests, KafkajsProduceRequests } from "./kafkajs-requests.ts";
 import type { KafkaClientOptions } from "../client/options.ts";
 import { untilServed } from "../client/until-served.ts";
 
@@ -59,6 +61,10 @@ class KafkajsClient implements KafkaClient {
 
   join(options: MemberOptions): KafkaMember {
     return new KafkajsMember(this.#options, options);
+  }
+
+  assign(options: AssignOptions): KafkaMember {
+    return new Assignment(this.#options, new KafkajsFetchRequests(this.#options, this.#cluster), options);
   }
 
   async describeTopic(topic: string): Promise<TopicDescription | null> {

@@ -46,6 +46,7 @@ export class PlatformaticMember implements KafkaMember {
         committed: committed.get(key) ?? null,
         startOffset: start.offset,
         endOffset,
+        sinceOffset: null,
       };
     });
   }

@@ -2,18 +2,20 @@ import { Admin, ConfigResourceTypes } from "@platformatic/kafka";
 
 import type { TopicPartition } from "../../../ports/port.ts";
 import type {
+  AssignOptions,
   KafkaClient,
   KafkaMember,
   KafkaRecord,
   MemberOptions,
   TopicDescription,
 } from "../client/client.ts";
+import { Assignment } from "../client/assignment.ts";
 import { IdempotentProducer } from "../client/idempotent-producer.ts";
 import type { KafkaClientOptions } from "../client/options.ts";
 import { Cluster, LATEST, libraryOptions, NO_LEADER } from "./cluster.ts";
 import { brokerErrorName, mapError } from "./errors.ts";
 import { PlatformaticMember } from "./member.ts";
-import { PlatformaticProduceRequests } from "./requests.ts";
+import { PlatformaticFetchRequests, PlatformaticProduceRequests } from "./requests.ts";
 import { untilServed } from "../client/until-served.ts";
 
 /** A client that speaks through @platformatic/kafka. Connects when first used. */
@@ -52,6 +54,11 @@ class PlatformaticClient implements KafkaClient {
 
   join(options: MemberOptions): KafkaMember {
     return new PlatformaticMember(this.#cluster, this.#options, options);
+  }
+
+  assign(options: AssignOptions): KafkaMember {
+    const requests = new PlatformaticFetchRequests(this.#options, this.#cluster);
+    return new Assignment(this.#options, requests, options);
   }
 
   async brokerCount(): Promise<number> {
