@@ -48,7 +48,6 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
     "hmacKeysFile",
     "hmacKeysSecret",
     "recordKeysSecret",
-    "faultForTests",
     "replicaName",
     "replicaUrl",
     "tlsCertFile",

@@ -8,11 +8,9 @@ export const TOPICS = {
   traffic: "isochrone.traffic.v1",
 } as const;
 
-/** Topics of what is drawn from those: they are written and read by aggregators. */
+/** Topics that the leading aggregator writes. */
 export const STATE_TOPICS = {
-  /** What each partition added to which pane; key: topic and partition. */
-  pane: "isochrone.pane.v1",
-  /** Last values that outlive the window; compacted, a tombstone when one expires. */
+  /** Last bandwidth tests of pairs, which outlive the window; compacted, a tombstone when they expire. */
   graph: "isochrone.graph.v1",
   /** What could not be used: reason, position and first bytes. */
   deadLetter: "isochrone.deadletter.v1",

@@ -101,13 +101,9 @@ const BY_NAME: ReadonlyMap<string, ValueRange> = new Map(Object.entries(TABLE));
 /** Names of the metrics that have a range of their own. */
 export const RANGED_METRICS: readonly string[] = [...BY_NAME.keys()];
 
-/** What aggregators tell each other of panes: all of it is counted or measured, none can be below 0. */
-const PANE_PREFIX = "isochrone.pane.";
-const PANE = gauge(ABSURD);
-
 /** The range of a metric's values. */
 export function valueRangeOf(name: string): ValueRange {
-  return BY_NAME.get(name) ?? (name.startsWith(PANE_PREFIX) ? PANE : ANY);
+  return BY_NAME.get(name) ?? ANY;
 }
 
 /** The range of sums over any number of a metric's points. */

@@ -165,9 +165,9 @@ export const total = (reasons: Readonly<Record<string, number>>): number =>
 
 /** All that are known of; of an aggregator that knows no others, itself. */
 export function replicasOf({ ready, version, graphAgeSeconds, replicas }: Health): readonly ReplicaHealth[] {
-  const { replica, isLeader, ownedPartitions, lag, all } = replicas;
+  const { replica, isLeader, lag, all } = replicas;
   const own = { replica: replica ?? "", problem: null, ready, isLeader, version, graphAgeSeconds };
-  return all ?? [{ ...own, ownedPartitions, lag }];
+  return all ?? [{ ...own, lag }];
 }
 
 /** Records that wait to be read, by all of them. */

@@ -4,11 +4,10 @@ import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 
 import { reasonOf } from "@isochrone/primitives";
-import { BusError, isPostponed } from "../../ports/errors.ts";
 import type { Batch, BusRecord, TopicPartition } from "../../ports/port.ts";
 import type { Fetched, FetchedRecord, PackedBatch, Position } from "./client/client.ts";
 import { unpackBatch } from "./client/record-batches.ts";
-import { partitionKey, sizeOf, toBus } from "./client/records.ts";
+import { sizeOf, toBus } from "./client/records.ts";
 
 /** How much goes to one handler call. */
 export interface BatchBounds {
@@ -18,10 +17,8 @@ export interface BatchBounds {
 
 interface ReaderOptions {
   readonly partition: TopicPartition;
-  readonly group: string;
   readonly bounds: BatchBounds;
   readonly onBatch: (batch: Batch) => Promise<void>;
-  readonly commit: (offset: number) => Promise<void>;
   /** A batch that can't be read is passed over. */
   readonly onUnreadable: (batch: PackedBatch, reason: string) => void;
   /** Records were taken out of the buffer. */
@@ -35,9 +32,8 @@ interface ReaderOptions {
 }
 
 /**
- * Delivers one partition to one member: what was fetched waits here, and goes to the handler one batch at a
- * time, again after a throw. It waits packed, but for the batch that is being taken from: records may take
- * fifty times the room.
+ * Delivers one partition to one subscriber, one batch at a time, again after a throw. Fetched records wait
+ * packed, except for the batch that is being delivered: unpacked they may take fifty times the room.
  */
 export class PartitionReader {
   readonly #options: ReaderOptions;
@@ -52,13 +48,10 @@ export class PartitionReader {
   #head = 0;
   #bufferedBytes = 0;
   #endOffset: number | null = null;
-  #nextOffset = 0;
   /** Offset up to which the partition was fetched. */
   #fetchedOffset = 0;
   #isIdle = false;
   #isCaughtUp = false;
-  #committed = -1;
-  #released = false;
   /** Whether fetching is paused; kept here for the subscription, which decides. */
   paused = false;
 
@@ -90,13 +83,10 @@ export class PartitionReader {
     return this.#isCaughtUp;
   }
 
-  /** Lets delivery start at `nextOffset` (or, after `stop`, end). */
-  begin(position?: Position & { readonly nextOffset: number }): void {
-    if (position) {
-      this.#committed = position.committed ?? -1;
-      this.#endOffset = position.endOffset;
-      this.#fetchedOffset = position.nextOffset;
-    }
+  /** Lets delivery start. */
+  begin({ nextOffset, endOffset }: Position): void {
+    this.#endOffset = endOffset;
+    this.#fetchedOffset = nextOffset;
     this.#begun.resolve();
   }
 
@@ -107,29 +97,22 @@ export class PartitionReader {
     const first = batches[0];
     if (first === undefined && this.#isIdle) this.#noteCaughtUp();
     if (first === undefined || this.signal.aborted) return;
-    // The topic was made anew, or lost its end: what was committed means nothing any more.
-    if (first.from < this.#nextOffset) this.#committed = Math.min(this.#committed, first.from);
     for (const batch of batches) {
       this.#packed.push(batch);
       this.#bufferedBytes += batch.bytes.byteLength;
     }
-    this.#nextOffset = (batches.at(-1)?.to ?? 0) + 1;
     this.#wake();
   }
 
-  /** Resolves when no handler runs any more. Commits stay possible until `release`. */
+  /** Resolves when no handler runs any more. */
   async stop(): Promise<void> {
     this.#stop.abort();
+    this.#begun.resolve();
     this.#wake();
     this.#packed = [];
     this.#dropUnpacked();
     this.#bufferedBytes = 0;
     await this.#done;
-  }
-
-  /** From here on the partition belongs to another member. */
-  release(): void {
-    this.#released = true;
   }
 
   async #run(): Promise<void> {
@@ -141,15 +124,14 @@ export class PartitionReader {
     }
   }
 
-  /** Hands the batch over until the handler has taken it, or what it did not commit of it. */
-  async #deliver(batch: readonly BusRecord[]): Promise<void> {
-    let records = batch;
-    while (records.length > 0 && !this.signal.aborted) {
+  /** Hands the batch over until the handler has taken it. */
+  async #deliver(records: readonly BusRecord[]): Promise<void> {
+    for (let isDone = false; !isDone && !this.signal.aborted;) {
       try {
         await this.#options.onBatch(this.#batchOf(records));
-        records = [];
+        isDone = true;
       } catch (error) {
-        records = await this.#afterFailure(error, records);
+        await this.#afterFailure(error, records);
       }
       // A turn of the event loop between batches: a quick handler on a long backlog must not starve timers
       // and sockets.
@@ -213,38 +195,17 @@ export class PartitionReader {
       partition,
       records,
       endOffset: this.#endOffset === null ? null : Math.max(this.#endOffset, end),
-      commit: (nextOffset = end) => this.#commit(nextOffset, end),
     };
   }
 
-  async #commit(nextOffset: number, end: number): Promise<void> {
-    const { group, commit } = this.#options;
-    const where = partitionKey(this.partition);
-    if (this.#released)
-      throw new BusError("not_assigned", `${where} was handed over to another member of group ${group}`);
-    if (!Number.isSafeInteger(nextOffset) || nextOffset < 0 || nextOffset > end) {
-      throw new BusError(
-        "invalid_offset",
-        `commit on ${where} must be a whole number from 0 to ${end}, got ${nextOffset}`,
-      );
-    }
-    if (nextOffset <= this.#committed) return;
-    await commit(nextOffset);
-    this.#committed = Math.max(this.#committed, nextOffset);
-  }
-
-  /** After a pause, what of the batch is to come again: all that was not committed. */
-  async #afterFailure(error: unknown, records: readonly BusRecord[]): Promise<readonly BusRecord[]> {
-    const { group, logger, clock, redeliveryDelayMs, partition } = this.#options;
-    if (!isPostponed(error))
-      logger?.warnOnce(`bus:${group}:${partition.topic}`, "bus handler failed, batch comes again", {
-        group,
-        ...partition,
-        offset: records[0]?.offset,
-        error,
-      });
+  async #afterFailure(error: unknown, records: readonly BusRecord[]): Promise<void> {
+    const { logger, clock, redeliveryDelayMs, partition } = this.#options;
+    logger?.warnOnce(`bus:${partition.topic}`, "bus handler failed, batch comes again", {
+      ...partition,
+      offset: records[0]?.offset,
+      error,
+    });
     await pause(clock, redeliveryDelayMs, this.signal);
-    return records.filter(({ offset }) => offset >= this.#committed);
   }
 
   #noteCaughtUp(): void {

@@ -28,8 +28,8 @@ export function sizeOf(record: OutgoingRecord): number {
 /**
  * The records of one partition in order. Offsets ascend without gaps from 0; the oldest are trimmed.
  *
- *     start                     floor (slowest group)          end
- *       | retained, all done ...  | backlog, not yet committed  | next to be appended
+ *     start                     floor (slowest reader)         end
+ *       | retained, all done ...  | backlog, not yet handled    | next to be appended
  */
 export class PartitionLog {
   readonly topic: string;

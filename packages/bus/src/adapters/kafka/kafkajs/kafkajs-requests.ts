@@ -2,7 +2,7 @@ import kafkajs from "kafkajs";
 
 import type { TopicPartition } from "../../../ports/port.ts";
 import type { PartitionOffset } from "../client/client.ts";
-import type { ReadRequests } from "../client/assignment.ts";
+import type { ReadRequests } from "../client/topics-reader.ts";
 import type { FetchedPartition } from "../client/fetcher.ts";
 import type { ProducerId, ProduceRequest, ProduceRequests } from "../client/idempotent-producer.ts";
 import { EARLIEST } from "./kafkajs-cluster.ts";

@@ -2,19 +2,17 @@ import { Admin, ConfigResourceTypes } from "@platformatic/kafka";
 
 import type { TopicPartition } from "../../../ports/port.ts";
 import type {
-  AssignOptions,
   KafkaClient,
-  KafkaMember,
+  KafkaReader,
   KafkaRecord,
-  MemberOptions,
+  ReadOptions,
   TopicDescription,
 } from "../client/client.ts";
-import { Assignment } from "../client/assignment.ts";
+import { TopicsReader } from "../client/topics-reader.ts";
 import { IdempotentProducer } from "../client/idempotent-producer.ts";
 import type { KafkaClientOptions } from "../client/options.ts";
-import { Cluster, LATEST, libraryOptions, NO_LEADER } from "./cluster.ts";
+import { Cluster, libraryOptions, NO_LEADER } from "./cluster.ts";
 import { brokerErrorName, mapError } from "./errors.ts";
-import { PlatformaticMember } from "./member.ts";
 import { PlatformaticFetchRequests, PlatformaticProduceRequests } from "./requests.ts";
 import { untilServed } from "../client/until-served.ts";
 
@@ -43,22 +41,9 @@ class PlatformaticClient implements KafkaClient {
     await this.#producer.produce(partition, records);
   }
 
-  async endOffsets(topic: string): Promise<readonly number[]> {
-    const partitions = Array.from({ length: await this.partitionCount(topic) }, (_, partition) => ({
-      topic,
-      partition,
-    }));
-    const ends = await this.#cluster.offsets(partitions, LATEST);
-    return ends.sort((a, b) => a.partition - b.partition).map(({ offset }) => offset);
-  }
-
-  join(options: MemberOptions): KafkaMember {
-    return new PlatformaticMember(this.#cluster, this.#options, options);
-  }
-
-  assign(options: AssignOptions): KafkaMember {
+  read(options: ReadOptions): KafkaReader {
     const requests = new PlatformaticFetchRequests(this.#options, this.#cluster);
-    return new Assignment(this.#options, requests, options);
+    return new TopicsReader(this.#options, requests, options);
   }
 
   async brokerCount(): Promise<number> {

@@ -2,7 +2,7 @@ import { initProducerIdV4, protocolErrorsCodesById } from "@platformatic/kafka";
 
 import type { TopicPartition } from "../../../ports/port.ts";
 import type { PartitionOffset } from "../client/client.ts";
-import type { ReadRequests } from "../client/assignment.ts";
+import type { ReadRequests } from "../client/topics-reader.ts";
 import type { FetchedPartition } from "../client/fetcher.ts";
 import type { ProducerId, ProduceRequest, ProduceRequests } from "../client/idempotent-producer.ts";
 import { brokerError, kafkaError } from "../client/kafka-errors.ts";

@@ -2,7 +2,7 @@ import { pause } from "@isochrone/runtime";
 
 import type { BusError } from "../../../ports/errors.ts";
 import type { TopicPartition } from "../../../ports/port.ts";
-import type { AssignOptions, KafkaMember, PartitionOffset, Position } from "./client.ts";
+import type { KafkaReader, PartitionOffset, Position, ReadOptions } from "./client.ts";
 import { Fetcher, type FetchRequests } from "./fetcher.ts";
 import { isSerious, kafkaError } from "./kafka-errors.ts";
 import type { KafkaClientOptions } from "./options.ts";
@@ -15,7 +15,7 @@ const LATEST = -1;
 /** The offset of a time that no record is as new as. */
 const NO_OFFSET = -1;
 
-/** What a library does for a reader without a group. All reject with what it throws. */
+/** What a library does for a reader. All reject with what it throws. */
 export interface ReadRequests extends FetchRequests {
   partitionCount(topic: string): Promise<number>;
   /** The offsets of partitions at a time, ms since the epoch; NO_OFFSET where no record is as new. */
@@ -23,17 +23,19 @@ export interface ReadRequests extends FetchRequests {
 }
 
 /** Reads every partition of some topics. Topics and partitions that are made later are read as well. */
-export class Assignment implements KafkaMember {
+export class TopicsReader implements KafkaReader {
   readonly #client: KafkaClientOptions;
   readonly #requests: ReadRequests;
-  readonly #options: AssignOptions;
+  readonly #options: ReadOptions;
   readonly #fetcher: Fetcher;
   readonly #closing = new AbortController();
   /** Partitions that were found, by topic. */
   readonly #counts = new Map<string, number>();
-  #joined = false;
+  /** Where partitions end that there were at the beginning; of one that came later all is new. */
+  readonly #ends = new Map<string, number>();
+  #isJoined = false;
 
-  constructor(client: KafkaClientOptions, requests: ReadRequests, options: AssignOptions) {
+  constructor(client: KafkaClientOptions, requests: ReadRequests, options: ReadOptions) {
     this.#client = client;
     this.#requests = requests;
     this.#options = options;
@@ -42,22 +44,20 @@ export class Assignment implements KafkaMember {
   }
 
   async positions(partitions: readonly TopicPartition[]): Promise<readonly Position[]> {
-    const { sinceMs } = this.#options;
+    const { from } = this.#options;
     try {
-      const [starts, ends, since] = await Promise.all([
-        this.#offsets(partitions, EARLIEST),
+      const at = typeof from === "string" ? EARLIEST : Math.max(0, Math.floor(from.sinceMs));
+      const [firsts, ends] = await Promise.all([
+        this.#offsets(partitions, at),
         this.#offsets(partitions, LATEST),
-        sinceMs === null ? null : this.#offsets(partitions, Math.max(0, Math.floor(sinceMs))),
       ]);
       return partitions.map((each) => {
-        const [startOffset, endOffset] = [offsetIn(starts, each), offsetIn(ends, each)];
-        const found = since === null ? null : offsetIn(since, each);
-        const sinceOffset = found === NO_OFFSET ? endOffset : found;
-        return { ...each, committed: null, startOffset, endOffset, sinceOffset };
+        const [first, endOffset] = [offsetIn(firsts, each), offsetIn(ends, each)];
+        const begin = from === "latest" ? (this.#ends.get(partitionKey(each)) ?? first) : first;
+        return { ...each, nextOffset: begin === NO_OFFSET ? endOffset : begin, endOffset };
       });
     } catch (error) {
-      for (const { topic } of partitions) this.#requests.forget(topic);
-      throw this.#requests.errors.toBusError(error, "asking for offsets");
+      throw this.#failed(error, partitions, "asking for offsets");
     }
   }
 
@@ -73,31 +73,29 @@ export class Assignment implements KafkaMember {
     this.#fetcher.resume(partition);
   }
 
-  async commit(): Promise<void> {
-    // There is no group that could remember it.
-  }
-
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#fetcher.close();
   }
 
-  /** Never rejects. */
+  /** Looks for partitions until the end. Never rejects. */
   async #run(): Promise<void> {
     const { clock, metadataMaxAgeMs, retryMaxMs } = this.#client;
-    for (let failures = 0; !this.#closing.signal.aborted;) {
+    const { signal } = this.#closing;
+    for (let failures = 0; !signal.aborted;) {
       const errors = await this.#findPartitions();
       const failed = errors.filter(({ code }) => code !== "unknown_topic");
       failures = failed.length > 0 ? failures + 1 : 0;
+      if (signal.aborted) return;
       for (const error of errors) this.#report(error, failures);
-      if (failed.length === 0 && !this.#joined && !this.#closing.signal.aborted) {
-        this.#joined = true;
+      if (failed.length === 0 && !this.#isJoined) {
+        this.#isJoined = true;
         this.#options.events.onJoined();
       }
       const askedMs = Math.max(0, ...failed.map(({ retryAfterMs }) => retryAfterMs ?? 0));
       const againMs = errors.length > 0 ? retryMaxMs : metadataMaxAgeMs;
       const waitMs = failures > 0 ? Math.max(askedMs, retryDelayMs(this.#client, failures)) : againMs;
-      await pause(clock, waitMs, this.#closing.signal);
+      await pause(clock, waitMs, signal);
     }
   }
 
@@ -109,21 +107,34 @@ export class Assignment implements KafkaMember {
       const known = this.#counts.get(topic) ?? 0;
       try {
         const count = await this.#requests.partitionCount(topic);
-        for (let partition = known; partition < count; partition += 1) found.push({ topic, partition });
+        const more = Array.from({ length: Math.max(0, count - known) }, (_, i) => known + i);
+        const partitions = more.map((partition) => ({ topic, partition }));
+        await this.#noteEnds(partitions);
+        found.push(...partitions);
         this.#counts.set(topic, Math.max(known, count));
       } catch (error) {
-        this.#requests.forget(topic);
-        errors.push(this.#requests.errors.toBusError(error, `subscribing to ${topic}`));
+        errors.push(this.#failed(error, [{ topic, partition: 0 }], `subscribing to ${topic}`));
       }
     }
-    if (found.length > 0 && !this.#closing.signal.aborted) void this.#options.events.onAssigned(found);
+    if (found.length > 0 && !this.#closing.signal.aborted) this.#options.events.onFound(found);
     return errors;
+  }
+
+  async #noteEnds(partitions: readonly TopicPartition[]): Promise<void> {
+    if (this.#options.from !== "latest" || this.#isJoined || partitions.length === 0) return;
+    for (const [key, end] of await this.#offsets(partitions, LATEST)) this.#ends.set(key, end);
   }
 
   #report(error: BusError, failures: number): void {
     const doing = "asking for the partitions of topics";
     if (error.code === "unknown_topic" || isSerious(error, failures))
       this.#options.events.onProblem(doing, error);
+  }
+
+  /** What brokers said of the topics may be the reason: they are asked anew. */
+  #failed(cause: unknown, partitions: readonly TopicPartition[], doing: string): BusError {
+    for (const { topic } of partitions) this.#requests.forget(topic);
+    return this.#requests.errors.toBusError(cause, doing);
   }
 
   async #offsets(partitions: readonly TopicPartition[], at: number): Promise<ReadonlyMap<string, number>> {
