@@ -84,7 +84,7 @@ test("replicas elect one, know each other, and pass on what only the leader may 
   expect((await askLease(second, "n0")).lease).toMatchObject({ target: "n1" });
 });
 
-test("each says how all of them are, asked for it, and which partitions each reads", async () => {
+test("each says how all of them are, asked for it", async () => {
   const first = await join("a");
   const second = await join("b");
   await pass(LEASE_MS + 5000);
@@ -94,11 +94,6 @@ test("each says how all of them are, asked for it, and which partitions each rea
     { replica: "b", problem: null, isLeader: false, ready: true },
     { replica: "a", problem: null, isLeader: true, ready: true },
   ]);
-  const owned = replicas.all!.map(({ ownedPartitions }) => ownedPartitions!);
-  expect(owned[0]).toBe(replicas.ownedPartitions);
-  // Three partitions of each input topic, each read by one of them.
-  expect((owned[0]! + owned[1]!) % 3).toBe(0);
-  expect(Math.min(...owned)).toBeGreaterThan(0);
   const alone = await first.aggregator.app.inject("/api/v1/health");
   expect(alone.json<Health>().replicas.all).toBeUndefined();
 });

@@ -109,7 +109,8 @@ class RunningAggregator implements Aggregator {
     this.#proven = this.#createProven(leadership);
     this.#schedulerPlugin = createStreams(config, deps, () => this.#keeper.newest);
     this.#speaking = createSpeaking(config, deps, this.#watch, this.#schedulerPlugin.flowPlans);
-    this.#intake = createIntake(config, deps, this.#tables, this.#epoch, this.#speaking, this.#proven);
+    const parts = { tables: this.#tables, speaking: this.#speaking, proven: this.#proven, leadership };
+    this.#intake = createIntake(config, deps, { ...parts, watch: this.#watch });
     this.#probing = new Probing({
       ...deps,
       store: leaderStore(deps.store, leadership),

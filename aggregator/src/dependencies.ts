@@ -60,8 +60,8 @@ export interface AggregatorDependencies {
   /** What all replicas serve by; running. @default files, as the settings say */
   readonly certificates?: KeptCertificates | null;
   /**
-   * True: other replicas read the same bus, and share the work: this takes a bus whose topics all of them
-   * see. False: this replica reads everything, alone. @default false
+   * True: the bus outlives this process, and others read and write it. False: only this process does.
+   * @default false
    */
   readonly isShared?: boolean;
 }

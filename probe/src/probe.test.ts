@@ -48,7 +48,6 @@ beforeEach(async () => {
   ): void => void points.push({ metric: name, resource, attributes, value });
   await bus.subscribe({
     topics: [TOPICS.probe],
-    group: "test",
     from: "earliest",
     async onBatch(batch) {
       for (const record of batch.records) {
@@ -61,7 +60,6 @@ beforeEach(async () => {
           refused: (reason) => expect.unreachable(`a point was refused: ${reason}`),
         });
       }
-      await batch.commit();
     },
   });
 });

@@ -1,11 +1,9 @@
 import { describe } from "vitest";
 import { describeBackPressure } from "./bus/back-pressure.ts";
-import { describeCommits } from "./bus/commits.ts";
-import { describeGroups } from "./bus/groups.ts";
-import { describeHandOver } from "./bus/hand-over.ts";
 import { BusHarness } from "./bus/harness.ts";
 import type { BusContract } from "./bus/harness.ts";
 import { describeOrder } from "./bus/order.ts";
+import { describeSubscribers } from "./bus/subscribers.ts";
 import { describeRecords } from "./bus/records.ts";
 
 /**
@@ -18,14 +16,8 @@ export function describeBusContract(name: string, contract: BusContract): void {
     describe("order", () => {
       describeOrder(under);
     });
-    describe("groups", () => {
-      describeGroups(under);
-    });
-    describe("hand-over", () => {
-      describeHandOver(under);
-    });
-    describe("commits", () => {
-      describeCommits(under);
+    describe("subscribers", () => {
+      describeSubscribers(under);
     });
     describe("records", () => {
       describeRecords(under);

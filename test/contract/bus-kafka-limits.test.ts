@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { Batch, Bus, BusRecord, SubscribeOptions } from "@isochrone/bus";
+import type { Bus, BusRecord } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
 import type { KafkaBusOptions } from "@isochrone/bus/kafka";
-import type { KafkaClientName } from "@isochrone/bus/testing";
+import type { KafkaClientName, SubscribeOptions } from "@isochrone/bus/testing";
 import { systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { Admin, Consumer, Producer } from "@platformatic/kafka";
@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 
 import { kafkaSupport, startKafka } from "../harness/kafka/index.ts";
 import type { KafkaCluster } from "../harness/kafka/index.ts";
-import { numbered, record, spread, textOf } from "./bus/harness.ts";
+import { numbered, record, textOf } from "./bus/harness.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const PATIENCE = { timeout: 50_000, interval: 20 };
@@ -25,40 +25,15 @@ const support = kafkaSupport();
 
 describe.runIf(support.supported)("a real broker", () => {
   beforeAll(async () => {
-    const properties = {
-      "group.consumer.session.timeout.ms": 2_000,
-      "group.consumer.min.assignment.interval.ms": 0,
-      "group.consumer.assignment.interval.ms": 0,
-    };
-    kafka = await startKafka({ brokers: 1, properties });
+    kafka = await startKafka({ brokers: 1 });
   });
   afterAll(() => kafka.close());
 
   describe.each<KafkaClientName>(["platformatic", "kafkajs"])("with %s", (client) => {
-    it("takes partitions from a member that it no longer hears, which is told so and comes back", async () => {
-      const topic = await newTopic(client, 2);
-      const log: string[] = [];
-      const batches: Batch[] = [];
-      // Too rare for the broker's patience in groups of KIP-848; in others the member itself says how patient
-      // it is to be.
-      const silent = open(client, { heartbeatIntervalMs: 4_000, sessionTimeoutMs: 12_000 });
-      await subscribe(silent, topic, {
-        onAssigned: async () => void log.push("assigned"),
-        onRevoked: async () => void log.push("revoked"),
-        onBatch: async (batch) => void batches.push(batch),
-      });
-      await silent.publish(topic, spread(10));
-      await vi.waitFor(() => expect(countOf(batches)).toBe(10), PATIENCE);
-      if (client === "kafkajs") await expel(`${topic}.g`);
-      await vi.waitFor(() => expect(log).toEqual(["assigned", "revoked", "assigned"]), PATIENCE);
-      await expect(batches[0]!.commit()).rejects.toMatchObject({ code: "not_assigned", retryable: false });
-      await vi.waitFor(() => expect(countOf(batches)).toBe(20), PATIENCE);
-    });
-
     it("may be away when one service starts and another ends, and come later", async () => {
       const topic = await newTopic(client, 2);
       const early = open(client);
-      await subscribe(early, topic, {}, "early");
+      await subscribe(early, topic);
       await kafka.kill(1);
       const bus = open(client, { deliveryTimeoutMs: 3_000, joinTimeoutMs: 1_000, connectTimeoutMs: 1_000 });
       const refused = bus.publish(topic, [record("node-a", "lost")]);
@@ -102,21 +77,18 @@ describe.runIf(support.supported)("a real broker", () => {
       for (const [i, { value }] of seen.entries()) expect(Buffer.compare(value, values[i]!)).toBe(0);
     });
 
-    it("has forgotten what a slow group has not read: the group goes on with the oldest that is left", async () => {
+    it("has forgotten the oldest records: a subscriber from the beginning or a time begins after them", async () => {
       const topic = await newTopic(client, 1);
       const bus = open(client);
-      const first = await subscribe(bus, topic, {}, "slow");
-      await bus.publish(topic, [record("node-a", "0")]);
-      await vi.waitFor(() => expect(first).toHaveLength(1), PATIENCE);
-      await bus.close();
-      const other = open(client);
-      await other.publish(
+      await bus.publish(
         topic,
-        numbered(10).map((text) => record("node-a", text)),
+        numbered(11).map((text) => record("node-a", text)),
       );
       await deleteRecords(topic, 7n);
-      const second = await subscribe(other, topic, {}, "slow");
-      await vi.waitFor(() => expect(second.map(({ offset }) => offset)).toEqual([7, 8, 9, 10]), PATIENCE);
+      const all = await subscribe(bus, topic);
+      const since = await subscribe(bus, topic, { from: { sinceMs: 1_000 } });
+      for (const seen of [all, since])
+        await vi.waitFor(() => expect(seen.map(({ offset }) => offset)).toEqual([7, 8, 9, 10]), PATIENCE);
     });
 
     it("tells its own append time, not the publisher's", async () => {
@@ -175,17 +147,6 @@ describe.runIf(support.supported)("a real broker", () => {
         await bus.publish(missing, [record("node-a", "first")]);
       }, PATIENCE);
       await vi.waitFor(() => expect(seen.map(textOf)).toEqual(["meanwhile", "first"]), PATIENCE);
-    });
-
-    it("keeps no offsets of a group that never commits", async () => {
-      const topic = await newTopic(client, 2);
-      const bus = open(client);
-      await bus.publish(topic, spread(10));
-      const batches: Batch[] = [];
-      await subscribe(bus, topic, { onBatch: async (batch) => void batches.push(batch) }, "reader");
-      await vi.waitFor(() => expect(countOf(batches)).toBe(10), PATIENCE);
-      await bus.close();
-      expect(await committedOffsets(topic, `${topic}.reader`)).toEqual([-1n, -1n]);
     });
 
     it.each([
@@ -254,8 +215,6 @@ function open(client: KafkaClientName, options: Partial<KafkaBusOptions> = {}): 
     clientId: "limits",
     clock: systemClock,
     random: systemRandom,
-    heartbeatIntervalMs: 200,
-    sessionTimeoutMs: 2_000,
     redeliveryDelayMs: 200,
     retryMaxMs: 500,
     fetchWaitMs: 50,
@@ -265,21 +224,18 @@ function open(client: KafkaClientName, options: Partial<KafkaBusOptions> = {}): 
   return bus;
 }
 
-/** Collects and commits, unless told otherwise. */
+/** Collects, unless told otherwise. */
 async function subscribe(
   bus: Bus,
   topic: string,
   options: Partial<SubscribeOptions> = {},
-  group = "g",
 ): Promise<BusRecord[]> {
   const seen: BusRecord[] = [];
   await bus.subscribe({
     topics: [topic],
-    group: `${topic}.${group}`,
     from: "earliest",
     onBatch: async (batch) => {
       seen.push(...batch.records);
-      await batch.commit();
     },
     ...options,
   });
@@ -291,10 +247,6 @@ function heldBytes(): number {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
   return process.memoryUsage().arrayBuffers;
-}
-
-function countOf(batches: readonly Batch[]): number {
-  return batches.reduce((sum, { records }) => sum + records.length, 0);
 }
 
 interface Foreign {
@@ -342,23 +294,8 @@ async function asAdmin<T>(ask: (admin: Admin) => Promise<T>): Promise<T> {
   }
 }
 
-async function expel(groupId: string): Promise<void> {
-  await asAdmin((admin) => admin.removeMembersFromConsumerGroup({ groupId }));
-}
-
 async function deleteRecords(topic: string, offset: bigint): Promise<void> {
   await asAdmin((admin) =>
     admin.deleteRecords({ topics: [{ name: topic, partitions: [{ partition: 0, offset }] }] }),
-  );
-}
-
-async function committedOffsets(topic: string, groupId: string): Promise<bigint[]> {
-  const groups = await asAdmin((admin) =>
-    admin.listConsumerGroupOffsets({
-      groups: [{ groupId, topics: [{ name: topic, partitionIndexes: [0, 1] }] }],
-    }),
-  );
-  return groups.flatMap(({ topics }) =>
-    topics.flatMap(({ partitions }) => partitions.map(({ committedOffset }) => committedOffset)),
   );
 }

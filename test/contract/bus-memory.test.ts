@@ -8,8 +8,6 @@ describeBusContract("memory", {
     partitions: 4,
     denseOffsets: true,
     backPressure: true,
-    cooperativeHandOver: true,
-    awaitsRevocation: true,
     patienceMs: 2_000,
   },
   create: async () => {

@@ -195,11 +195,10 @@ function healthOf(health: Health): Health {
       replica: at(0),
       live: 2,
       isLeader: true,
-      ownedPartitions: 3,
       lag,
       all: [
-        { ...replica, replica: at(0), ownedPartitions: 3 },
-        { ...replica, replica: at(5), ownedPartitions: null, problem: at(1), ready: null, lag: [] },
+        { ...replica, replica: at(0) },
+        { ...replica, replica: at(5), problem: at(1), ready: null, lag: [] },
       ],
     },
   };

@@ -70,7 +70,6 @@ describe.runIf(support.supported)("poisoned records on the partitions of a good 
     });
     inputs = await bus.subscribe({
       topics: [TOPICS.probe, TOPICS.usage, TOPICS.traffic],
-      group: "bad-records-inputs",
       from: "earliest",
       onBatch: async ({ records }) => {
         for (const record of records) {
@@ -81,7 +80,6 @@ describe.runIf(support.supported)("poisoned records on the partitions of a good 
     });
     await bus.subscribe({
       topics: [STATE_TOPICS.deadLetter],
-      group: "bad-records-dead-letters",
       from: "earliest",
       onBatch: async ({ records }) => void deadLetters.push(...records.map(copyOf)),
     });

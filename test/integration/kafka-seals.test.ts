@@ -1,20 +1,20 @@
 // A real broker with the rights that docs/kafka.md gives: what somebody who has a probe's password, or stands
 // on the wire, can change.
 import {
-  createSharedMetrics,
   createUnprovenCounter,
+  type Intake,
   MemoryKeyStore,
   RecordKeys,
   RecordSeals,
-  SharedIntake,
   SpeakerPolicy,
+  startIntake,
   Tables,
 } from "@isochrone/aggregator/testing";
-import { BusError, partitionOf, type Bus, type BusRecord, type OutgoingRecord } from "@isochrone/bus";
+import { BusError, type Bus, type BusRecord, type OutgoingRecord } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
 import { sealedBus, sealedPublisher, type RecordKey } from "@isochrone/bus/seal";
-import { MAC_HEADER, sealRecord } from "@isochrone/bus/testing";
-import { createRegistry, Secret, seededRandom, systemClock, systemRandom } from "@isochrone/runtime";
+import { MAC_HEADER, partitionOf, sealRecord } from "@isochrone/bus/testing";
+import { createRegistry, Secret, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { encodeHeaders, encodeMetrics, PROBE_METRICS, STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -31,7 +31,7 @@ const support = kafkaSupport();
 describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and sealed records", () => {
   let kafka: KafkaCluster;
   let keys: RecordKeys;
-  let intake: SharedIntake;
+  let intake: Intake;
   const tables = new Tables(SHAPE, LIMITS);
   const registry = createRegistry();
   const unproven = createUnprovenCounter(registry);
@@ -72,11 +72,9 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
     await kafka.allow("probe", "topic", TOPICS.probe, ["write"]);
     await kafka.allow("otel", "topic", FOREIGN, ["write"]);
     for (const topic of inputs) await kafka.allow("aggregator", "topic", topic, ["read"]);
-    for (const topic of [STATE_TOPICS.pane, STATE_TOPICS.graph])
-      await kafka.allow("aggregator", "topic", topic, ["read", "write"]);
+    await kafka.allow("aggregator", "topic", STATE_TOPICS.graph, ["read", "write"]);
     // Read for this test alone.
     await kafka.allow("aggregator", "topic", STATE_TOPICS.deadLetter, ["read", "write"]);
-    await kafka.allow("aggregator", "group", "*", ["read"]);
     const logger = new MemoryLogger();
     keys = new RecordKeys({
       store: new MemoryKeyStore(),
@@ -94,35 +92,25 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
     const bus = busOf("aggregator");
     await bus.subscribe({
       topics: [TOPICS.probe, STATE_TOPICS.deadLetter],
-      group: "isochrone-aggregator-test",
       from: "earliest",
       onBatch: async ({ topic, records }) => {
         if (topic === TOPICS.probe) onTopic.push(...records);
         else letters.push(...records.map(({ headers }) => headers["isochrone-reason"]!));
       },
     });
-    intake = new SharedIntake({
+    intake = await startIntake({
       bus: sealedBus(bus, keys.sealingKey),
       clock: systemClock,
-      random: seededRandom(1),
       logger,
+      registry,
       tables,
-      limits: LIMITS,
-      capacityPaneMs: 3_600_000,
       ingest: INGEST,
-      epoch: "r1",
-      onRefused: () => undefined,
       speaking: {
         policy: new SpeakerPolicy([
           { account: null, name: "otel", nodes: new Set(["f"]), namespaces: new Set() },
         ]),
       },
-      metrics: createSharedMetrics(registry, () => intake),
-      flushIntervalMs: 100,
       counterHorizonMs: 1_000,
-      maxPendingBytes: 64 * 1024 * 1024,
-      handOverMs: 1_000,
-      fault: null,
       proofs: {
         known: (signal) => keys.known(signal),
         pending: () => keys.pending(),
@@ -131,7 +119,6 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
         isOwn: (record) => seals.isOwn(record),
       },
     });
-    await intake.start();
   }, 240_000);
 
   afterAll(async () => {

@@ -98,17 +98,17 @@ describe.runIf(support.supported)("topics", { concurrent: true }, () => {
       const again = await ensureTopics(admin, specs, { create: true });
       expect(again).toEqual({ created: [], deviations: [] });
       // A broker hears of a topic that another one made a moment later.
-      const panes = await vi.waitFor(async () => {
-        const topic = await admin.describeTopic(`${STATE_TOPICS.pane}.${client}`);
+      const probe = await vi.waitFor(async () => {
+        const topic = await admin.describeTopic(`${TOPICS.probe}.${client}`);
         expect(topic).toMatchObject({ partitions: 24, replicationFactor: 3 });
         return topic;
       }, 20_000);
-      expect(panes?.config).toMatchObject({
+      expect(probe?.config).toMatchObject({
         "cleanup.policy": "delete",
         "min.insync.replicas": "2",
         "message.timestamp.type": "LogAppendTime",
         "unclean.leader.election.enable": "false",
-        "retention.bytes": "-1",
+        "retention.ms": "3600000",
       });
       const graph = await admin.describeTopic(`${STATE_TOPICS.graph}.${client}`);
       expect(graph?.config["cleanup.policy"]).toBe("compact");

@@ -39,7 +39,6 @@ describe.runIf(support.supported)("a broker that hangs while it is published to"
         const seen: string[] = [];
         await bus.subscribe({
           topics: [topic],
-          group: `${topic}.group`,
           from: "earliest",
           onBatch: async ({ records }) => {
             seen.push(...records.map(({ value }) => Buffer.from(value).toString()));

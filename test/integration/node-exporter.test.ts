@@ -89,11 +89,9 @@ class Side {
     await this.#aggregator.start();
     await this.bus.subscribe({
       topics: [TOPICS.usage],
-      group: "observer",
       from: "earliest",
       onBatch: async (batch) => {
         for (const record of batch.records) this.#read(record.value);
-        await batch.commit();
       },
     });
     await this.#collector.start();

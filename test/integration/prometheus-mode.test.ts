@@ -91,11 +91,9 @@ class Side {
     await this.#aggregator.start();
     await this.bus.subscribe({
       topics: [TOPICS.traffic, TOPICS.usage],
-      group: "observer",
       from: "earliest",
       onBatch: async (batch) => {
         this.records.push(...batch.records);
-        await batch.commit();
       },
     });
   }

@@ -46,7 +46,6 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
     "hmacKeysFile",
     "hmacKeysSecret",
     "recordKeysSecret",
-    "faultForTests",
     "replicaName",
     "replicaUrl",
     "tlsCertFile",

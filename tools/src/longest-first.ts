@@ -25,7 +25,7 @@ const MOSTLY_WAITING: Durations = {
   "test/integration/simulated-cluster.test.ts": 100,
   "test/e2e/savings.paired.test.ts": 80,
   "test/integration/descheduler-webhook.test.ts": 75,
-  "test/integration/kafka-rebalance.test.ts": 75,
+  "test/integration/kafka-replicas.test.ts": 75,
   "test/integration/idle-replicas.paired.test.ts": 60,
   "test/integration/stream-kills.paired.test.ts": 60,
   "test/e2e/hot-site.paired.test.ts": 60,

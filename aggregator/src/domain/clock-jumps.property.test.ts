@@ -3,9 +3,6 @@ import type { Metric } from "@isochrone/telemetry";
 import { expect, test } from "vitest";
 import { clusterState, nodeState } from "../testing/cluster.ts";
 import { bandwidthTest, counter, gauge, istio, probeMetrics, recordOf } from "../testing/records.ts";
-import { DeltaReader } from "./delta/delta-reader.ts";
-import { DeltaTables } from "./delta/delta-tables.ts";
-import { encodeContributions } from "./delta/encode-delta.ts";
 import { EventHistory } from "./graphs/event-history.ts";
 import { GraphHistory, HISTORY_GAP_MS } from "./graphs/graph-history.ts";
 import { GraphKeeper } from "./graphs/graph-keeper.ts";
@@ -27,7 +24,6 @@ interface Jump {
   readonly clock: (typeof CLOCKS)[number];
   /** Records with a sequence: their source's clock is followed. Without one it is believed. */
   readonly isForeign: boolean;
-  readonly byDelta: boolean;
   readonly stepMs: number;
   /** In the first window, so much after the start of a step. */
   readonly afterMs: number;
@@ -35,8 +31,6 @@ interface Jump {
 
 class World {
   readonly tables = new Tables(SHAPE, LIMITS);
-  readonly #deltas = new DeltaTables(SHAPE, LIMITS, 3_600_000);
-  readonly #reader = new DeltaReader(this.tables, OPTIONS.maxSeries);
   readonly #ingest: Ingest;
   readonly #keeper = new GraphKeeper(
     this.tables,
@@ -49,7 +43,7 @@ class World {
 
   constructor(jump: Jump | null) {
     this.#jump = jump;
-    this.#ingest = new Ingest(jump?.byDelta === true ? this.#deltas : this.tables, OPTIONS);
+    this.#ingest = new Ingest(this.tables, OPTIONS);
   }
 
   /** Both write and read at this time since the start. */
@@ -58,9 +52,6 @@ class World {
     const identity = this.#jump?.isForeign === true ? {} : { sequence: ++this.#sequence, sentAtMs };
     const metrics = this.#metrics(sinceMs, sentAtMs);
     this.#ingest.take(recordOf("a", metrics, { ...identity, arrivedAtMs: nowMs }), nowMs);
-    if (this.#jump?.byDelta === true)
-      for (const piece of encodeContributions(this.#deltas.drain(nowMs), SHAPE))
-        this.#reader.read(piece, nowMs);
     this.#history.keep(this.#keeper.build(CLUSTER, nowMs, () => false));
   }
 
@@ -113,7 +104,6 @@ class World {
 const jumps = record({
   clock: constantFrom(...CLOCKS),
   isForeign: constantFrom(false, true),
-  byDelta: constantFrom(false, true),
   stepMs: double({ min: 3, max: Math.log10(10 * YEAR_MS), noNaN: true }).chain((log) =>
     constantFrom(Math.round(10 ** log), -Math.round(10 ** log)),
   ),

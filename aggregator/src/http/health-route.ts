@@ -196,7 +196,6 @@ async function replicasOf(readings: Readings, replica: string | null): Promise<H
     replica,
     live: await readings.maybe("aggregator_live_replicas"),
     isLeader: leader === null ? null : leader > 0,
-    ownedPartitions: await readings.maybe("aggregator_owned_partitions"),
     lag: (await readings.all("consumer_lag_records")).map(({ labels, value }) => ({
       topic: String(labels["topic"]),
       partition: String(labels["partition"]),

@@ -55,7 +55,6 @@ const WELL: Health = {
     replica: "b",
     live: 2,
     isLeader: true,
-    ownedPartitions: 3,
     lag: [{ topic: "isochrone.probe.v1", partition: "1", records: 4 }],
   },
   clocks: [],
@@ -80,7 +79,6 @@ test("asks every other one, with the client's own token, and tells what it says"
       isLeader: true,
       version: 7,
       graphAgeSeconds: 2,
-      ownedPartitions: 3,
       lag: WELL.replicas.lag,
     },
   ]);

@@ -96,9 +96,9 @@ export class ReplicaHealths {
 /** A replica's own words about it. */
 export function ofHealth(
   replica: string,
-  { ready, version, graphAgeSeconds, replicas: { isLeader, ownedPartitions, lag } }: Health,
+  { ready, version, graphAgeSeconds, replicas: { isLeader, lag } }: Health,
 ): ReplicaHealth {
-  return { replica, problem: null, ready, isLeader, version, graphAgeSeconds, ownedPartitions, lag };
+  return { replica, problem: null, ready, isLeader, version, graphAgeSeconds, lag };
 }
 
 const NOTHING_KNOWN = {
@@ -106,6 +106,5 @@ const NOTHING_KNOWN = {
   isLeader: null,
   version: null,
   graphAgeSeconds: null,
-  ownedPartitions: null,
   lag: [],
 } as const satisfies Partial<ReplicaHealth>;

@@ -1,59 +1,60 @@
+import type { Leadership } from "@isochrone/kubernetes";
 import type { AggregatorDependencies } from "../dependencies.ts";
-import { capacityPaneMs, DEFAULT_BANDWIDTH_AGES } from "../domain/bandwidth/bandwidth.ts";
-import type { OnRefused, SpeakingParts } from "../domain/ingest/ingest.ts";
 import type { Tables } from "../domain/graphs/tables.ts";
+import type { OnRefused, SpeakingParts } from "../domain/ingest/ingest.ts";
 import type { ProvenBus } from "../record-keys/create-record-proofs.ts";
 import type { AggregatorConfig } from "../settings.ts";
-import { createIntakeMetrics, createSharedMetrics } from "./intake-metrics.ts";
-import { faultOf, flushIntervalOf } from "./intake-settings.ts";
-import type { Intake } from "./intake.ts";
-import { LocalIntake } from "./local-intake.ts";
-import { SharedIntake } from "./shared-intake.ts";
+import { DeadLetters } from "./dead-letters.ts";
+import { Intake, type SharedBusParts } from "./intake.ts";
+import { createDeadLetterCounter, createIntakeMetrics } from "./intake-metrics.ts";
+import { LastBandwidths } from "./last-bandwidths.ts";
 
-/**
- * The intake that suits the bus.
- * @param epoch name of this replica's life, unique
- * @param speaking who is believed, and of what
- * @param proven the bus, with what proves who wrote its records
- */
+/** What an intake needs of the other parts of an aggregator. */
+interface IntakeSurroundings {
+  readonly tables: Tables;
+  /** Who is believed, and of what. */
+  readonly speaking: SpeakingParts;
+  /** The bus, with what proves who wrote its records. */
+  readonly proven: Pick<ProvenBus, "bus" | "proofs">;
+  readonly leadership: Leadership;
+  /** Tells which kinds of objects are not listed yet. */
+  readonly watch: { pending(): readonly string[] };
+}
+
+/** How often the lists are looked at before the first record is read. */
+const LISTS_CHECK_MS = 100;
+
+/** The intake that suits the bus. */
 export function createIntake(
   config: AggregatorConfig,
   deps: AggregatorDependencies,
-  tables: Tables,
-  epoch: string,
-  speaking: SpeakingParts,
-  { bus, proofs }: Pick<ProvenBus, "bus" | "proofs">,
+  { tables, speaking, proven, leadership, watch }: IntakeSurroundings,
 ): Intake {
   const { clock, random, logger, registry } = deps;
-  const ingest = { ...config, hashSeed: Math.floor(random.next() * 2 ** 32) };
+  const { bus, proofs } = proven;
   const onRefused: OnRefused = (source, reason, detail) => {
     tables.refusals.add(source, reason, clock.now());
     logger.warnOnce(`refused:${source}:${reason}`, "telemetry refused", { source, reason, detail });
   };
-  if (deps.isShared !== true) {
-    const group = `aggregator-${epoch}`;
-    const metrics = createIntakeMetrics(registry);
-    return new LocalIntake({ bus, clock, tables, ingest, group, onRefused, speaking, metrics });
-  }
-  const intake: SharedIntake = new SharedIntake({
-    bus,
-    clock,
-    random,
-    logger,
-    tables,
-    limits: config,
-    capacityPaneMs: capacityPaneMs({ ...DEFAULT_BANDWIDTH_AGES, ...config }),
-    ingest,
-    epoch,
+  const around = { bus, clock, logger, tables, leadership };
+  const shared: SharedBusParts | undefined =
+    proofs === undefined
+      ? undefined
+      : {
+          proofs,
+          deadLetters: new DeadLetters({ ...around, counter: createDeadLetterCounter(registry) }),
+          bandwidths: new LastBandwidths({ ...around, ...proofs, maxFutureMs: config.maxFutureMs }),
+          namesKnown: async (signal) => {
+            while (watch.pending().length > 0) await clock.sleep(LISTS_CHECK_MS, signal);
+          },
+        };
+  return new Intake({
+    ...around,
+    ingest: { ...config, hashSeed: Math.floor(random.next() * 2 ** 32) },
     onRefused,
     speaking,
-    metrics: createSharedMetrics(registry, () => intake),
-    flushIntervalMs: flushIntervalOf(config),
+    metrics: createIntakeMetrics(registry),
     counterHorizonMs: config.counterHorizonMs,
-    maxPendingBytes: config.maxPendingBytes,
-    handOverMs: config.handOverMs,
-    fault: faultOf(config),
-    proofs,
+    shared,
   });
-  return intake;
 }

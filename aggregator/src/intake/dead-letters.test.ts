@@ -6,20 +6,23 @@ import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { STATE_TOPICS } from "@isochrone/telemetry";
 import { beforeEach, expect, test } from "vitest";
 import { DeadLetters } from "./dead-letters.ts";
-import { createSharedMetrics, type SharedMetrics } from "./intake-metrics.ts";
+import { createDeadLetterCounter, type DeadLetterCounter } from "./intake-metrics.ts";
 
 let clock: ManualClock;
 let bus: MemoryBus;
-let metrics: SharedMetrics;
+let counter: DeadLetterCounter;
+let isLeader: boolean;
 
 beforeEach(() => {
   clock = new ManualClock();
   bus = createMemoryBus({ clock, partitions: 1 });
-  metrics = createSharedMetrics(createRegistry(), () => ({ ownedPartitions: 0, refusedDeltaPoints: 0 }));
+  counter = createDeadLetterCounter(createRegistry());
+  isLeader = true;
 });
 
 function lettersOn(to: Pick<Bus, "publish">): DeadLetters {
-  return new DeadLetters({ bus: to as Bus, clock, logger: new MemoryLogger(), metrics });
+  const leadership = { isLeader: () => isLeader };
+  return new DeadLetters({ bus: to as Bus, clock, logger: new MemoryLogger(), counter, leadership });
 }
 
 function recordOf(offset: number, bytes = 10): BusRecord {
@@ -31,7 +34,6 @@ async function published(): Promise<BusRecord[]> {
   const records: BusRecord[] = [];
   const subscription = await bus.subscribe({
     topics: [STATE_TOPICS.deadLetter],
-    group: "inspector",
     from: "earliest",
     onBatch: async (batch) => void records.push(...batch.records),
   });
@@ -41,7 +43,7 @@ async function published(): Promise<BusRecord[]> {
 }
 
 async function results(): Promise<Record<string, number>> {
-  const { values } = await metrics.deadLetters.get();
+  const { values } = await counter.get();
   return Object.fromEntries(values.map(({ labels, value }) => [labels["result"], value]));
 }
 
@@ -57,6 +59,14 @@ test("a letter says why and where, and keeps the beginning", async () => {
     "isochrone-size": "100000",
   });
   expect(letter!.value).toHaveLength(65_536);
+});
+
+test("only the leader writes letters", async () => {
+  const letters = lettersOn(bus);
+  isLeader = false;
+  letters.offer(recordOf(1), "malformed");
+  await clock.advance(0);
+  expect([await published(), await results()]).toEqual([[], {}]);
 });
 
 test("a flood is kept in part, and counted in full", async () => {

@@ -1,7 +1,8 @@
 import type { Bus, BusRecord } from "@isochrone/bus";
+import type { Leadership } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { STATE_TOPICS } from "@isochrone/telemetry";
-import type { SharedMetrics } from "./intake-metrics.ts";
+import type { DeadLetterCounter } from "./intake-metrics.ts";
 
 /** Headers of a dead letter; its value is the beginning of the record's. */
 const DEAD_LETTER_HEADERS = {
@@ -28,7 +29,8 @@ export class DeadLetters {
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #metrics: Pick<SharedMetrics, "deadLetters">;
+  readonly #counter: DeadLetterCounter;
+  readonly #leadership: Leadership;
   #allowance = BURST;
   #countedMs: number;
   #open = 0;
@@ -37,18 +39,22 @@ export class DeadLetters {
     readonly bus: Bus;
     readonly clock: Clock;
     readonly logger: Logger;
-    readonly metrics: Pick<SharedMetrics, "deadLetters">;
+    readonly counter: DeadLetterCounter;
+    readonly leadership: Leadership;
   }) {
     this.#bus = options.bus;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#metrics = options.metrics;
+    this.#counter = options.counter;
+    this.#leadership = options.leadership;
     this.#countedMs = options.clock.monotonic();
   }
 
   offer(record: BusRecord, reason: string): void {
+    // All replicas read the record: one letter is enough.
+    if (!this.#leadership.isLeader()) return;
     if (!this.#isAllowed()) {
-      this.#metrics.deadLetters.inc({ result: "suppressed" });
+      this.#counter.inc({ result: "suppressed" });
       return;
     }
     this.#open++;
@@ -76,9 +82,9 @@ export class DeadLetters {
     const beginning = value.slice(0, MAX_VALUE_BYTES);
     try {
       await this.#bus.publish(STATE_TOPICS.deadLetter, [{ key, value: beginning, headers }]);
-      this.#metrics.deadLetters.inc({ result: "published" });
+      this.#counter.inc({ result: "published" });
     } catch (error) {
-      this.#metrics.deadLetters.inc({ result: "failed" });
+      this.#counter.inc({ result: "failed" });
       this.#logger.warnOnce("deadletter", "a dead letter could not be published", {
         error,
         topic,

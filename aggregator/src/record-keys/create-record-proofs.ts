@@ -34,7 +34,7 @@ interface RecordProofsOptions {
 export interface ProvenBus {
   /** What is published here carries a seal, where there are keys. */
   readonly bus: Bus;
-  /** Undefined: others can't write to the bus. */
+  /** Undefined: only this process uses the bus. */
   readonly proofs: RecordProofs | undefined;
   /** Null: records aren't sealed. */
   readonly keys: RecordKeys | null;
@@ -76,7 +76,8 @@ export function createRecordProofs(options: RecordProofsOptions): ProvenBus {
   };
 }
 
-const BELIEVED: Omit<RecordProofs, "foreignTopics"> = {
+/** Proofs of a bus whose writers nobody asks for any. */
+export const BELIEVED: Omit<RecordProofs, "foreignTopics"> = {
   known: async () => undefined,
   pending: () => [],
   speakersOf: () => OPEN_SPEAKERS,

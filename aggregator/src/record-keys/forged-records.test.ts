@@ -2,12 +2,10 @@
 import type { BusRecord, OutgoingRecord } from "@isochrone/bus";
 import { SPEAKER_HEADER, sealedBus, type RecordKey } from "@isochrone/bus/seal";
 import { createRegistry } from "@isochrone/runtime";
-import { partitionOf } from "@isochrone/bus";
-import { MAC_HEADER, sealRecord } from "@isochrone/bus/testing";
+import { MAC_HEADER, partitionOf, sealRecord } from "@isochrone/bus/testing";
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MemoryKeyStore } from "../testing/memory-key-store.ts";
-import { claimRecord, deltaRecords } from "../domain/log/pane-record.ts";
 import { SpeakerPolicy } from "../domain/speakers/policy.ts";
 import type { RecordProofs } from "./record-proofs.ts";
 import { probeMetrics, recordOf } from "../testing/records.ts";
@@ -33,8 +31,7 @@ beforeEach(async () => {
   proofs = proofsOf(keys);
   tapped = [];
   await set.bus.subscribe({
-    topics: [...Object.values(TOPICS), STATE_TOPICS.pane, STATE_TOPICS.graph],
-    group: "tap",
+    topics: [...Object.values(TOPICS), STATE_TOPICS.graph],
     from: "earliest",
     onBatch: async ({ records }) => void tapped.push(...records),
   });
@@ -200,7 +197,6 @@ describe("a record of an input topic", () => {
     const letters: BusRecord[] = [];
     await set.bus.subscribe({
       topics: [STATE_TOPICS.deadLetter],
-      group: "tap",
       from: "earliest",
       onBatch: async ({ records }) => void letters.push(...records),
     });
@@ -232,78 +228,18 @@ describe("a record of an input topic", () => {
   }
 });
 
-describe("a record of the replicas' own topics", () => {
-  const PARTITION = `${TOPICS.probe}/${partitionOf("a", PARTITIONS)}`;
-
-  function forgedDelta(claim: string, claimPosition: number): OutgoingRecord {
-    const head = {
-      partition: PARTITION,
-      claim,
-      claimPosition,
-      from: 1,
-      to: 1000,
-      drawnAtMs: set.clock.now(),
-      newestMs: set.clock.now(),
-    };
-    const { value } = probeRecord("a", 1, 1000);
-    return deltaRecords(head, [{ kind: "metrics", value }])[0]!;
-  }
-
-  test.each<[string, (record: OutgoingRecord) => OutgoingRecord]>([
-    ["as it is", (record) => record],
-    ["by a node's key", (record) => seal(keyOf("a"), STATE_TOPICS.pane, record)],
-    [
-      "in the replicas' name by a node's key",
-      (record) => seal({ ...keyOf("a"), speaker: "service/aggregator" }, STATE_TOPICS.pane, record),
-    ],
-  ])(
-    "a checkpoint that a stranger writes %s enters no graph, and stops no honest record",
-    async (_, dress) => {
-      const replicas = [await start(), await start()];
-      await honest("a", 0);
-      const genuine = tapped.find(
-        ({ topic, headers }) =>
-          topic === STATE_TOPICS.pane &&
-          headers["isochrone-kind"] === "delta" &&
-          headers["isochrone-partition"] === PARTITION,
-      )!;
-      const claim = genuine.headers["isochrone-claim"]!;
-      const position = Number(genuine.headers["isochrone-claim-position"]);
-      await set.bus.publish(STATE_TOPICS.pane, [dress(forgedDelta(claim, position))]);
-      await set.bus.publish(STATE_TOPICS.pane, [dress(claimRecord(PARTITION, "thief-1"))]);
-      await set.pass(2000);
-      for (const replica of replicas) expect(packets(replica)).toEqual({ a: 1 });
-      await honest("a", 1);
-      // One that starts now reads the log from its beginning, with the forged records in it.
-      replicas.push(await start());
-      await set.pass(3000);
-      for (const replica of replicas) expect(packets(replica)).toEqual({ a: 2 });
-      expect(set.logger.lines.filter(({ event }) => event.includes("claimed a partition"))).toEqual([]);
-    },
-  );
-
-  test("a checkpoint that comes again, whole, is counted once", async () => {
-    const replica = await start();
-    await honest("a", 0);
-    const own = tapped.filter(({ topic }) => topic === STATE_TOPICS.pane).map(bare);
-    expect(own.length).toBeGreaterThan(1);
-    await set.bus.publish(STATE_TOPICS.pane, own);
-    await set.pass(2000);
-    expect(packets(replica)).toEqual({ a: 1 });
-    await honest("a", 1);
-    expect(packets(replica)).toEqual({ a: 2 });
-  });
-
+describe("a record of the replicas' own topic", () => {
   test("a last bandwidth that a stranger writes enters no graph", async () => {
     const replica = await start();
-    const { value } = probeRecord("a", 0, 1000);
+    const bursts = [{ transport: "tcp", eventMs: set.clock.now(), bitsPerSecond: 1e9 }];
+    const value = Buffer.from(JSON.stringify({ bursts }));
     for (const record of [
       { key: "a/x", value, headers: {} },
       seal(keyOf("a"), STATE_TOPICS.graph, { key: "a/x", value, headers: {} }),
     ])
       await set.bus.publish(STATE_TOPICS.graph, [record]);
     await set.pass(2000);
-    expect(packets(replica)).toEqual({});
+    expect(replica.tables.bandwidth.get("a", "x")).toBeNull();
     expect(await refused()).toEqual({
       [`${STATE_TOPICS.graph} unsealed`]: 1,
       [`${STATE_TOPICS.graph} wrong_speaker`]: 1,

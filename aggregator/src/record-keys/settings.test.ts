@@ -19,8 +19,8 @@ test("foreign topics are read as topic and service", () => {
 test.each([
   [{ foreignTopics: ["otel.shop.v1"] }, "must hold only topics with the service that writes there"],
   [
-    { foreignTopics: ["isochrone.pane.v1=x"] },
-    "must not name a topic of Isochrone's own, got isochrone.pane.v1",
+    { foreignTopics: ["isochrone.graph.v1=x"] },
+    "must not name a topic of Isochrone's own, got isochrone.graph.v1",
   ],
   [{ foreignTopics: ["a=x", "a=y"] }, "must name each topic once, got a again"],
   [{ foreignTopics: ["a=aggregator"] }, "must not name the service aggregator"],

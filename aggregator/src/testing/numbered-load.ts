@@ -83,7 +83,7 @@ interface Counted {
 }
 
 /** What a replica has of a node. */
-export function countedBy(replica: Replica, node: string, nowMs: number): Counted {
+function countedBy(replica: Replica, node: string, nowMs: number): Counted {
   const { links, channels, pods } = replica.tables;
   const link = links.sorted().find(({ key }) => key.source === node);
   const channel = [...channels.values()].find(({ key }) => key.source === node);

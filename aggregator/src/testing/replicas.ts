@@ -1,15 +1,14 @@
-import type { Publisher } from "@isochrone/bus";
+import type { Bus, Publisher } from "@isochrone/bus";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { MemoryBus } from "@isochrone/bus/testing";
 import { createRegistry, seededRandom, type Random } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import type { Registry } from "prom-client";
-import { capacityPaneMs, DEFAULT_BANDWIDTH_AGES } from "../domain/bandwidth/bandwidth.ts";
-import type { IncomingRecord } from "../domain/ingest/ingest.ts";
 import { Tables } from "../domain/graphs/tables.ts";
-import { createSharedMetrics } from "../intake/intake-metrics.ts";
-import { SharedIntake, type SharedIntakeOptions } from "../intake/shared-intake.ts";
-import { MortalBus } from "./mortal-bus.ts";
+import type { IncomingRecord, SpeakingParts } from "../domain/ingest/ingest.ts";
+import type { Intake } from "../intake/intake.ts";
+import type { RecordProofs } from "../record-keys/record-proofs.ts";
+import { startIntake } from "./start-intake.ts";
 
 export const SHAPE = { windowMs: 600_000, paneMs: 2000, panes: 300, fastPanes: 3 };
 const LIMITS = { maxLinks: 10_000, maxChannels: 10_000, maxPods: 10_000 };
@@ -17,12 +16,20 @@ const INGEST = { maxFutureMs: 1000, maxSeries: 100_000, maxSources: 1000 };
 
 /** One replica's intake, with the windows that it fills. */
 export interface Replica {
-  readonly intake: SharedIntake;
+  readonly intake: Intake;
   readonly tables: Tables;
-  readonly bus: MortalBus;
   readonly registry: Registry;
   stop(): Promise<void>;
-  kill(): Promise<void>;
+}
+
+interface ReplicaOptions {
+  readonly bus?: Bus;
+  readonly proofs?: RecordProofs;
+  readonly speaking?: SpeakingParts;
+  readonly shape?: typeof SHAPE;
+  readonly counterHorizonMs?: number;
+  /** @default the first replica leads */
+  readonly isLeader?: () => boolean;
 }
 
 /** Several replicas on one bus, under one clock. */
@@ -33,53 +40,32 @@ export class ReplicaSet {
   readonly random: Random;
   /** What `publish` goes by. */
   publisher: Publisher;
-  readonly #options: Partial<SharedIntakeOptions>;
   #born = 0;
 
-  constructor(seed = 1, options: Partial<SharedIntakeOptions> = {}) {
+  constructor(seed = 1) {
     this.random = seededRandom(seed);
-    this.#options = options;
-    // Nothing is committed of the log, so that it must have room.
     this.bus = createMemoryBus({
       clock: this.clock,
       logger: this.logger,
       partitions: 3,
-      capacityRecords: 1_000_000,
-      capacityBytes: 2 ** 31,
+      retentionRecords: 1_000_000,
+      retentionBytes: 2 ** 31,
       redeliveryDelayMs: 100,
     });
     this.publisher = this.bus;
   }
 
   /** A replica that has begun. */
-  async start(options: Partial<SharedIntakeOptions> = {}): Promise<Replica> {
-    const tables = new Tables(SHAPE, LIMITS);
-    const bus = new MortalBus(this.bus);
+  async start(options: ReplicaOptions = {}): Promise<Replica> {
+    const { clock, logger } = this;
+    const { proofs, speaking = {}, bus = this.bus, shape = SHAPE, counterHorizonMs = 20_000 } = options;
+    const isFirst = ++this.#born === 1;
+    const leadership = { isLeader: options.isLeader ?? ((): boolean => isFirst) };
+    const tables = new Tables(shape, LIMITS);
     const registry = createRegistry();
-    const intake: SharedIntake = new SharedIntake({
-      bus,
-      clock: this.clock,
-      random: seededRandom(++this.#born),
-      logger: this.logger,
-      tables,
-      limits: LIMITS,
-      capacityPaneMs: capacityPaneMs(DEFAULT_BANDWIDTH_AGES),
-      ingest: INGEST,
-      epoch: `r${this.#born}`,
-      onRefused: () => undefined,
-      metrics: createSharedMetrics(registry, () => intake),
-      flushIntervalMs: 400,
-      counterHorizonMs: 20_000,
-      maxPendingBytes: 64 * 1024 * 1024,
-      handOverMs: 3000,
-      fault: null,
-      ...this.#options,
-      ...options,
-    });
-    await intake.start();
-    const stop = (): Promise<void> => this.#while(intake.stop());
-    const kill = (): Promise<void> => this.#while(bus.kill());
-    return { intake, tables, bus, registry, stop, kill };
+    const around = { bus, clock, logger, registry, tables, ingest: INGEST, leadership };
+    const intake = await startIntake({ ...around, speaking, proofs, counterHorizonMs });
+    return { intake, tables, registry, stop: () => this.#while(intake.stop()) };
   }
 
   /** Publishes as a collector does. */

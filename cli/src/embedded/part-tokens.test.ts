@@ -52,7 +52,6 @@ test("what a part publishes says whose it is, whatever its headers say", async (
   const taken = Promise.withResolvers<Readonly<Record<string, string>>>();
   await bus.subscribe({
     topics: [TOPICS.usage],
-    group: "test",
     from: "earliest",
     onBatch: async ({ records }) => taken.resolve(records[0]!.headers),
   });

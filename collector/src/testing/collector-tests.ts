@@ -41,11 +41,9 @@ export class CollectorTests {
     const records: BusRecord[] = [];
     await bus.subscribe({
       topics: [TOPICS.traffic, TOPICS.usage],
-      group: "test",
       from: "earliest",
       onBatch: async (batch) => {
         records.push(...batch.records);
-        await batch.commit();
       },
     });
     const registry = createRegistry();

@@ -33,7 +33,6 @@ describe("opening the bus", () => {
     const texts: string[] = [];
     await bus.subscribe({
       topics: ["t"],
-      group: "g",
       from: "latest",
       onBatch: async ({ records }) => void texts.push(...records.map(({ key }) => key)),
     });

@@ -55,7 +55,7 @@ interface Opened<B> {
   readonly service: Service;
 }
 
-/** The window that a replica shows when it starts, the one that it may take to read it, and one to spare. */
+/** A replica that starts reads a window and the horizon of counters, and may take a window's time for it. */
 const WINDOWS_KEPT = 3;
 /** The first look at the topics may take this long before the service goes on without it. */
 const TOPICS_PATIENCE_MS = 10_000;
@@ -142,8 +142,8 @@ async function openKafka(
   const options = kafkaOptions(settings, surroundings);
   const bus = createKafkaBus(options);
   const admin = await connectKafka(options);
-  const paneRetentionMs = Math.max(settings.paneRetentionMs, WINDOWS_KEPT * windowMs);
-  const specs = topicSpecs({ ...settings, paneRetentionMs, foreignTopics });
+  const inputRetentionMs = Math.max(settings.inputRetentionMs, WINDOWS_KEPT * windowMs);
+  const specs = topicSpecs({ ...settings, inputRetentionMs, foreignTopics });
   const { createTopics: create } = settings;
   const onChecked = deviationsMetric(registry);
   const keeper = new TopicKeeper({ admin, specs, create, clock, logger, onChecked });

@@ -14,7 +14,7 @@ const table = {
   kind: oneOf(["otlp-http", "kafka"], {
     default: "otlp-http",
     description:
-      "What carries measurements. otlp-http: probes and collectors post them to the one aggregator, which needs no broker; kafka: they publish to Kafka, and aggregators share the work.",
+      "What carries measurements. otlp-http: probes and collectors post them to the one aggregator, which needs no broker; kafka: they publish to Kafka, and each aggregator reads all of it.",
   }),
   brokers: list({
     default: [],
@@ -66,10 +66,9 @@ const table = {
     default: 24,
     min: 1,
     max: 10_000,
-    description: "Partitions of a topic that is made: most aggregators that can share the work.",
+    description: "Partitions of a topic that is made, spread over the brokers.",
   }),
-  inputRetentionMs: constant(3_600_000, "Aggregators read one window back; an hour leaves room."),
-  paneRetentionMs: constant(900_000, "It is three times aggregator.windowMs, at least 15 minutes."),
+  inputRetentionMs: constant(3_600_000, "It is three times aggregator.windowMs, at least an hour."),
   sealRecords: flag({
     default: false,
     description:

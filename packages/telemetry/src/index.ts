@@ -42,7 +42,7 @@ export { AttributeBytes, attributeKey } from "./otlp/attribute-bytes.ts";
 export type { AttributeKey } from "./otlp/attribute-bytes.ts";
 export { equalBytes, hashBytes } from "./otlp/byte-hash.ts";
 export { MetricsDecoder } from "./otlp/decode.ts";
-export { encodeAttributes, encodeMetrics } from "./otlp/encode.ts";
+export { encodeMetrics } from "./otlp/encode.ts";
 export type { EncodedAttributes } from "./otlp/encode.ts";
 export { REFUSALS } from "./otlp/model.ts";
 export type {

@@ -7,10 +7,9 @@ export const TOPICS = {
   traffic: "isochrone.traffic.v1",
 } as const;
 
+/** Topics that the leading aggregator writes. */
 export const STATE_TOPICS = {
-  /** Contribution of each partition to each pane; key: topic and partition. */
-  pane: "isochrone.pane.v1",
-  /** Last values that outlive the window; compacted, a tombstone on expiry. */
+  /** Last bandwidth tests of pairs, which outlive the window; compacted, a tombstone when they expire. */
   graph: "isochrone.graph.v1",
   /** Unusable records: reason, position and first bytes. */
   deadLetter: "isochrone.deadletter.v1",

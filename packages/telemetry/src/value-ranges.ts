@@ -92,12 +92,9 @@ const BY_NAME: ReadonlyMap<string, ValueRange> = new Map(Object.entries(TABLE));
 
 export const RANGED_METRICS: readonly string[] = [...BY_NAME.keys()];
 
-/** Pane metrics between aggregators: counted or measured, never negative. */
-const PANE_PREFIX = "isochrone.pane.";
-const PANE = gauge(ABSURD);
-
+/** The range of a metric's values. */
 export function valueRangeOf(name: string): ValueRange {
-  return BY_NAME.get(name) ?? (name.startsWith(PANE_PREFIX) ? PANE : ANY);
+  return BY_NAME.get(name) ?? ANY;
 }
 
 export function sumRangeOf(name: string): ValueRange {

@@ -232,7 +232,7 @@ test("how an aggregator is, is validated", async () => {
     sizes: { series: 1, links: 1, channels: 0, pods: 0, eventClients: 0 },
     probing: { plannedPairs: null, uncoveredZones: null },
     sampleAgeSeconds: null,
-    replicas: { replica: null, live: null, isLeader: null, ownedPartitions: null, lag: [] },
+    replicas: { replica: null, live: null, isLeader: null, lag: [] },
     clocks: [{ source: "probe/a", skewSeconds: 0.1 }],
   };
   let body: object = health;

@@ -170,7 +170,6 @@ const ReplicaHealthSchema = Type.Object(
     isLeader: Type.Union([Type.Boolean(), Type.Null()]),
     version: NullableNumber("of its newest graph"),
     graphAgeSeconds: NullableNumber("age of its newest graph"),
-    ownedPartitions: NullableNumber("input partitions that it reads"),
     lag: LagSchema,
   },
   { $id: "ReplicaHealth" },
@@ -245,7 +244,6 @@ export const HealthSchema = Type.Object(
       replica: NullableString("name of the one that answers"),
       live: NullableNumber("replicas with a lease that holds; null where there is but one"),
       isLeader: Type.Union([Type.Boolean(), Type.Null()]),
-      ownedPartitions: NullableNumber("input partitions of the one that answers; null without shared topics"),
       lag: LagSchema,
       all: Type.Optional(
         Type.Array(ReplicaHealthSchema, {

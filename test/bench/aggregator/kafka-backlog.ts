@@ -33,7 +33,6 @@ export interface Progress {
   /** Points of records that are in the windows. */
   readonly points: number;
   readonly cpuSeconds: number;
-  readonly deltaBytes: number;
 }
 
 /** How an aggregator got through the backlog. */
@@ -136,14 +135,11 @@ async function consume(url: string, pid: number): Promise<Progress[]> {
 async function look(url: string, pid: number): Promise<Progress> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const value = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? 0);
-  // The age of each record's newest sample is observed when its delta is in the windows; every record has
-  // one.
-  const records = value("isochrone_aggregator_sample_age_seconds_count");
+  const records = value("isochrone_aggregator_records_total");
   return {
     atMs: performance.now(),
     points: Math.round((records * POINTS_PER_NODE) / RECORDS_PER_NODE),
     cpuSeconds: processUse(pid)?.cpuSeconds ?? 0,
-    deltaBytes: value("isochrone_aggregator_delta_bytes_total"),
   };
 }
 

@@ -44,10 +44,5 @@ function resultsOf(all: readonly Progress[], pinned: string): BenchResult[] {
       value: last.cpuSeconds,
       unit: "s",
     },
-    {
-      name: "aggregator, Kafka to graph, bytes of deltas per point taken",
-      value: Math.round(last.deltaBytes / last.points),
-      unit: "bytes",
-    },
   ];
 }

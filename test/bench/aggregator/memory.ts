@@ -9,12 +9,12 @@ import type { OutgoingRecord } from "@isochrone/bus";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
-import { encodeHeaders, STATE_TOPICS } from "@isochrone/telemetry";
+import { encodeHeaders } from "@isochrone/telemetry";
 import { nodeObject } from "../../soak/cluster/objects.ts";
 import { PodStore } from "../../soak/cluster/pod-store.ts";
 import { PROBE_PERIOD_MS, World, type WorldRecord, type WorldShape } from "../../soak/cluster/world.ts";
 import { heapByClass } from "./heap-classes.ts";
-import { BenchBus } from "./shared-bus.ts";
+import { BenchBus } from "./bench-bus.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 const PANE_MS = 10_000;
@@ -85,7 +85,6 @@ interface Held {
   readonly buffers: number;
   readonly cpuSeconds: number;
   readonly points: number;
-  readonly deltaBytes: number;
   /** Largest resident memory of the process, bytes; the simulated cluster's records are made in it, too. */
   readonly maxRssBytes: number;
 }
@@ -151,8 +150,7 @@ async function measure(kinds: readonly Kind[], showClasses: boolean): Promise<He
   const maxRssBytes = process.resourceUsage().maxRSS * 1024;
   const held = usedBytes();
   if (showClasses) await printClasses();
-  const deltaBytes = bus.published.get(STATE_TOPICS.pane)?.bytes ?? 0;
-  return { ...held, cpuSeconds: spentMs / 1000, points, deltaBytes, maxRssBytes };
+  return { ...held, cpuSeconds: spentMs / 1000, points, maxRssBytes };
 }
 
 async function printClasses(): Promise<void> {
@@ -200,7 +198,7 @@ function measureApart(name: string): Held {
 }
 
 if (values.only === "") {
-  let cluster: Held = { heap: 0, buffers: 0, cpuSeconds: 0, points: 0, deltaBytes: 0, maxRssBytes: 0 };
+  let cluster: Held = { heap: 0, buffers: 0, cpuSeconds: 0, points: 0, maxRssBytes: 0 };
   for (const [name, entities] of Object.entries(ENTITIES)) {
     const held = measureApart(name);
     print(name, held, cluster, entities);

@@ -1,22 +1,21 @@
-import { BusError } from "@isochrone/bus";
+import { BusError, type Batch, type BusRecord } from "@isochrone/bus";
 import { expect, it } from "vitest";
 import { numbered, record } from "./harness.ts";
 import type { BusHarness } from "./harness.ts";
 
 /** How publishers are slowed down, where the adapter does that. */
 export function describeBackPressure(under: BusHarness): void {
-  it("makes publishers wait for the slowest group, and lets them in when it commits", async () => {
+  it("makes publishers wait for the slowest subscriber, and lets them in when it goes on", async () => {
     const gate = Promise.withResolvers<void>();
     let handled = 0;
-    await under.collect("slow", {
+    await under.collect({
       maxBatchRecords: 10,
       onBatch: async (batch) => {
         await gate.promise;
         handled += batch.records.length;
-        await batch.commit();
       },
     });
-    await under.collect("quick");
+    await under.collect();
     await under.bus.publish(
       under.topic,
       numbered(100).map((text) => record("node-a", text)),
@@ -33,7 +32,7 @@ export function describeBackPressure(under: BusHarness): void {
   });
 
   it("refuses a publisher in the end, so that it may try again", async () => {
-    const held = await under.collect("stuck", { commit: false });
+    const held = await collectHeld(under);
     await under.bus.publish(
       under.topic,
       numbered(100).map((text) => record("node-a", text)),
@@ -43,11 +42,12 @@ export function describeBackPressure(under: BusHarness): void {
       under.pass(2_500),
     ]);
     expect(late).toMatchObject({ status: "rejected", reason: { code: "overloaded", retryable: true } });
+    held.release();
     await under.waitFor(() => expect(held.records).toHaveLength(100));
   });
 
   it("ends the wait of a publisher whose signal aborts, without its records", async () => {
-    const held = await under.collect("held", { commit: false });
+    const held = await collectHeld(under);
     await under.bus.publish(
       under.topic,
       numbered(100).map((text) => record("node-a", text)),
@@ -57,6 +57,19 @@ export function describeBackPressure(under: BusHarness): void {
     abort.abort(new Error("changed my mind"));
     await expect(waiting).rejects.toBeInstanceOf(BusError);
     await expect(waiting).rejects.toMatchObject({ code: "aborted" });
+    held.release();
     await under.waitFor(() => expect(held.records).toHaveLength(100));
   });
+}
+
+/** A subscriber whose handlers wait until they are released. */
+async function collectHeld(under: BusHarness): Promise<{ records: BusRecord[]; release(): void }> {
+  const gate = Promise.withResolvers<void>();
+  const records: BusRecord[] = [];
+  const onBatch = async (batch: Batch): Promise<void> => {
+    await gate.promise;
+    records.push(...batch.records);
+  };
+  await under.collect({ onBatch });
+  return { records, release: gate.resolve };
 }

@@ -1,4 +1,5 @@
-import type { Bus, BusRecord, OutgoingRecord, SubscribeOptions, Subscription } from "@isochrone/bus";
+import type { Bus, BusRecord, OutgoingRecord, Subscription } from "@isochrone/bus";
+import type { SubscribeOptions } from "@isochrone/bus/testing";
 import { afterEach, beforeEach, vi } from "vitest";
 
 /** What an adapter promises beyond the port, or can't be asked to show. */
@@ -7,16 +8,9 @@ export interface BusCapabilities {
   readonly partitions: number;
   /** Whether offsets ascend without gaps. */
   readonly denseOffsets: boolean;
-  /** Whether publishers wait, and are refused in the end, while the slowest group lags. */
+  /** Whether publishers wait, and are refused in the end, while the slowest subscriber lags. */
   readonly backPressure: boolean;
-  /**
-   * Whether partitions that stay with a member are delivered on while others change hands, and onRevoked
-   * names only those that go.
-   */
-  readonly cooperativeHandOver: boolean;
-  /** Whether onRevoked is awaited in every case before another member is given the partitions. */
-  readonly awaitsRevocation: boolean;
-  /** How long one hand-over or redelivery may take. */
+  /** How long a redelivery may take. */
   readonly patienceMs: number;
 }
 
@@ -35,9 +29,11 @@ export interface BusContract {
   readonly create: () => Promise<BusUnderTest>;
 }
 
-/** What a member has received so far. */
-export interface Collected {
+/** What a subscriber has received so far. */
+interface Collected {
   readonly records: BusRecord[];
+  /** How many records it had when it was told that it had caught up. */
+  readonly caughtUpAt: readonly number[];
   readonly subscription: Subscription;
   texts(): string[];
 }
@@ -69,37 +65,28 @@ export class BusHarness {
     return `contract.${this.#name}.${process.pid}.${this.#serial}`;
   }
 
-  /** Groups of that name in other tests are others. */
-  group(name: string): string {
-    return `${this.topic}.${name}`;
-  }
-
   pass(ms: number): Promise<void> {
     return this.#under!.pass(ms);
   }
 
-  waitFor(check: () => void): Promise<void> {
-    return vi.waitFor(check, { timeout: this.capabilities.patienceMs, interval: 5 });
-  }
-
-  /** Subscribes and collects; commits every batch unless told otherwise. */
-  async collect(
-    group: string,
-    options: Partial<SubscribeOptions> & { commit?: boolean } = {},
-  ): Promise<Collected> {
-    const { commit = true, ...rest } = options;
+  /** Subscribes and collects. */
+  async collect(options: Partial<SubscribeOptions> = {}): Promise<Collected> {
     const records: BusRecord[] = [];
+    const caughtUpAt: number[] = [];
     const subscription = await this.bus.subscribe({
       topics: [this.topic],
-      group: this.group(group),
       from: "earliest",
-      onBatch: async (batch) => {
+      async onBatch(batch) {
         records.push(...batch.records);
-        if (commit) await batch.commit();
       },
-      ...rest,
+      onCaughtUp: () => caughtUpAt.push(records.length),
+      ...options,
     });
-    return { records, subscription, texts: () => records.map(textOf) };
+    return { records, caughtUpAt, subscription, texts: () => records.map(textOf) };
+  }
+
+  waitFor(check: () => void): Promise<void> {
+    return vi.waitFor(check, { timeout: this.capabilities.patienceMs, interval: 5 });
   }
 }
 
@@ -120,7 +107,7 @@ export function encode(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, "utf8"));
 }
 
-export function decode(value: Uint8Array): string {
+function decode(value: Uint8Array): string {
   return Buffer.from(value).toString("utf8");
 }
 

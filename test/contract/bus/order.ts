@@ -1,4 +1,4 @@
-import { partitionOf } from "@isochrone/bus";
+import { partitionOf } from "@isochrone/bus/testing";
 import type { Batch } from "@isochrone/bus";
 import { expect, it } from "vitest";
 import { numbered, record, spread } from "./harness.ts";
@@ -7,7 +7,7 @@ import type { BusHarness } from "./harness.ts";
 /** The order of one key's records, and where keys go. */
 export function describeOrder(under: BusHarness): void {
   it("delivers the records of one key in the order of their publishing", async () => {
-    const member = await under.collect("g");
+    const member = await under.collect();
     const texts = numbered(90);
     for (const text of texts.slice(0, 50)) await under.bus.publish(under.topic, [record("node-a", text)]);
     await under.bus.publish(
@@ -19,7 +19,7 @@ export function describeOrder(under: BusHarness): void {
   });
 
   it("keeps the order of one key even when the publisher does not wait in between", async () => {
-    const member = await under.collect("g");
+    const member = await under.collect();
     const texts = numbered(100);
     await Promise.all(texts.map((text) => under.bus.publish(under.topic, [record("node-a", text)])));
     await under.waitFor(() => expect(member.records).toHaveLength(100));
@@ -27,7 +27,7 @@ export function describeOrder(under: BusHarness): void {
   });
 
   it("puts a key where Kafka's default partitioner puts it, each time", async () => {
-    const member = await under.collect("g");
+    const member = await under.collect();
     const keys = numbered(40).map((text) => `node-${text}`);
     await under.bus.publish(
       under.topic,
@@ -43,7 +43,7 @@ export function describeOrder(under: BusHarness): void {
 
   it("gives ascending offsets and batches of one partition only", async () => {
     const batches: Batch[] = [];
-    await under.collect("g", { onBatch: async (batch) => void batches.push(batch), maxBatchRecords: 7 });
+    await under.collect({ onBatch: async (batch) => void batches.push(batch), maxBatchRecords: 7 });
     await under.bus.publish(under.topic, spread(100));
     const count = (): number => batches.reduce((sum, { records }) => sum + records.length, 0);
     await under.waitFor(() => expect(count()).toBe(100));
@@ -65,7 +65,7 @@ export function describeOrder(under: BusHarness): void {
     let running = 0;
     let most = 0;
     let count = 0;
-    await under.collect("g", {
+    await under.collect({
       maxBatchRecords: 2,
       onBatch: async (batch) => {
         running += 1;
@@ -73,7 +73,6 @@ export function describeOrder(under: BusHarness): void {
         for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
         running -= 1;
         count += batch.records.length;
-        await batch.commit();
       },
     });
     await under.bus.publish(

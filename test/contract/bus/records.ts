@@ -5,7 +5,7 @@ import type { BusHarness } from "./harness.ts";
 /** What becomes of the bytes, and of a bus that is closed. */
 export function describeRecords(under: BusHarness): void {
   it("preserves headers, empty values and 1 MiB values byte by byte", async () => {
-    const member = await under.collect("g");
+    const member = await under.collect();
     const big = Uint8Array.from({ length: 1024 * 1024 }, (_, i) => (i * 31 + (i >> 8)) & 0xff);
     const headers = { "isochrone-source": "node-ä", "content-type": "application/x-protobuf", empty: "" };
     await under.bus.publish(under.topic, [
@@ -24,7 +24,7 @@ export function describeRecords(under: BusHarness): void {
   it("delivers a tombstone as an empty value, in its place among the values of its key", async () => {
     const tombstone = { key: "node-a", value: new Uint8Array(0), headers: { why: "expired" } };
     await under.bus.publish(under.topic, [record("node-a", "1"), tombstone, record("node-a", "2")]);
-    const member = await under.collect("g");
+    const member = await under.collect();
     await under.waitFor(() => expect(member.texts()).toEqual(["1", "", "2"]));
     expect(member.records[1]).toMatchObject({ key: "node-a", headers: { why: "expired" } });
     expect(member.records[1]!.value).toBeInstanceOf(Uint8Array);
@@ -34,10 +34,10 @@ export function describeRecords(under: BusHarness): void {
     const value = encode("right");
     await under.bus.publish(under.topic, [{ key: "node-a", value, headers: {} }]);
     value.fill(0);
-    const first = await under.collect("g1");
+    const first = await under.collect();
     await under.waitFor(() => expect(first.texts()).toEqual(["right"]));
     first.records[0]!.value.fill(0);
-    const second = await under.collect("g2");
+    const second = await under.collect();
     await under.waitFor(() => expect(second.texts()).toEqual(["right"]));
   });
 
@@ -46,7 +46,7 @@ export function describeRecords(under: BusHarness): void {
     await under.bus.close();
     const refusal = { name: "BusError", code: "closed", retryable: false };
     await expect(under.bus.publish(under.topic, [record("node-a", "x")])).rejects.toMatchObject(refusal);
-    await expect(under.collect("g")).rejects.toMatchObject(refusal);
+    await expect(under.collect()).rejects.toMatchObject(refusal);
     await expect(under.bus.partitionCount(under.topic)).rejects.toMatchObject(refusal);
   });
 
@@ -60,7 +60,7 @@ export function describeRecords(under: BusHarness): void {
       under.topic,
       numbered(10).map((text) => record("node-a", text)),
     );
-    await under.collect("g", {
+    await under.collect({
       maxBatchRecords: 4,
       onBatch: async ({ endOffset }) => void ends.push(endOffset),
     });
@@ -69,7 +69,7 @@ export function describeRecords(under: BusHarness): void {
   });
 
   it("takes an empty publish for nothing", async () => {
-    const member = await under.collect("g");
+    const member = await under.collect();
     await under.bus.publish(under.topic, []);
     await under.bus.publish(under.topic, [record("node-a", "x")]);
     await under.waitFor(() => expect(member.texts()).toEqual(["x"]));

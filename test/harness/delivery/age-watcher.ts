@@ -4,16 +4,23 @@ import type { AggregatorProcess } from "./aggregator-process.ts";
 
 const LOOK_MS = 250;
 
-/** Looks at a replica's graph again and again, and notes how old each link's newest data is. */
+/** Looks at a replica's graph again and again: how many links it has, and how old their newest data is. */
 export class AgeWatcher {
   readonly #aggregator: AggregatorProcess;
   readonly #ages: number[] = [];
   #stopped = false;
   #running: Promise<void> | null = null;
   #failures = 0;
+  #hasAll = false;
+  /** Of the looks after one that had all links. */
+  #fewestLinks = Number.POSITIVE_INFINITY;
 
-  constructor(aggregator: AggregatorProcess) {
+  readonly #links: number;
+
+  /** @param links how many there are in all */
+  constructor(aggregator: AggregatorProcess, links: number) {
     this.#aggregator = aggregator;
+    this.#links = links;
   }
 
   /** From when there is a link at all. */
@@ -26,12 +33,20 @@ export class AgeWatcher {
     readonly failures: number;
     readonly p99Ms: number;
     readonly maxMs: number;
+    /** Fewest links of a look, from the first that had all of them on. */
+    readonly fewestLinks: number;
   }> {
     this.#stopped = true;
     await this.#running;
     const sorted = ascending(this.#ages);
     const p99Ms = nearestRank(sorted, 0.99) ?? Number.NaN;
-    return { looks: sorted.length, failures: this.#failures, p99Ms, maxMs: sorted.at(-1) ?? Number.NaN };
+    return {
+      looks: sorted.length,
+      failures: this.#failures,
+      p99Ms,
+      maxMs: sorted.at(-1) ?? Number.NaN,
+      fewestLinks: this.#fewestLinks,
+    };
   }
 
   async #run(): Promise<void> {
@@ -39,6 +54,8 @@ export class AgeWatcher {
       try {
         const { links } = await this.#aggregator.clusterGraph();
         const nowMs = Date.now();
+        if (links.length >= this.#links) this.#hasAll = true;
+        if (this.#hasAll) this.#fewestLinks = Math.min(this.#fewestLinks, links.length);
         for (const { observedAt } of links)
           if (observedAt !== null) this.#ages.push(nowMs - Date.parse(observedAt));
       } catch {

@@ -19,8 +19,6 @@ interface AggregatorTask {
 const SCRIPT = join(import.meta.dirname, "../../../aggregator/src/main.ts");
 const REQUEST_TIMEOUT_MS = 20_000;
 const POLL_MS = 100;
-const RECORDS = "isochrone_aggregator_records_total";
-const FLUSHES = "isochrone_aggregator_flush_duration_seconds_count";
 
 export class AggregatorProcess {
   readonly task: AggregatorTask;
@@ -102,27 +100,6 @@ export class AggregatorProcess {
     return JSON.parse(await this.#get("/api/v1/graph/cluster")) as ClusterGraphSnapshot;
   }
 
-  /**
-   * Resolves with true when it has taken records three times in a row without having flushed them: some are
-   * read and not yet written. With false when `isOver` says that nothing more will come.
-   */
-  async reads(isOver: () => boolean): Promise<boolean> {
-    const look = async (): Promise<{ records: number; flushes: number }> => {
-      const page = await this.metrics().catch(() => "");
-      return { records: valueIn(page, RECORDS), flushes: valueIn(page, FLUSHES) };
-    };
-    let last = await look();
-    for (let risen = 0; risen < 3;) {
-      if (isOver()) return false;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      const now = await look();
-      // NaN of one that doesn't answer is neither.
-      risen = now.flushes !== last.flushes ? 0 : now.records > last.records ? risen + 1 : risen;
-      last = now;
-    }
-    return true;
-  }
-
   metrics(): Promise<string> {
     return this.#get("/metrics");
   }
@@ -130,9 +107,4 @@ export class AggregatorProcess {
   #get(path: string): Promise<string> {
     return this.task.seat.get(path, REQUEST_TIMEOUT_MS);
   }
-}
-
-/** Of a family without labels; NaN where it is missing. */
-function valueIn(page: string, family: string): number {
-  return Number(new RegExp(`^${family}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(page)?.[1] ?? Number.NaN);
 }

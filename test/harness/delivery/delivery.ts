@@ -17,17 +17,10 @@ import { Producer } from "./producer.ts";
 import { isExact, judge, type Verdict } from "./verdict.ts";
 
 /**
- * What is taken away: by SIGKILL; (`reading aggregator`) by SIGKILL as soon as it has taken records off the
- * bus; (`member`) an aggregator that is told to end, as in a rolling update; or by pulling its cable, which
- * needs `testbed: "namespaces"`.
+ * What is taken away: by SIGKILL; (`replica`) an aggregator that is told to end, as in a rolling update; or
+ * by pulling its cable, which needs `testbed: "namespaces"`.
  */
-type VictimKind =
-  | "broker"
-  | "aggregator"
-  | "reading aggregator"
-  | "member"
-  | "broker cable"
-  | "aggregator cable";
+type VictimKind = "broker" | "aggregator" | "replica" | "broker cable" | "aggregator cable";
 
 export interface DeliveryOptions {
   /** In all. */
@@ -42,7 +35,9 @@ export interface DeliveryOptions {
   readonly faults: FaultPlan;
   readonly victims: readonly VictimKind[];
   readonly lostAcknowledgementRatio: number;
-  /** Settings of the aggregators beyond those of every run: what a negative control switches off. */
+  /** Share of records that producers send again under other numbers, for a negative control. @default 0 */
+  readonly renumberedRatio?: number;
+  /** Settings of the aggregators beyond those of every run. */
   readonly aggregatorEnv?: Readonly<Record<string, string>>;
   readonly seed: number;
   /** Told when everything runs; `end` is awaited after the last record. */
@@ -96,8 +91,7 @@ export async function runDelivery(options: DeliveryOptions): Promise<DeliveryRes
     for (const producer of producers) await producer.began();
     const watching = options.watch?.(aggregators);
     const random = seededRandom(options.seed);
-    const isOver = (): boolean => producers.every(({ latest }) => latest.done);
-    const kinds = options.victims.map((kind) => victimsOf(kind, kafka, aggregators, testbed, isOver));
+    const kinds = options.victims.map((kind) => victimsOf(kind, kafka, aggregators, testbed));
     await injectFaults(kinds, options.faults, random, (text) =>
       options.log(`${seconds(beganMs)} s  fault ${text}; ${progress(producers)}`),
     );
@@ -163,6 +157,7 @@ function producerOn(
       perSecond: options.perSecond / options.producers,
       bufferRecords: BUFFER_RECORDS,
       lostAcknowledgementRatio: options.lostAcknowledgementRatio,
+      renumberedRatio: options.renumberedRatio ?? 0,
       ledgerPath: join(folder, `${producer}.ledger`),
       seed: options.seed + i,
     },
@@ -175,7 +170,6 @@ function victimsOf(
   kafka: KafkaCluster,
   aggregators: readonly AggregatorProcess[],
   testbed: Testbed,
-  isOver: () => boolean,
 ): Victim[] {
   if (kind === "broker cable") {
     return testbed.brokerCables().map((setPlugged, i) => ({
@@ -198,22 +192,11 @@ function victimsOf(
       bringBack: () => kafka.restart(i + 1),
     }));
   }
-  if (kind === "reading aggregator") {
-    return aggregators.map((aggregator) => ({
-      name: aggregator.task.name,
-      takeAway: async () => {
-        if (await aggregator.reads(isOver)) await aggregator.kill();
-      },
-      bringBack: async () => {
-        if (!aggregator.running) aggregator.start();
-      },
-    }));
-  }
-  // The first one stays, as members come and go: somebody looks at it.
-  const victims = kind === "member" ? aggregators.slice(-1) : aggregators;
+  // The first one stays, as replicas come and go: somebody looks at it.
+  const victims = kind === "replica" ? aggregators.slice(-1) : aggregators;
   return victims.map((aggregator) => ({
     name: aggregator.task.name,
-    takeAway: () => (kind === "member" ? aggregator.stop() : aggregator.kill()),
+    takeAway: () => (kind === "replica" ? aggregator.stop() : aggregator.kill()),
     bringBack: async () => aggregator.start(),
   }));
 }

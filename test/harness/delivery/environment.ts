@@ -8,7 +8,7 @@ export function aggregatorEnvironment(
 ): Record<string, string> {
   return tunedEnvironment({
     bus: { kind: "kafka", brokers, client, partitions: 6, replicationFactor: brokers.length },
-    aggregator: { windowMs: "1h", paneMs: 10_000, buildIntervalMs: "1s", flushIntervalMs: 1_000 },
+    aggregator: { windowMs: "1h", paneMs: 10_000, buildIntervalMs: "1s" },
     service: { logFormat: "text" },
   });
 }

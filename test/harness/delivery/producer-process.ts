@@ -3,7 +3,7 @@
 import { BufferedPublisher, BusError, type OutgoingRecord, type Publisher } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
 import { createLogger, seededRandom, systemClock, systemRandom } from "@isochrone/runtime";
-import { TOPICS } from "@isochrone/telemetry";
+import { HEADERS, TOPICS } from "@isochrone/telemetry";
 import { LedgerWriter } from "./ledger.ts";
 import { encodeNumber } from "./numbered-records.ts";
 import type { ProducerLine, ProducerTask } from "./producer.ts";
@@ -12,7 +12,7 @@ const TICK_MS = 20;
 const REPORT_MS = 250;
 
 const task = JSON.parse(process.argv[2] ?? "{}") as ProducerTask;
-const { spread, records, perSecond, lostAcknowledgementRatio } = task;
+const { spread, records, perSecond, lostAcknowledgementRatio, renumberedRatio } = task;
 const ledger = new LedgerWriter(task.ledgerPath);
 const numberOf = new WeakMap<Uint8Array, number>();
 const random = seededRandom(task.seed);
@@ -37,6 +37,7 @@ const bus = createKafkaBus({
 const noting: Publisher = {
   async publish(topic, batch, options) {
     await bus.publish(topic, batch, options);
+    if (random.next() < renumberedRatio) await bus.publish(topic, batch.map(renumbered));
     if (random.next() < lostAcknowledgementRatio) throw new BusError("timeout", "acknowledgement lost");
     note(batch);
   },
@@ -62,6 +63,11 @@ const publisher = new BufferedPublisher({
     if (failures <= 20 || failures % 100 === 0) console.error(`attempt ${failures} failed: ${String(error)}`);
   },
 });
+
+/** The same record as of another life of its source. */
+function renumbered({ headers, ...record }: OutgoingRecord): OutgoingRecord {
+  return { ...record, headers: { ...headers, [HEADERS.epoch]: `${headers[HEADERS.epoch]}-again` } };
+}
 
 function note(batch: readonly OutgoingRecord[]): void {
   const numbers = batch.map(({ value }) => numberOf.get(value)!);

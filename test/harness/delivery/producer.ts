@@ -19,6 +19,8 @@ export interface ProducerTask {
   readonly bufferRecords: number;
   /** Part of the publishes whose acknowledgement gets lost on its way to the publisher. */
   readonly lostAcknowledgementRatio: number;
+  /** Share of batches that are sent again under other numbers. */
+  readonly renumberedRatio: number;
   readonly ledgerPath: string;
   readonly seed: number;
 }

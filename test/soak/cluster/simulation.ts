@@ -100,15 +100,13 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     beginMs: Date.now(),
   };
   const world = new World(shape);
-  // As brokers have it by default; the harness' own is short.
-  const kafka = await startKafka({ brokers: 1, properties: { "group.consumer.session.timeout.ms": 45_000 } });
+  const kafka = await startKafka({ brokers: 1 });
   const children: Child[] = [];
   try {
     const settings = {
       windowMs,
       paneMs: PANE_MS,
       buildIntervalMs: 10_000,
-      flushIntervalMs: 2000,
       counterLagMs: scrapePeriodMs + LAG_MARGIN_MS,
     };
     const task: SoakAggregatorTask = { client, brokers: kafka.brokers, shape, settings };

@@ -97,12 +97,12 @@ export const health: Dashboard = {
           width: 8,
           queries: [
             {
-              expr: "sum by (reason) (rate(isochrone_aggregator_refused_total[$__rate_interval]))",
+              expr: "max by (reason) (rate(isochrone_aggregator_refused_total[$__rate_interval]))",
               legend: "refused {{reason}}",
             },
-            { expr: "sum(rate(isochrone_aggregator_too_late_total[$__rate_interval]))", legend: "too late" },
+            { expr: "max(rate(isochrone_aggregator_too_late_total[$__rate_interval]))", legend: "too late" },
             {
-              expr: "sum(rate(isochrone_aggregator_duplicate_records_total[$__rate_interval]))",
+              expr: "max(rate(isochrone_aggregator_duplicate_records_total[$__rate_interval]))",
               legend: "repeated records",
             },
           ],
@@ -272,15 +272,13 @@ export const health: Dashboard = {
       collapsed: true,
       panels: [
         {
-          title: "Partitions owned",
-          description: "By replica: all of them by somebody.",
+          title: "Records not read yet",
+          description: "By replica: each reads all partitions.",
           kind: "timeseries",
           unit: "short",
           width: 8,
           needs: "kafka",
-          queries: [
-            { expr: "sum by (instance) (isochrone_aggregator_owned_partitions)", legend: "{{instance}}" },
-          ],
+          queries: [{ expr: "sum by (instance) (isochrone_consumer_lag_records)", legend: "{{instance}}" }],
         },
         {
           title: "Topic settings that endanger data",

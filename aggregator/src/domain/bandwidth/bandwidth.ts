@@ -30,7 +30,7 @@ const CAPACITY_PANES = 24;
 const MAX_BITS_PER_SECOND = 1e15;
 
 /** Length of these parts. */
-export function capacityPaneMs({ bandwidthCapacityWindowMs }: BandwidthAges): number {
+function capacityPaneMs({ bandwidthCapacityWindowMs }: BandwidthAges): number {
   return bandwidthCapacityWindowMs / CAPACITY_PANES;
 }
 
@@ -59,6 +59,7 @@ export class PairBandwidth {
   readonly #newest = new Map<Transport, Burst>();
   readonly #best: Window<Best>;
   live = true;
+  #changes = 0;
 
   constructor(source: string, target: string, ages: BandwidthAges) {
     this.source = source;
@@ -74,7 +75,17 @@ export class PairBandwidth {
     });
   }
 
-  take(transport: Transport, { eventMs, nowMs }: PointTime, bitsPerSecond: number): void {
+  /** Counts the bursts that were taken. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  take(
+    transport: Transport,
+    { eventMs, nowMs }: Pick<PointTime, "eventMs" | "nowMs">,
+    bitsPerSecond: number,
+  ): void {
+    this.#changes++;
     const newest = this.#newest.get(transport);
     if (newest === undefined || eventMs >= newest.observedMs)
       this.#newest.set(transport, { bitsPerSecond, transport, observedMs: eventMs });

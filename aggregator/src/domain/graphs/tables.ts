@@ -12,7 +12,7 @@ import { UsageTable } from "../usage/usage.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 
 /** How much is kept at most, and bandwidth for how long. */
-export interface TableLimits extends Partial<BandwidthAges> {
+interface TableLimits extends Partial<BandwidthAges> {
   readonly maxLinks: number;
   readonly maxChannels: number;
   readonly maxPods: number;
@@ -25,11 +25,6 @@ export interface TableLimits extends Partial<BandwidthAges> {
  * panes.
  */
 const MAX_DEMANDS = 20_000;
-
-/** How many demands are kept at most. */
-export function demandLimit({ maxChannels }: Pick<TableLimits, "maxChannels">): number {
-  return Math.min(MAX_DEMANDS, maxChannels);
-}
 
 /** Everything that the windows hold: what ingest fills and the graphs are built from. */
 export class Tables {
@@ -64,7 +59,7 @@ export class Tables {
     this.bandwidth = new BandwidthTable({ ...DEFAULT_BANDWIDTH_AGES, ...limits }, limits.maxLinks);
     this.channels = new ChannelTable(shape, limits.maxChannels, rows, limits.meshNamespaces);
     this.meshNamespaces = new Set(limits.meshNamespaces);
-    this.demand = new ChannelTable(shape, demandLimit(limits), rows);
+    this.demand = new ChannelTable(shape, Math.min(MAX_DEMANDS, limits.maxChannels), rows);
     this.rememberedChannels = new ChannelMemory(limits.maxChannels, shape.windowMs);
     this.pods = new UsageTable(shape, limits.maxPods, rows);
     this.nodes = new UsageTable(shape, limits.maxPods, rows);

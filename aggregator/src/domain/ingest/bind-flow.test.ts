@@ -1,13 +1,9 @@
-// Counters of network managers: into the channels of workflow graphs, from the sending node alone, and over
-// deltas to other replicas.
+// Counters of network managers: into the channels of workflow graphs, from the sending node alone.
 import { FLOW_METRICS, HEADERS, type Metric } from "@isochrone/telemetry";
 import { beforeEach, describe, expect, test } from "vitest";
 import { clusterState } from "../../testing/cluster.ts";
 import { recordOf } from "../../testing/records.ts";
 import type { PodState } from "../cluster-state.ts";
-import { DeltaReader } from "../delta/delta-reader.ts";
-import { DeltaTables } from "../delta/delta-tables.ts";
-import { encodeContributions } from "../delta/encode-delta.ts";
 import { Tables } from "../graphs/tables.ts";
 import { buildWorkflows } from "../graphs/workflows.ts";
 import { HEADER_SPEAKERS } from "../speakers/speaker.ts";
@@ -132,14 +128,5 @@ describe("counters of flows", () => {
     take("box", counted(figures));
     expect(channelsOf(tables)).toEqual([]);
     expect(Object.values(ingest.counts.refused).reduce((sum, count) => sum + count, 0)).toBe(3);
-  });
-
-  test("reach the graphs of other replicas", () => {
-    const deltas = new DeltaTables(SHAPE, LIMITS, 3_600_000);
-    const owner = new Ingest(deltas, OPTIONS, { flows: FACTS });
-    owner.take(recordOf("box", counted(), { arrivedAtMs: NOW }), NOW);
-    const reader = new DeltaReader(tables, 100);
-    for (const piece of encodeContributions(deltas.drain(NOW), SHAPE)) reader.read(piece, NOW);
-    expect(channelsOf(tables)).toMatchObject([{ flow: FIGURES }]);
   });
 });

@@ -153,7 +153,7 @@ class InterfaceSink extends SinceBootSink {
 }
 
 /** Levels as they are, each at its own time. */
-export class LevelSink implements Sink {
+class LevelSink implements Sink {
   readonly #owner: UsageTarget;
   readonly #level: LevelTarget;
 

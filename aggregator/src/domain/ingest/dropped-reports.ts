@@ -4,8 +4,7 @@ import type { RecordIdentity } from "@isochrone/telemetry";
 const DROPPED_HEADER = "isochrone-dropped";
 
 /** What a publisher said last. */
-export interface DroppedReport {
-  readonly source: string;
+interface DroppedReport {
   readonly epoch: string;
   /** Records of the epoch, in all. */
   readonly dropped: number;
@@ -14,15 +13,11 @@ export interface DroppedReport {
 /** Sums up what publishers say they dropped. Each reports a running total per epoch. */
 export class DroppedReports {
   readonly #maxSources: number;
-  readonly #before: (source: string, epoch: string) => number;
   readonly #bySource = new Map<string, DroppedReport>();
-  #news = new Map<string, DroppedReport>();
   #total = 0;
 
-  /** @param before what others have summed up already, of a source that wasn't heard here yet */
-  constructor(maxSources: number, before: (source: string, epoch: string) => number = () => 0) {
+  constructor(maxSources: number) {
     this.#maxSources = maxSources;
-    this.#before = before;
   }
 
   /** Only grows. */
@@ -30,29 +25,16 @@ export class DroppedReports {
     return this.#total;
   }
 
-  observe({ source, epoch }: RecordIdentity, headers: Readonly<Record<string, string>>): void {
-    const header = headers[DROPPED_HEADER];
-    if (header === undefined) return;
-    const dropped = Number(header);
-    if (!Number.isSafeInteger(dropped) || dropped <= 0) return;
+  observe({ source, epoch, sequence }: RecordIdentity, headers: Readonly<Record<string, string>>): void {
+    const dropped = Number(headers[DROPPED_HEADER] ?? 0);
+    if (!Number.isSafeInteger(dropped) || dropped < 0) return;
     const known = this.#bySource.get(source);
-    const before = known?.epoch === epoch ? known.dropped : this.#before(source, epoch);
-    if (dropped <= before) return;
+    if (known?.epoch === epoch && known.dropped >= dropped) return;
+    // A source that is first heard in the middle of its life dropped these before: the gaps aren't seen.
+    const isOld = known === undefined && sequence > dropped;
+    const before = isOld ? dropped : known?.epoch === epoch ? known.dropped : 0;
     this.#total += dropped - before;
-    const report = { source, epoch, dropped };
-    this.#bySource.set(source, report);
-    this.#news.set(source, report);
-    if (this.#bySource.size > this.#maxSources) {
-      const oldest = this.#bySource.keys().next().value!;
-      this.#bySource.delete(oldest);
-      this.#news.delete(oldest);
-    }
-  }
-
-  /** What is new since the last time. */
-  drain(): DroppedReport[] {
-    const news = [...this.#news.values()];
-    this.#news = new Map();
-    return news;
+    this.#bySource.set(source, { epoch, dropped });
+    if (this.#bySource.size > this.#maxSources) this.#bySource.delete(this.#bySource.keys().next().value!);
   }
 }

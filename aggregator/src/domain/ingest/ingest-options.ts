@@ -1,9 +1,5 @@
 import type { FlowFacts } from "./bind-flow.ts";
-import type { DroppedReports } from "./dropped-reports.ts";
-import type { IngestCounts } from "./ingest-counts.ts";
 import type { OwnCluster } from "./own-cluster.ts";
-import type { RecordSequences } from "./record-sources.ts";
-import type { SourceClocks } from "./source-clocks.ts";
 import type { AccountLimits } from "../speakers/accounts.ts";
 import type { ClusterFacts } from "../speakers/authority.ts";
 import type { SpeakerPolicy } from "../speakers/policy.ts";
@@ -31,12 +27,8 @@ export interface IngestOptions {
   readonly maxPods?: number;
 }
 
-/** What an ingest shares with others, or carries on from somebody else. Each has a default of its own. */
+/** What an ingest works with. Each has a default of its own. */
 export interface IngestParts extends SpeakingParts {
-  readonly counts?: IngestCounts;
-  readonly sequences?: RecordSequences;
-  readonly dropped?: DroppedReports;
-  readonly clocks?: SourceClocks;
   readonly onRefused?: OnRefused;
 }
 

@@ -54,7 +54,7 @@ const SERIES_WINDOWS = 2;
  * Takes records off the bus and spreads their points over the tables. Nothing a record holds makes it throw.
  */
 export class Ingest implements MetricsVisitor {
-  readonly counts: IngestCounts;
+  readonly counts: IngestCounts = createIngestCounts();
   readonly #tables: SinkTables;
   readonly #options: IngestOptions;
   #decoder: MetricsDecoder;
@@ -66,7 +66,7 @@ export class Ingest implements MetricsVisitor {
   readonly #flows: FlowFacts;
   readonly #clusters: OwnCluster;
   #clusterChanges = 0;
-  readonly #bytes = new ByteMemory(() => this.#tally.connectionBytes);
+  readonly #bytes = new ByteMemory(() => this.counts.connectionBytes);
   /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, life: 0, nowMs: 0 };
   #foreign = false;
@@ -74,9 +74,6 @@ export class Ingest implements MetricsVisitor {
   #oldestMs = 0;
   #latestMs = 0;
   #account: Account;
-  /** Counts of the record in hand: those that are shown, or others while records are only replayed. */
-  #tally: IngestCounts;
-  readonly #replayTally = createIngestCounts();
   #refusedReason: Refused | null = null;
   /**
    * Cumulative series that began before may have been counted by somebody else, up to a sample that isn't
@@ -104,9 +101,7 @@ export class Ingest implements MetricsVisitor {
     const limits = accountLimits(options, tables.shape.windowMs);
     const accounts = new Accounts(limits, parts.policy ?? new SpeakerPolicy(), parts.facts);
     this.#account = accounts.of({ kind: "open" }, "", Number.NEGATIVE_INFINITY);
-    this.#sources = new RecordSources(parts.speakers ?? OPEN_SPEAKERS, accounts, options.maxSources, parts);
-    this.counts = parts.counts ?? createIngestCounts();
-    this.#tally = this.counts;
+    this.#sources = new RecordSources(parts.speakers ?? OPEN_SPEAKERS, accounts, options.maxSources);
   }
 
   get clocks(): SourceClocks {
@@ -140,35 +135,11 @@ export class Ingest implements MetricsVisitor {
 
   /** Why the record, or the first of its points that was, was refused; null when nothing was. */
   take(record: IncomingRecord, nowMs: number): Refused | null {
-    this.#tally = this.counts;
-    return this.#take(record, nowMs, false);
-  }
-
-  /**
-   * Takes a record that was counted before, for what later ones are compared with: last values of counters,
-   * times, clocks. What it adds to the tables is to be thrown away. Nothing is counted, and no sequence
-   * noted.
-   */
-  replay(record: IncomingRecord, nowMs: number): void {
-    this.#tally = this.#replayTally;
-    this.#take(record, nowMs, true);
-    this.#tally = this.counts;
-  }
-
-  /**
-   * From here on a cumulative series that is new and began before `sinceMs` gives a baseline first, and no
-   * increment since its start.
-   */
-  believeCountersSince(sinceMs: number): void {
-    this.#countersSinceMs = sinceMs;
-  }
-
-  #take(record: IncomingRecord, nowMs: number, isReplay: boolean): Refused | null {
-    this.#tally.records++;
+    this.counts.records++;
     this.#refusedReason = null;
     this.#newestEventMs = Number.NEGATIVE_INFINITY;
     this.#newestTimeMs = Number.NEGATIVE_INFINITY;
-    if (!this.#openRecord(record, nowMs, isReplay)) return this.#refusedReason;
+    if (!this.#openRecord(record, nowMs)) return this.#refusedReason;
     try {
       this.#decoder.decode(record.value, this, this.#account);
     } catch (error) {
@@ -182,6 +153,14 @@ export class Ingest implements MetricsVisitor {
     return this.#refusedReason;
   }
 
+  /**
+   * From here on a cumulative series that is new and began before `sinceMs` gives a baseline first, and no
+   * increment since its start.
+   */
+  believeCountersSince(sinceMs: number): void {
+    this.#countersSinceMs = sinceMs;
+  }
+
   #createDecoder(maxSeries: number): MetricsDecoder {
     const { hashSeed = 0 } = this.#options;
     return new MetricsDecoder({ maxSeries, hashSeed }, ({ state }) => {
@@ -193,14 +172,14 @@ export class Ingest implements MetricsVisitor {
   number(series: Series, startMs: number, timeMs: number, value: number): void {
     const sink = this.#open(series, startMs, timeMs);
     if (sink === null) return;
-    if (sink.number === undefined) this.#tally.ignored++;
+    if (sink.number === undefined) this.counts.ignored++;
     else sink.number(this.#point, value);
   }
 
   histogram(series: Series, startMs: number, timeMs: number, count: number, sum: number): void {
     const sink = this.#open(series, startMs, timeMs);
     if (sink === null) return;
-    if (sink.histogram === undefined) this.#tally.ignored++;
+    if (sink.histogram === undefined) this.counts.ignored++;
     else sink.histogram(this.#point, count, sum);
   }
 
@@ -212,7 +191,7 @@ export class Ingest implements MetricsVisitor {
   ): void {
     const sink = this.#open(series, startMs, timeMs);
     if (sink === null) return;
-    if (sink.exponentialHistogram === undefined) this.#tally.ignored++;
+    if (sink.exponentialHistogram === undefined) this.counts.ignored++;
     else if (!sink.exponentialHistogram(this.#point, data)) this.#refusePoint("out_of_range", series.name);
   }
 
@@ -221,17 +200,20 @@ export class Ingest implements MetricsVisitor {
   }
 
   /** False: a repeat, or headers that make no sense. */
-  #openRecord(record: IncomingRecord, nowMs: number, isReplay: boolean): boolean {
+  #openRecord(record: IncomingRecord, nowMs: number): boolean {
     this.#point.nowMs = nowMs;
-    this.#oldestMs = windowStartMs(this.#tables.shape, nowMs);
-    this.#latestMs = nowMs + this.#options.maxFutureMs;
+    // Judged at its append time, so that replicas agree however late they read the record. Panes that have
+    // left the window ignore its points. Counters keep their values as baselines.
+    const judgedMs = Math.min(nowMs, record.appendedAtMs);
+    this.#oldestMs = windowStartMs(this.#tables.shape, judgedMs);
+    this.#latestMs = judgedMs + this.#options.maxFutureMs;
     if (nowMs < this.#takenMs - this.#tables.shape.paneMs) this.#beginAgain();
     this.#takenMs = nowMs;
     // Series that were bound before may be of another cluster.
     if (this.#clusterChanges !== this.#clusters.changes) this.#beginAgain();
     this.#clusterChanges = this.#clusters.changes;
     this.#sweep(nowMs);
-    return this.#noteSource(this.#sources.open(record, nowMs, isReplay));
+    return this.#noteSource(this.#sources.open(record, nowMs));
   }
 
   #noteSource(opened: OpenVerdict): boolean {
@@ -245,7 +227,7 @@ export class Ingest implements MetricsVisitor {
       this.#point.life = life;
       return true;
     }
-    if (opened.verdict === "duplicate") this.#tally.duplicateRecords++;
+    if (opened.verdict === "duplicate") this.counts.duplicateRecords++;
     else {
       this.#source = opened.source;
       this.#refuseRecord(opened.reason, opened.detail);
@@ -284,12 +266,12 @@ export class Ingest implements MetricsVisitor {
       return null;
     }
     if (eventMs < this.#oldestMs) {
-      this.#tally.tooLate++;
+      this.counts.tooLate++;
       return null;
     }
     const binding = this.#bindingOf(series);
     if (this.#foreign && this.#isRepeated(series, binding, timeMs)) {
-      this.#tally.duplicatePoints++;
+      this.counts.duplicatePoints++;
       return null;
     }
     const sink = binding instanceof Binding ? binding.sink : binding;
@@ -297,7 +279,7 @@ export class Ingest implements MetricsVisitor {
       this.#leaveOut(sink.unused, series);
       return null;
     }
-    this.#tally.points++;
+    this.counts.points++;
     if (eventMs > this.#newestEventMs) this.#newestEventMs = eventMs;
     if (timeMs > this.#newestTimeMs) this.#newestTimeMs = timeMs;
     point.startMs = binding instanceof Binding ? this.#startOf(binding, series, startMs) : startMs;
@@ -311,9 +293,9 @@ export class Ingest implements MetricsVisitor {
       this.#refusePoint(reason, series.name);
       return;
     }
-    this.#tally.points++;
-    this.#tally.unused[reason]++;
-    this.#tally.unusedExamples[reason] = series.name;
+    this.counts.points++;
+    this.counts.unused[reason]++;
+    this.counts.unusedExamples[reason] = series.name;
   }
 
   #isRepeated(series: Series, state: Binding | Sink, timeMs: number): boolean {
@@ -370,7 +352,7 @@ export class Ingest implements MetricsVisitor {
   }
 
   #refuseRecord(reason: string, detail: string): void {
-    this.#tally.refusedRecords++;
+    this.counts.refusedRecords++;
     this.#refuse(reason, detail);
   }
 
@@ -380,7 +362,7 @@ export class Ingest implements MetricsVisitor {
 
   #refuse(reason: string, detail: string): void {
     const known = REFUSED.find((candidate) => candidate === reason) ?? "malformed";
-    this.#tally.refused[known]++;
+    this.counts.refused[known]++;
     this.#refusedReason ??= known;
     this.#onRefused(this.#source, known, detail);
   }

@@ -63,27 +63,4 @@ describe("replicas that come and go", () => {
     expect(Math.max(...errors.map(Math.abs))).toBeLessThan(0.01);
     expect(Math.abs(errors.reduce((sum, error) => sum + error, 0) / CHANNELS)).toBeLessThan(0.0005);
   });
-
-  test("are counted alike by who takes over with the last records that were counted before", () => {
-    const first = createIngest();
-    const second = createIngest();
-    const takeoverMs = NOW + LENGTH_MS - 100_000;
-    const total = ({ tables }: { tables: Tables }): number =>
-      [...tables.channels.values()].reduce(
-        (sum, channel) => sum + channel.side("source").total("requests", NOW + LENGTH_MS, SHAPE.panes)!,
-        0,
-      );
-    let before: readonly [number, number] | null = null;
-    let sequence = 0;
-    for (const { node, atMs, metrics } of scrapes()) {
-      const record = recordOf(node, metrics, { arrivedAtMs: atMs, sequence: sequence++, source: node });
-      if (atMs >= takeoverMs) before ??= [total(first), total(second)];
-      first.ingest.take(record, atMs);
-      if (atMs >= takeoverMs) second.ingest.take(record, atMs);
-      else if (atMs >= takeoverMs - 60_000) second.ingest.replay(record, atMs);
-    }
-    const since = [total(first) - before![0], total(second) - before![1]];
-    expect(since[0]).toBeGreaterThan(1e6);
-    expect(since[1]).toBeCloseTo(since[0]!, 3);
-  });
 });

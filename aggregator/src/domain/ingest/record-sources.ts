@@ -6,21 +6,6 @@ import { SourceClocks, type SourceClock } from "./source-clocks.ts";
 import type { Account, Accounts } from "../speakers/accounts.ts";
 import { maySendAs, scopedSource, speakerText, type Speaker, type Speakers } from "../speakers/speaker.ts";
 
-/** Tells records that came before from new ones. */
-export interface RecordSequences {
-  observe(source: string, epoch: string, sequence: number): "new" | "duplicate";
-  /** See SequenceTracker. */
-  readonly missing: number;
-  readonly outstanding: number;
-}
-
-/** What a RecordSources works with; each has a default of its own. */
-interface RecordSourcesParts {
-  readonly sequences?: RecordSequences;
-  readonly dropped?: DroppedReports;
-  readonly clocks?: SourceClocks;
-}
-
 /** Whose record it is, and how its times are read. One object is reused. */
 interface OpenedRecord {
   readonly verdict: "opened";
@@ -55,17 +40,17 @@ export class RecordSources {
   readonly clocks: SourceClocks;
   readonly #speakers: Speakers;
   readonly #accounts: Accounts;
-  readonly #sequences: RecordSequences;
+  readonly #sequences: SequenceTracker;
   readonly #dropped: DroppedReports;
   readonly #opened: { -readonly [K in keyof OpenedRecord]: OpenedRecord[K] };
   #missingRecords = 0;
 
-  constructor(speakers: Speakers, accounts: Accounts, maxSources: number, parts: RecordSourcesParts) {
+  constructor(speakers: Speakers, accounts: Accounts, maxSources: number) {
     this.#speakers = speakers;
     this.#accounts = accounts;
-    this.#sequences = parts.sequences ?? new SequenceTracker({ maxSources });
-    this.#dropped = parts.dropped ?? new DroppedReports(maxSources);
-    this.clocks = parts.clocks ?? new SourceClocks(maxSources);
+    this.#sequences = new SequenceTracker({ maxSources });
+    this.#dropped = new DroppedReports(maxSources);
+    this.clocks = new SourceClocks(maxSources);
     this.#opened = {
       verdict: "opened",
       source: "",
@@ -93,8 +78,7 @@ export class RecordSources {
     return this.#dropped.total;
   }
 
-  /** @param isReplay the record was taken before: its sequence is known, and not noted again */
-  open(record: IncomingRecord, nowMs: number, isReplay: boolean): OpenVerdict {
+  open(record: IncomingRecord, nowMs: number): OpenVerdict {
     const speaker = this.#speakers.speakerOf(record);
     // In nobody's name: who wrote it may have invented the name that it bears.
     if (speaker === "refused") return refused("nobody", "unproven", "nothing proves who sent the record");
@@ -107,7 +91,7 @@ export class RecordSources {
     }
     return identity === null
       ? this.#openForeign(speaker, record.key, nowMs)
-      : this.#openOwn(speaker, identity, record, nowMs, isReplay);
+      : this.#openOwn(speaker, identity, record, nowMs);
   }
 
   #openOwn(
@@ -115,7 +99,6 @@ export class RecordSources {
     identity: RecordIdentity,
     { headers, appendedAtMs }: IncomingRecord,
     nowMs: number,
-    isReplay: boolean,
   ): OpenVerdict {
     const { epoch, sequence } = identity;
     if (!maySendAs(speaker, identity.source))
@@ -124,9 +107,9 @@ export class RecordSources {
     const account = this.#accounts.of(speaker, source, nowMs);
     if (!account.hears(source, nowMs))
       return refused(nameOf(speaker, source), "too_many_sources", `source ${identity.source}`);
-    if (!isReplay && this.#sequences.observe(source, epoch, sequence) === "duplicate") return DUPLICATE;
+    if (this.#sequences.observe(source, epoch, sequence) === "duplicate") return DUPLICATE;
     const clock = this.clocks.observe(source, identity.sentAtMs, appendedAtMs, epoch);
-    if (!isReplay) this.#dropped.observe({ ...identity, source }, headers);
+    this.#dropped.observe({ ...identity, source }, headers);
     return this.#give(source, account, clock);
   }
 

@@ -7,8 +7,8 @@ import type { PointTime } from "../point-time.ts";
 import type { Room } from "../speakers/permit.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 
-// What ingest needs of the tables that it fills, whether these are the windows themselves or a delta for
-// everybody's windows. `live` is false once an entity was dropped for being silent: open it anew.
+// What ingest needs of the tables that it fills. `live` is false once an entity was dropped for being silent:
+// open it anew.
 
 export interface LinkTarget {
   readonly live: boolean;

@@ -5,7 +5,6 @@ import { HistogramReferences } from "./histogram-references.ts";
 import { LINK_COUNTS, type LinkCounts, type LinkPane } from "./link-counts.ts";
 import { LinkPanes } from "./link-panes.ts";
 import { PaneRows } from "../windows/pane-rows.ts";
-import { RttPart } from "./rtt-part.ts";
 
 const SHAPE = { windowMs: 600, paneMs: 100, panes: 6, fastPanes: 2 };
 const START_MS = 1_000_000;
@@ -73,7 +72,7 @@ type Step =
       readonly field: keyof LinkCounts;
       readonly value: number;
     }
-  | { readonly kind: "rtt" | "gathered"; readonly agoMs: number; readonly samples: readonly number[] }
+  | { readonly kind: "rtt"; readonly agoMs: number; readonly samples: readonly number[] }
   | { readonly kind: "read"; readonly panes: number };
 
 function between(random: Random, min: number, max: number): number {
@@ -93,7 +92,6 @@ function stepOf(random: Random): Step {
       value: between(random, 0, 20),
     },
     { kind: "rtt", agoMs, samples },
-    { kind: "gathered", agoMs, samples },
     { kind: "read", panes: between(random, 1, SHAPE.panes) },
   ];
   return all[between(random, 0, all.length - 1)]!;
@@ -103,12 +101,6 @@ function distributionOf(samples: readonly number[]): Distribution {
   const distribution = new Distribution();
   for (const sample of samples) distribution.record(sample / 1000);
   return distribution;
-}
-
-function gathered(samples: readonly number[]): RttPart {
-  const part = new RttPart();
-  for (const sample of samples) part.add(distributionOf([sample]).toData());
-  return part;
 }
 
 describe("LinkPanes", () => {
@@ -141,8 +133,7 @@ describe("LinkPanes", () => {
             model.add(each.field, each.value);
           } else {
             const distribution = distributionOf(each.samples);
-            if (each.kind === "rtt") panes.addRtt(distribution.toData());
-            else panes.addRttPart(gathered(each.samples));
+            panes.addRtt(distribution.toData());
             model.addRtt(distribution);
           }
         }

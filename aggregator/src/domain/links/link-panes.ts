@@ -102,14 +102,6 @@ export class LinkPanes {
     return isTaken;
   }
 
-  /** Adds what was gathered before, by the rules of `addRtt`. */
-  addRttPart(gathered: RttPart): void {
-    const part = this.#rttOf(this.#open) ?? new RttPart();
-    part.addPart(gathered);
-    this.#keep(part);
-    this.#count(gathered.toData());
-  }
-
   #count(data: ExponentialHistogramData): void {
     if (this.#isFollowed(this.#open)) this.#running.add(data);
   }

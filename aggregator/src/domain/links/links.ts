@@ -7,7 +7,6 @@ import type { LinkPane, PacketCount, Variation, FreshPackets } from "./link-coun
 import { PaneRows } from "../windows/pane-rows.ts";
 import type { PointTime } from "../point-time.ts";
 import { BOUNDLESS, type Room } from "../speakers/permit.ts";
-import type { RttPart } from "./rtt-part.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 
 /** Whose link it is. */
@@ -50,13 +49,6 @@ export class LinkState {
     const isTaken = this.#panes.addRtt(data);
     if (isTaken && data.count > 0) this.#noteAnswer(point);
     return isTaken;
-  }
-
-  /** What was gathered before, by the rules of `addRtt`. */
-  addRttPart(point: PointTime, part: RttPart): void {
-    if (!this.#open(point)) return;
-    this.#panes.addRttPart(part);
-    if (part.extremes() !== null) this.#noteAnswer(point);
   }
 
   addPackets(point: PointTime, count: PacketCount, packets: number): void {

@@ -53,7 +53,7 @@ export interface FlowRates {
 }
 
 /** What one end's reporters counted. */
-export class ChannelSide {
+class ChannelSide {
   readonly #shape: WindowShape;
   readonly #rows: PaneRows;
   readonly coverage = new Coverage();
@@ -68,11 +68,6 @@ export class ChannelSide {
     this.coverage.extend(increment.fromMs, increment.toMs, this.#shape.windowMs);
     const sums = this.#sumsOf(flow);
     if (increment.delta > 0) spreadOverPanes(increment, this.#shape.paneMs, sums);
-  }
-
-  /** A part of an increment whose time `coverage` was told of. */
-  addPart(flow: Flow, paneStartMs: number, part: number): void {
-    this.#sumsOf(flow).add(paneStartMs, part);
   }
 
   /** Null when the flow was never reported. */

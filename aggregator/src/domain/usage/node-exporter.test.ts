@@ -1,13 +1,9 @@
-// What nodes have available by node_exporter: all of it directly, and by deltas from the wire as replicas on
-// Kafka get it.
+// What nodes have available by node_exporter.
 import { type Attributes, type Metric } from "@isochrone/telemetry";
 import { describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../../testing/cluster.ts";
 import { counter, gauge, recordOf } from "../../testing/records.ts";
 import { buildClusterGraph } from "../graphs/cluster-graph.ts";
-import { DeltaReader } from "../delta/delta-reader.ts";
-import { DeltaTables } from "../delta/delta-tables.ts";
-import { encodeContributions } from "../delta/encode-delta.ts";
 import { Ingest } from "../ingest/ingest.ts";
 import { Tables } from "../graphs/tables.ts";
 
@@ -27,31 +23,15 @@ interface Way {
   take(metrics: readonly Metric[], atMs: number): void;
 }
 
-const WAYS: Readonly<Record<string, () => Way>> = {
-  directly() {
-    const tables = new Tables(SHAPE, LIMITS);
-    const ingest = new Ingest(tables, OPTIONS);
-    return {
-      tables,
-      ingest,
-      take: (metrics, atMs) => void ingest.take(recordOf("n", metrics, { arrivedAtMs: atMs }), atMs),
-    };
-  },
-  "by deltas from the wire"() {
-    const tables = new Tables(SHAPE, LIMITS);
-    const deltas = new DeltaTables(SHAPE, LIMITS, 3_600_000);
-    const ingest = new Ingest(deltas, OPTIONS);
-    const reader = new DeltaReader(tables, OPTIONS.maxSeries);
-    return {
-      tables,
-      ingest,
-      take(metrics, atMs) {
-        ingest.take(recordOf("n", metrics, { arrivedAtMs: atMs }), atMs);
-        for (const piece of encodeContributions(deltas.drain(atMs), SHAPE)) reader.read(piece, atMs);
-      },
-    };
-  },
-};
+function openWay(): Way {
+  const tables = new Tables(SHAPE, LIMITS);
+  const ingest = new Ingest(tables, OPTIONS);
+  return {
+    tables,
+    ingest,
+    take: (metrics, atMs) => void ingest.take(recordOf("n", metrics, { arrivedAtMs: atMs }), atMs),
+  };
+}
 
 const atMs = (step: number): number => NOW + step * STEP_MS;
 
@@ -85,7 +65,7 @@ function availableOn({ tables }: Way, step: number): (number | null)[] {
   return [cpu === null ? null : Math.round(cpu * 1e6) / 1e6, memory];
 }
 
-describe.each(Object.entries(WAYS))("node_exporter, taken %s", (_, openWay) => {
+describe("node_exporter", () => {
   test("says what a node has available: idle time of all its CPUs, and the memory that is available", () => {
     const way = openWay();
     for (let step = 0; step <= 5; step++) way.take(exporter(step, [0.9, 0.6], 3e9), atMs(step));

@@ -1,11 +1,7 @@
-// Several pages and receivers tell what one pod or node uses: one of them counts at a time. All of it
-// directly, and by deltas from the wire as replicas on Kafka get it.
+// Several pages and receivers tell what one pod or node uses. One of them counts at a time.
 import type { Attributes, Metric } from "@isochrone/telemetry";
 import { describe, expect, test } from "vitest";
 import { counter, gauge, recordOf } from "../../testing/records.ts";
-import { DeltaReader } from "../delta/delta-reader.ts";
-import { DeltaTables } from "../delta/delta-tables.ts";
-import { encodeContributions } from "../delta/encode-delta.ts";
 import { Ingest } from "../ingest/ingest.ts";
 import { CPU_COUNTERS, type UsageSource } from "../ingest/sink-tables.ts";
 import { Tables } from "../graphs/tables.ts";
@@ -27,30 +23,15 @@ interface Way {
   take(node: string, resource: Attributes, metrics: readonly Metric[], atMs: number): void;
 }
 
-const WAYS: Readonly<Record<string, () => Way>> = {
-  directly() {
-    const tables = new Tables(SHAPE, LIMITS);
-    const ingest = new Ingest(tables, OPTIONS);
-    return {
-      tables,
-      take: (node, resource, metrics, atMs) =>
-        void ingest.take(recordOf(node, metrics, { arrivedAtMs: atMs, resource }), atMs),
-    };
-  },
-  "by deltas from the wire"() {
-    const tables = new Tables(SHAPE, LIMITS);
-    const deltas = new DeltaTables(SHAPE, LIMITS, 3_600_000);
-    const ingest = new Ingest(deltas, OPTIONS);
-    const reader = new DeltaReader(tables, OPTIONS.maxSeries);
-    return {
-      tables,
-      take(node, resource, metrics, atMs) {
-        ingest.take(recordOf(node, metrics, { arrivedAtMs: atMs, resource }), atMs);
-        for (const piece of encodeContributions(deltas.drain(atMs), SHAPE)) reader.read(piece, atMs);
-      },
-    };
-  },
-};
+function openWay(): Way {
+  const tables = new Tables(SHAPE, LIMITS);
+  const ingest = new Ingest(tables, OPTIONS);
+  return {
+    tables,
+    take: (node, resource, metrics, atMs) =>
+      void ingest.take(recordOf(node, metrics, { arrivedAtMs: atMs, resource }), atMs),
+  };
+}
 
 /** A way in which something is told, and what of it. */
 interface Teller {
@@ -164,7 +145,7 @@ function seen({ stateOf }: Case, { tables }: Way, step: number): (number | null)
 
 const STEPS_PER_WINDOW = SHAPE.windowMs / STEP_MS;
 
-describe.each(Object.entries(WAYS))("usage that several tell, taken %s", (_, openWay) => {
+describe("usage that several tell", () => {
   test.each(CASES)("%s: one counts, never both", (_name, each) => {
     const way = openWay();
     for (let step = 0; step <= 5; step++) {
@@ -298,7 +279,7 @@ describe("the row of a container", () => {
     ["without anything that tells", {}, {}, "resource"],
     ["with empty labels", { id: "", image: "", name: "" }, service("kubelet"), "resource"],
   ])("%s", (_name, labels, resource, source) => {
-    const way = WAYS["directly"]!();
+    const way = openWay();
     for (let step = 0; step <= 1; step++) {
       const atMs = NOW + step * STEP_MS;
       way.take("n", resource, [counter(CPU, { ...CONTAINER_LABELS, ...labels }, atMs, step)], atMs);
@@ -311,7 +292,7 @@ describe("the row of a container", () => {
 
 describe("rows of single cores", () => {
   const cores = (cpus: readonly string[], labels: Attributes): number | null => {
-    const way = WAYS["directly"]!();
+    const way = openWay();
     for (let step = 0; step <= 2; step++) {
       const atMs = NOW + step * STEP_MS;
       const rows = cpus.map((cpu) => {

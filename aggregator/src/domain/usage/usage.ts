@@ -15,7 +15,7 @@ import { SumPanes } from "../windows/sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
 
 /** What one or more counters of one thing counted: core-seconds, bytes. */
-export class CounterRate {
+class CounterRate {
   readonly #shape: WindowShape;
   readonly #sums: SumPanes;
   readonly coverage = new Coverage();
@@ -28,11 +28,6 @@ export class CounterRate {
   take(increment: Increment): void {
     this.coverage.extend(increment.fromMs, increment.toMs, this.#shape.windowMs);
     spreadOverPanes(increment, this.#shape.paneMs, this.#sums);
-  }
-
-  /** A part of an increment whose time `coverage` was told of. */
-  addPart(paneStartMs: number, part: number): void {
-    this.#sums.add(paneStartMs, part);
   }
 
   /** Per second (cores, bytes/s); null without a covered moment in the window. */
@@ -49,7 +44,7 @@ export class CounterRate {
 }
 
 /** Mean over the window of samples that are levels, not counts. */
-export class LevelMean {
+class LevelMean {
   readonly #shape: WindowShape;
   readonly #sums: SumPanes;
   readonly #counts: SumPanes;
@@ -62,15 +57,10 @@ export class LevelMean {
   }
 
   take(eventMs: number, value: number): void {
-    this.takeMany(eventMs, value, 1);
-  }
-
-  /** Several samples of one pane by their sum. */
-  takeMany(newestMs: number, sum: number, count: number): void {
-    const paneStartMs = Math.floor(newestMs / this.#shape.paneMs) * this.#shape.paneMs;
-    this.#sums.add(paneStartMs, sum);
-    this.#counts.add(paneStartMs, count);
-    if (newestMs > this.newestMs) this.newestMs = newestMs;
+    const paneStartMs = Math.floor(eventMs / this.#shape.paneMs) * this.#shape.paneMs;
+    this.#sums.add(paneStartMs, value);
+    this.#counts.add(paneStartMs, 1);
+    if (eventMs > this.newestMs) this.newestMs = eventMs;
   }
 
   mean(nowMs: number, window: WindowName): number | null {

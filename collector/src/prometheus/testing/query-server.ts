@@ -64,11 +64,9 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
   const records: BusRecord[] = [];
   await bus.subscribe({
     topics: [TOPICS.traffic, TOPICS.usage],
-    group: "test",
     from: "earliest",
     onBatch: async (batch) => {
       records.push(...batch.records);
-      await batch.commit();
     },
   });
   const registry = createRegistry();

@@ -75,7 +75,7 @@ const health: Health = {
   sizes: { series: 1, links: 1, channels: 1, pods: 1, eventClients: 1 },
   probing: { plannedPairs: null, uncoveredZones: null },
   sampleAgeSeconds: null,
-  replicas: { replica: null, live: null, isLeader: null, ownedPartitions: null, lag: [] },
+  replicas: { replica: null, live: null, isLeader: null, lag: [] },
   clocks: [],
 };
 

@@ -167,9 +167,9 @@ export const total = (reasons: Readonly<Record<string, number>>): number =>
   Object.values(reasons).reduce((sum, value) => sum + value, 0);
 
 export function replicasOf({ ready, version, graphAgeSeconds, replicas }: Health): readonly ReplicaHealth[] {
-  const { replica, isLeader, ownedPartitions, lag, all } = replicas;
+  const { replica, isLeader, lag, all } = replicas;
   const own = { replica: replica ?? "", problem: null, ready, isLeader, version, graphAgeSeconds };
-  return all ?? [{ ...own, ownedPartitions, lag }];
+  return all ?? [{ ...own, lag }];
 }
 
 export function waitingOf(replicas: readonly ReplicaHealth[]): number {

@@ -213,7 +213,7 @@ function Replicas(props: {
           </>,
           <ReplicaState replica={each} />,
           each.problem === null ? age(each.graphAgeSeconds) : "–",
-          <Partitions lag={each.lag} owned={each.ownedPartitions} />,
+          <Partitions lag={each.lag} />,
           each.problem === null ? count(waitingOf([each])) : "–",
         ],
       }))}
@@ -227,14 +227,9 @@ function ReplicaState({ replica: { problem, ready, isLeader } }: { readonly repl
   return <span class="badge good">{isLeader === true ? "leads" : "follows"}</span>;
 }
 
-function Partitions({
-  lag,
-  owned,
-}: {
-  readonly lag: Health["replicas"]["lag"];
-  readonly owned: number | null;
-}): VNode {
-  if (lag.length === 0) return <span class="soft">{owned === null ? "–" : count(owned)}</span>;
+/** `probe 0, 3, 4; usage 1`. */
+function Partitions({ lag }: { readonly lag: Health["replicas"]["lag"] }): VNode {
+  if (lag.length === 0) return <span class="soft">–</span>;
   return <span>{partitionsInWords(lag)}</span>;
 }
 

@@ -62,7 +62,7 @@ const health = {
   graphAgeSeconds: 1,
   buildFailures: 0,
   intake: { missing: 0, publisherDropped: 0, deadLetters: 0 },
-  replicas: { replica: null, isLeader: null, ownedPartitions: null, lag: [] },
+  replicas: { replica: null, isLeader: null, lag: [] },
   clocks: [],
 } as unknown as Parameters<typeof findingsOf>[0];
 

@@ -18,7 +18,6 @@ it("calls exactly those codes retryable after which the same call may succeed", 
   const retryable = BUS_ERROR_CODES.filter((code) => new BusError(code, "x").retryable);
   expect(retryable).toEqual([
     "overloaded",
-    "postponed",
     "unauthenticated",
     "unauthorized",
     "untrusted",

@@ -1,11 +1,10 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** Why a bus operation failed; "postponed" is what a batch handler throws that can't take the batch yet. */
+/** Why a bus operation failed. */
 export const BUS_ERROR_CODES = [
   "aborted",
   "closed",
   "overloaded",
-  "postponed",
   "too_large",
   "rejected",
   "unauthenticated",
@@ -14,7 +13,6 @@ export const BUS_ERROR_CODES = [
   "unknown_topic",
   "unavailable",
   "timeout",
-  "not_assigned",
   "invalid_offset",
   "invalid_option",
 ] as const;
@@ -29,7 +27,6 @@ export type BusErrorCode = (typeof BUS_ERROR_CODES)[number];
  */
 const RETRYABLE: ReadonlySet<BusErrorCode> = new Set([
   "overloaded",
-  "postponed",
   "unavailable",
   "timeout",
   "unauthenticated",
@@ -57,9 +54,4 @@ export class BusError extends CodedError {
     super(code, message, details.cause === undefined ? { retryable } : { retryable, cause: details.cause });
     this.retryAfterMs = details.retryAfterMs;
   }
-}
-
-/** True when a batch handler asked for its batch to come later. */
-export function isPostponed(error: unknown): boolean {
-  return error instanceof BusError && error.code === "postponed";
 }

@@ -1,5 +1,5 @@
-// The bus as Isochrone needs it: keyed records in partitioned topics, consumer groups, manual commit,
-// at-least-once.
+// The bus as Isochrone needs it: keyed records in partitioned topics. Every subscriber reads all partitions,
+// from a time that it chooses, each record at least once.
 
 export interface OutgoingRecord {
   /** Records with one key of one topic arrive in the order of their publishing. */
@@ -34,42 +34,29 @@ export interface Batch {
    * between it and the batch's end is the consumer's lag. Null where the bus does not tell.
    */
   readonly endOffset: number | null;
-  /**
-   * Says that everything before `nextOffset` is done (default: the whole batch; it may lie before this batch,
-   * where older work is still open). After a crash, delivery goes on from the last commit. Commits never move
-   * backwards: a smaller one is ignored. Rejects with BusError `not_assigned` when the partition was handed
-   * over, `invalid_offset` beyond the batch's end.
-   */
-  commit(nextOffset?: number): Promise<void>;
 }
+
+/** `sinceMs`: the first record that the bus appended at this time or later, ms since the epoch. */
+export type ReadFrom = "earliest" | "latest" | { readonly sinceMs: number };
 
 export interface SubscribeOptions {
   readonly topics: readonly string[];
-  /** Members of one group share the partitions; different groups each get everything. */
-  readonly group: string;
-  /** Where a group without a commit begins. */
-  readonly from: "earliest" | "latest";
+  /** Where reading begins. */
+  readonly from: ReadFrom;
   /** @default 500 */
   readonly maxBatchRecords?: number;
   /** Bounds what one handler call has in memory; a single larger record still comes, alone. @default 4 MiB */
   readonly maxBatchBytes?: number;
   /**
-   * Awaited: the next batch of the same partition comes only after it settles (back-pressure). A throw
-   * redelivers the batch after a pause. It is logged, unless it is a BusError `postponed`: that is a
-   * handler's back-pressure which must not hold up a hand-over, and no failure.
+   * Awaited: the next batch of the same partition comes only after it settles (back-pressure). A throw is
+   * logged, and redelivers the batch after a pause.
    */
   onBatch(batch: Batch): Promise<void>;
   /**
-   * Partitions that this member got: awaited before their first batch, and called again after a pause when it
-   * throws.
+   * Called once, when the subscriber has handled each partition up to its end. Topics that do not exist count
+   * as empty.
    */
-  onAssigned?(partitions: readonly TopicPartition[]): Promise<void>;
-  /**
-   * Partitions that this member is to give up, no handler of theirs running any more: awaited before another
-   * member gets them, and commits still work. A member that has lost them already (its session expired) is
-   * told in the same way, but its commits reject with `not_assigned`.
-   */
-  onRevoked?(partitions: readonly TopicPartition[]): Promise<void>;
+  onCaughtUp?(): void;
 }
 
 export interface TopicPartition {
@@ -79,8 +66,8 @@ export interface TopicPartition {
 
 export interface Subscription {
   /**
-   * Stops delivery; resolves when the running handler has settled and the partitions are handed over.
-   * Repeating it is harmless. Never await it inside this subscription's own handlers: it waits for them.
+   * Stops delivery; resolves when the running handlers have settled. Repeating it is harmless. Never await it
+   * inside this subscription's own handlers: it waits for them.
    */
   close(): Promise<void>;
 }
@@ -105,9 +92,9 @@ export interface Bus extends Publisher {
    */
   partitionCount(topic: string): Promise<number>;
   /**
-   * Resolves when the member has joined: what is published from then on reaches it even with
-   * `from: "latest"`. Where brokers are away it resolves after a bounded time all the same, and goes on
-   * joining in the background.
+   * Resolves when the partitions are known: what is published from then on arrives even with
+   * `from: "latest"`. Where brokers are away it resolves after a bounded time all the same, and goes on in
+   * the background. Partitions and topics that are made later are read from their beginning.
    */
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /**

@@ -255,7 +255,6 @@ describe("a sealed bus", () => {
     const seen: BusRecord[] = [];
     await bus.subscribe({
       topics: [TOPIC],
-      group: "g",
       from: "earliest",
       onBatch: async ({ records }) => void seen.push(...records),
     });
@@ -283,7 +282,6 @@ describe("a sealed bus", () => {
     const seen: BusRecord[] = [];
     await bus.subscribe({
       topics: [TOPIC],
-      group: "g",
       from: "earliest",
       onBatch: async ({ records }) => void seen.push(...records),
     });

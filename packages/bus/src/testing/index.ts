@@ -7,3 +7,5 @@ export type { TopicChoices, TopicSpec } from "../adapters/kafka/topics.ts";
 export { OtlpHttpPublisher } from "../adapters/otlp-http/publisher.ts";
 export { MAC_HEADER } from "../seal/record-mac.ts";
 export { sealRecord } from "../seal/sealed-bus.ts";
+export { partitionOf } from "../ports/partitioner.ts";
+export type { SubscribeOptions } from "../ports/port.ts";

@@ -4,11 +4,10 @@ import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 
 import { reasonOf } from "@isochrone/primitives";
-import { BusError, isPostponed } from "../../ports/errors.ts";
 import type { Batch, BusRecord, TopicPartition } from "../../ports/port.ts";
 import type { Fetched, FetchedRecord, PackedBatch, Position } from "./client/client.ts";
 import { unpackBatch } from "./client/record-batches.ts";
-import { partitionKey, sizeOf, toBus } from "./client/records.ts";
+import { sizeOf, toBus } from "./client/records.ts";
 
 /** How much goes to one handler call. */
 export interface BatchBounds {
@@ -18,14 +17,14 @@ export interface BatchBounds {
 
 interface ReaderOptions {
   readonly partition: TopicPartition;
-  readonly group: string;
   readonly bounds: BatchBounds;
   readonly onBatch: (batch: Batch) => Promise<void>;
-  readonly commit: (offset: number) => Promise<void>;
   /** A batch that can't be read is passed over. */
   readonly onUnreadable: (batch: PackedBatch, reason: string) => void;
   /** Records were taken out of the buffer. */
   readonly onTaken: () => void;
+  /** All records up to the partition's end were handled; called once. */
+  readonly onCaughtUp: () => void;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
   /** Pause before a batch whose handler threw comes again. */
@@ -33,9 +32,8 @@ interface ReaderOptions {
 }
 
 /**
- * Delivers one partition to one member: what was fetched waits here, and goes to the handler one batch at a
- * time, again after a throw. It waits packed, but for the batch that is being taken from: records may take
- * fifty times the room.
+ * Delivers one partition to one subscriber, one batch at a time, again after a throw. Fetched records wait
+ * packed, except for the batch that is being delivered: unpacked they may take fifty times the room.
  */
 export class PartitionReader {
   readonly #options: ReaderOptions;
@@ -50,9 +48,10 @@ export class PartitionReader {
   #head = 0;
   #bufferedBytes = 0;
   #endOffset: number | null = null;
-  #nextOffset = 0;
-  #committed = -1;
-  #released = false;
+  /** Offset up to which the partition was fetched. */
+  #fetchedOffset = 0;
+  #isIdle = false;
+  #isCaughtUp = false;
   /** Whether fetching is paused; kept here for the subscription, which decides. */
   paused = false;
 
@@ -79,43 +78,41 @@ export class PartitionReader {
     return this.#bufferedBytes / this.#options.bounds.bytes;
   }
 
-  /** Lets delivery start (or, after `stop`, end). */
-  begin(position?: Position): void {
-    if (position) {
-      this.#committed = position.committed ?? -1;
-      this.#endOffset = position.endOffset;
-    }
+  /** True once all records up to the partition's end were handled. */
+  get isCaughtUp(): boolean {
+    return this.#isCaughtUp;
+  }
+
+  /** Lets delivery start. */
+  begin({ nextOffset, endOffset }: Position): void {
+    this.#endOffset = endOffset;
+    this.#fetchedOffset = nextOffset;
     this.#begun.resolve();
   }
 
   /** Takes what was fetched. */
-  put({ batches, endOffset }: Fetched): void {
+  put({ batches, nextOffset, endOffset }: Fetched): void {
     this.#endOffset = endOffset ?? this.#endOffset;
+    this.#fetchedOffset = nextOffset;
     const first = batches[0];
+    if (first === undefined && this.#isIdle) this.#noteCaughtUp();
     if (first === undefined || this.signal.aborted) return;
-    // The topic was made anew, or lost its end: what was committed means nothing any more.
-    if (first.from < this.#nextOffset) this.#committed = Math.min(this.#committed, first.from);
     for (const batch of batches) {
       this.#packed.push(batch);
       this.#bufferedBytes += batch.bytes.byteLength;
     }
-    this.#nextOffset = (batches.at(-1)?.to ?? 0) + 1;
     this.#wake();
   }
 
-  /** Resolves when no handler runs any more. Commits stay possible until `release`. */
+  /** Resolves when no handler runs any more. */
   async stop(): Promise<void> {
     this.#stop.abort();
+    this.#begun.resolve();
     this.#wake();
     this.#packed = [];
     this.#dropUnpacked();
     this.#bufferedBytes = 0;
     await this.#done;
-  }
-
-  /** From here on the partition belongs to another member. */
-  release(): void {
-    this.#released = true;
   }
 
   async #run(): Promise<void> {
@@ -127,15 +124,14 @@ export class PartitionReader {
     }
   }
 
-  /** Hands the batch over until the handler has taken it, or what it did not commit of it. */
-  async #deliver(batch: readonly BusRecord[]): Promise<void> {
-    let records = batch;
-    while (records.length > 0 && !this.signal.aborted) {
+  /** Hands the batch over until the handler has taken it. */
+  async #deliver(records: readonly BusRecord[]): Promise<void> {
+    for (let isDone = false; !isDone && !this.signal.aborted;) {
       try {
         await this.#options.onBatch(this.#batchOf(records));
-        records = [];
+        isDone = true;
       } catch (error) {
-        records = await this.#afterFailure(error, records);
+        await this.#afterFailure(error, records);
       }
       // A turn of the event loop between batches: a quick handler on a long backlog must not starve timers
       // and sockets.
@@ -199,44 +195,32 @@ export class PartitionReader {
       partition,
       records,
       endOffset: this.#endOffset === null ? null : Math.max(this.#endOffset, end),
-      commit: (nextOffset = end) => this.#commit(nextOffset, end),
     };
   }
 
-  async #commit(nextOffset: number, end: number): Promise<void> {
-    const { group, commit } = this.#options;
-    const where = partitionKey(this.partition);
-    if (this.#released)
-      throw new BusError("not_assigned", `${where} was handed over to another member of group ${group}`);
-    if (!Number.isSafeInteger(nextOffset) || nextOffset < 0 || nextOffset > end) {
-      throw new BusError(
-        "invalid_offset",
-        `commit on ${where} must be a whole number from 0 to ${end}, got ${nextOffset}`,
-      );
-    }
-    if (nextOffset <= this.#committed) return;
-    await commit(nextOffset);
-    this.#committed = Math.max(this.#committed, nextOffset);
+  async #afterFailure(error: unknown, records: readonly BusRecord[]): Promise<void> {
+    const { logger, clock, redeliveryDelayMs, partition } = this.#options;
+    logger?.warnOnce(`bus:${partition.topic}`, "bus handler failed, batch comes again", {
+      ...partition,
+      offset: records[0]?.offset,
+      error,
+    });
+    await pause(clock, redeliveryDelayMs, this.signal);
   }
 
-  /** After a pause, what of the batch is to come again: all that was not committed. */
-  async #afterFailure(error: unknown, records: readonly BusRecord[]): Promise<readonly BusRecord[]> {
-    const { group, logger, clock, redeliveryDelayMs, partition } = this.#options;
-    if (!isPostponed(error))
-      logger?.warnOnce(`bus:${group}:${partition.topic}`, "bus handler failed, batch comes again", {
-        group,
-        ...partition,
-        offset: records[0]?.offset,
-        error,
-      });
-    await pause(clock, redeliveryDelayMs, this.signal);
-    return records.filter(({ offset }) => offset >= this.#committed);
+  #noteCaughtUp(): void {
+    if (this.#isCaughtUp || this.#endOffset === null || this.#fetchedOffset < this.#endOffset) return;
+    this.#isCaughtUp = true;
+    this.#options.onCaughtUp();
   }
 
   async #somethingNew(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     if (this.signal.aborted || this.#packed.length > 0) resolve();
+    else this.#noteCaughtUp();
+    this.#isIdle = true;
     await promise;
+    this.#isIdle = false;
   }
 }

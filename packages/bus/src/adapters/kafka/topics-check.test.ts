@@ -68,14 +68,14 @@ describe("comparing a topic", () => {
   });
 
   it("counts no limit as more than any", () => {
-    const panes = specOf(STATE_TOPICS.pane);
+    const graph = specOf(STATE_TOPICS.graph);
     const [deviation, ...others] = deviationsOf(
-      panes,
-      topicLike(panes, { "retention.bytes": "999999999999" }),
+      graph,
+      topicLike(graph, { "retention.bytes": "999999999999" }),
     );
     expect(others).toEqual([]);
     expect(deviation).toMatchObject({ setting: "retention.bytes", found: "999999999999", severity: "error" });
-    const unlimited = deviationsOf(panes, topicLike(panes, { "segment.ms": "-1" }));
+    const unlimited = deviationsOf(graph, topicLike(graph, { "segment.ms": "-1" }));
     expect(unlimited.map(({ setting }) => setting)).toEqual(["segment.ms"]);
   });
 

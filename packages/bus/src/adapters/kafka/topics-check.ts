@@ -95,7 +95,7 @@ function shapeSettings({ partitions, replicationFactor }: TopicSpec): TopicSetti
       value: String(partitions),
       rule: "at least",
       severity: "warning",
-      reason: "no more aggregators than partitions can share the work",
+      reason: "fewer spread the load over fewer brokers",
     },
     {
       name: "replication.factor",

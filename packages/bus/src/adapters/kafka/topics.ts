@@ -36,10 +36,8 @@ export interface TopicChoices {
   readonly partitions?: number;
   /** @default 3 */
   readonly replicationFactor?: number;
-  /** Of probe, usage and traffic. @default 1 h */
+  /** Of probe, usage and traffic: more than the aggregators' window. @default 1 h */
   readonly inputRetentionMs?: number;
-  /** Of panes: a multiple of the aggregators' window. @default 15 min */
-  readonly paneRetentionMs?: number;
   /** Topics of other writers, kept like those of our own. @default none */
   readonly foreignTopics?: readonly string[];
 }
@@ -56,7 +54,6 @@ const DEFAULTS = {
   partitions: 24,
   replicationFactor: 3,
   inputRetentionMs: HOUR_MS,
-  paneRetentionMs: 15 * MINUTE_MS,
   foreignTopics: [],
 };
 
@@ -74,7 +71,6 @@ export function topicSpecs(choices: TopicChoices = {}): TopicSpec[] {
     ...[...Object.values(TOPICS), ...chosen.foreignTopics].map((topic) =>
       spec(topic, inputSettings(chosen.inputRetentionMs)),
     ),
-    spec(STATE_TOPICS.pane, paneSettings(chosen.paneRetentionMs)),
     spec(STATE_TOPICS.graph, graphSettings()),
     spec(STATE_TOPICS.deadLetter, deadLetterSettings()),
   ];
@@ -104,25 +100,12 @@ function inputSettings(retentionMs: number): TopicSetting[] {
   return [
     cleanup("delete", "measurements are useless after their window"),
     setting("retention.ms", retentionMs, "at least", "warning", {
-      reason: "what aggregators that were away can catch up on",
+      reason: "an aggregator that starts reads its window here",
     }),
     setting("retention.bytes", 512 * MIB, "at least", "warning", {
       reason: "per partition: a flood fills no disk",
     }),
     ...segments(64 * MIB, 10 * MINUTE_MS, "expired data goes by whole segments"),
-  ];
-}
-
-function paneSettings(retentionMs: number): TopicSetting[] {
-  return [
-    cleanup("delete", "compaction would drop deltas"),
-    setting("retention.ms", retentionMs, "at least", "error", {
-      reason: "an aggregator that starts reads its window here",
-    }),
-    setting("retention.bytes", -1, "at least", "error", {
-      reason: "a limit by size could drop deltas of the window",
-    }),
-    ...segments(64 * MIB, 2 * MINUTE_MS, "less old data to read at a start"),
   ];
 }
 

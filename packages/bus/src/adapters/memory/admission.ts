@@ -13,7 +13,7 @@ interface AdmissionOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly capacity: Bounds;
-  /** Committed offset of the slowest group; null when nobody holds the partition back. */
+  /** Offset up to which the slowest reader has come; null when nobody holds the partition back. */
   readonly floor: (log: PartitionLog) => number | null;
 }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { createMemoryBus } from "./memory.ts";
 import type { MemoryBus, MemoryBusOptions } from "./memory.ts";
-import type { Batch, OutgoingRecord, TopicPartition } from "../../ports/port.ts";
+import type { OutgoingRecord } from "../../ports/port.ts";
 
 // What every bus must do is tested in test/contract; here is what only the memory bus promises.
 
@@ -17,6 +17,9 @@ describe("memory bus", () => {
   let clock: ManualClock;
   let logger: MemoryLogger;
   let bus: MemoryBus;
+  /** Ends all handlers that are held. */
+  let release: () => void;
+  let held: () => Promise<void>;
   const open = (options: Partial<MemoryBusOptions> = {}): MemoryBus => {
     bus = createMemoryBus({ clock, logger, partitions: 1, ...options });
     return bus;
@@ -24,8 +27,14 @@ describe("memory bus", () => {
   beforeEach(() => {
     clock = new ManualClock();
     logger = new MemoryLogger();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    release = resolve;
+    held = () => promise;
   });
-  afterEach(() => bus.close());
+  afterEach(() => {
+    release();
+    return bus.close();
+  });
 
   it("keeps no more than the retention of what nobody subscribes to", async () => {
     open({ retentionRecords: 10 });
@@ -40,19 +49,17 @@ describe("memory bus", () => {
     expect(bus.inspect()[0]?.bytes).toBeGreaterThan(8_000);
   });
 
-  it("never trims what a group with members has not committed", async () => {
+  it("never trims what a reader has not handled", async () => {
     open({ retentionRecords: 0, capacityRecords: 50 });
     const seen: number[] = [];
     const gate = Promise.withResolvers<void>();
     await bus.subscribe({
       topics: [TOPIC],
-      group: "g",
       from: "earliest",
       maxBatchRecords: 10,
       onBatch: async (batch) => {
         await gate.promise;
         seen.push(...batch.records.map(({ offset }) => offset));
-        await batch.commit();
       },
     });
     for (let i = 0; i < 50; i += 1) await bus.publish(TOPIC, [record("a")]);
@@ -66,7 +73,7 @@ describe("memory bus", () => {
 
   it("stays within its byte capacity under a slow handler", async () => {
     open({ capacityBytes: 100_000, publishTimeoutMs: 1_000 });
-    await bus.subscribe({ topics: [TOPIC], group: "g", from: "earliest", onBatch: async () => undefined });
+    await bus.subscribe({ topics: [TOPIC], from: "earliest", onBatch: held });
     const publishing = Promise.allSettled(
       Array.from({ length: 50 }, () => bus.publish(TOPIC, [record("a", 10_000)])),
     );
@@ -76,38 +83,28 @@ describe("memory bus", () => {
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(9);
   });
 
-  it("reports what a group without members missed, and goes on with what is kept", async () => {
+  it("begins with the oldest record that is kept", async () => {
     open({ retentionRecords: 5 });
-    const offsets: number[] = [];
-    const join = () =>
-      bus.subscribe({
-        topics: [TOPIC],
-        group: "g",
-        from: "earliest",
-        onBatch: async (batch) => void offsets.push(...batch.records.map(({ offset }) => offset)),
-      });
-    await (await join()).close();
     for (let i = 0; i < 20; i += 1) await bus.publish(TOPIC, [record("a")]);
-    await join();
+    const offsets: number[] = [];
+    await bus.subscribe({
+      topics: [TOPIC],
+      from: "earliest",
+      onBatch: async (batch) => void offsets.push(...batch.records.map(({ offset }) => offset)),
+    });
     await vi.waitFor(() => expect(offsets).toEqual([15, 16, 17, 18, 19]));
-    expect(logger.lines).toContainEqual(
-      expect.objectContaining({
-        event: "bus records expired before the group read them",
-        fields: expect.objectContaining({ count: 15 }),
-      }),
-    );
   });
 
-  it("lets waiting publishers in when the group that held them leaves", async () => {
+  it("lets waiting publishers in when the reader that held them leaves", async () => {
     open({ capacityRecords: 1 });
     const subscription = await bus.subscribe({
       topics: [TOPIC],
-      group: "g",
       from: "earliest",
-      onBatch: async () => undefined,
+      onBatch: held,
     });
     await bus.publish(TOPIC, [record("a")]);
     const waiting = bus.publish(TOPIC, [record("a")]);
+    release();
     await subscription.close();
     await waiting;
     expect(bus.inspect()[0]?.endOffset).toBe(2);
@@ -115,15 +112,18 @@ describe("memory bus", () => {
 
   it("rejects waiting publishers when it closes", async () => {
     open({ capacityRecords: 1 });
-    await bus.subscribe({ topics: [TOPIC], group: "g", from: "earliest", onBatch: async () => undefined });
+    await bus.subscribe({ topics: [TOPIC], from: "earliest", onBatch: held });
     await bus.publish(TOPIC, [record("a")]);
-    const [waiting] = await Promise.allSettled([bus.publish(TOPIC, [record("a")]), bus.close()]);
+    const publishing = bus.publish(TOPIC, [record("a")]);
+    const closing = bus.close();
+    release();
+    const [waiting] = await Promise.allSettled([publishing, closing]);
     expect(waiting).toMatchObject({ status: "rejected", reason: { code: "closed" } });
   });
 
   it("appends one publish to all its partitions or to none", async () => {
     open({ partitions: 4, capacityRecords: 2, publishTimeoutMs: 1_000 });
-    await bus.subscribe({ topics: [TOPIC], group: "g", from: "earliest", onBatch: async () => undefined });
+    await bus.subscribe({ topics: [TOPIC], from: "earliest", onBatch: held });
     await bus.publish(TOPIC, [record("node-1"), record("node-1")]);
     const before = bus.inspect().map(({ endOffset }) => endOffset);
     const keys = ["node-1", "node-2", "node-3", "node-4"];
@@ -148,7 +148,6 @@ describe("memory bus", () => {
     await bus.publish(TOPIC, [record("a", 600), record("a", 600), record("a", 5_000), record("a", 10)]);
     await bus.subscribe({
       topics: [TOPIC],
-      group: "g",
       from: "earliest",
       maxBatchBytes: 1_500,
       onBatch: async (batch) => void sizes.push(batch.records.length),
@@ -156,67 +155,11 @@ describe("memory bus", () => {
     await vi.waitFor(() => expect(sizes).toEqual([2, 1, 1]));
   });
 
-  it("moves as few partitions as possible when a member joins or leaves", async () => {
-    open({ partitions: 6 });
-    const owned = new Map<string, Set<number>>();
-    const moves: string[] = [];
-    const numbers = (partitions: readonly TopicPartition[]): number[] =>
-      partitions.map(({ partition }) => partition);
-    const join = (name: string) => {
-      owned.set(name, new Set());
-      return bus.subscribe({
-        topics: [TOPIC],
-        group: "g",
-        from: "earliest",
-        onBatch: async () => undefined,
-        onAssigned: async (partitions) => numbers(partitions).forEach((p) => owned.get(name)?.add(p)),
-        onRevoked: async (partitions) =>
-          numbers(partitions).forEach((p) => {
-            moves.push(name);
-            owned.get(name)?.delete(p);
-          }),
-      });
-    };
-    const sizes = (): number[] => [...owned.values()].map(({ size }) => size);
-    await join("a");
-    await vi.waitFor(() => expect(sizes()).toEqual([6]));
-    await join("b");
-    await vi.waitFor(() => expect(sizes()).toEqual([3, 3]));
-    const third = await join("c");
-    await vi.waitFor(() => expect(sizes()).toEqual([2, 2, 2]));
-    expect(moves.toSorted()).toEqual(["a", "a", "a", "a", "b"].toSorted());
-    await third.close();
-    await vi.waitFor(() => expect(sizes()).toEqual([3, 3, 0]));
-    expect(moves.filter((name) => name !== "c")).toHaveLength(5);
-  });
-
-  it("delivers nothing until onAssigned has succeeded, and tries it again after a pause", async () => {
-    open({ redeliveryDelayMs: 1_000 });
-    let attempts = 0;
-    const batches: Batch[] = [];
-    await bus.publish(TOPIC, [record("a")]);
-    await bus.subscribe({
-      topics: [TOPIC],
-      group: "g",
-      from: "earliest",
-      onBatch: async (batch) => void batches.push(batch),
-      onAssigned: async () => {
-        attempts += 1;
-        if (attempts === 1) throw new Error("no checkpoint yet");
-      },
-    });
-    await clock.advance(999);
-    expect([attempts, batches.length]).toEqual([1, 0]);
-    await clock.advance(1);
-    await vi.waitFor(() => expect([attempts, batches.length]).toEqual([2, 1]));
-  });
-
   it("stamps records with the clock's time of their appending", async () => {
     open();
     const times: number[] = [];
     await bus.subscribe({
       topics: [TOPIC],
-      group: "g",
       from: "earliest",
       onBatch: async (batch) => void times.push(...batch.records.map(({ appendedAtMs }) => appendedAtMs)),
     });
@@ -225,24 +168,6 @@ describe("memory bus", () => {
     await clock.advance(1_234);
     await bus.publish(TOPIC, [record("a")]);
     await vi.waitFor(() => expect(times).toEqual([startMs, startMs + 1_234]));
-  });
-
-  it("refuses a commit beyond the batch, and ignores one that goes back", async () => {
-    open();
-    let last: Batch | undefined;
-    await bus.publish(TOPIC, [record("a"), record("a")]);
-    await bus.subscribe({
-      topics: [TOPIC],
-      group: "g",
-      from: "earliest",
-      onBatch: async (batch) => void (last = batch),
-    });
-    await vi.waitFor(() => expect(last).toBeDefined());
-    await expect(last?.commit(3)).rejects.toMatchObject({ code: "invalid_offset" });
-    await expect(last?.commit(Number.NaN)).rejects.toMatchObject({ code: "invalid_offset" });
-    await last?.commit(2);
-    await last?.commit(1);
-    expect(bus.inspect()[0]?.backlogRecords).toBe(0);
   });
 
   it.each([
@@ -254,17 +179,16 @@ describe("memory bus", () => {
     expect(() => createMemoryBus({ clock, [name]: value })).toThrow(new RegExp(`${name} .* got ${value}`));
   });
 
-  it("refuses a batch bound of 0, naming the group", async () => {
+  it("refuses a batch bound of 0, naming the topics", async () => {
     open();
     const subscribing = bus.subscribe({
       topics: [TOPIC],
-      group: "g",
       from: "latest",
       maxBatchRecords: 0,
       onBatch: async () => undefined,
     });
     await expect(subscribing).rejects.toThrow(
-      "maxBatchRecords of group g must be a whole number of at least 1, got 0",
+      "maxBatchRecords of a subscription to t must be a whole number of at least 1, got 0",
     );
   });
 });

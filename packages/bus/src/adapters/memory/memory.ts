@@ -5,20 +5,19 @@ import { BusError } from "../../ports/errors.ts";
 import { partitionOf } from "../../ports/partitioner.ts";
 import type { Bus, OutgoingRecord, SubscribeOptions, Subscription } from "../../ports/port.ts";
 import { Admission } from "./admission.ts";
-import { Group } from "./group.ts";
-import type { Member } from "./member.ts";
 import { PartitionLog } from "./partition-log.ts";
+import { Reader } from "./reader.ts";
 
 /** How a memory bus is built; all bounds are per partition. */
 export interface MemoryBusOptions {
   readonly clock: Clock;
   /** Partitions of every topic. @default 4 */
   readonly partitions?: number;
-  /** Records that the slowest group may have uncommitted; beyond it publishers wait. @default 16384 */
+  /** Records that the slowest reader may have ahead of it; beyond it publishers wait. @default 16384 */
   readonly capacityRecords?: number;
   /** Bytes (values, keys, headers and 128 per record) likewise. @default 32 MiB */
   readonly capacityBytes?: number;
-  /** Records kept after every group has committed them, or when nobody subscribes. @default 4096 */
+  /** Records kept after every reader has handled them, or when nobody subscribes. @default 4096 */
   readonly retentionRecords?: number;
   /** Bytes likewise. @default 8 MiB */
   readonly retentionBytes?: number;
@@ -37,7 +36,7 @@ interface MemoryPartitionState {
   readonly startOffset: number;
   readonly endOffset: number;
   readonly bytes: number;
-  /** Records not yet committed by the slowest group that has members; 0 without any. */
+  /** Records not yet handled by the slowest reader; 0 without any. */
   readonly backlogRecords: number;
 }
 
@@ -77,8 +76,7 @@ export function createMemoryBus(options: MemoryBusOptions): MemoryBus {
 class InProcessBus implements MemoryBus {
   readonly #options: Resolved;
   readonly #topics = new Map<string, readonly PartitionLog[]>();
-  readonly #groups = new Map<string, Group>();
-  readonly #subscriptions = new Set<Subscription>();
+  readonly #readers = new Set<Reader>();
   readonly #admission: Admission;
   #closing: Promise<void> | null = null;
 
@@ -119,15 +117,24 @@ class InProcessBus implements MemoryBus {
 
   async subscribe(options: SubscribeOptions): Promise<Subscription> {
     if (this.#closing) throw closedError();
-    if (options.topics.length === 0)
-      throw new BusError("invalid_option", `topics of group ${options.group} must not be empty`);
-    const group = this.#groupNamed(options.group);
-    const member = group.join(options);
-    const subscription = new MemberSubscription(group, member, () =>
-      this.#subscriptions.delete(subscription),
+    const { clock, logger, redeliveryDelayMs } = this.#options;
+    const reader: Reader = new Reader(
+      options,
+      options.topics.flatMap((topic) => this.#logsOf(topic)),
+      {
+        clock,
+        logger,
+        redeliveryDelayMs,
+        onProgress: (log) => this.#release(log),
+        onClosed: () => {
+          this.#readers.delete(reader);
+          // Without it the reader no longer holds publishers back.
+          for (const log of [...this.#topics.values()].flat()) this.#release(log);
+        },
+      },
     );
-    this.#subscriptions.add(subscription);
-    return subscription;
+    this.#readers.add(reader);
+    return reader;
   }
 
   async close(): Promise<void> {
@@ -148,24 +155,13 @@ class InProcessBus implements MemoryBus {
 
   async #shutDown(): Promise<void> {
     this.#admission.close(closedError());
-    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
+    await Promise.all([...this.#readers].map((reader) => reader.close()));
   }
 
-  #groupNamed(name: string): Group {
-    const known = this.#groups.get(name);
-    if (known) return known;
-    const { clock, logger, redeliveryDelayMs } = this.#options;
-    const group = new Group(
-      name,
-      { clock, logger, redeliveryDelayMs },
-      (topic) => this.#logsOf(topic),
-      (log) => {
-        log.trim(this.#floor(log) ?? log.end);
-        this.#admission.pump();
-      },
-    );
-    this.#groups.set(name, group);
-    return group;
+  /** Room may have appeared in the partition. */
+  #release(log: PartitionLog): void {
+    log.trim(this.#floor(log) ?? log.end);
+    this.#admission.pump();
   }
 
   #logsOf(topic: string): readonly PartitionLog[] {
@@ -180,32 +176,14 @@ class InProcessBus implements MemoryBus {
     return logs;
   }
 
-  /** Smallest committed offset among the groups that have members on the topic; null without any. */
+  /** Smallest offset up to which a reader has handled the partition; null without readers. */
   #floor(log: PartitionLog): number | null {
     let floor: number | null = null;
-    for (const group of this.#groups.values()) {
-      const committed = group.floor(log);
-      if (committed !== null && (floor === null || committed < floor)) floor = committed;
+    for (const reader of this.#readers) {
+      const handled = reader.floor(log);
+      if (handled !== null && (floor === null || handled < floor)) floor = handled;
     }
     return floor;
-  }
-}
-
-class MemberSubscription implements Subscription {
-  readonly #group: Group;
-  readonly #member: Member;
-  readonly #onClosed: () => void;
-  #closing: Promise<void> | null = null;
-
-  constructor(group: Group, member: Member, onClosed: () => void) {
-    this.#group = group;
-    this.#member = member;
-    this.#onClosed = onClosed;
-  }
-
-  async close(): Promise<void> {
-    this.#closing ??= this.#group.leave(this.#member).finally(this.#onClosed);
-    await this.#closing;
   }
 }
 

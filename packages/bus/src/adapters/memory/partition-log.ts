@@ -28,8 +28,8 @@ export function sizeOf(record: OutgoingRecord): number {
 /**
  * The records of one partition in order. Offsets ascend without gaps from 0; the oldest are trimmed.
  *
- *     start                     floor (slowest group)          end
- *       | retained, all done ...  | backlog, not yet committed  | next to be appended
+ *     start                     floor (slowest reader)         end
+ *       | retained, all done ...  | backlog, not yet handled    | next to be appended
  */
 export class PartitionLog {
   readonly topic: string;
@@ -92,6 +92,13 @@ export class PartitionLog {
       records.push(Object.freeze({ ...record, value: record.value.slice() }));
     }
     return records;
+  }
+
+  /** Offset of the first record that was appended at `sinceMs` or later; the end without one. */
+  offsetSince(sinceMs: number): number {
+    let index = this.#head;
+    while (index < this.#entries.length && this.#entries[index]!.record.appendedAtMs < sinceMs) index += 1;
+    return this.#start + index - this.#head;
   }
 
   /** Bytes of the kept records from `offset` on. */

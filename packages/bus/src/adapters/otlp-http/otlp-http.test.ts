@@ -323,7 +323,7 @@ describe("OTLP/HTTP", () => {
 
     it("refuses an unknown topic, naming the known ones", async () => {
       await start();
-      const response = await post(metrics("m"), { [TOPIC_HEADER]: "isochrone.pane.v1" });
+      const response = await post(metrics("m"), { [TOPIC_HEADER]: "isochrone.graph.v1" });
       expect(response.status).toBe(400);
       expect(await messageOf(response)).toContain(TOPICS.probe);
     });

@@ -2,7 +2,7 @@
 // shared.
 
 import type { BusError } from "../../../ports/errors.ts";
-import type { TopicPartition } from "../../../ports/port.ts";
+import type { ReadFrom, TopicPartition } from "../../../ports/port.ts";
 
 /** Kafka's own limit of a record batch on our topics. */
 export const MAX_RECORD_BYTES = 1024 * 1024;
@@ -42,16 +42,16 @@ export interface PackedBatch {
 export interface Fetched extends TopicPartition {
   /** In order of their offsets; may be none. */
   readonly batches: readonly PackedBatch[];
+  /** Offset of the next record to fetch: the end of what came, control records included. */
+  readonly nextOffset: number;
   /** The high watermark that came with them; null where the library does not tell. */
   readonly endOffset: number | null;
 }
 
-/** Where a group and a partition stand. */
+/** Where a reader begins in a partition, and the partition's end. */
 export interface Position extends TopicPartition {
-  /** Next offset of the group; null when it never committed. */
-  readonly committed: number | null;
-  /** Offset of the oldest record that the broker still has. */
-  readonly startOffset: number;
+  /** Offset of the next record to read. */
+  readonly nextOffset: number;
   /** Offset that the next published record will get. */
   readonly endOffset: number;
 }
@@ -61,69 +61,42 @@ export interface PartitionOffset extends TopicPartition {
 }
 
 /**
- * What a member hears from its client. The promises of the handlers never reject: failures of our users' code
+ * What a reader hears from its client. The promises of the handlers never reject: failures of our users' code
  * are dealt with by whoever implements this.
  */
-export interface MemberEvents {
-  /**
-   * The group has taken the member (again); its first partitions, if any, follow or were told just before.
-   */
+export interface ReaderEvents {
+  /** All topics that exist are known. Called once, after `onFound` of their partitions. */
   onJoined(): void;
+  /** The partitions are to be read; nothing is fetched of them before `read`. */
+  onFound(partitions: readonly TopicPartition[]): void;
   /**
-   * The member got these; nothing is fetched of them before `read`. The client does not wait for the end of
-   * it.
-   */
-  onAssigned(partitions: readonly TopicPartition[]): Promise<void>;
-  /**
-   * The group wants these back: another member gets them only after the promise settles, commits stay
-   * possible until then.
-   */
-  onRevoked(partitions: readonly TopicPartition[]): Promise<void>;
-  /**
-   * These are gone already (session expired, fenced): commits are refused from here on. A rejoin waits for
-   * the promise.
-   */
-  onLost(partitions: readonly TopicPartition[]): Promise<void>;
-  /**
-   * Batches of an assigned partition, in order, no gaps, each once per `read`. Called synchronously, also
-   * with none when only the end offset is new. After `pause` only what had been asked of the broker before
-   * may still come.
+   * Batches of a partition, in order, no gaps, each once. Called synchronously, also with none when only the
+   * end offset is new. After `pause` only what had been asked of the broker before may still come.
    */
   onFetched(fetched: Fetched): void;
   /** Something failed; the client goes on by itself, with back-off. For the log. */
   onProblem(doing: string, error: BusError): void;
 }
 
-export interface MemberOptions {
-  readonly group: string;
+export interface ReadOptions {
   readonly topics: readonly string[];
-  readonly events: MemberEvents;
+  readonly from: ReadFrom;
+  readonly events: ReaderEvents;
 }
 
-/**
- * A member of a consumer group. From its making on it joins, fetches, heartbeats and rejoins by itself,
- * whatever fails, until `close`. How long handlers take never costs it its membership.
- */
-export interface KafkaMember {
-  /** Positions of assigned partitions, asked of the brokers. */
+/** Reads partitions, whatever fails, until `close`. */
+export interface KafkaReader {
+  /** Where to begin in partitions that were found, asked of the brokers. */
   positions(partitions: readonly TopicPartition[]): Promise<readonly Position[]>;
   /**
-   * Begins to fetch an assigned partition at `offset`, once after each onAssigned. Where the broker has no
-   * such offset, at the oldest it has. Ignored for a partition that the member does not have.
+   * Begins to fetch a partition at `offset`, once after `onFound`. Where the broker has no such offset, at
+   * the oldest it has.
    */
   read(position: PartitionOffset): void;
   /** Back-pressure: fetch no more of this partition until `resume`, never at the cost of other partitions. */
   pause(partition: TopicPartition): void;
   resume(partition: TopicPartition): void;
-  /**
-   * One attempt with the library's own bounded retries. Rejects with BusError `not_assigned` when the group
-   * refuses it.
-   */
-  commit(offsets: readonly PartitionOffset[]): Promise<void>;
-  /**
-   * Gives the partitions back (onRevoked, awaited) and leaves the group; never rejects, bounded in time where
-   * brokers are away.
-   */
+  /** Nothing is fetched from here on. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -149,15 +122,14 @@ export interface KafkaClient {
    * next on the same partition. Rejects (after bounded retries) within `deliveryTimeoutMs`.
    */
   produce(partition: TopicPartition, records: readonly KafkaRecord[]): Promise<void>;
-  /** End offset of every partition of a topic, by its number. */
-  endOffsets(topic: string): Promise<readonly number[]>;
-  join(options: MemberOptions): KafkaMember;
+  /** Reads all partitions of the topics. */
+  read(options: ReadOptions): KafkaReader;
   /** How many brokers the cluster has at present. */
   brokerCount(): Promise<number>;
   /** The topic as the cluster has it; null when it has none of that name. */
   describeTopic(topic: string): Promise<TopicDescription | null>;
   /** Creates the topic with this configuration; resolves with false when one of that name exists already. */
   createTopic(description: TopicDescription): Promise<boolean>;
-  /** Ends what is under way and all connections. Members are closed before, by their owner. Never rejects. */
+  /** Ends what is under way and all connections. Readers are closed before, by their owner. Never rejects. */
   close(): Promise<void>;
 }

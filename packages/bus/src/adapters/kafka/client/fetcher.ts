@@ -2,7 +2,7 @@ import { pause } from "@isochrone/runtime";
 
 import type { BusError } from "../../../ports/errors.ts";
 import type { TopicPartition } from "../../../ports/port.ts";
-import type { MemberEvents, PartitionOffset } from "./client.ts";
+import type { PartitionOffset, ReaderEvents } from "./client.ts";
 import { brokerError, isSerious, kafkaError } from "./kafka-errors.ts";
 import type { LibraryErrors } from "./library.ts";
 import type { KafkaClientOptions } from "./options.ts";
@@ -55,14 +55,14 @@ interface Reading extends TopicPartition {
 export class Fetcher {
   readonly #options: KafkaClientOptions;
   readonly #requests: FetchRequests;
-  readonly #events: MemberEvents;
+  readonly #events: ReaderEvents;
   readonly #readings = new Map<string, Reading>();
   readonly #busy = new Set<number>();
   readonly #closed = new AbortController();
   #wake = new AbortController();
   readonly #loop: Promise<void>;
 
-  constructor(options: KafkaClientOptions, requests: FetchRequests, events: MemberEvents) {
+  constructor(options: KafkaClientOptions, requests: FetchRequests, events: ReaderEvents) {
     this.#options = options;
     this.#requests = requests;
     this.#events = events;
@@ -81,11 +81,6 @@ export class Fetcher {
       askedAtMs: 0,
     });
     this.#wake.abort();
-  }
-
-  /** Nothing of these is delivered from here on. */
-  drop(partitions: readonly TopicPartition[]): void {
-    for (const partition of partitions) this.#readings.delete(partitionKey(partition));
   }
 
   pause(partition: TopicPartition): void {
@@ -161,7 +156,7 @@ export class Fetcher {
       const wanted = readings.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
       for (const fetched of await this.#requests.fetch(leader, wanted)) {
         const reading = asked.get(partitionKey(fetched));
-        // Dropped, or dropped and read anew, while the fetch was under way.
+        // Closed, or read anew, while the fetch was under way.
         if (reading && this.#isCurrent(reading)) this.#take(reading, fetched);
       }
     } catch (error) {
@@ -186,7 +181,14 @@ export class Fetcher {
     const split = splitBatches(batches, offset, aborted);
     reading.failures = 0;
     reading.offset = split.nextOffset ?? offset;
-    this.#events.onFetched({ topic, partition, batches: split.batches, endOffset: highWatermark });
+    const { offset: nextOffset } = reading;
+    this.#events.onFetched({
+      topic,
+      partition,
+      batches: split.batches,
+      nextOffset,
+      endOffset: highWatermark,
+    });
   }
 
   /** The broker no longer has the offset (retention), or never had it (a topic made anew). Never rejects. */

@@ -9,7 +9,6 @@ describe("errors of Kafka", () => {
     ["SASL_AUTHENTICATION_FAILED", "unauthenticated", true],
     ["UNKNOWN_TOPIC_OR_PARTITION", "unknown_topic", true],
     ["MESSAGE_TOO_LARGE", "too_large", false],
-    ["FENCED_MEMBER_EPOCH", "not_assigned", false],
     ["NOT_LEADER_OR_FOLLOWER", "unavailable", true],
     ["SOMETHING_NEW", "unavailable", true],
   ])("%s is %s", (name, code, retryable) => {

@@ -31,12 +31,6 @@ const CODES: Readonly<Record<string, BusErrorCode>> = {
   POLICY_VIOLATION: "rejected",
   UNSUPPORTED_VERSION: "rejected",
   UNSUPPORTED_COMPRESSION_TYPE: "rejected",
-  UNKNOWN_MEMBER_ID: "not_assigned",
-  ILLEGAL_GENERATION: "not_assigned",
-  FENCED_MEMBER_EPOCH: "not_assigned",
-  STALE_MEMBER_EPOCH: "not_assigned",
-  UNRELEASED_INSTANCE_ID: "not_assigned",
-  REBALANCE_IN_PROGRESS: "not_assigned",
   REQUEST_TIMED_OUT: "timeout",
   THROTTLING_QUOTA_EXCEEDED: "overloaded",
 };

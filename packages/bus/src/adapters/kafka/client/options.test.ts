@@ -16,7 +16,7 @@ const OPTIONS: KafkaBusOptions = {
 describe("options of the Kafka bus", () => {
   it("have defaults, also for what is given as undefined", () => {
     const resolved = resolveOptions({ ...OPTIONS, fetchWaitMs: undefined } as unknown as KafkaBusOptions);
-    expect(resolved).toMatchObject({ compression: "lz4", fetchWaitMs: 250, heartbeatIntervalMs: 1_000 });
+    expect(resolved).toMatchObject({ compression: "lz4", fetchWaitMs: 250, joinTimeoutMs: 30_000 });
   });
 
   it.each([
@@ -29,10 +29,6 @@ describe("options of the Kafka bus", () => {
     [
       { maxBufferedBytes: 0.5 },
       "maxBufferedBytes of the Kafka bus must be a whole number of at least 1, got 0.5",
-    ],
-    [
-      { heartbeatIntervalMs: 3_000, sessionTimeoutMs: 8_000 },
-      "heartbeatIntervalMs of the Kafka bus must be at most a third of sessionTimeoutMs (8000), got 3000",
     ],
   ])("%j is refused by name, rule and value", (bad, message) => {
     expect(() => resolveOptions({ ...OPTIONS, ...bad })).toThrow(

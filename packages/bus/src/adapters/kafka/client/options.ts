@@ -52,20 +52,10 @@ export interface KafkaBusOptions {
   readonly requestTimeoutMs?: number;
   /** For one publish in all, retries included; then it rejects. @default 30000 */
   readonly deliveryTimeoutMs?: number;
-  /** How long `subscribe` waits for the group before it leaves joining to the background. @default 30000 */
+  /** How long `subscribe` waits for brokers before it goes on in the background. @default 30000 */
   readonly joinTimeoutMs?: number;
   /** How old the knowledge of leaders and partitions may get. @default 30000 */
   readonly metadataMaxAgeMs?: number;
-  /**
-   * A member not heard of for this long has lost its partitions (brokers of KIP-848 groups decide by their
-   * own setting).
-   * @default 45000
-   */
-  readonly sessionTimeoutMs?: number;
-  /** @default 1000 */
-  readonly heartbeatIntervalMs?: number;
-  /** How long a member may take to give up partitions (its handlers and onRevoked). @default 60000 */
-  readonly rebalanceTimeoutMs?: number;
   /** How long a broker holds a fetch back for want of records. @default 250 */
   readonly fetchWaitMs?: number;
   /** What one fetch may bring in all. @default 4 MiB */
@@ -99,9 +89,6 @@ const DEFAULTS = {
   deliveryTimeoutMs: 30_000,
   joinTimeoutMs: 30_000,
   metadataMaxAgeMs: 30_000,
-  sessionTimeoutMs: 45_000,
-  heartbeatIntervalMs: 1_000,
-  rebalanceTimeoutMs: 60_000,
   fetchWaitMs: 250,
   fetchMaxBytes: 4 * 1024 * 1024,
   partitionFetchMaxBytes: 1024 * 1024,
@@ -131,12 +118,6 @@ export function resolveOptions(options: KafkaBusOptions): KafkaClientOptions {
     const value = resolved[name];
     if (!Number.isSafeInteger(value) || value < 1)
       throw invalid(name, `must be a whole number of at least 1, got ${value}`);
-  }
-  if (resolved.heartbeatIntervalMs * 3 > resolved.sessionTimeoutMs) {
-    throw invalid(
-      "heartbeatIntervalMs",
-      `must be at most a third of sessionTimeoutMs (${resolved.sessionTimeoutMs}), got ${resolved.heartbeatIntervalMs}`,
-    );
   }
   return resolved;
 }

@@ -26,15 +26,8 @@ interface MetadataAnswer {
 /** Partitions by their numbers. */
 type TopicMetadata = ReadonlyMap<number, PartitionMetadata>;
 
-/** What Kafka takes for "the oldest" and "the end" when asked for an offset. */
+/** The time that Kafka takes for "the oldest record" when asked for an offset. */
 export const EARLIEST = "-2";
-export const LATEST = "-1";
-
-/**
- * Joins have connections of their own: a broker answers one request of a connection after the other, and a
- * join when all have joined.
- */
-const JOIN = " join";
 
 /**
  * The brokers of a cluster, and who leads which partition. Rejects with what kafkajs throws, except where
@@ -45,7 +38,6 @@ export class KafkajsCluster {
   readonly #links = new Map<string, Link>();
   readonly #topics: TopicCache<TopicMetadata>;
   #nodes = new Map<number, string>();
-  #joinsEnded = false;
 
   constructor(options: KafkaClientOptions) {
     this.#options = options;
@@ -57,24 +49,7 @@ export class KafkajsCluster {
     if (!this.#nodes.has(nodeId)) await this.#metadata([]);
     const address = this.#nodes.get(nodeId);
     if (address === undefined) throw kafkaError("unavailable", `broker ${nodeId} is not in the cluster`);
-    const joins = call.api === "JoinGroup";
-    if (joins && this.#joinsEnded) throw kafkaError("closed", "the member of the group is closed");
-    return await this.#link(address, joins ? JOIN : "").call(call);
-  }
-
-  /** Ends the join that is under way, if there is one, and makes later ones fail. */
-  endJoins(): void {
-    this.#joinsEnded = true;
-    this.abandonJoin();
-  }
-
-  /** Ends the join that is under way, by its connection. */
-  abandonJoin(): void {
-    for (const [key, link] of this.#links) {
-      if (!key.endsWith(JOIN)) continue;
-      link.close();
-      this.#links.delete(key);
-    }
+    return await this.#link(address).call(call);
   }
 
   /** Calls whichever broker answers, first those with a connection. */
@@ -97,7 +72,7 @@ export class KafkajsCluster {
     return await this.#topics.get(topic);
   }
 
-  /** The offset of a partition's first record at a time: EARLIEST or LATEST. */
+  /** The offset of a partition's first record at a time, ms since the epoch, or EARLIEST. */
   async offsetAt({ topic, partition }: TopicPartition, timestamp: string): Promise<number> {
     const leader = await this.leaderOf({ topic, partition });
     const args = {
@@ -123,16 +98,6 @@ export class KafkajsCluster {
   /** What is known of the topic turned out to be wrong. */
   forget(topic: string): void {
     this.#topics.forget(topic);
-  }
-
-  /** The node id of the group's coordinator. */
-  async coordinatorOf(groupId: string): Promise<number> {
-    const args = { groupId, coordinatorType: 0 };
-    const { coordinator } = (await this.callAny({ api: "GroupCoordinator", args })) as {
-      readonly coordinator: { readonly nodeId: number; readonly host: string; readonly port: number };
-    };
-    this.#nodes.set(coordinator.nodeId, addressOf(coordinator));
-    return coordinator.nodeId;
   }
 
   async brokerCount(): Promise<number> {
@@ -172,12 +137,11 @@ export class KafkajsCluster {
     return [...addresses].map((address) => this.#link(address)).toSorted((a, b) => rank(a) - rank(b));
   }
 
-  #link(address: string, purpose = ""): Link {
-    const key = `${address}${purpose}`;
-    const known = this.#links.get(key);
+  #link(address: string): Link {
+    const known = this.#links.get(address);
     if (known) return known;
     const link = new Link(address, this.#options);
-    this.#links.set(key, link);
+    this.#links.set(address, link);
     return link;
   }
 }

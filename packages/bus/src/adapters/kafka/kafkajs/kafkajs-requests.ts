@@ -2,7 +2,8 @@ import kafkajs from "kafkajs";
 
 import type { TopicPartition } from "../../../ports/port.ts";
 import type { PartitionOffset } from "../client/client.ts";
-import type { FetchedPartition, FetchRequests } from "../client/fetcher.ts";
+import type { ReadRequests } from "../client/topics-reader.ts";
+import type { FetchedPartition } from "../client/fetcher.ts";
 import type { ProducerId, ProduceRequest, ProduceRequests } from "../client/idempotent-producer.ts";
 import { EARLIEST } from "./kafkajs-cluster.ts";
 import type { KafkajsCluster } from "./kafkajs-cluster.ts";
@@ -26,7 +27,7 @@ const COMPRESSION = {
 registerCodecs(kafkajs);
 
 /** How kafkajs asks for records. */
-export class KafkajsFetchRequests implements FetchRequests {
+export class KafkajsFetchRequests implements ReadRequests {
   readonly errors = KAFKAJS_ERRORS;
   readonly #options: KafkaClientOptions;
   readonly #cluster: KafkajsCluster;
@@ -60,6 +61,19 @@ export class KafkajsFetchRequests implements FetchRequests {
 
   async startOf(partition: TopicPartition): Promise<number> {
     return await this.#cluster.offsetAt(partition, EARLIEST);
+  }
+
+  async partitionCount(topic: string): Promise<number> {
+    return (await this.#cluster.partitionsOf(topic)).size;
+  }
+
+  async offsets(partitions: readonly TopicPartition[], at: number): Promise<readonly PartitionOffset[]> {
+    return await Promise.all(
+      partitions.map(async ({ topic, partition }) => {
+        const offset = await this.#cluster.offsetAt({ topic, partition }, String(at));
+        return { topic, partition, offset };
+      }),
+    );
   }
 
   forget(topic: string): void {

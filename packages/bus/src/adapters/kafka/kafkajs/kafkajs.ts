@@ -2,16 +2,16 @@
 import type { TopicPartition } from "../../../ports/port.ts";
 import type {
   KafkaClient,
-  KafkaMember,
+  KafkaReader,
   KafkaRecord,
-  MemberOptions,
+  ReadOptions,
   TopicDescription,
 } from "../client/client.ts";
+import { TopicsReader } from "../client/topics-reader.ts";
 import { IdempotentProducer } from "../client/idempotent-producer.ts";
-import { KafkajsCluster, LATEST } from "./kafkajs-cluster.ts";
+import { KafkajsCluster } from "./kafkajs-cluster.ts";
 import { brokerErrorName, kafkajsError } from "./kafkajs-errors.ts";
-import { KafkajsMember } from "./kafkajs-member.ts";
-import { KafkajsProduceRequests } from "./kafkajs-requests.ts";
+import { KafkajsFetchRequests, KafkajsProduceRequests } from "./kafkajs-requests.ts";
 import type { KafkaClientOptions } from "../client/options.ts";
 import { untilServed } from "../client/until-served.ts";
 
@@ -46,19 +46,8 @@ class KafkajsClient implements KafkaClient {
     await this.#producer.produce(partition, records);
   }
 
-  async endOffsets(topic: string): Promise<readonly number[]> {
-    return await named(`asking for the ends of ${topic}`, async () => {
-      const partitions = [...(await this.#cluster.partitionsOf(topic)).keys()].toSorted((a, b) => a - b);
-      const ends = partitions.map((partition) => this.#cluster.offsetAt({ topic, partition }, LATEST));
-      return await Promise.all(ends).catch((error: unknown) => {
-        this.#cluster.forget(topic);
-        throw error;
-      });
-    });
-  }
-
-  join(options: MemberOptions): KafkaMember {
-    return new KafkajsMember(this.#options, options);
+  read(options: ReadOptions): KafkaReader {
+    return new TopicsReader(this.#options, new KafkajsFetchRequests(this.#options, this.#cluster), options);
   }
 
   async describeTopic(topic: string): Promise<TopicDescription | null> {

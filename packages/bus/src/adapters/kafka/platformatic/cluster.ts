@@ -1,14 +1,6 @@
 import { isIP } from "node:net";
 
-import {
-  apiVersionsV3,
-  ConnectionPool,
-  FindCoordinatorKeyTypes,
-  findCoordinatorV4,
-  listOffsetsV9,
-  metadataV12,
-  protocolErrorsCodesById,
-} from "@platformatic/kafka";
+import { ConnectionPool, listOffsetsV7, metadataV12, protocolErrorsCodesById } from "@platformatic/kafka";
 import type { BaseOptions, Broker, Connection } from "@platformatic/kafka";
 
 import type { TopicPartition } from "../../../ports/port.ts";
@@ -30,13 +22,9 @@ interface TopicMetadata {
   readonly replicas: number;
 }
 
-/** What Kafka takes for "the oldest" and "the end" when asked for an offset. */
+/** The time that Kafka takes for "the oldest record" when asked for an offset. */
 export const EARLIEST = -2n;
-export const LATEST = -1n;
 export const NO_LEADER = -1;
-
-/** Names itself so when it asks brokers for their versions. */
-const SOFTWARE = { name: "isochrone", version: "1" };
 
 /** Who the brokers are, who leads what, and connections to them. */
 export class Cluster {
@@ -44,7 +32,7 @@ export class Cluster {
   readonly #requests: ConnectionPool;
   /** Fetches wait at the broker: they have connections of their own. */
   readonly #fetches: ConnectionPool;
-  /** So do records, whose acknowledgement may take a while: heartbeats must not queue behind them. */
+  /** So do records, whose acknowledgement may take a while: requests must not queue behind them. */
   readonly #produces: ConnectionPool;
   /** As the last metadata had them, by node. */
   #brokers = new Map<number, Broker>();
@@ -72,32 +60,6 @@ export class Cluster {
     }
   }
 
-  /** Whether the brokers have an API in this version. */
-  async supports(apiName: string, version: number): Promise<boolean> {
-    try {
-      const connection = await this.anyBroker();
-      const { apiKeys } = await apiVersionsV3.api.async(connection, SOFTWARE.name, SOFTWARE.version);
-      return apiKeys.some(({ name, maxVersion }) => name === apiName && maxVersion >= version);
-    } catch (error) {
-      throw this.#failed(error, "asking a broker for its versions");
-    }
-  }
-
-  async coordinator(group: string): Promise<Broker> {
-    const doing = `looking for the coordinator of group ${group}`;
-    try {
-      const connection = await this.anyBroker();
-      const { coordinators } = await findCoordinatorV4.api.async(connection, FindCoordinatorKeyTypes.GROUP, [
-        group,
-      ]);
-      const found = coordinators[0];
-      if (!found) throw kafkaError("unavailable", `${doing} failed: the brokers know none`);
-      return { host: found.host, port: found.port };
-    } catch (error) {
-      throw this.#failed(error, doing);
-    }
-  }
-
   /** A connection for requests that are answered at once. */
   async connection(broker: Broker): Promise<Connection> {
     return await this.#requests.get(broker);
@@ -120,7 +82,7 @@ export class Cluster {
     return await this.#requests.getFirstAvailable([...brokers.slice(turn), ...brokers.slice(0, turn)]);
   }
 
-  /** Offsets of partitions at EARLIEST or LATEST, asked of their leaders. */
+  /** Offsets of partitions at a time, ms since the epoch, or EARLIEST; asked of their leaders. */
   async offsets(partitions: readonly TopicPartition[], at: bigint): Promise<PartitionOffset[]> {
     try {
       const byLeader = new Map<number, TopicPartition[]>();
@@ -199,7 +161,7 @@ export class Cluster {
       timestamp,
     })).map(({ topic, partitions: wanted }) => ({ name: topic, partitions: wanted }));
     const connection = await this.connection(this.#brokerOf(leader));
-    const answer = await listOffsetsV9.api.async(connection, -1, 0, topics);
+    const answer = await listOffsetsV7.api.async(connection, -1, 0, topics);
     return answer.topics.flatMap(({ name, partitions }) =>
       partitions.map(({ partitionIndex, offset }) => ({
         topic: name,

@@ -1,4 +1,4 @@
-import { createAPI, fetchV17 } from "@platformatic/kafka";
+import { createAPI, fetchV15 } from "@platformatic/kafka";
 import type { Reader } from "@platformatic/kafka";
 
 import type { Aborted } from "../client/record-batches.ts";
@@ -19,16 +19,17 @@ interface FetchAnswer {
 }
 
 const FETCH = 1;
-const VERSION = 17;
+/** Brokers have it from 3.5 on. */
+const VERSION = 15;
 
 /**
  * A fetch that leaves batches packed and errors in their places. The library's own unpacks everything at
  * once, of any size, and throws all of it away when one batch can't be read.
  */
-export const fetchApi = createAPI<fetchV17.FetchRequest, FetchAnswer>(
+export const fetchApi = createAPI<fetchV15.FetchRequest, FetchAnswer>(
   FETCH,
   VERSION,
-  fetchV17.createRequest,
+  fetchV15.createRequest,
   parseAnswer,
 );
 

@@ -3,17 +3,17 @@ import { Admin, ConfigResourceTypes } from "@platformatic/kafka";
 import type { TopicPartition } from "../../../ports/port.ts";
 import type {
   KafkaClient,
-  KafkaMember,
+  KafkaReader,
   KafkaRecord,
-  MemberOptions,
+  ReadOptions,
   TopicDescription,
 } from "../client/client.ts";
+import { TopicsReader } from "../client/topics-reader.ts";
 import { IdempotentProducer } from "../client/idempotent-producer.ts";
 import type { KafkaClientOptions } from "../client/options.ts";
-import { Cluster, LATEST, libraryOptions, NO_LEADER } from "./cluster.ts";
+import { Cluster, libraryOptions, NO_LEADER } from "./cluster.ts";
 import { brokerErrorName, mapError } from "./errors.ts";
-import { PlatformaticMember } from "./member.ts";
-import { PlatformaticProduceRequests } from "./requests.ts";
+import { PlatformaticFetchRequests, PlatformaticProduceRequests } from "./requests.ts";
 import { untilServed } from "../client/until-served.ts";
 
 /** A client that speaks through @platformatic/kafka. Connects when first used. */
@@ -41,17 +41,9 @@ class PlatformaticClient implements KafkaClient {
     await this.#producer.produce(partition, records);
   }
 
-  async endOffsets(topic: string): Promise<readonly number[]> {
-    const partitions = Array.from({ length: await this.partitionCount(topic) }, (_, partition) => ({
-      topic,
-      partition,
-    }));
-    const ends = await this.#cluster.offsets(partitions, LATEST);
-    return ends.sort((a, b) => a.partition - b.partition).map(({ offset }) => offset);
-  }
-
-  join(options: MemberOptions): KafkaMember {
-    return new PlatformaticMember(this.#cluster, this.#options, options);
+  read(options: ReadOptions): KafkaReader {
+    const requests = new PlatformaticFetchRequests(this.#options, this.#cluster);
+    return new TopicsReader(this.#options, requests, options);
   }
 
   async brokerCount(): Promise<number> {

@@ -2,7 +2,8 @@ import { initProducerIdV4, protocolErrorsCodesById } from "@platformatic/kafka";
 
 import type { TopicPartition } from "../../../ports/port.ts";
 import type { PartitionOffset } from "../client/client.ts";
-import type { FetchedPartition, FetchRequests } from "../client/fetcher.ts";
+import type { ReadRequests } from "../client/topics-reader.ts";
+import type { FetchedPartition } from "../client/fetcher.ts";
 import type { ProducerId, ProduceRequest, ProduceRequests } from "../client/idempotent-producer.ts";
 import { brokerError, kafkaError } from "../client/kafka-errors.ts";
 import type { KafkaClientOptions } from "../client/options.ts";
@@ -20,7 +21,7 @@ const READ_COMMITTED = 1;
 const OK = 0;
 
 /** How @platformatic/kafka asks for records. */
-export class PlatformaticFetchRequests implements FetchRequests {
+export class PlatformaticFetchRequests implements ReadRequests {
   readonly errors = PLATFORMATIC_ERRORS;
   readonly #options: KafkaClientOptions;
   readonly #cluster: Cluster;
@@ -75,6 +76,14 @@ export class PlatformaticFetchRequests implements FetchRequests {
     const [start] = await this.#cluster.offsets([partition], EARLIEST);
     if (start) return start.offset;
     throw kafkaError("unavailable", `the broker did not say where ${partitionKey(partition)} begins`);
+  }
+
+  async partitionCount(topic: string): Promise<number> {
+    return (await this.#cluster.topic(topic)).leaders.length;
+  }
+
+  async offsets(partitions: readonly TopicPartition[], at: number): Promise<readonly PartitionOffset[]> {
+    return await this.#cluster.offsets(partitions, BigInt(at));
   }
 
   forget(topic: string): void {

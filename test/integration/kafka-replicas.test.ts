@@ -7,20 +7,19 @@ import { kafkaSupport } from "../harness/kafka/index.ts";
 import { tunedEnvironment } from "../harness/components/tuned.ts";
 
 const support = kafkaSupport();
-if (!support.supported) console.warn(`rebalance test skipped: ${support.reason}`);
+if (!support.supported) console.warn(`test of replicas skipped: ${support.reason}`);
 
-/** The issue asks for five minutes; the suite has one. */
-const MINUTES = Number(process.env["ISOCHRONE_TEST_REBALANCE_MINUTES"] ?? 1);
+const MINUTES = Number(process.env["ISOCHRONE_TEST_REPLICAS_MINUTES"] ?? 1);
 const EVERY_MS = 10_000;
 const PANE_MS = 5000;
 /** One record per link and second. */
 const LINKS = 240;
 
-describe.runIf(support.supported)("a group of aggregators that changes", () => {
+describe.runIf(support.supported)("aggregators that come and go", () => {
   test(
-    "misses no interval of any link, and shows nothing older than two panes",
+    "miss no interval of any link, and show nothing older than a pane",
     async () => {
-      let ages: Awaited<ReturnType<AgeWatcher["stop"]>> | null = null;
+      let ages: Awaited<ReturnType<AgeWatcher["stop"]>>[] = [];
       const changes = Math.floor((MINUTES * 60_000) / EVERY_MS);
       const { verdicts } = await runDelivery({
         records: LINKS * 60 * MINUTES,
@@ -34,14 +33,17 @@ describe.runIf(support.supported)("a group of aggregators that changes", () => {
           everyMs: EVERY_MS,
           awayMs: { least: EVERY_MS, most: EVERY_MS },
         },
-        victims: ["member"],
+        victims: ["replica"],
         lostAcknowledgementRatio: 0,
-        aggregatorEnv: tunedEnvironment({ aggregator: { paneMs: PANE_MS, flushIntervalMs: null } }),
+        aggregatorEnv: tunedEnvironment({ aggregator: { paneMs: PANE_MS } }),
         seed: 1,
         watch(aggregators) {
-          const watcher = new AgeWatcher(aggregators[0]!);
-          watcher.start();
-          return { end: async () => void (ages = await watcher.stop()) };
+          const watchers = aggregators.map((aggregator) => new AgeWatcher(aggregator, LINKS));
+          for (const watcher of watchers) watcher.start();
+          const end = async (): Promise<void> => {
+            ages = await Promise.all(watchers.map((watcher) => watcher.stop()));
+          };
+          return { end };
         },
         log: (line) => console.log(`  ${line}`),
       });
@@ -49,8 +51,10 @@ describe.runIf(support.supported)("a group of aggregators that changes", () => {
       expect(verdicts.map(({ lost, doubled, unexplained }) => lost + doubled + unexplained)).toEqual(
         verdicts.map(() => 0),
       );
-      expect(ages!.p99Ms).toBeLessThanOrEqual(2 * PANE_MS);
+      // The first replica stays. The others answer when they have caught up: then no link is missing.
+      expect(ages[0]!.p99Ms).toBeLessThanOrEqual(PANE_MS);
+      expect(ages.map(({ fewestLinks }) => fewestLinks)).toEqual(ages.map(() => LINKS));
     },
-    120_000 + MINUTES * 60_000,
+    240_000 + MINUTES * 60_000,
   );
 });

@@ -1,12 +1,5 @@
-import {
-  partitionOf,
-  type Batch,
-  type Bus,
-  type BusRecord,
-  type OutgoingRecord,
-  type SubscribeOptions,
-  type Subscription,
-} from "@isochrone/bus";
+import type { Batch, Bus, BusRecord, OutgoingRecord, Subscription } from "@isochrone/bus";
+import { partitionOf, type SubscribeOptions } from "@isochrone/bus/testing";
 
 /** As in a cluster. */
 const PARTITIONS = 24;
@@ -24,15 +17,9 @@ interface Topic {
 export class BenchBus implements Bus {
   readonly #topics = new Map<string, Topic>();
   #nowMs: number;
-  /** Records and bytes that were published to topics that begin with this. */
-  readonly published = new Map<string, { records: number; bytes: number }>();
 
-  readonly #assigns: boolean;
-
-  /** @param assigns whether members of a group get partitions */
-  constructor(nowMs: number, assigns = true) {
+  constructor(nowMs: number) {
     this.#nowMs = nowMs;
-    this.#assigns = assigns;
   }
 
   setTime(nowMs: number): void {
@@ -44,23 +31,16 @@ export class BenchBus implements Bus {
   }
 
   async subscribe(options: SubscribeOptions): Promise<Subscription> {
-    const partitions = options.topics.flatMap((topic) =>
-      Array.from({ length: PARTITIONS }, (_, partition) => ({ topic, partition })),
-    );
     for (const topic of options.topics) this.#topic(topic).subscribers.push(options);
-    if (this.#assigns) void options.onAssigned?.(partitions);
+    options.onCaughtUp?.();
     return { close: async () => undefined };
   }
 
   async publish(topic: string, records: readonly OutgoingRecord[]): Promise<void> {
     const { ends, subscribers } = this.#topic(topic);
     const byPartition = Map.groupBy(records, ({ key }) => partitionOf(key, PARTITIONS));
-    const sum = this.published.get(topic) ?? { records: 0, bytes: 0 };
-    this.published.set(topic, sum);
     for (const [partition, ofPartition] of byPartition) {
       const arrived = ofPartition.map((record): BusRecord => {
-        sum.records++;
-        sum.bytes += record.value.byteLength;
         return { ...record, topic, partition, offset: ends[partition]!++, appendedAtMs: this.#nowMs };
       });
       for (const subscriber of subscribers)
@@ -83,5 +63,5 @@ export class BenchBus implements Bus {
 
 function batchOf(records: readonly BusRecord[], endOffset: number): Batch {
   const { topic, partition } = records[0]!;
-  return { topic, partition, records, endOffset, commit: async () => undefined };
+  return { topic, partition, records, endOffset };
 }
