@@ -3,3 +3,4 @@ export { LinearProgram, type LinearSolution, type LinearSolver, type Terms } fro
 export { fairLevel } from "./fair-share.ts";
 export { erlangC } from "./queueing.ts";
 export { allSteps, inTurns, sortedSteps } from "./steps.ts";
+export { EventQueue } from "./event-queue.ts";

@@ -1,7 +1,6 @@
 export { backoffMs, type BackoffGrowth } from "./backoff.ts";
 export { BoundedMap } from "./bounded-map.ts";
 export { codeOf, reasonOf } from "./errors.ts";
-export { EventQueue } from "./event-queue.ts";
 export {
   definedOf,
   entriesOf,

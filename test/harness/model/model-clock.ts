@@ -1,4 +1,4 @@
-import { EventQueue } from "@isochrone/primitives";
+import { EventQueue } from "@isochrone/primitives/algorithms";
 import type { Clock } from "@isochrone/runtime";
 import { sleepUntil } from "@isochrone/runtime/testing";
 

@@ -1,7 +1,8 @@
 // Endpoints as a dispatcher sees them: its own requests, others' beside them, answers that tell or don't tell
 // the load. What it knows of an endpoint is the product's own EndpointLoad. Milliseconds.
 import { EndpointLoad, WorkTime, type Candidate } from "@isochrone/dispatch/endpoints";
-import { EventQueue, type Draw } from "@isochrone/primitives";
+import type { Draw } from "@isochrone/primitives";
+import { EventQueue } from "@isochrone/primitives/algorithms";
 
 /** One system; several are drawn for a training. */
 export interface EndpointSystem {

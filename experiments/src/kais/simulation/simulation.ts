@@ -1,5 +1,6 @@
 // The edge-cloud system of KaiS as discrete events: access points, nodes, uplinks, a cloud.
-import { EventQueue, MinHeap } from "@isochrone/primitives";
+import { MinHeap } from "@isochrone/primitives";
+import { EventQueue } from "@isochrone/primitives/algorithms";
 import {
   CLOUD,
   type Dispatcher,

@@ -1,4 +1,4 @@
-import { EventQueue } from "@isochrone/primitives";
+import { EventQueue } from "@isochrone/primitives/algorithms";
 import type { Observation, PodMove } from "../../contenders/port.ts";
 import type { Change, ModelSettings, Point, PointCluster } from "../../scenario/model.ts";
 import type { Placement } from "../../contenders/port.ts";

@@ -1,4 +1,4 @@
-import { EventQueue } from "@isochrone/primitives";
+import { EventQueue } from "@isochrone/primitives/algorithms";
 import type { Clock } from "../clock.ts";
 import { sleepUntil } from "./sleep-until.ts";
 

@@ -1,4 +1,4 @@
-import type { EventQueue } from "@isochrone/primitives";
+import type { EventQueue } from "@isochrone/primitives/algorithms";
 
 /** Ends when the simulated time reaches the moment. Rejects with the signal's reason. */
 export function sleepUntil(events: EventQueue, moment: number, signal?: AbortSignal): Promise<void> {
