@@ -1,5 +1,4 @@
-// What one object declares of channels: its annotation, or an AppGroup's spec. Untrusted texts come in,
-// bounded figures go out.
+// Parses the channels that one object declares, by annotation or AppGroup spec. The input is untrusted.
 import { CHANNELS_ANNOTATION, MAX_CHANNELS_CHARACTERS, parseChannels } from "@isochrone/kubernetes/basics";
 import type { AnnotatedChannel, KubernetesObject, LooseFields } from "@isochrone/kubernetes";
 import { looseFields, parseBitsPerSecond, parseJson } from "@isochrone/primitives";
@@ -17,21 +16,19 @@ import {
 } from "@isochrone/topology";
 
 /**
- * Annotation of a workload object: a JSON list of what it calls, for example `[{"name": "db", "namespace":
- * "shop", "priority": 5, "maxNetworkCost": 20, "minBandwidth": "10M", "type": "HTTPRoute"}]`; only `name`
- * must be there.
+ * Annotation of a workload: a JSON list of its callees, such as `[{"name": "db", "namespace": "shop",
+ * "priority": 5, "maxNetworkCost": 20, "minBandwidth": "10M", "type": "HTTPRoute"}]`. Only `name` is
+ * required.
  */
 export const DEPENDENCIES_ANNOTATION = "isochrone.dev/dependencies";
 
-/**
- * Channels that one object may declare; an AppGroup of 200 workloads with 10 dependencies each has as many.
- */
+/** Limit per object. An AppGroup of 200 workloads with 10 dependencies each reaches it. */
 export const MAX_CHANNELS_PER_OBJECT = 2_000;
 
-/** Told of what is left out, in words for whoever declared it. */
+/** Called for each refusal; `rule` is a message for the author of the declaration. */
 export type OnRefused = (reason: DeclarationRefusal, rule: string, channels?: number) => void;
 
-/** Characters that are read to know what the object declares. */
+/** Number of characters to parse for the object's declarations. */
 export function declaredCharacters({ metadata }: KubernetesObject): number {
   const { [DEPENDENCIES_ANNOTATION]: calls = "", [CHANNELS_ANNOTATION]: channels = "" } =
     metadata.annotations ?? {};
@@ -41,7 +38,6 @@ export function declaredCharacters({ metadata }: KubernetesObject): number {
   );
 }
 
-/** Channels that a workload's annotation declares. */
 export function channelsOfAnnotation(object: KubernetesObject, onRefused: OnRefused): ChannelDeclaration[] {
   const text = object.metadata.annotations?.[DEPENDENCIES_ANNOTATION];
   if (text === undefined) return [];
@@ -68,7 +64,7 @@ export function channelsOfAnnotation(object: KubernetesObject, onRefused: OnRefu
   return channels;
 }
 
-/** What an AppGroup (KEP-260) declares; types and priorities of its dependencies are in an annotation. */
+/** Parses an AppGroup (KEP-260). Types and priorities of its dependencies are in an annotation. */
 export function appGroupText(object: KubernetesObject, onRefused: OnRefused): AppGroupText<AnnotatedChannel> {
   const text = readAppGroup(nameOf(object), object.spec, annotatedChannels(object, onRefused));
   if (text.unreadable > 0)
@@ -83,7 +79,7 @@ export function appGroupText(object: KubernetesObject, onRefused: OnRefused): Ap
   return { ...text, ...withinLimit(text) };
 }
 
-/** Keeps as many dependencies as are read, and the selectors that those name: the text is kept in memory. */
+/** Truncates to the limit and drops selectors without a dependency, because the result stays in memory. */
 function withinLimit({
   dependencies: all,
 }: AppGroupText<AnnotatedChannel>): Pick<AppGroupText<AnnotatedChannel>, "dependencies" | "selected"> {
@@ -100,7 +96,7 @@ function tellLimit(onRefused: OnRefused, declared: number, beyond: number): void
   onRefused("object_limit", rule, beyond);
 }
 
-/** The channels that it comes to among these pods. */
+/** Resolves an AppGroup's dependencies to channels between the given pods. */
 export function channelsOfAppGroup(
   text: AppGroupText<AnnotatedChannel>,
   members: AppGroupMembers,
@@ -127,7 +123,7 @@ export function channelsOfAppGroup(
   return channels;
 }
 
-/** Takes as much as one object may declare, and tells once how much there was beyond. */
+/** Admits entries up to the limit and reports the excess once. */
 class ObjectLimit {
   readonly #onRefused: OnRefused;
   #taken = 0;
@@ -137,7 +133,7 @@ class ObjectLimit {
     this.#onRefused = onRefused;
   }
 
-  /** Entries that say nothing count too: they are work. */
+  /** Invalid entries count too, because parsing them costs time. */
   take<T>(entries: readonly T[], read: (entry: T) => void): void {
     const room = Math.max(0, MAX_CHANNELS_PER_OBJECT - this.#taken);
     for (const entry of entries.slice(0, room)) read(entry);
@@ -149,7 +145,7 @@ class ObjectLimit {
     return this.#taken >= MAX_CHANNELS_PER_OBJECT;
   }
 
-  /** So many more, which nobody looks at. */
+  /** Counts entries beyond the limit without parsing them. */
   pass(entries: number): void {
     this.#beyond += entries;
   }
@@ -169,8 +165,8 @@ function isNamedWell(workload: DeclaredWorkload, onRefused: OnRefused): boolean 
 }
 
 /**
- * The annotation adds to what the AppGroup says; a dependency that was taken out of it is none for being
- * annotated still.
+ * Merges the annotation into the AppGroup's dependency. An annotation without such a dependency has no
+ * effect.
  */
 function demandsOf(fields: LooseFields, annotated: AnnotatedChannel | null): ChannelDemands {
   const minBandwidthBitsPerSecond = parseBitsPerSecond(fields.minBandwidth);
@@ -190,7 +186,7 @@ function annotatedChannels(object: KubernetesObject, onRefused: OnRefused): Anno
   return annotated ?? [];
 }
 
-/** Such a text isn't parsed at all. */
+/** Returns true for a text that is too long to be parsed. */
 function isTooLong(annotation: string, text: string, onRefused: OnRefused): boolean {
   if (text.length <= MAX_CHANNELS_CHARACTERS) return false;
   onRefused(

@@ -15,7 +15,6 @@ afterEach(async () => {
 
 const PLAN = { version: "v1", node: "n1", epoch: "e1", generation: 3, neighbours: [], flows: [] };
 
-/** A stand-in for the scheduler-plugin on a real socket. */
 async function serve(
   listener: RequestListener,
 ): Promise<{ readonly source: HttpFlowPlans; readonly clock: ManualClock }> {

@@ -4,8 +4,8 @@ import { compareText } from "../domain/compare.ts";
 import type { ClusterNodes, NodeState } from "../domain/cluster-state.ts";
 
 /**
- * Nodes as they are read of their objects. A node's object changes every few minutes only to say that it
- * lives: nothing is made anew for that, in a cluster of thousands.
+ * Nodes parsed from their objects. Kubelet heartbeats change an object every few minutes without any effect
+ * here.
  */
 export class NodeIndex {
   readonly #read: (object: KubernetesObject) => NodeState;
@@ -17,7 +17,7 @@ export class NodeIndex {
     this.#read = read;
   }
 
-  /** Whether anything changed that is read. */
+  /** Returns true if a parsed field changed. */
   take({ type, object }: InformerChange): boolean {
     const { name, deletionTimestamp } = object.metadata;
     const before = this.#nodes.get(name);
@@ -32,7 +32,7 @@ export class NodeIndex {
     return true;
   }
 
-  /** The same object until `take` said that something changed. */
+  /** Returns the same object until `take` returned true. */
   current(): ClusterNodes {
     this.#current ??= {
       nodes: [...this.#nodes.values()].sort((a, b) => compareText(a.name, b.name)),

@@ -3,11 +3,11 @@ import type { ChannelKey } from "../domain/channel-key.ts";
 import type { FlowFacts } from "../domain/ingest/bind-flow.ts";
 
 interface Plans {
-  /** By node; null: none is known. */
+  /** Key: node. Null: no plan is known. */
   readonly known: ReadonlyMap<string, FlowPlan> | null;
 }
 
-/** Which channel a flow belongs to, by the flow plans. */
+/** Maps flows to channels by the flow plans. */
 export class PlannedFlows implements FlowFacts {
   readonly #plans: Plans;
   readonly #byNode = new WeakMap<FlowPlan, ReadonlyMap<string, PlannedFlow>>();

@@ -8,7 +8,7 @@ interface BandwidthResourceMetrics {
   readonly writes: Counter<"result">;
 }
 
-/** @param nodes by what was last found of them */
+/** @param nodes number of nodes by last state */
 export function createBandwidthResourceMetrics(
   registry: Registry,
   nodes: ReadonlyMap<BandwidthStep["kind"], number>,

@@ -9,25 +9,24 @@ import { looseFields, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/
 import type { BandwidthOrigin, NodeBandwidth } from "./domain/step.ts";
 import { pointer } from "../network-topology/resource.ts";
 
-/** Annotation of a node: the capacity of its network, bits per second, as a quantity (10G). */
+/** Node annotation: network capacity in bit/s, as a quantity such as 10G. */
 export const CAPACITY_ANNOTATION = "isochrone.dev/bandwidth-capacity";
 /**
- * Condition of a node whose extended resource is kept here. It changes in one write with the resource, so
- * that the two never differ, and tells what was written: another value is another one's.
+ * Node condition that records the value that we advertise. Written together with the resource. A resource of
+ * another value was changed by another component.
  */
 export const ADVERTISED_CONDITION = "isochrone.dev/BandwidthAdvertised";
 
 const MESSAGE = /^(\d+) bit\/s as (\S+)$/;
 const REASONS: Readonly<Record<BandwidthOrigin, string>> = { measured: "Measured", declared: "Declared" };
 
-/** What is advertised on a node here. */
 interface Advertisement {
   readonly bitsPerSecond: BitsPerSecond;
   readonly resource: string;
   readonly origin: BandwidthOrigin;
 }
 
-/** A node as caches keep it, with our condition: that is what tells ours from another's. */
+/** Cached fields of a node, with the condition that marks our resource. */
 export function trimmedWithAdvertisement(node: KubernetesObject): KubernetesObject {
   const trimmed = trimmedNode(node);
   const ours = conditionsOf(node).filter(({ type }) => type === ADVERTISED_CONDITION);
@@ -36,7 +35,7 @@ export function trimmedWithAdvertisement(node: KubernetesObject): KubernetesObje
   return { ...trimmed, status: { ...trimmed.status, conditions } };
 }
 
-/** Null: nothing, or in words that are not ours. */
+/** Returns null if the condition is absent or was not written by us. */
 export function advertisementOf(node: KubernetesObject): Advertisement | null {
   const condition = conditionsOf(node).find(({ type }) => type === ADVERTISED_CONDITION);
   const [, bitsPerSecond, resource] = MESSAGE.exec(condition?.message ?? "") ?? [];
@@ -57,9 +56,8 @@ export function nodeBandwidth(node: KubernetesObject, resource: string): NodeBan
 }
 
 /**
- * Capacity of the node's network that somebody declared, bits per second: by annotation, else by KEP-260's
- * extended resource, whose capacity is physical (a node that states only what is allocatable means the same).
- * What was measured and advertised here declares nothing.
+ * Declared capacity of the node's network, bit/s: the annotation, else KEP-260's extended resource (capacity,
+ * else allocatable). Ignores the value that we advertise ourselves.
  */
 export function declaredBandwidth(node: KubernetesObject, resource: string): number | null {
   const declared = annotated(node);
@@ -74,7 +72,7 @@ function annotated(node: KubernetesObject): number | null {
   return amount !== null && amount > 0 ? amount : null;
 }
 
-/** An amount without a unit is parsed as memory is: whole, with the decimal and binary suffixes. */
+/** Parses an amount without a unit like memory: an integer with decimal or binary suffixes. */
 function statusAmount(
   { status }: KubernetesObject,
   field: "capacity" | "allocatable",
@@ -84,8 +82,8 @@ function statusAmount(
 }
 
 /**
- * Sets the resource and the condition, in the whole node's status as it was read. Allocatable is what a
- * kubelet would make of the capacity a little later; a node without a kubelet (KWOK) needs it said.
+ * Patch that sets the resource and the condition. Sets allocatable too: a kubelet would derive it later, and
+ * KWOK nodes have no kubelet.
  */
 export function advertisePatch(
   node: KubernetesObject,
@@ -111,7 +109,7 @@ export function advertisePatch(
   ];
 }
 
-/** Takes back what was advertised. A value that somebody else has set meanwhile stays. */
+/** Patch that removes our resource. Keeps a value that another component has set meanwhile. */
 export function withdrawPatch(node: KubernetesObject): JsonPatchOperation[] {
   const advertisement = advertisementOf(node);
   const conditions = conditionsOf(node).filter(({ type }) => type !== ADVERTISED_CONDITION);

@@ -3,12 +3,12 @@ import { checkedFile, checkedFileIfAny } from "@isochrone/runtime";
 
 const read = (value: unknown): PriceTable => PriceTable.of(readPrices(value));
 
-/** The prices of a file beside those that are built in. Throws SettingsError. */
+/** Merges a file's prices with the built-in ones. Throws SettingsError. */
 export function loadPrices(path: string): PriceTable {
   return checkedFile(path, "prices", read);
 }
 
-/** As {@link loadPrices}; without such a file those that are built in. */
+/** Like {@link loadPrices}; an empty path gives the built-in prices. */
 export function pricesIfAny(path: string): PriceTable {
   return checkedFileIfAny(path, "prices", read) ?? PriceTable.of(null);
 }

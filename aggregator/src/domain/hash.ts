@@ -1,6 +1,6 @@
 /**
- * 53-bit hash of a text (cyrb53 by bryc, public domain). Even enough for rendezvous hashing; no protection
- * against people who choose their names. Part of no wire format.
+ * 53-bit hash of a text (cyrb53 by bryc, public domain). Uniform enough for rendezvous hashing, but not
+ * collision-resistant against chosen names. Not part of a wire format.
  */
 export function hash53(text: string): number {
   let high = 0xdeadbeef;

@@ -1,7 +1,6 @@
 import { constant, duration, flag, section, type SettingsOf } from "@isochrone/runtime";
 import { GATE_DEADLINE_MS } from "@isochrone/kubernetes";
 
-/** Who opens gates that nobody opened. */
 export const gatesSettings = section(
   "gates",
   {
@@ -26,5 +25,4 @@ export const gatesSettings = section(
   { description: "Gates past their deadline, opened by the aggregator that leads." },
 );
 
-/** Values of {@link gatesSettings}. */
 export type GatesConfig = SettingsOf<typeof gatesSettings>;

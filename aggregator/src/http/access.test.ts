@@ -51,7 +51,7 @@ describe("openAccess", () => {
   });
 });
 
-/** A gate whose decisions the test makes, and what it was asked. */
+/** A gate with decisions of the test; records the requests. */
 function gateOf(decide: (token: string) => AccessDecision): { gate: RequestGate; asked: string[] } {
   const asked: string[] = [];
   const gate = accessGate({

@@ -2,12 +2,12 @@ import type { FastifyInstance } from "fastify";
 import { ProblemSchema } from "@isochrone/topology";
 import { Type } from "typebox";
 
-/** Fetches a page of the scheduler-plugin. Rejects with an AggregatorError when it can't. */
+/** Fetches from the scheduler-plugin. Rejects with an AggregatorError. */
 export interface DecisionsSource {
   fetch(pathAndQuery: string, signal: AbortSignal): Promise<DecisionsAnswer>;
 }
 
-/** An answer as it came. */
+/** An unmodified response. */
 export interface DecisionsAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -15,8 +15,8 @@ export interface DecisionsAnswer {
 }
 
 /**
- * `GET /api/v1/decisions`, `/api/v1/acts`, `/api/v1/plans` and `/api/v1/savings`: the scheduler-plugin's,
- * passed through so that the page has one address.
+ * Registers `GET /api/v1/decisions`, `/api/v1/acts`, `/api/v1/plans` and `/api/v1/savings`. Proxies the
+ * scheduler-plugin, so that the page needs one address.
  */
 export function registerDecisionsRoutes(app: FastifyInstance, source: DecisionsSource): void {
   for (const path of ["/api/v1/decisions", "/api/v1/acts", "/api/v1/plans", "/api/v1/savings"]) {

@@ -6,8 +6,8 @@ import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { assertNodes, PairQuery } from "./query.ts";
 
 /**
- * `GET /api/v1/graph/link`: all that the window holds of one pair. The graphs have quantiles alone:
- * histograms of all pairs would be hundreds of megabytes.
+ * Registers `GET /api/v1/graph/link`: the window's full data of one pair. Graphs only have quantiles, because
+ * all histograms would take hundreds of megabytes.
  */
 export function registerLinkRoute(app: FastifyInstance, keeper: GraphKeeper, nowMs: () => number): void {
   app.get<{ Querystring: PairQuery }>(
@@ -46,7 +46,7 @@ export function registerLinkRoute(app: FastifyInstance, keeper: GraphKeeper, now
 
 type Told = Omit<LinkDistributions["distributions"][number], "method" | "ipFamily">;
 
-/** Buckets that hold something, in order. Their bounds are those of base-2 exponential histograms (OTLP). */
+/** Non-empty buckets in order. Bounds are those of base-2 exponential histograms (OTLP). */
 function bucketsOf(rtt: Distribution): Told {
   const { scale, zeroCount, offset, bucketCounts } = rtt.toData();
   const perOctave = 2 ** scale;

@@ -11,7 +11,7 @@ import { registerRecordKeyRoutes, type RecordKeyDesk } from "./record-key-route.
 const SECRET = Buffer.alloc(32, 3);
 
 let app: HttpApp | null = null;
-/** Paths that access was asked for. */
+/** Reviewed paths. */
 let reviewed: (string | null)[] = [];
 afterEach(async () => {
   reviewed = [];
@@ -19,7 +19,7 @@ afterEach(async () => {
   app = null;
 });
 
-/** Whose token it is stands in the token itself. */
+/** Senders by token. */
 const TOKENS: Readonly<Record<string, ProvenSpeaker>> = {
   "of-node-a": { kind: "node", node: "node-a" },
   "of-node-b": { kind: "node", node: "node-b" },

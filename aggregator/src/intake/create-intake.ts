@@ -9,22 +9,21 @@ import { Intake, type SharedBusParts } from "./intake.ts";
 import { createDeadLetterCounter, createIntakeMetrics } from "./intake-metrics.ts";
 import { LastBandwidths } from "./last-bandwidths.ts";
 
-/** What an intake needs of the other parts of an aggregator. */
 interface IntakeSurroundings {
   readonly tables: Tables;
-  /** Who is believed, and of what. */
+  /** Trust in senders. */
   readonly speaking: SpeakingParts;
-  /** The bus, with what proves who wrote its records. */
+  /** The bus with its proofs of senders. */
   readonly proven: Pick<ProvenBus, "bus" | "proofs">;
   readonly leadership: Leadership;
-  /** Tells which kinds of objects are not listed yet. */
+  /** Returns kinds of objects that are not listed yet. */
   readonly watch: { pending(): readonly string[] };
 }
 
-/** How often the lists are looked at before the first record is read. */
+/** Polling interval for the lists before the first record is read. */
 const LISTS_CHECK_MS = 100;
 
-/** The intake that suits the bus. */
+/** Creates the intake for a shared or private bus. */
 export function createIntake(
   config: AggregatorConfig,
   deps: AggregatorDependencies,

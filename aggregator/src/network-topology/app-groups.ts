@@ -15,8 +15,8 @@ import { MAX_CHANNELS_PER_CLUSTER, MAX_CHANNELS_PER_NAMESPACE } from "../adapter
 import type { PlacedPod, Requirement } from "./domain/allocated-bandwidth.ts";
 
 /**
- * Pods that claim bandwidth: labelled as KEP-260 has it, with a node, and neither succeeded nor failed. One
- * that is being deleted runs on until it is gone, and counts as long, as for the scheduler.
+ * Pods that claim bandwidth: with KEP-260 labels, bound, and not ended. A terminating pod counts until it is
+ * gone, as in the scheduler.
  */
 export function placedPods(pods: readonly KubernetesObject[]): PlacedPod[] {
   return pods.flatMap((object) => {
@@ -33,8 +33,8 @@ export function placedPods(pods: readonly KubernetesObject[]): PlacedPod[] {
 }
 
 /**
- * The dependencies of AppGroups that need bandwidth. Those that can't be read need none, and there are no
- * more of one object, one namespace and all together than of declared channels.
+ * Dependencies of AppGroups with a bandwidth need. Ignores unparsable ones. The limits of declared channels
+ * apply per object, per namespace and in total.
  */
 export function requirementsOf(appGroups: readonly KubernetesObject[]): Requirement[] {
   const byNamespace = [...Map.groupBy(appGroups, ({ metadata }) => metadata.namespace ?? "default").values()];

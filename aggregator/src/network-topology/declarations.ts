@@ -7,8 +7,7 @@ import { pollLatencies, type LatenciesOptions } from "./latencies.ts";
 import type { PolledObject } from "./polled-object.ts";
 
 /**
- * What others say of the network, beside what is measured: the NetworkTopology's declared weights, and
- * latencies in a ConfigMap.
+ * Declared inputs besides measurements: the NetworkTopology's declared weights, and latencies in a ConfigMap.
  */
 export class Declarations {
   readonly #costs: PolledObject<DeclaredCosts | null> | null;
@@ -26,7 +25,7 @@ export class Declarations {
     ];
   }
 
-  /** What a graph would lack if it were built now. */
+  /** Inputs that have not been read yet. */
   pending(): string[] {
     return [
       ...(this.#costs?.wasRead === false ? ["waiting for the NetworkTopology"] : []),

@@ -18,13 +18,12 @@ export interface LatenciesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Of the newest graph. */
   readonly use: () => LatencyUse;
 }
 
 /**
- * The latencies that another component keeps in a ConfigMap, read by every replica; null when none are to be
- * read. Once the ConfigMap is gone they are, too.
+ * Polls another component's latencies from a ConfigMap, on every replica. Returns null if none is configured.
+ * Drops them once the ConfigMap is deleted.
  */
 export function pollLatencies(options: LatenciesOptions): PolledObject<ReadLatencies> | null {
   const { config, logger, registry, use } = options;

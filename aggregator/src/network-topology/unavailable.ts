@@ -1,6 +1,6 @@
 import { isStoreError } from "@isochrone/kubernetes";
 
-/** The object's kind isn't installed, or we may not read it. */
+/** Returns true if the CRD is not installed or access is denied. */
 export function isUnavailable(error: unknown): boolean {
   return isStoreError(error, "not_found") || isStoreError(error, "forbidden");
 }

@@ -14,7 +14,7 @@ import { workloadsText, type GroupDependency, type GroupWorkload } from "./domai
 import { decimalQuantity } from "../network-topology/resource.ts";
 
 /**
- * Annotation of a Namespace (for all its workflows) or of a workload (for its own): `observe` asks for a
+ * Annotation of a Namespace (all its workflows) or a workload (its own workflow): `observe` requests a
  * generated AppGroup.
  */
 export const ASK_ANNOTATION = "isochrone.dev/appgroup";
@@ -33,12 +33,12 @@ const API_VERSIONS: Readonly<Record<string, string>> = {
   Pod: "v1",
 };
 
-/** Whether an AppGroup can name workloads of this kind. */
+/** Returns true if an AppGroup can contain this kind. */
 export function isWorkloadKind(kind: string): boolean {
   return Object.hasOwn(API_VERSIONS, kind);
 }
 
-/** Somebody else has changed the spec that was written here. */
+/** Returns true if another component has changed the spec that we wrote. */
 export function isChangedByAnother(object: KubernetesObject): boolean {
   return object.metadata.annotations?.[GENERATED_ANNOTATION] !== hashOf(writtenGroup(object));
 }
@@ -48,7 +48,7 @@ interface Group {
   readonly workloads: readonly GroupWorkload[];
 }
 
-/** The object's spec; what can't be read is left out. */
+/** Parses the spec; omits invalid parts. */
 export function writtenGroup(object: KubernetesObject): Group {
   const { topologySortingAlgorithm: algorithm, workloads } = looseFields<AppGroupSpec>(object.spec);
   return {
@@ -78,12 +78,11 @@ function dependencyOf({
   };
 }
 
-/** Whether the object says what is wanted. */
 export function isSameGroup(object: KubernetesObject, group: Group): boolean {
   return groupText(writtenGroup(object)) === groupText(group);
 }
 
-/** What is applied: the spec and our annotation; with `existing`, only to that version of it. */
+/** The object to apply: spec and our annotation; bound to the version of `existing` if given. */
 export function generatedAppGroup(
   ref: { readonly namespace: string; readonly name: string },
   group: Group,

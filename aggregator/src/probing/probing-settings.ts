@@ -1,8 +1,5 @@
-// The aggregator's settings of probing: whom probes measure, the keys that they sign with, and bandwidth
-// tests.
 import { bytes, constant, derived, integer, text } from "@isochrone/runtime";
 
-/** A part of the aggregator's section. */
 export const PROBING_SETTINGS = {
   probeUdpPort: integer({
     default: 7411,
@@ -80,7 +77,7 @@ interface Checked {
   readonly bandwidthHourlyBytes: number;
 }
 
-/** Rules across these settings. */
+/** Validation across these settings. */
 export const PROBING_RULES: readonly ((values: Checked) => string | null)[] = [
   ({ hmacKeysFile, hmacKeysSecret }) =>
     hmacKeysFile === null || hmacKeysSecret === null

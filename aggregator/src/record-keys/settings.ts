@@ -1,8 +1,6 @@
-// The aggregator's settings of records on Kafka: who proves what.
 import { constant, list, text } from "@isochrone/runtime";
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 
-/** A part of the aggregator's section. */
 export const RECORD_KEY_SETTINGS = {
   recordKeysSecret: text({
     default: null,
@@ -32,7 +30,7 @@ interface Checked {
 
 const OWN_TOPICS: readonly string[] = [...Object.values(TOPICS), ...Object.values(STATE_TOPICS)];
 
-/** Rules of these settings together. */
+/** Validation across these settings. */
 export const RECORD_KEY_RULES: readonly ((values: Checked) => string | null)[] = [
   ({ foreignTopics }) => foreignTopicsMistake(foreignTopics),
 ];
@@ -55,7 +53,6 @@ function splitEntry(entry: string): [topic: string, service: string] {
   return [entry.slice(0, at), entry.slice(at + 1)];
 }
 
-/** Names of services by topic. */
 export function foreignTopicsOf({
   foreignTopics,
 }: {
@@ -64,7 +61,7 @@ export function foreignTopicsOf({
   return new Map(foreignTopics.map(splitEntry));
 }
 
-/** What of other sections decides whether records can be proven. */
+/** Facts of other sections that decide whether proofs are possible. */
 interface ProofFacts {
   readonly kind: string;
   readonly sealRecords: boolean;
@@ -72,7 +69,7 @@ interface ProofFacts {
   readonly asksForTokens: boolean;
 }
 
-/** A rule across sections; null: nothing is wrong. */
+/** Validates across sections; null: valid. */
 export function proofsMistake({ kind, sealRecords, hasSecret, asksForTokens }: ProofFacts): string | null {
   if (kind !== "kafka") return null;
   if (sealRecords && !hasSecret)

@@ -18,9 +18,9 @@ interface AggregatorStreams extends ReturnType<typeof openSchedulerPlugin> {
 }
 
 /**
- * What this aggregator asks the scheduler-plugin for, stream jobs with what their flows have achieved, and
- * how requests are spread over zones.
- * @param graphs the newest; null before the first
+ * Creates the requests to the scheduler-plugin: stream jobs with achieved rates, and request routing over
+ * zones.
+ * @param graphs the newest graphs; null before the first
  */
 export function createStreams(
   config: AggregatorConfig,

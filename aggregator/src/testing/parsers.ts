@@ -1,4 +1,4 @@
-// What reads objects of others, for fuzzers and benchmarks.
+// Parsers of untrusted objects, for fuzzers and benchmarks.
 export {
   appGroupText,
   channelsOfAnnotation,

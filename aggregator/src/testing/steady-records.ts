@@ -3,7 +3,7 @@ import { TOPICS, type Attributes, type Metric } from "@isochrone/telemetry";
 import type { IncomingRecord } from "../domain/ingest/ingest.ts";
 import { counter, gauge, istio, probeMetrics, recordOf } from "./records.ts";
 
-/** A record with its topic and the time at which the bus gets it. */
+/** A record with its topic and arrival time. */
 interface ArrivingRecord {
   readonly topic: string;
   readonly record: IncomingRecord;
@@ -22,12 +22,12 @@ const RESET_CHANCE = 0.01;
 const REPEAT_CHANCE = 0.1;
 const LATE_CHANCE = 0.1;
 const MAX_LATE_MS = 30_000;
-/** What a record takes to the bus once its publisher has sent it. */
+/** Delay from publisher to bus. */
 const DELAY_MS = 50;
 
 /**
- * Records of three nodes that sample every series every 10 s. Some are sent up to 30 s late, some come
- * twice, and counters reset now and then.
+ * Records of three nodes that sample every series every 10 s. Some are up to 30 s late, some come twice, and
+ * counters reset occasionally.
  */
 export class SteadyRecords {
   readonly #random: Random;
@@ -40,7 +40,7 @@ export class SteadyRecords {
     this.#startMs = startMs;
   }
 
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   make(rounds: number): readonly ArrivingRecord[] {
     const records: ArrivingRecord[] = [];
     for (let round = 0; round < rounds; round++)
@@ -106,7 +106,7 @@ export class SteadyRecords {
     return counter(name, labels, timeMs, known.value, known.startMs);
   }
 
-  /** How far the clock of a node is behind. */
+  /** Clock skew of a node. */
   #skewOf(node: string): number {
     return node === "c" ? 4_000 : 0;
   }

@@ -1,4 +1,4 @@
-// What zones ask of Services, summed over the namespaces of the callers.
+// Demand of zones for Services, summed over the callers' namespaces.
 import { samplesForPercentile } from "@isochrone/primitives";
 import { LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
 import type { Demand, ServiceDemand, ZoneDemand } from "@isochrone/topology";
@@ -12,21 +12,20 @@ import type { GraphStamp } from "./cluster-graph.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
 import type { Tables } from "./tables.ts";
 
-/** Demands between two steps: a few milliseconds' work. */
+/** Demands per step: a few milliseconds of work. */
 const ITEMS_PER_STEP = 500;
 
-/** Requests per second of one zone, summed. */
 interface Counted {
   requests: number;
   errors: number;
-  /** Requests of the whole window that were answered: samples of the percentiles. */
+  /** Answered requests of the whole window; the sample count of the percentiles. */
   answered: number;
-  /** Answered within each of LATENCY_BOUNDS_MS. */
+  /** Requests answered within each of LATENCY_BOUNDS_MS. */
   readonly within: number[];
   newestMs: number;
 }
 
-/** The demand as the windows have it at `stamp.nowMs`, in steps as those of the cluster graph. */
+/** Builds the demand at `stamp.nowMs`, in steps like the cluster graph. */
 export function* demandSteps(
   tables: Tables,
   cluster: ClusterState,
@@ -71,7 +70,7 @@ export function* demandSteps(
   return { version, observedAt: rfc3339(nowMs), windowSeconds, services: shown };
 }
 
-/** Null where nothing was said of the window. */
+/** Returns null without data in the window. */
 function countedOf(
   state: ChannelState,
   { shape }: Tables,
@@ -93,8 +92,8 @@ function countedOf(
 }
 
 /**
- * Each end believes its own side: what callers of one namespace claim to ask of another one's Services counts
- * as far as proxies at the Services' end saw it. By pair of namespaces, the share that does; absent: all.
+ * Share of a namespace pair's demand that the Service's side confirms; absent: all. Claims of callers in
+ * another namespace count only as far as proxies at the Service saw the requests.
  */
 function* believedShares(
   read: readonly { readonly key: ChannelKey; readonly counted: Counted }[],
@@ -159,7 +158,7 @@ function zoneDemand(zone: string, counted: Counted, deadlineMs: number | null, n
   };
 }
 
-/** How many took no longer than `ms`: within a bucket they are taken to be spread evenly. */
+/** Number of requests that took at most `ms`, interpolated within a bucket. */
 function withinMs(within: readonly number[], ms: number): number {
   let [boundBefore, before] = [0, 0];
   for (const [index, bound] of LATENCY_BOUNDS_MS.entries()) {
@@ -170,7 +169,7 @@ function withinMs(within: readonly number[], ms: number): number {
   return before;
 }
 
-/** How long `count` of the requests took at most; null where there are none, or it lies above all bounds. */
+/** Latency below which `count` requests lie; null without requests, or if it exceeds all bounds. */
 function latencyOf(within: readonly number[], count: number): number | null {
   if (count <= 0) return null;
   let [boundBefore, before] = [0, 0];

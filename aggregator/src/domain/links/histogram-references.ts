@@ -1,26 +1,28 @@
 import type { HistogramChunk } from "./packed-histograms.ts";
 
-/** More than any chunk has bytes. */
+/** Above the size of any chunk. */
 const MAX_OFFSETS = 2 ** 24;
 
 /**
- * Packed histograms by number: who keeps a million of them keeps one number of each, and no object. A chunk
- * is let go with the last reference into it.
+ * Numeric references to packed histograms, so that a million histograms need no objects. A chunk is freed
+ * with its last reference.
  */
 export class HistogramReferences {
-  /** By chunk number. The first is never given out, so that every reference is more than 0. */
+  /** By chunk number. Chunk 0 is unused, so that every reference is above 0. */
   readonly #chunks: (HistogramChunk | null)[] = [null];
-  /** Holders by chunk number. */
+  /** Number of references by chunk. */
   readonly #holders: number[] = [0];
   readonly #free: number[] = [];
   readonly #numbers = new Map<HistogramChunk, number>();
 
-  /** Chunks that are kept. */
   get chunks(): number {
     return this.#numbers.size;
   }
 
-  /** Keeps the histogram at `at` until its reference is released. @returns the reference, a number above 0 */
+  /**
+   * Retains the histogram at `at` until its reference is released.
+   * @returns the reference, above 0
+   */
   hold(chunk: HistogramChunk, at: number): number {
     const number = this.#numbers.get(chunk) ?? this.#register(chunk);
     this.#holders[number]!++;
@@ -39,7 +41,7 @@ export class HistogramReferences {
     return this.#chunks[Math.floor(reference / MAX_OFFSETS)]!;
   }
 
-  /** Where in its chunk. */
+  /** Offset within its chunk. */
   placeOf(reference: number): number {
     return reference % MAX_OFFSETS;
   }

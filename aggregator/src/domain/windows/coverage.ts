@@ -15,12 +15,12 @@ export class Coverage {
   #firstMs = Number.POSITIVE_INFINITY;
   #newestMs = Number.NEGATIVE_INFINITY;
 
-  /** Time of the newest sample, or -Infinity. */
+  /** Time of the newest sample; -Infinity: none. */
   get newestMs(): number {
     return this.#newestMs;
   }
 
-  /** After a silence of a whole window the cover begins anew. */
+  /** Restarts after a silence of a whole window. */
   extend(fromMs: number, toMs: number, windowMs: number): void {
     if (fromMs - this.#newestMs > windowMs) this.#firstMs = fromMs;
     else if (fromMs < this.#firstMs) this.#firstMs = fromMs;
@@ -28,9 +28,9 @@ export class Coverage {
   }
 
   /**
-   * As {@link seconds}, but only up to where every counter has spoken that is read within the lag: at the end
-   * of the cover those that were scraped last stand alone, and a sum over all would be too small there. Where
-   * that leaves nothing, the whole cover.
+   * Like {@link seconds}, but ends where all counters within the lag have data. Beyond that point only some
+   * counters have been scraped, and a sum would be too low. Returns the whole coverage if that leaves
+   * nothing.
    */
   settled(
     shape: WindowShape,
@@ -47,7 +47,7 @@ export class Coverage {
       : { seconds, beforeMs: Number.POSITIVE_INFINITY };
   }
 
-  /** Covered seconds of the window of `panes` panes; 0 when it has no sample. */
+  /** Covered seconds of the window; 0: no samples. */
   seconds(shape: WindowShape, nowMs: number, panes: number): number {
     const startMs = Math.max(windowStartMs(shape, nowMs, panes), this.#firstMs);
     return Math.max(0, this.#newestMs - startMs) / 1000;

@@ -1,28 +1,27 @@
 import { AggregatorError } from "../../ports/errors.ts";
 
 /**
- * Request header in which a probe says which keys it holds and which of them signs: `1,2;signing=1`. Without
- * keys: `;signing=0`.
+ * Request header of a probe with its keys and its signing key: `1,2;signing=1`. Without keys: `;signing=0`.
  */
 export const KEY_REPORT_HEADER = "isochrone-probe-keys";
 
-/** As many as a probe takes from its file and its settings together. */
+/** Maximum number of keys of a probe, from file and settings. */
 const MAX_KEYS = 32;
 const MAX_KEY_ID = 65_535;
 const REPORT = /^((?:[1-9]\d{0,4})(?:,[1-9]\d{0,4}){0,31})?;signing=(0|[1-9]\d{0,4})$/;
-/** What of a bad report is shown. */
+/** Characters of an invalid report in an error message. */
 const MAX_SHOWN = 80;
 
-/** What a probe says of its keys of packet authentication. */
+/** A probe's packet authentication keys. */
 export interface KeyReport {
   readonly heldKeyIds: readonly number[];
-  /** 0: its packets aren't signed. */
+  /** 0: its packets are not signed. */
   readonly signingKeyId: number;
 }
 
 /**
- * Reads {@link KEY_REPORT_HEADER}.
- * @throws AggregatorError `bad_probe_keys` naming the rule and what was there
+ * Parses {@link KEY_REPORT_HEADER}.
+ * @throws AggregatorError `bad_probe_keys` with the rule and the value
  */
 export function parseKeyReport(text: string): KeyReport {
   const match = REPORT.exec(text);
@@ -38,14 +37,14 @@ export function parseKeyReport(text: string): KeyReport {
 }
 
 /**
- * The newest report of each probe, with the time it came. What a probe said stays true while it is silent:
- * the keys of a node's file only ever get newer, and a plan is on disk before it is reported.
+ * Newest report per probe. A report stays valid while the probe is silent: a node's key file only gets newer,
+ * and a plan is stored before it is reported.
  */
 export class KeyReports {
   readonly #maxAgeMs: number;
   readonly #reports = new Map<string, { readonly report: KeyReport | null; readonly atMs: number }>();
 
-  /** @param maxAgeMs a probe that was silent for longer isn't known to be there */
+  /** @param maxAgeMs a probe that was silent for longer does not count as live */
   constructor(maxAgeMs: number) {
     this.#maxAgeMs = maxAgeMs;
   }
@@ -54,23 +53,22 @@ export class KeyReports {
     return this.#reports.size;
   }
 
-  /** @param report null: the probe asked for its plan and said nothing of keys */
+  /** @param report null: the probe sent no key report */
   record(node: string, report: KeyReport | null, nowMs: number): void {
     this.#reports.set(node, { report, atMs: nowMs });
   }
 
-  /** Null: nothing was said. */
+  /** Returns null if there is no report. */
   of(node: string): KeyReport | null {
     return this.#reports.get(node)?.report ?? null;
   }
 
-  /** Whether the probe asked for a plan lately. */
+  /** Returns true if the probe requested a plan recently. */
   isLive(node: string, nowMs: number): boolean {
     const last = this.#reports.get(node);
     return last !== undefined && nowMs - last.atMs <= this.#maxAgeMs;
   }
 
-  /** Forgets the probes of other nodes than these. */
   retain(isKnown: (node: string) => boolean): void {
     for (const node of this.#reports.keys()) if (!isKnown(node)) this.#reports.delete(node);
   }

@@ -2,9 +2,8 @@ import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import type { AreaIndex } from "./areas.ts";
 
 /**
- * Bandwidth from one area to another, bits per second, by area pair. The best burst between two of their
- * nodes shows what the way between the areas carries at least; only where nobody tested it, the largest
- * capacity that two of their nodes declare. Each direction is its own.
+ * Bandwidth between areas, bit/s, by area pair: the best burst between two of their nodes, a lower bound.
+ * Untested area pairs use the largest capacity that two of their nodes declare. Directions are independent.
  */
 export function areaCapacities(graph: ClusterGraphSnapshot, areas: AreaIndex): Map<string, number> {
   const measured = new Map<string, number>();
@@ -21,7 +20,7 @@ export function areaCapacities(graph: ClusterGraphSnapshot, areas: AreaIndex): M
   return new Map([...declared, ...measured]);
 }
 
-/** The best burst that the link tells of; null when it was not tested. */
+/** Best burst of the link; null: not tested. */
 export function testedBitsPerSecond({
   bandwidthBitsPerSecond,
   bandwidthCapacityOrigin,

@@ -1,9 +1,8 @@
 import { hash53 } from "../../domain/hash.ts";
 
 /**
- * The one of `candidates` that an object falls to: the highest hash of both names wins. When a candidate
- * goes, only what was its own moves; when one comes, only what becomes its own. The order of the candidates
- * does not matter. Null: there are none.
+ * Owner of an object: the candidate with the highest hash of both names. Independent of the order. Adding or
+ * removing a candidate moves only its own objects. Null: no candidates.
  */
 export function rendezvousOwner(object: string, candidates: readonly string[]): string | null {
   let owner: string | null = null;
