@@ -50,7 +50,6 @@ import { createWriters } from "./writers/writers.ts";
 export interface Aggregator extends ComposedService {
   /** The server, for requests without a socket. Throws before `start`. */
   readonly app: HttpApp;
-  /** Throws before `start`. */
   address(): ListenAddress;
 }
 

@@ -49,10 +49,7 @@ interface ClusterControllersDependencies {
   readonly registry: Registry;
 }
 
-/**
- * Creates the controllers that only the leader runs: NetworkTopology, generated AppGroups, nodes' bandwidth,
- * and gates past their deadline.
- */
+/** Creates the leader's controllers. */
 export function createClusterControllers(
   config: ClusterControllersConfig,
   deps: ClusterControllersDependencies,

@@ -30,28 +30,20 @@ export interface AggregatorDependencies {
   readonly leadership?: Leadership;
   /** Cryptographically secure random bytes for keys and leases. @default the system's */
   readonly randomBytes?: (count: number) => Uint8Array;
-  /** The web page. @default none */
   readonly page?: PageAssets;
   /** Adds the embedding service's routes to the graph API's address, for the page. @default none */
   readonly addRoutes?: (app: HttpApp) => Promise<void>;
-  /** Annotations to write on the cluster's objects. @default none */
   readonly annotations?: AnnotationConfig;
   /** Name of the pod or machine, shown to operators. @default none */
   readonly machine?: string;
-  /** Configuration of the leader's controllers. @default none run */
   readonly controllers?: ClusterControllersConfig;
   /** A separate client for Leases, which must not wait behind other writes. @default `store` */
   readonly leaseStore?: ClusterStore;
-  /** Prices of traffic. @default by settings */
   readonly prices?: PriceTable;
   /** Destinations outside the cluster. @default by the settings' file */
   readonly outside?: Outside | null;
-  /** Access control. @default open to everyone; for loopback only */
   readonly access?: { readonly gate: RequestGate | undefined; readonly isMetricsOpen: boolean };
-  /**
-   * Identifies the sender of a record. @default by the ingest's header, if access control is on and nobody
-   * else writes to the bus
-   */
+  /** @default by the ingest's header, if access control is on and nobody else writes to the bus */
   readonly speakers?: Speakers;
   /** Running certificates of all replicas. @default files by settings */
   readonly certificates?: KeptCertificates | null;

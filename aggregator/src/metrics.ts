@@ -10,12 +10,10 @@ const MAX_SKEW_SOURCES = 5000;
 interface MetricSources {
   readonly intake: Intake;
   readonly tables: Tables;
-  /** Age of the newest graph, ms; null: none yet. */
   readonly graphAgeMs: () => number | null;
   readonly eventClients: () => number;
   /** Number of names in use that several workloads have. */
   readonly ambiguousNames: () => number;
-  /** Refused declared channels by reason. */
   readonly refusedDeclarations: () => ReadonlyMap<string, number>;
   readonly graphs: Pick<GraphKeeper, "newest" | "departures">;
 }
@@ -28,10 +26,7 @@ export interface AggregatorMetrics {
   readonly httpRefused: Counter<"reason">;
 }
 
-/**
- * Registers the aggregator's metrics. Counts are read at scrape time, so the hot path only increments plain
- * numbers.
- */
+/** Reads counts at scrape time, so that the hot path only increments plain numbers. */
 export function createAggregatorMetrics(registry: Registry, sources: MetricSources): AggregatorMetrics {
   const registers = [registry];
   const scraped = new ScrapedMetrics(registry);

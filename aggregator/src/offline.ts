@@ -24,10 +24,8 @@ export interface StatedTraffic {
   readonly statedIn: string;
 }
 
-/** Interprets objects like an aggregator without measurements. */
 export class OfflineCluster {
   readonly state: ClusterState;
-  /** Refused declarations. */
   readonly refused: readonly (RefusedDeclarations & { readonly object: KubernetesObject })[];
   readonly #replicaSets: ReadonlyMap<string, KubernetesObject>;
 

@@ -21,7 +21,6 @@ import { REPLICATION_SETTINGS } from "./replication/replication-settings.ts";
 import { DEFAULT_METHOD_ORDER } from "@isochrone/topology";
 import { COST_QUANTILES } from "@isochrone/topology/link-errors";
 
-/** Number of panes per window. */
 const PANES = 30;
 
 export const aggregatorSettings = section(

@@ -1,4 +1,3 @@
-// Identifies the senders on this aggregator's ingest, and determines their permissions.
 import type { SpokenFor } from "@isochrone/bus/otlp-http";
 import { type KubernetesObject, type PodSpec } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
@@ -22,12 +21,10 @@ import {
 } from "./domain/speakers/speaker.ts";
 import type { AggregatorConfig } from "./settings.ts";
 
-/** Implemented by StoreClusterWatch. */
 interface SpeakersCluster extends WatchedCluster {
   pod(namespace: string, name: string): KubernetesObject | null;
 }
 
-/** Trust in senders, for the aggregator's parts. */
 export interface Speaking {
   readonly policy: SpeakerPolicy;
   readonly facts: ClusterFacts & Pick<WatchedFacts, "ambiguousNames">;
@@ -43,8 +40,8 @@ export interface Speaking {
 }
 
 /**
- * Trusts the ingest's header if there is a gate and the bus has no other writers. Otherwise trusts everyone,
- * unless configured differently.
+ * Trusts the ingest's header if there is a gate and no other writer. Otherwise trusts everyone, unless
+ * configured differently.
  */
 export function createSpeaking(
   {

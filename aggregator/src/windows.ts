@@ -1,4 +1,3 @@
-// Window shape by settings, and yielding while graphs are built.
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "@isochrone/runtime";
 import type { Tables } from "./domain/graphs/tables.ts";

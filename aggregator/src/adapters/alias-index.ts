@@ -19,7 +19,6 @@ export function sharedAliases(aliases: WorkloadAliases | null): WorkloadAliases 
 const SEVERAL = Symbol("several workloads");
 type Meaning = string | typeof SEVERAL;
 
-/** Result of a look-up; null: no workload or several have the name. */
 interface Resolved {
   readonly workload: string | null;
   readonly isAmbiguous: boolean;
@@ -27,10 +26,7 @@ interface Resolved {
 
 const NOBODY: Resolved = { workload: null, isAmbiguous: false };
 
-/**
- * Index of workloads by their names and aliases. A workload's own name takes precedence. Keys are
- * `namespace/name`.
- */
+/** Workloads by name and alias. A workload's own name takes precedence. Keys are `namespace/name`. */
 export class AliasIndex {
   readonly #own = new Map<string, WorkloadAliases | undefined>();
   readonly #byWorkloadName = new Map<string, Meaning>();

@@ -36,7 +36,6 @@ export class AppGroupIndex {
 }
 
 class Found {
-  /** Interned texts. */
   readonly texts = new Set<string>();
   readonly members = new Map<string, AppGroupMember>();
   readonly names = new Map<string, AppGroupId>();

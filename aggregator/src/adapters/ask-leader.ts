@@ -1,4 +1,3 @@
-// Requests that only the leader of the scheduler-plugin's replicas can answer.
 import { looseFields } from "@isochrone/primitives";
 import { SnapshotError } from "@isochrone/topology";
 import type { DecisionsSource } from "../http/decisions-routes.ts";
@@ -24,7 +23,6 @@ export async function askLeader(
   }
 }
 
-/** Returns the code of a problem document, or null for any other body. */
 function codeIn(body: Buffer): unknown {
   try {
     return looseFields<{ code: unknown }>(JSON.parse(body.toString())).code;

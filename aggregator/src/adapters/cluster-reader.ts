@@ -38,7 +38,6 @@ export const READ_KINDS = ["node", "pod", "replicaSet", ...WORKLOAD_KINDS, "appG
 /** READ_KINDS and Istio's DestinationRules, which are read only if configured. */
 export type ReadKind = (typeof READ_KINDS)[number] | "destinationRule";
 
-/** Labels that Istio's control plane puts on waypoints and gateways. */
 export const MESH_PROXY_LABELS: readonly string[] = [
   "gateway.networking.k8s.io/gateway-name",
   "istio.io/gateway-name",
@@ -46,7 +45,6 @@ export const MESH_PROXY_LABELS: readonly string[] = [
 
 interface ObjectSource {
   items(kind: ReadKind): readonly KubernetesObject[];
-  /** Returns null if there is no such ReplicaSet or it is not listed yet. */
   replicaSet(namespace: string, name: string): KubernetesObject | null;
   /** Returns true if all objects that the graphs require are listed. */
   isComplete(): boolean;
@@ -58,7 +56,6 @@ interface ClusterReaderOptions {
   readonly networkCapacityOf: (node: KubernetesObject) => number | null;
   /** Namespaces that may declare channels for other namespaces. @default none */
   readonly declarationRights?: DeclarationRights;
-  /** Called for objects with refused declarations. */
   readonly onRefusedDeclarations: OnRefusedDeclarations;
 }
 
@@ -121,7 +118,6 @@ export class ClusterReader {
     return this.#nodes.current();
   }
 
-  /** Refused channels by reason. */
   refusedDeclarations(): ReadonlyMap<DeclarationRefusal, number> {
     return this.#declared.refused;
   }

@@ -28,7 +28,6 @@ export const MAX_CHANNELS_PER_OBJECT = 2_000;
 /** Called for each refusal; `rule` is a message for the author of the declaration. */
 export type OnRefused = (reason: DeclarationRefusal, rule: string, channels?: number) => void;
 
-/** Number of characters to parse for the object's declarations. */
 export function declaredCharacters({ metadata }: KubernetesObject): number {
   const { [DEPENDENCIES_ANNOTATION]: calls = "", [CHANNELS_ANNOTATION]: channels = "" } =
     metadata.annotations ?? {};
@@ -96,7 +95,6 @@ function tellLimit(onRefused: OnRefused, declared: number, beyond: number): void
   onRefused("object_limit", rule, beyond);
 }
 
-/** Resolves an AppGroup's dependencies to channels between the given pods. */
 export function channelsOfAppGroup(
   text: AppGroupText<AnnotatedChannel>,
   members: AppGroupMembers,
@@ -145,7 +143,6 @@ class ObjectLimit {
     return this.#taken >= MAX_CHANNELS_PER_OBJECT;
   }
 
-  /** Counts entries beyond the limit without parsing them. */
   pass(entries: number): void {
     this.#beyond += entries;
   }
@@ -164,10 +161,7 @@ function isNamedWell(workload: DeclaredWorkload, onRefused: OnRefused): boolean 
   return false;
 }
 
-/**
- * Merges the annotation into the AppGroup's dependency. An annotation without such a dependency has no
- * effect.
- */
+/** Merges the annotation into a dependency of the AppGroup. Without such a dependency it has no effect. */
 function demandsOf(fields: LooseFields, annotated: AnnotatedChannel | null): ChannelDemands {
   const minBandwidthBitsPerSecond = parseBitsPerSecond(fields.minBandwidth);
   const { maxNetworkCost } = fields;
@@ -186,7 +180,6 @@ function annotatedChannels(object: KubernetesObject, onRefused: OnRefused): Anno
   return annotated ?? [];
 }
 
-/** Returns true for a text that is too long to be parsed. */
 function isTooLong(annotation: string, text: string, onRefused: OnRefused): boolean {
   if (text.length <= MAX_CHANNELS_CHARACTERS) return false;
   onRefused(

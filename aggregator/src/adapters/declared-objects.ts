@@ -25,24 +25,17 @@ import {
 
 /** Limit per namespace: a thousand workloads with five callees each. */
 export const MAX_CHANNELS_PER_NAMESPACE = 5_000;
-/** Characters of annotations that are parsed per namespace. */
 export const MAX_CHARACTERS_PER_NAMESPACE = 2 * 1024 * 1024;
 /** Limit for all namespaces. Namespaces below an equal share keep all their channels. */
 export const MAX_CHANNELS_PER_CLUSTER = 50_000;
 /** Objects per namespace with a message about a refusal. All refusals are counted. */
 const MAX_NAMED_PER_NAMESPACE = 20;
 
-/**
- * Refusals of one object, with the reason that occurred first. Selectors that match no pod count separately.
- */
+/** Refusals of one object. `reason` is the first one. Selectors that match no pod count separately. */
 export interface RefusedDeclarations {
   readonly reason: DeclarationRefusal;
-  /** Message for the author of the declaration. */
   readonly rule: string;
-  /**
-   * Number of refused channels; an unparsed annotation counts as one. For unmatched selectors: number of
-   * selectors.
-   */
+  /** Refused channels or unmatched selectors. An unparsed annotation counts as one. */
   readonly channels: number;
 }
 
@@ -75,7 +68,6 @@ export class DeclaredObjects {
     this.#onRefused = onRefused;
   }
 
-  /** Refused channels by reason. */
   get refused(): ReadonlyMap<DeclarationRefusal, number> {
     return this.#refused;
   }
@@ -153,7 +145,6 @@ interface Refusal {
   readonly channels: number;
 }
 
-/** Keys keep the order of occurrence. */
 type Refusals = Map<DeclarationRefusal, Refusal>;
 
 /** Parsed declarations of one object. The same object while its declarations are unchanged. */

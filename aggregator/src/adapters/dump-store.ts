@@ -56,7 +56,6 @@ function failed(path: string, problem: string, cause?: unknown): AggregatorError
   return new AggregatorError("bad_dump", `aggregator.dumpFile ${path} ${problem}`, cause);
 }
 
-/** The store assigns its own resource versions. */
 function withoutVersion(object: KubernetesObject): KubernetesObject {
   const { resourceVersion: _, ...metadata } = object.metadata;
   return { ...object, metadata };

@@ -15,7 +15,6 @@ interface HttpDecisionsOptions {
   readonly fetch?: Fetch;
 }
 
-/** Reads decisions over HTTP, with limits of time and size. */
 export class HttpDecisions implements DecisionsSource {
   readonly #options: HttpDecisionsOptions;
 

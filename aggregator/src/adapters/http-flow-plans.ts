@@ -7,7 +7,6 @@ import { AggregatorError } from "../ports/errors.ts";
 import { readBounded } from "./bounded-body.ts";
 
 interface HttpFlowPlansOptions {
-  /** URL of the scheduler-plugin. Null: there is none. */
   readonly baseUrl: string | null;
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -35,7 +34,6 @@ export class HttpFlowPlans implements FlowPlanSource {
   readonly #applied = new Map<string, AppliedPlan>();
   #known: KnownPlans | null = null;
   #reading: Promise<void> | null = null;
-  /** Reason of the last failure. */
   #trouble = "they were not read yet";
 
   constructor(options: HttpFlowPlansOptions) {
@@ -57,9 +55,7 @@ export class HttpFlowPlans implements FlowPlanSource {
     throw new AggregatorError("flow_plan_stale", `flow plans are not known: ${this.#trouble}`);
   }
 
-  /**
-   * The plans as last read; null before the first reading. Starts a new reading if they are missing or old.
-   */
+  /** The last plans; null before the first reading. Starts a new reading if they are missing or old. */
   get known(): ReadonlyMap<string, FlowPlan> | null {
     if (this.#options.baseUrl !== null && this.#ageMs() >= STALE_MS) void this.plans().catch(() => undefined);
     return this.#known?.byNode ?? null;

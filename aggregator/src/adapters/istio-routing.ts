@@ -24,7 +24,6 @@ const SCOPE_OF_LABEL: Readonly<Record<string, RoutingScope>> = {
 };
 const WIDTH: Readonly<Record<RoutingScope, number>> = { node: 0, zone: 1, region: 2 };
 
-/** The fields kept per DestinationRule. */
 export function trimmedDestinationRule({
   apiVersion,
   kind,
@@ -52,9 +51,7 @@ export function trimmedDestinationRule({
   };
 }
 
-/** Finds the rule that applies to a Service. */
 export class DestinationRules {
-  /** Key: namespace. */
   readonly #rules: ReadonlyMap<string, readonly KubernetesObject[]>;
 
   constructor(rules: readonly KubernetesObject[]) {
@@ -101,10 +98,7 @@ function scopesOf(policy: Unchecked<TrafficPolicy>, distributes: boolean): SaidB
   return labels.length === 0 ? LOCALITY : scopesOfLabels(labels);
 }
 
-/**
- * An endpoint's rank is the number of leading labels it shares with the caller, so each scope contains the
- * next.
- */
+/** Ranks an endpoint by the number of leading labels it shares with the caller, so scopes are nested. */
 function scopesOfLabels(labels: readonly unknown[]): readonly RoutingScope[] {
   const scopes: RoutingScope[] = [];
   for (const label of labels) {

@@ -8,7 +8,6 @@ interface KeptSnapshotsOptions {
   readonly what: string;
   /** Log message for an error that is no AggregatorError. Logged once. */
   readonly trouble: string;
-  /** Rejects with an AggregatorError if there is nothing to keep. */
   readonly read: (signal: AbortSignal) => Promise<object>;
   /** Retention, ms. */
   readonly horizonMs: number;

@@ -3,10 +3,7 @@ import { keysOf } from "@isochrone/primitives";
 import { compareText } from "../domain/compare.ts";
 import type { ClusterNodes, NodeState } from "../domain/cluster-state.ts";
 
-/**
- * Nodes parsed from their objects. Kubelet heartbeats change an object every few minutes without any effect
- * here.
- */
+/** Nodes parsed from their objects. Heartbeats change an object often, but no parsed field. */
 export class NodeIndex {
   readonly #read: (object: KubernetesObject) => NodeState;
   readonly #nodes = new Map<string, NodeState>();

@@ -15,12 +15,8 @@ interface ClusterSurroundings {
 
 interface OpenedCluster {
   readonly store: ClusterStore;
-  /**
-   * Separate client for Leases and reviews, which must not queue. Null: the cluster is a dump, or there is
-   * none.
-   */
+  /** Separate client for Leases and reviews, which must not queue. Null: no API server. */
   readonly urgent: ClusterStore | null;
-  /** Namespace of Isochrone's own objects. */
   readonly namespace: string;
   /** Start before all users of the store, and stop after them. */
   readonly parts: readonly Part[];

@@ -5,7 +5,6 @@ import { certificateEnd } from "./certificate-end.ts";
 import { HttpDecisions } from "./http-decisions.ts";
 import { HttpFlowPlans } from "./http-flow-plans.ts";
 
-/** Opens the clients of the configured scheduler-plugin. */
 export function openSchedulerPlugin(
   config: AggregatorConfig,
   { registry, clock }: { readonly registry: Registry; readonly clock: Clock },

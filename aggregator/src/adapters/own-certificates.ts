@@ -10,7 +10,6 @@ import { Gauge, type Registry } from "prom-client";
 import type { CertificateConfig } from "../http/certificate-settings.ts";
 
 interface OwnCertificatesSurroundings {
-  /** Null: this process has no API server to store certificates in. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -19,12 +18,10 @@ interface OwnCertificatesSurroundings {
   readonly certFile: string | null;
 }
 
-/** Certificates that this process serves, and the authorities it trusts. */
 export interface KeptCertificates {
   current(): TlsMaterial;
   /** PEM of all authorities that may have signed a replica's certificate. */
   trusted(): string;
-  /** Server name in all replicas' certificates. */
   readonly serverName: string;
   /** Interval at which a server reloads them. */
   readonly checkMs: number;

@@ -7,7 +7,6 @@ interface Plans {
   readonly known: ReadonlyMap<string, FlowPlan> | null;
 }
 
-/** Maps flows to channels by the flow plans. */
 export class PlannedFlows implements FlowFacts {
   readonly #plans: Plans;
   readonly #byNode = new WeakMap<FlowPlan, ReadonlyMap<string, PlannedFlow>>();

@@ -4,16 +4,12 @@ import type { PodState } from "../domain/cluster-state.ts";
 
 interface Entry {
   object: KubernetesObject;
-  /** Key of the owning ReplicaSet, which names the workload. */
   replicaSet: string | null;
   /** Last parsed state; null: no replica of a workload, or not parsed yet. */
   state: PodState | null;
 }
 
-/**
- * Pods parsed from their objects. A pod is parsed again only if it or its ReplicaSet changed: of 100,000 pods
- * some hundred change per second, mostly without an effect here.
- */
+/** Parses a pod only if it or its ReplicaSet changed: of 100,000 pods, hundreds change per second. */
 export class PodIndex {
   readonly #read: (object: KubernetesObject) => PodState | null;
   readonly #entries = new Map<string, Entry>();
@@ -36,7 +32,6 @@ export class PodIndex {
     this.#assign(entry, replicaSetOf(object));
   }
 
-  /** Invalidates the pods of a ReplicaSet that was added, changed or deleted. */
   takeReplicaSet({ object }: InformerChange): void {
     for (const entry of this.#byReplicaSet.get(keyOf(object)) ?? []) this.#unread.add(entry);
   }

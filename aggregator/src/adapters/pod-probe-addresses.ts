@@ -1,11 +1,9 @@
 import { keyOf, podView, type InformerChange } from "@isochrone/kubernetes";
 import type { ProbeAddress, ProbeAddresses } from "../ports/ports.ts";
 
-/** Label of probe pods in the chart. */
 export const PROBE_LABEL = "app.kubernetes.io/name";
 export const PROBE_NAME = "isochrone-probe";
 
-/** Ports of the probes' responders in each pod. */
 interface ProbePorts {
   readonly udpPort: number;
   readonly tcpPort: number;
@@ -22,15 +20,11 @@ interface ProbePod {
 export class PodProbeAddresses implements ProbeAddresses {
   readonly #ports: ProbePorts;
   readonly #namespace: string;
-  /** Live probe pods by `namespace/name`. */
   readonly #pods = new Map<string, ProbePod>();
   /** Keys of each node's probe pods. A rollout may leave two; the newer one counts. */
   readonly #byNode = new Map<string, Set<string>>();
 
-  /**
-   * @param namespace of the probes: anyone can set a label on their own pods and would attract a node's
-   * probes
-   */
+  /** @param namespace of the probes: others can set the label too, and would attract probes */
   constructor(ports: ProbePorts, namespace: string) {
     this.#ports = ports;
     this.#namespace = namespace;

@@ -20,7 +20,6 @@ import { isList, looseFields } from "@isochrone/primitives";
 import { MESH_PROXY_LABELS } from "./cluster-reader.ts";
 import { PROBE_LABEL, PROBE_NAME } from "./pod-probe-addresses.ts";
 
-/** Labels of a pod's workflow and AppGroup, and of mesh proxies. */
 const READ_LABELS: readonly string[] = [
   ...MESH_PROXY_LABELS,
   LABELS.workflow,
@@ -55,7 +54,6 @@ export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
   };
 }
 
-/** Shared by all ready pods. */
 const READY = [{ type: "Ready", status: "True" }] as const;
 
 function replicaMetadata(metadata: ObjectMeta, workload: string): ObjectMeta {
@@ -95,7 +93,6 @@ function phaseOf(status: Readonly<Record<string, unknown>>, keepsAddress: boolea
   return { ...kept, ...pickedFields(status, isDual ? ["podIP", "podIPs"] : ["podIP"]) };
 }
 
-/** Returns null if none of the labels is set. */
 function readOf(
   texts: Readonly<Record<string, string>> | undefined,
   keys: readonly string[],

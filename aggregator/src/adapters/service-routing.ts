@@ -10,17 +10,13 @@ const ISTIO_ANNOTATION = "networking.istio.io/traffic-distribution";
 
 const READ_ANNOTATIONS: readonly string[] = [ISTIO_ANNOTATION, DISPATCH_ANNOTATIONS.deadline];
 
-/**
- * Scopes of each trafficDistribution value. kube-proxy prefers the node or zone. Istio also prefers the
- * region, which matters only if a zone has no endpoint.
- */
+/** kube-proxy prefers the node or zone. Istio also prefers the region if a zone has no endpoint. */
 const DISTRIBUTION_SCOPES: Readonly<Record<string, readonly RoutingScope[]>> = {
   PreferClose: ["zone"],
   PreferSameZone: ["zone"],
   PreferSameNode: ["node", "zone"],
 };
 
-/** The fields kept per Service. */
 export function trimmedService({
   apiVersion,
   kind,
@@ -99,7 +95,6 @@ interface Labelled {
   readonly labels: Readonly<Record<string, unknown>>;
 }
 
-/** Returns false for headless and ExternalName Services. */
 function isBalanced({ spec }: KubernetesObject): boolean {
   const { clusterIP, type } = looseFields<ServiceSpec>(spec);
   return clusterIP !== "None" && type !== "ExternalName";

@@ -23,14 +23,9 @@ import { trimmedDestinationRule } from "./istio-routing.ts";
 import { trimmedReplica } from "./replica-detail.ts";
 import { trimmedService } from "./service-routing.ts";
 
-/** Kinds that the graphs require. */
 const REQUIRED = ["node", "pod", "replicaSet", "deployment"] as const;
-/**
- * Kinds without effect on readiness: their API may be missing (a CRD), few clusters use them, or they only
- * describe routing.
- */
+/** Kinds without effect on readiness: optional CRDs, rare kinds, and routing. */
 const OPTIONAL = ["statefulSet", "daemonSet", "appGroup", "service"] as const;
-/** Watched only if mesh routing is enabled. */
 const MESH = ["destinationRule"] as const;
 
 /** The fields kept per object: 100,000 whole pods would need a gigabyte. */
@@ -57,11 +52,9 @@ interface StoreClusterWatchOptions {
   readonly istioRouting?: boolean;
   /** Namespaces that may declare channels for other namespaces. @default none */
   readonly declarationRights?: DeclarationRights;
-  /** Called for objects with refused declarations, in addition to the log. */
   readonly onRefusedDeclarations?: OnRefusedDeclarations;
 }
 
-/** Watches a ClusterStore with informers, and parses only objects that changed. */
 export class StoreClusterWatch implements ClusterWatch {
   readonly #options: StoreClusterWatchOptions;
   readonly #informers = new Map<ReadKind, Informer>();
@@ -122,7 +115,6 @@ export class StoreClusterWatch implements ClusterWatch {
     return this.#pods;
   }
 
-  /** Returns false if the pod is not ready or does not exist. */
   isReady({ namespace, name }: NamespacedName): boolean {
     const pod = this.pod(namespace, name);
     return pod !== null && hasCondition(pod, "Ready");
@@ -137,7 +129,6 @@ export class StoreClusterWatch implements ClusterWatch {
     return typeof replicas === "number" ? replicas : null;
   }
 
-  /** Returns null if the pod does not exist or is not listed yet. */
   pod(namespace: string, name: string): KubernetesObject | null {
     return this.#informers.get("pod")?.get(name, namespace) ?? null;
   }
@@ -151,7 +142,6 @@ export class StoreClusterWatch implements ClusterWatch {
     return this.#synced.has("appGroup") ? this.#items("appGroup") : null;
   }
 
-  /** Refused channels by reason. */
   refusedDeclarations(): ReadonlyMap<DeclarationRefusal, number> {
     return this.#reader.refusedDeclarations();
   }
@@ -160,7 +150,6 @@ export class StoreClusterWatch implements ClusterWatch {
     return WORKLOAD_KINDS.flatMap((kind) => this.#items(kind));
   }
 
-  /** Returns true if all pods and workloads are listed. */
   isListed(): boolean {
     return [...REQUIRED, ...WORKLOAD_KINDS].every((kind) => this.#synced.has(kind));
   }

@@ -10,17 +10,13 @@ import {
 } from "../domain/speakers/authority.ts";
 import { AliasIndex } from "./alias-index.ts";
 
-/** Implemented by StoreClusterWatch. */
 export interface WatchedCluster {
   current(): ClusterState;
   nodes(): ClusterNodes;
   pending(): readonly string[];
 }
 
-/**
- * Minimum age of the index before a miss rebuilds it. Pods change many times per second, and sources ask
- * again within a pane.
- */
+/** Minimum age of the index before a miss rebuilds it. Pods change many times per second. */
 const REBUILD_MS = 1_000;
 /** Maximum age of the index for resolved names, which are used for every point. */
 const NAMES_REBUILD_MS = 10_000;
@@ -64,7 +60,6 @@ interface OnNode {
   hasMeshProxy: boolean;
 }
 
-/** Pods by node, by `namespace/name`, and by address. */
 interface PodsBy {
   readonly node: ReadonlyMap<string, OnNode>;
   readonly name: ReadonlyMap<string, PodFact>;
@@ -78,7 +73,6 @@ export class WatchedFacts implements ClusterFacts {
   #nodes: ClusterNodes["nodes"] | null = null;
   #zones: ReadonlyMap<string, string | null> = new Map();
   #pods: ClusterState["pods"] | null = null;
-  /** State from which `#names` was built. */
   #named: Pick<ClusterState, "pods" | "workloads"> | null = null;
   #names = new AliasIndex({ pods: [], workloads: [] });
   #namedMs = Number.NEGATIVE_INFINITY;
@@ -105,7 +99,6 @@ export class WatchedFacts implements ClusterFacts {
     this.#onAmbiguous = onAmbiguous;
   }
 
-  /** Number of names in use that several workloads have. */
   get ambiguousNames(): number {
     return this.#ambiguous.size;
   }

@@ -42,7 +42,6 @@ export class BandwidthResource implements Service {
   readonly #options: BandwidthResourceOptions;
   readonly #loop: Periodic;
   readonly #metrics: ReturnType<typeof createBandwidthResourceMetrics>;
-  /** Number of nodes by last state. */
   readonly #states = new Map<BandwidthStep["kind"], number>();
   /** Reported nodes whose resource another component changed. */
   #changed = new Set<string>();
@@ -127,7 +126,6 @@ export class BandwidthResource implements Service {
     const ref = { ...KINDS.node, name };
     const node = await store.get(ref);
     const patch = node === null ? null : this.#patch(node, this.#step(node, measured));
-    // Leadership may have changed meanwhile.
     if (patch === null || !leadership.isLeader()) return;
     try {
       await store.jsonPatch(ref, patch, { fieldManager: FIELD_MANAGER, subresource: "status" });

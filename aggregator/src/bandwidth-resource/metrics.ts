@@ -8,7 +8,6 @@ interface BandwidthResourceMetrics {
   readonly writes: Counter<"result">;
 }
 
-/** @param nodes number of nodes by last state */
 export function createBandwidthResourceMetrics(
   registry: Registry,
   nodes: ReadonlyMap<BandwidthStep["kind"], number>,

@@ -11,10 +11,7 @@ import { pointer } from "../network-topology/resource.ts";
 
 /** Node annotation: network capacity in bit/s, as a quantity such as 10G. */
 export const CAPACITY_ANNOTATION = "isochrone.dev/bandwidth-capacity";
-/**
- * Node condition that records the value that we advertise. Written together with the resource. A resource of
- * another value was changed by another component.
- */
+/** Node condition with the value that we advertise. A resource of another value is foreign. */
 export const ADVERTISED_CONDITION = "isochrone.dev/BandwidthAdvertised";
 
 const MESSAGE = /^(\d+) bit\/s as (\S+)$/;
@@ -26,7 +23,6 @@ interface Advertisement {
   readonly origin: BandwidthOrigin;
 }
 
-/** Cached fields of a node, with the condition that marks our resource. */
 export function trimmedWithAdvertisement(node: KubernetesObject): KubernetesObject {
   const trimmed = trimmedNode(node);
   const ours = conditionsOf(node).filter(({ type }) => type === ADVERTISED_CONDITION);
@@ -81,10 +77,7 @@ function statusAmount(
   return parseBitsPerSecond(looseFields(status?.[field])[resource]);
 }
 
-/**
- * Patch that sets the resource and the condition. Sets allocatable too: a kubelet would derive it later, and
- * KWOK nodes have no kubelet.
- */
+/** Sets allocatable too: a kubelet would derive it later, and KWOK nodes have no kubelet. */
 export function advertisePatch(
   node: KubernetesObject,
   { bitsPerSecond, resource, origin }: Advertisement,

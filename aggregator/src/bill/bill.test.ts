@@ -75,10 +75,7 @@ const start = async (
 beforeEach(() => start());
 afterEach(() => running.stop());
 
-/**
- * 10 s of traffic: web to api across zones (3 GB per month), api to db within a zone, and uncounted web to
- * db.
- */
+/** 10 s: web to api across zones (3 GB per month), api to db in a zone, uncounted web to db. */
 async function traffic(): Promise<void> {
   for (let second = 0; second <= 10; second += 2) {
     const atMs = running.clock.now();

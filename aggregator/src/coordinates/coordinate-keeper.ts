@@ -11,7 +11,6 @@ interface CoordinateKeeperOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly intervalMs: number;
-  /** Older models are unused. */
   readonly maxAgeMs: number;
 }
 
@@ -53,7 +52,6 @@ export class CoordinateKeeper {
   readonly #onFit: ((durationMs: number) => void)[] = [];
   #kept: Kept | null = null;
   #lastInput: FitInput | null = null;
-  /** Number of candidate links at the last fit. */
   #lastLinks = 0;
   #lastMs = Number.NEGATIVE_INFINITY;
   #restMs = 0;
@@ -103,7 +101,6 @@ export class CoordinateKeeper {
     });
   }
 
-  /** Resolves when no fit is running. */
   async settled(): Promise<void> {
     await this.#running;
   }

@@ -1,7 +1,6 @@
 import type { CoordinateState } from "@isochrone/topology/coordinates";
 import type { FitInput } from "./domain/coordinate-samples.ts";
 
-/** Message to the thread. */
 export interface FitRequest {
   readonly id: number;
   readonly input: FitInput;
@@ -10,7 +9,6 @@ export interface FitRequest {
   readonly previous: CoordinateState | null;
 }
 
-/** Message from the thread. */
 export type FitAnswer =
   | { readonly id: number; readonly state: CoordinateState; readonly durationMs: number }
   | { readonly id: number; readonly failure: string };

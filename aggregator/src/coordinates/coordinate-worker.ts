@@ -13,9 +13,7 @@ const MAX_HEAP_MB = 1024;
 
 interface CoordinateWorkerOptions {
   readonly clock: Clock;
-  /** Limit of one fit. */
   readonly timeoutMs: number;
-  /** Entry file of the thread. @default coordinate-worker-thread.ts */
   readonly threadUrl?: URL;
 }
 

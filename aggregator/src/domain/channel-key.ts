@@ -20,10 +20,7 @@ export const CHANNEL_REPORTERS = [
   "hubble_unknown",
 ] as const;
 
-/**
- * Reports the bytes that the sending node's kernel allows between two nodes, one way. Supplements a channel's
- * figures and never replaces them.
- */
+/** Bytes that the sending node's kernel allows, one way. Never replaces a channel's figures. */
 export const FLOW_REPORTER = "network_manager" as const;
 
 /** Reporters that count requests or sightings, but no bytes. */
@@ -88,7 +85,6 @@ export interface ChannelEnd {
   readonly workload: string;
 }
 
-/** An external end without known details. */
 export const UNKNOWN_OUTSIDE: ChannelEnd = { namespace: OUTSIDE_NAMESPACE, workload: OUTSIDE_UNKNOWN };
 
 export function channelBetween(source: ChannelEnd, target: ChannelEnd): ChannelKey {

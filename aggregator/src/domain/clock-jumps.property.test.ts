@@ -46,7 +46,6 @@ class World {
     this.#ingest = new Ingest(this.tables, OPTIONS);
   }
 
-  /** Writes and reads at this time since the start. */
   step(sinceMs: number): void {
     const [sentAtMs, nowMs] = [this.#timeOf("source", sinceMs), this.#timeOf("aggregator", sinceMs)];
     const identity = this.#jump?.isForeign === true ? {} : { sequence: ++this.#sequence, sentAtMs };

@@ -31,9 +31,7 @@ export interface WorkloadAliases {
   readonly service: readonly string[];
 }
 
-/** A pod that has not ended. */
 export interface PodState extends NamespacedName {
-  /** Null: not bound. */
   readonly node: string | null;
   /** Null: a bare pod is its own workload, unless AppGroup labels group it ({@link workloadNameOf}). */
   readonly workload: { readonly kind: string; readonly name: string } | null;
@@ -47,7 +45,6 @@ export interface PodState extends NamespacedName {
   readonly addresses?: readonly string[];
   /** Waypoint or gateway of a mesh; absent: no. */
   readonly isMeshProxy?: true;
-  /** Aliases of its workload; absent: none. Interned. */
   readonly aliases?: WorkloadAliases;
 }
 
@@ -58,14 +55,12 @@ export interface WorkloadState extends NamespacedName {
   readonly workflow: NamespacedName;
   /** AppGroup membership by the template's labels; absent: none. */
   readonly appGroup?: AppGroupPlace;
-  /** Aliases by the template; absent: none. */
   readonly aliases?: WorkloadAliases;
 }
 
 export interface ClusterNodes {
   /** Sorted by name. */
   readonly nodes: readonly NodeState[];
-  /** Nodes that are being deleted. */
   readonly leaving: ReadonlySet<string>;
 }
 
@@ -81,7 +76,6 @@ export interface ClusterState extends ClusterNodes {
   readonly deadlines?: ReadonlyMap<string, number>;
 }
 
-/** The state before the first list. */
 export const EMPTY_CLUSTER: ClusterState = {
   nodes: [],
   leaving: new Set(),

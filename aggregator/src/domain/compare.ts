@@ -15,10 +15,7 @@ export interface LinkIdentity {
 
 export type LinkOrder = (a: LinkIdentity, b: LinkIdentity) => number;
 
-/**
- * Orders the cluster graph's links by source, target, method and IP family. Methods are in order of
- * preference, so a pair's first link gives its cost; other methods follow.
- */
+/** Sorts by source, target, method in order of `preferred`, and IP family. */
 export function linkOrder(preferred: readonly Method[]): LinkOrder {
   const ranks = new Map([...new Set([...preferred, ...METHODS])].map((method, rank) => [method, rank]));
   return (a, b) =>

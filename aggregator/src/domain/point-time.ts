@@ -1,11 +1,7 @@
-/**
- * Times of a point on its source's clock and on ours. One object per ingest is reused, so read it during the
- * call only.
- */
+/** Times of a point. One object per ingest is reused, so read it during the call only. */
 export interface PointTime {
   /** On the source's clock; 0: unknown. */
   readonly startMs: number;
-  /** On the source's clock. */
   readonly timeMs: number;
   /** On the aggregator's clock: timeMs + offsetMs. */
   readonly eventMs: number;

@@ -1,8 +1,6 @@
-// Snapshots of the last hour as text.
 import { AggregatorError } from "../ports/errors.ts";
 
 interface SnapshotHistoryOptions {
-  /** Subject for messages. */
   readonly what: string;
   /** Retention, ms. */
   readonly horizonMs: number;
@@ -37,9 +35,7 @@ export class SnapshotHistory {
       this.#bytes -= this.#frames.shift()!.text.length;
   }
 
-  /**
-   * Returns the newest snapshot that is not younger than `ms`. Throws an AggregatorError if there is none.
-   */
+  /** The newest snapshot that is not younger than `ms`. Throws an AggregatorError if there is none. */
   at(ms: number): string {
     const frame = this.#frames.findLast(({ atMs }) => atMs <= ms);
     if (frame === undefined)

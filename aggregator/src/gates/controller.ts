@@ -31,10 +31,7 @@ interface GateOpenerOptions {
   readonly registry: Registry;
 }
 
-/**
- * Opens gates past their deadline. kube-scheduler never opens a gate, so a pod would wait forever if no
- * planner runs. Runs in a different process from the planner, and does not depend on it.
- */
+/** kube-scheduler never opens a gate. Independent of the planner, so that no pod waits forever. */
 export class GateOpener implements Service {
   readonly #options: GateOpenerOptions;
   readonly #pods = new GatedPods();

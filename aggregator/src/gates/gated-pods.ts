@@ -2,10 +2,8 @@ import { backoffMs, type BackoffGrowth } from "@isochrone/primitives";
 import { hasOurGate, isOnlyOurGate, keyOf } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 
-/** A pod with only our gate. */
 export interface GatedPod {
   readonly pod: KubernetesObject;
-  /** Time with only our gate, ms. */
   readonly waitedMs: number;
 }
 
@@ -55,14 +53,12 @@ export class GatedPods {
     return due.sort((a, b) => b.waitedMs - a.waitedMs);
   }
 
-  /** Longest wait with only our gate, ms; 0: no pods. */
   longestWaitMs(nowMs: number, wallMs: number): number {
     let longest = 0;
     for (const entry of this.#entries.values()) longest = Math.max(longest, waitOf(entry, nowMs, wallMs));
     return longest;
   }
 
-  /** Removes a pod that was opened or deleted. */
   forget(pod: KubernetesObject): void {
     const key = keyOf(pod);
     if (this.#entries.get(key)?.pod.metadata.uid === pod.metadata.uid) this.#entries.delete(key);

@@ -9,7 +9,6 @@ import {
 } from "@isochrone/runtime";
 import { ALLOWED_HOSTS_SETTING, SERVER_TLS_SETTINGS, serverTlsRules } from "@isochrone/runtime/http";
 
-/** Certificates and names of the graph API, and this replica's client credentials. */
 export const ACCESS_SETTINGS = {
   ...SERVER_TLS_SETTINGS,
   allowedHosts: ALLOWED_HOSTS_SETTING,
@@ -36,7 +35,6 @@ interface AccessValues {
   readonly decisionsKeyFile: string | null;
 }
 
-/** Validation across these settings. */
 export const ACCESS_RULES = [
   ...serverTlsRules("aggregator"),
   ({ replicaCaFile, replicaServerName }: AccessValues): string | null =>

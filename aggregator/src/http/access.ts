@@ -11,7 +11,6 @@ interface AccessSurroundings {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Listen address. */
   readonly host: string;
 }
 

@@ -49,7 +49,6 @@ interface GraphApiParts {
   readonly keeper: GraphKeeper;
   readonly pastGraphs: GraphHistory;
   readonly bills: Bills;
-  /** Name among several replicas. */
   readonly replica: string | null;
   readonly nowMs: () => number;
   readonly events: EventStream;
@@ -77,7 +76,6 @@ interface GraphApiParts {
 
 const BASE_CONNECTIONS = 4096;
 
-/** Creates the graph API. Does not listen yet. */
 export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
   const app = await createHttpApp({
     name: "graph-api",

@@ -16,10 +16,7 @@ export interface LeaseDesk {
   release(id: string): void;
 }
 
-/**
- * Registers `POST /api/v1/bandwidth-leases` and `DELETE /api/v1/bandwidth-leases/{id}`.
- * @param forward null: this replica is the only one
- */
+/** @param forward null: this replica is the only one */
 export function registerBandwidthLeaseRoutes(
   app: FastifyInstance,
   desk: LeaseDesk,

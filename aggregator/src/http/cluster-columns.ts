@@ -16,7 +16,6 @@ const LEVEL = { level: constants.Z_BEST_SPEED };
 /** Cache: every open page requests every version, so each is serialized and compressed once. */
 const bodies = new WeakMap<ClusterGraphSnapshot, Bodies>();
 
-/** Sends the whole graph as columns, compressed if the client accepts gzip. */
 export async function sendColumns(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -7,17 +7,13 @@ export interface DecisionsSource {
   fetch(pathAndQuery: string, signal: AbortSignal): Promise<DecisionsAnswer>;
 }
 
-/** An unmodified response. */
 export interface DecisionsAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: Buffer;
 }
 
-/**
- * Registers `GET /api/v1/decisions`, `/api/v1/acts`, `/api/v1/plans` and `/api/v1/savings`. Proxies the
- * scheduler-plugin, so that the page needs one address.
- */
+/** Proxies the scheduler-plugin, so that the page needs one address. */
 export function registerDecisionsRoutes(app: FastifyInstance, source: DecisionsSource): void {
   for (const path of ["/api/v1/decisions", "/api/v1/acts", "/api/v1/plans", "/api/v1/savings"]) {
     app.get<{ Reply: unknown }>(

@@ -108,7 +108,6 @@ class Client {
     return this;
   }
 
-  /** Reads until `part` arrives. */
   async until(part: string): Promise<string> {
     while (!this.#text.includes(part)) await new Promise<void>((resolve) => (this.#wake = resolve));
     return this.#text;

@@ -11,7 +11,6 @@ import { NOTHING_ELSE } from "./query.ts";
 /** Lets proxies and clients distinguish an idle stream from a dead one. */
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = Buffer.from(": heartbeat\n\n");
-/** Link of a reset event. */
 const SNAPSHOT_PATH = "/api/v1/graph/cluster";
 
 const EventsQuery = Type.Object(
@@ -45,9 +44,7 @@ interface EventStreamOptions {
   readonly keeper: GraphKeeper;
   readonly clock: Clock;
   readonly maxClients: number;
-  /** Maximum number of bytes queued per client. */
   readonly maxBufferedBytes: number;
-  /** Called when a client is disconnected or refused. */
   onDropped(reason: "slow" | "too_many" | "not_allowed" | "gave_way"): void;
 }
 
@@ -250,10 +247,7 @@ export class EventStream {
   }
 }
 
-/**
- * Authenticated pods of one account share its places. Anonymous clients count by address, so pages behind one
- * proxy share it.
- */
+/** Pods of one account share its places. Anonymous clients count by address. */
 function placeKey(request: FastifyRequest): string {
   return request.principal?.user ?? clientKey(request);
 }

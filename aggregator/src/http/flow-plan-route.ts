@@ -7,13 +7,9 @@ import { NoQuery } from "./query.ts";
 
 /** Path for the access review of a node's own plan. */
 const FLOW_PLAN_REVIEW = "/v1/flow-plan";
-/**
- * Generation of the plan applied on the node, alone or with its epoch (`EPOCH/GENERATION`). Alone, the plan's
- * version in if-none-match must accompany it.
- */
+/** `EPOCH/GENERATION` of the applied plan, or `GENERATION` with the plan's version in if-none-match. */
 const GENERATION_HEADER = "isochrone-flow-generation";
 
-/** A node's network manager has applied this plan. */
 export interface AppliedPlan {
   readonly node: string;
   readonly epoch: string;
@@ -36,10 +32,7 @@ const PlanHeaders = Type.Object({
   ),
 });
 
-/**
- * Registers `GET /api/v1/flow-plan/{node}` for the node's network manager, and `GET /api/v1/flow-plans` for
- * people. Any replica forwards the plans of the scheduler-plugin's leader.
- */
+/** Every replica serves the plans of the scheduler-plugin's leader. */
 export function registerFlowPlanRoutes(app: FastifyInstance, source: FlowPlanSource): void {
   app.get<{ Params: Static<typeof PlanParams> }>(
     "/api/v1/flow-plan/:node",

@@ -70,7 +70,6 @@ export class ReportRelay implements Service {
     return this.#waiting.size;
   }
 
-  /** Number of dropped reports. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -131,7 +130,6 @@ interface ReportTaker {
   readonly onReport: (node: string, report: KeyReport | null) => void;
 }
 
-/** Registers `POST /api/v1/probe-key-reports` between replicas. */
 export function registerKeyReportsRoute(
   app: FastifyInstance,
   taker: ReportTaker,

@@ -39,7 +39,6 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   throw new Error("the condition did not come true within 5 s");
 }
 
-/** A lease holder with responses of the test. */
 async function impostor(listener: RequestListener): Promise<{ forward: LeaderForward; app: HttpApp }> {
   const server = createServer(listener);
   servers.push(server);

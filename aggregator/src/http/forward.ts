@@ -7,14 +7,11 @@ import { reasonOf } from "@isochrone/primitives";
 /** Header of a forwarded request, which must not be forwarded again. */
 export const FORWARDED_HEADER = "isochrone-forwarded-by";
 
-/** Reasons for a failed forward. */
 export const FORWARD_FAILURES = [
-  /** The receiving replica no longer leads. */
   "not_leader",
   "no_leader",
   /** No connection, a timeout, or an invalid response. */
   "leader_unreachable",
-  /** The limit of concurrent forwards is reached. */
   "forward_overload",
 ] as const;
 export type ForwardFailure = (typeof FORWARD_FAILURES)[number];
@@ -23,15 +20,11 @@ interface LeaderForwardOptions {
   readonly leadership: Pick<ElectedLeadership, "isLeader" | "holder">;
   readonly replica: string;
   readonly clock: Clock;
-  /**
-   * For example one that sends this replica's token if there is no client's. @default the platform's fetch
-   */
+  /** Adds this replica's token if there is no client's. @default the platform's fetch */
   readonly fetch?: Fetch;
   /** Timeout including the body; below the clients' timeout. @default 3000 */
   readonly timeoutMs?: number;
-  /** Maximum number of concurrent forwards. @default 128 */
   readonly maxInFlight?: number;
-  /** Called for every failed forward. */
   readonly onFailed?: (failure: ForwardFailure) => void;
 }
 
@@ -45,13 +38,11 @@ interface LeaderAnswer {
 interface Passed {
   readonly method: string;
   readonly path: string;
-  /** Sent as JSON. */
   readonly body?: unknown;
   /** The client's header, so that the leader can authorize it. */
   readonly authorization?: string | undefined;
 }
 
-/** The leader did not answer. */
 class NoAnswer extends Error {
   readonly failure: ForwardFailure;
 
@@ -66,7 +57,6 @@ const RETRY_AFTER_SECONDS = 5;
 /** Response headers that reach the client. */
 const PASSED_BACK = ["content-type", "cache-control", "retry-after"] as const;
 
-/** Forwards requests to the leader, at most once. */
 export class LeaderForward {
   readonly #options: LeaderForwardOptions;
   readonly #timeoutMs: number;
@@ -79,7 +69,6 @@ export class LeaderForward {
     this.#maxInFlight = options.maxInFlight ?? 128;
   }
 
-  /** Returns true if this replica leads. */
   isHere(): boolean {
     return this.#options.leadership.isLeader();
   }
@@ -114,7 +103,6 @@ export class LeaderForward {
     }
   }
 
-  /** Replies 503 with Retry-After. */
   refuse(
     reply: FastifyReply,
     error: unknown = new NoAnswer("not_leader", "this replica does not lead"),

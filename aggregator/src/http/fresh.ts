@@ -32,10 +32,7 @@ export function freshGraphs(keeper: GraphKeeper, pastGraphs: GraphHistory, epoch
   };
 }
 
-/**
- * Snapshots match their schemas' types; schema-driven serialization takes ten times as long for nullable
- * numbers.
- */
+/** Schema-driven serialization takes ten times as long for nullable numbers. */
 export function sendJson(reply: FastifyReply, text: string): FastifyReply {
   return reply.type("application/json; charset=utf-8").send(text);
 }

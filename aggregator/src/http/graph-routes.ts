@@ -119,7 +119,6 @@ function registerColumns(app: FastifyInstance, fresh: Fresh): void {
   );
 }
 
-/** Cache of serialized whole graphs per version and window. */
 const wholeTexts = new WeakMap<ClusterGraphSnapshot, string>();
 
 function clusterJson(

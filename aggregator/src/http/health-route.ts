@@ -90,9 +90,7 @@ interface Reading {
   readonly metricName?: string;
 }
 
-/**
- * Reads metrics by name. Returns null for metrics that are not registered, such as those of several replicas.
- */
+/** Reads metrics by name. Null: not registered, such as metrics of several replicas. */
 class Readings {
   readonly #registry: Registry;
 
@@ -121,7 +119,6 @@ class Readings {
     );
   }
 
-  /** Mean of a histogram; null if empty. */
   async mean(name: string): Promise<number | null> {
     const values = await this.all(name);
     const of = (suffix: string): number =>

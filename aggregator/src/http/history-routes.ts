@@ -6,7 +6,6 @@ import type { GraphHistory } from "../domain/graphs/graph-history.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { assertNodes, NoQuery, PairQuery } from "./query.ts";
 
-/** Time parameter of the graph routes. */
 export const AtQuery = Type.Optional(
   Type.String({
     maxLength: 64,
@@ -23,7 +22,6 @@ export function momentOf(at: string): number {
   return ms;
 }
 
-/** Registers `GET /api/v1/graph/history`, and the history of one pair. */
 export function registerHistoryRoutes(
   app: FastifyInstance,
   history: GraphHistory,

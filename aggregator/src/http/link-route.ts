@@ -5,10 +5,7 @@ import { AggregatorError } from "../ports/errors.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { assertNodes, PairQuery } from "./query.ts";
 
-/**
- * Registers `GET /api/v1/graph/link`: the window's full data of one pair. Graphs only have quantiles, because
- * all histograms would take hundreds of megabytes.
- */
+/** The window's full data of one pair. All histograms in graphs would take hundreds of megabytes. */
 export function registerLinkRoute(app: FastifyInstance, keeper: GraphKeeper, nowMs: () => number): void {
   app.get<{ Querystring: PairQuery }>(
     "/api/v1/graph/link",

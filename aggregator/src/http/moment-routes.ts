@@ -22,13 +22,11 @@ const MomentQuery = Type.Object({ at: AtQuery }, NOTHING_ELSE);
 export type StreamsSource = MomentSource<StreamsSnapshot>;
 export type TrafficSource = MomentSource<TrafficSnapshot>;
 
-/** Registers `GET /api/v1/streams`: stream jobs with their limits, and links with their flows. */
 export function registerStreamsRoute(app: FastifyInstance, source: StreamsSource): void {
   const summary = "Stream jobs with what limits them, and the links that their flows use, by use";
   registerMoments(app, source, { path: "/api/v1/streams", summary, schema: StreamsSchema });
 }
 
-/** Registers `GET /api/v1/traffic`: zones' demand for Services, with current and recommended routing. */
 export function registerTrafficRoute(app: FastifyInstance, source: TrafficSource): void {
   const summary = "What zones ask of Services, to which zones it goes, and to which it should go";
   registerMoments(app, source, { path: "/api/v1/traffic", summary, schema: TrafficSchema });

@@ -43,7 +43,7 @@ interface ReportSharing {
 }
 
 /**
- * Registers `GET /api/v1/probe-plan/{node}`. Every replica answers.
+ * Every replica answers.
  * @param sharing null: this replica is the only one
  */
 export function registerProbePlanRoute(

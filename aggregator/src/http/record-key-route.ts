@@ -41,15 +41,11 @@ const SCHEMA = {
     503: ProblemSchema,
   },
 };
-/**
- * One review path for all nodes' probes and collectors. Not below /api/v1/: a reader of graphs must not get
- * the key of its pod's node.
- */
+/** Not below /api/v1/: a reader of graphs must not get the key of its pod's node. */
 const CONFIG = { reviewedPath: "/v1/record-key" };
 
 /**
- * Registers `GET /api/v1/record-key/{node}` and `/api/v1/record-key/service/{name}`: the sender's own key for
- * sealing records. Every replica answers.
+ * The sender's own key for sealing records. Every replica answers.
  * @param desk null: records are not sealed
  */
 export function registerRecordKeyRoutes(app: FastifyInstance, desk: RecordKeyDesk | null): void {

@@ -8,16 +8,13 @@ interface ReplicaHealthsOptions {
   readonly replicas: { liveReplicas(): readonly Replica[] };
   readonly replica: string;
   readonly clock: Clock;
-  /**
-   * For example one that sends this replica's token if there is no client's. @default the platform's fetch
-   */
+  /** Adds this replica's token if there is no client's. @default the platform's fetch */
   readonly fetch?: Fetch;
   /** Timeout including the body. @default 2000 */
   readonly timeoutMs?: number;
 }
 
 const HEALTH_PATH = "/api/v1/health";
-/** Safety limit; further replicas are omitted. */
 const MAX_REPLICAS = 32;
 const MAX_ANSWER_BYTES = 256 * 1024;
 
@@ -34,8 +31,8 @@ export class ReplicaHealths {
   }
 
   /**
-   * Health of the other live replicas by name, or the reason of a failure. Never rejects.
-   * @param authorization the client's header, so that each replica can authorize it
+   * Health or failure by replica. Never rejects.
+   * @param authorization the client's header, to authorize it
    */
   others(authorization: string | undefined): Promise<ReplicaHealth[]> {
     const who = authorization ?? "";

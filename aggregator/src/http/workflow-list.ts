@@ -43,7 +43,6 @@ export const WorkflowListQuery = Type.Object(
 );
 export type WorkflowListQuery = Static<typeof WorkflowListQuery>;
 
-/** Lists workflows without their graphs. */
 export function listWorkflows(graphs: PublishedGraphs, window: WindowName): WorkflowList {
   return {
     version: graphs.version,
@@ -59,7 +58,7 @@ export function listWorkflows(graphs: PublishedGraphs, window: WindowName): Work
 }
 
 /**
- * The list with a page of changed graphs. Throws an AggregatorError for an invalid query.
+ * Throws an AggregatorError for an invalid query.
  * @param epoch identifies the process, because versions restart at 1
  */
 export function listWithGraphs(

@@ -11,19 +11,15 @@ import { LastBandwidths } from "./last-bandwidths.ts";
 
 interface IntakeSurroundings {
   readonly tables: Tables;
-  /** Trust in senders. */
   readonly speaking: SpeakingParts;
-  /** The bus with its proofs of senders. */
   readonly proven: Pick<ProvenBus, "bus" | "proofs">;
   readonly leadership: Leadership;
-  /** Returns kinds of objects that are not listed yet. */
   readonly watch: { pending(): readonly string[] };
 }
 
 /** Polling interval for the lists before the first record is read. */
 const LISTS_CHECK_MS = 100;
 
-/** Creates the intake for a shared or private bus. */
 export function createIntake(
   config: AggregatorConfig,
   deps: AggregatorDependencies,

@@ -21,10 +21,7 @@ const PER_SECOND = 2;
 /** Limit of open publishes, because the bus may be unavailable. */
 const MAX_OPEN = BURST;
 
-/**
- * Publishes refused records for inspection: reason, position and the start of the value. Never waits, and
- * drops what exceeds the rate.
- */
+/** Publishes refused records for inspection. Never waits, and drops what exceeds the rate. */
 export class DeadLetters {
   readonly #bus: Bus;
   readonly #clock: Clock;

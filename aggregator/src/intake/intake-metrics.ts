@@ -30,7 +30,6 @@ export function createIntakeMetrics(registry: Registry): IntakeMetrics {
   };
 }
 
-/** Counts refused records by the result of publishing them. */
 export type DeadLetterCounter = Counter<"result">;
 
 export function createDeadLetterCounter(registry: Registry): DeadLetterCounter {

@@ -39,17 +39,13 @@ interface IntakeOptions {
 /** Limit of records per turn of the event loop, so that requests are served. */
 const MAX_BATCH_RECORDS = 200;
 
-/**
- * Reads all input partitions from the start of the window. Each replica does this alone: its windows depend
- * only on the bus.
- */
+/** Reads all input partitions. A replica's windows depend only on the bus. */
 export class Intake implements Service {
   readonly #options: IntakeOptions;
   readonly #ingest: Ingest;
   readonly #traces = new RecordTraces();
   readonly #stopping = new AbortController();
   readonly #speakersByPartition = new Map<string, Speakers>();
-  /** Senders of the current partition. */
   #speakers: Speakers | null = null;
   #starting: Promise<void> | null = null;
   #subscription: Subscription | null = null;

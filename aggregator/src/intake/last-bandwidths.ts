@@ -11,7 +11,6 @@ interface LastBandwidthsOptions {
   readonly logger: Logger;
   readonly tables: Tables;
   readonly leadership: Leadership;
-  /** Returns true if a replica wrote the record. */
   readonly isOwn: (record: BusRecord) => boolean;
   /** Maximum time of a test in the future. */
   readonly maxFutureMs: number;
@@ -37,7 +36,6 @@ const TOMBSTONE = new Uint8Array(0);
 export class LastBandwidths implements Service {
   readonly #options: LastBandwidthsOptions;
   readonly #writing: Periodic;
-  /** Contents of the topic by key. */
   readonly #written = new Map<string, Written>();
   /** Change count of each pair at its last comparison with the topic. */
   #compared = new WeakMap<PairBandwidth, number>();

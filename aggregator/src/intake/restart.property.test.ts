@@ -7,7 +7,6 @@ import { STEADY_NODES, STEADY_WORKLOADS, SteadyRecords } from "../testing/steady
 
 const SHAPE = { windowMs: 120_000, paneMs: 4000, panes: 30, fastPanes: 3 };
 const ROUNDS = 50;
-/** Restarts per run. */
 const RESTARTS = 6;
 const PODS = STEADY_WORKLOADS.map((name) => `shop/${name}`);
 

@@ -4,9 +4,8 @@ import { KeyRotation, type AwaitedProbe, type RotationRule, type RotationStep } 
 import { AggregatorError, KeyStoreError } from "../ports/errors.ts";
 import type { HmacKeySet, KeyStore, StoredKeys } from "../ports/ports.ts";
 
-/** The block size that gives HMAC-SHA-256 keys full strength without hashing. */
+/** The output length of SHA-256; a longer key adds no strength. */
 const SECRET_BYTES = 32;
-/** Maximum number of nodes named in a log line. */
 const MAX_NAMED = 20;
 
 export interface KeyKeeperOptions {
@@ -17,9 +16,7 @@ export interface KeyKeeperOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly rule: RotationRule;
-  /** Interval of reading the store and checking the rotation. */
   readonly checkMs: number;
-  /** Cryptographically secure random bytes. */
   readonly randomBytes: (count: number) => Uint8Array;
   /** Probes that steps wait for; null while the cluster is unknown. */
   readonly probes: () => readonly AwaitedProbe[] | null;

@@ -21,8 +21,7 @@ export function writeKeyState({ keys, signingKeyId }: HmacKeySet): string {
 }
 
 /**
- * Combines lines and state. Without a state the keys were created elsewhere: the first one signs, and ages
- * are unknown.
+ * Without a state the keys were created elsewhere: the first one signs, and ages are unknown.
  * @param subject location, for messages
  * @returns null if there are no lines
  * @throws KeyStoreError `key_store_invalid`

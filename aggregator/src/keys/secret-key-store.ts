@@ -13,7 +13,6 @@ import { readKeys, writeKeyLines, writeKeyState } from "./key-text.ts";
 const KEYS_ENTRY = "hmac-keys";
 const STATE_ENTRY = "hmac-state";
 
-/** Keys in a Kubernetes Secret. Preserves its other entries. */
 export class SecretKeyStore implements KeyStore {
   readonly #store: ClusterStore;
   readonly #ref: typeof KINDS.secret & { readonly namespace: string; readonly name: string };

@@ -39,7 +39,6 @@ function appGroup(needs: readonly (readonly [string, string, number])[]): Kubern
   };
 }
 
-/** Reference sum of the pods' claims between two zones. */
 async function claims(store: ClusterStore, needs: readonly (readonly [string, string, number])[]) {
   const { items } = await store.list(KINDS.pod);
   const placed = items

@@ -101,7 +101,6 @@ const weights = async (): Promise<{ name: string; topologyList: unknown[] }[]> =
   ((await read())?.spec?.["weights"] ?? []) as { name: string; topologyList: unknown[] }[];
 const netperf = async () => (await weights()).find(({ name }) => name === "NetperfCosts");
 
-/** The object's cost between two zones or regions. */
 async function costOf(origin: string, destination: string): Promise<Record<string, unknown> | undefined> {
   const { topologyList = [] } = (await netperf()) ?? {};
   return (topologyList as { originList: { origin: string; costList: Record<string, unknown>[] }[] }[])

@@ -50,7 +50,6 @@ interface TopologyInputs {
   readonly appGroups: () => readonly KubernetesObject[] | null;
 }
 
-/** A graph's figures by area pair. */
 interface MeasuredAreas {
   readonly graph: ClusterGraphSnapshot;
   readonly areas: AreaIndex;
@@ -80,7 +79,6 @@ export class NetworkTopologyController implements Service {
   readonly #metrics: NetworkTopologyMetrics;
   readonly #loop: Periodic;
   readonly #ref: { readonly namespace: string; readonly name: string };
-  /** Monotonic time of each pair's last measurement. */
   readonly #measuredMs = new Map<string, number>();
   /** Start of this replica's uninterrupted leadership. Earlier measurements are unknown to it. */
   #leadingSinceMs: number | null = null;
@@ -253,7 +251,6 @@ export class NetworkTopologyController implements Service {
     return this.#areas;
   }
 
-  /** Last measurement of the pair. It may precede this replica's leadership. */
   #knownMs(key: string, nowMs: number): number {
     return Math.max(this.#measuredMs.get(key) ?? Number.NEGATIVE_INFINITY, this.#leadingSinceMs ?? nowMs);
   }

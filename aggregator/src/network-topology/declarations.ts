@@ -6,9 +6,7 @@ import { pollDeclaredCosts, type DeclaredCostsOptions } from "./declared-costs.t
 import { pollLatencies, type LatenciesOptions } from "./latencies.ts";
 import type { PolledObject } from "./polled-object.ts";
 
-/**
- * Declared inputs besides measurements: the NetworkTopology's declared weights, and latencies in a ConfigMap.
- */
+/** Declared inputs: the NetworkTopology's declared weights, and latencies in a ConfigMap. */
 export class Declarations {
   readonly #costs: PolledObject<DeclaredCosts | null> | null;
   readonly #latencies: PolledObject<ReadLatencies> | null;

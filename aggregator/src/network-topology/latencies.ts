@@ -21,10 +21,7 @@ export interface LatenciesOptions {
   readonly use: () => LatencyUse;
 }
 
-/**
- * Polls another component's latencies from a ConfigMap, on every replica. Returns null if none is configured.
- * Drops them once the ConfigMap is deleted.
- */
+/** Returns null if no ConfigMap is configured. Drops the latencies once it is deleted. */
 export function pollLatencies(options: LatenciesOptions): PolledObject<ReadLatencies> | null {
   const { config, logger, registry, use } = options;
   const { latenciesFrom: configMap } = config;

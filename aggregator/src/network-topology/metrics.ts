@@ -3,7 +3,6 @@ import { ScrapedMetrics } from "@isochrone/runtime";
 import { Counter, type Registry } from "prom-client";
 import { LATENCY_FAULTS, type LatencyUse, type ReadLatencies } from "../domain/graphs/node-latencies.ts";
 
-/** Reasons for a missing write of the NetworkTopology. */
 const TOPOLOGY_FAULTS = ["changed_by_another", "invalid_scale", "unavailable"] as const;
 export type TopologyFault = (typeof TOPOLOGY_FAULTS)[number];
 

@@ -7,9 +7,7 @@ interface PolledObjectOptions<T> {
   readonly store: Pick<ClusterStore, "get">;
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** Called once per version of the object. */
   readonly read: (object: KubernetesObject) => T;
-  /** Value without an object. */
   readonly none: T;
   /** The CRD is not installed, or read access is denied: treated as absent. */
   readonly onUnavailable: (error: unknown) => void;

@@ -13,20 +13,15 @@ import { compareAreaPairs, figuresText, type AreaFigures } from "./domain/figure
 // NetworkTopology of diktyo's API (v1alpha1). KEP-260's text has other names for some fields. The status is
 // no subresource.
 
-/** Name of the measured weights. */
 const NETPERF_COSTS = "NetperfCosts";
 /** NetworkTopology annotation: milliseconds per unit of networkCost. */
 export const SCALE_ANNOTATION = "isochrone.dev/network-cost-scale";
-/**
- * NetworkTopology annotation: hash and scale of the figures that we wrote. Other figures were changed by
- * another component.
- */
+/** NetworkTopology annotation: hash and scale of the figures at our last write. */
 export const WRITTEN_ANNOTATION = "isochrone.dev/network-costs-written";
 
 type Figures = ReadonlyMap<string, AreaFigures>;
 
 interface WrittenCosts {
-  /** Index in spec.weights; -1: missing. */
   readonly index: number;
   readonly figures: Figures;
   /** We wrote these figures. False if nothing was written yet. */
@@ -63,7 +58,6 @@ export function costUnitMs(object: KubernetesObject, defaultMs: number): number 
   return value > 0 && Number.isFinite(value) ? value : null;
 }
 
-/** Content of a write. */
 export interface Writing {
   readonly figures: Figures;
   readonly unitMs: number;
@@ -154,9 +148,7 @@ function wholeQuantity(quantity: unknown): bigint | null {
   return amount === null ? null : BigInt(amount);
 }
 
-/**
- * Formats with the largest decimal suffix that leaves an integer, as Kubernetes does: 1500000000 is 1500M.
- */
+/** The largest decimal suffix that leaves an integer, as in Kubernetes: 1500000000 is 1500M. */
 export function decimalQuantity(amount: bigint): string {
   let rest = amount;
   let suffix = 0;
@@ -172,7 +164,6 @@ function hashOf(figures: Figures): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
-/** Escapes a segment of a JSON pointer. */
 export function pointer(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }

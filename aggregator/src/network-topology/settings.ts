@@ -5,7 +5,6 @@ const NAME_RULE = "must be a Kubernetes name: lower-case letters, digits, dots a
 
 /** Default name of weights in upstream's plugin. Most clusters have none. */
 export const DEFAULT_DECLARED_WEIGHTS = "UserDefined";
-/** Name that disables declared costs. */
 export const NO_DECLARED_WEIGHTS = "none";
 
 export const networkTopologySettings = section(
@@ -61,10 +60,7 @@ export const networkTopologySettings = section(
 
 export type NetworkTopologyConfig = SettingsOf<typeof networkTopologySettings>;
 
-/**
- * Refuses reading latencies from the ConfigMap that we write: the writer of KEP-260's ConfigMap removes
- * others' entries. Null: no mistake.
- */
+/** Refuses to read from the ConfigMap that we write, because its writer removes others' entries. */
 export function configMapMistake(readFrom: string | null, writtenTo: string | null): string | null {
   return readFrom === null || readFrom !== writtenTo
     ? null

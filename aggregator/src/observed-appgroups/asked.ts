@@ -2,7 +2,6 @@ import { LABELS, templateLabels, type KubernetesObject } from "@isochrone/kubern
 import { fullName, workloadNameOf, type ClusterState, type NamespacedName } from "../domain/cluster-state.ts";
 import { ASK_ANNOTATION, OBSERVE } from "./resource.ts";
 
-/** Called for an annotation with an unknown value. */
 type OnUnknown = (object: KubernetesObject, value: string) => void;
 
 /** Workflow of each workload by `namespace/name`. A bare pod is its own workload. */
@@ -15,9 +14,7 @@ export function workflowsByWorkload({ workloads, pods, members }: ClusterState):
   return workflows;
 }
 
-/**
- * Workflows (`namespace/name`) that request an AppGroup, by annotation of their namespace or of a workload.
- */
+/** Workflows (`namespace/name`) that request an AppGroup, by their namespace or a workload. */
 export function askedWorkflows(
   namespaces: readonly KubernetesObject[],
   workloadObjects: readonly KubernetesObject[],

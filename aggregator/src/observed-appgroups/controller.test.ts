@@ -24,7 +24,6 @@ let store: ClusterStore;
 let events: EventRecorder;
 let watch: StoreClusterWatch;
 let isLeader: boolean;
-/** True: workloads are listed and in the graphs. */
 let isListed: boolean;
 let isDrawn: boolean;
 let bytesPerSecond: number;
@@ -115,7 +114,6 @@ function workflows(): ReadonlyMap<string, WorkflowGraphSnapshot> {
   ]);
 }
 
-/** Waits for watches and one round. */
 async function settle(): Promise<void> {
   await clock.advance(0);
   await clock.advance(30_000);

@@ -67,17 +67,13 @@ interface AskedGraphs {
   readonly undrawn: ReadonlySet<string>;
 }
 
-/**
- * Generates AppGroups from observed traffic, for workflows that request it. Never writes an AppGroup that it
- * did not create or that another component changed.
- */
+/** Generates AppGroups for workflows that request it. Never writes a foreign or changed AppGroup. */
 export class ObservedAppGroups implements Service {
   readonly #options: ObservedAppGroupsOptions;
   readonly #loop: Periodic;
   readonly #metrics: ReturnType<typeof createObservedAppGroupsMetrics>;
   readonly #history: DemandHistory;
   #states = new Map<string, GroupState>();
-  /** States of the previous round, to report only changes. */
   #formerStates: ReadonlyMap<string, GroupState> = new Map();
   #leadingSinceMs: number | null = null;
   #namespaces: Informer | null = null;
@@ -115,10 +111,7 @@ export class ObservedAppGroups implements Service {
     await this.#namespaces?.stop();
   }
 
-  /**
-   * Runs one round: samples the channels of requesting workflows, and writes changed AppGroups. Rejects with
-   * StoreErrors.
-   */
+  /** Runs one round. Rejects with StoreErrors. */
   async check(): Promise<void> {
     const { leadership, sources, clock } = this.#options;
     if (!leadership.isLeader()) {

@@ -13,10 +13,7 @@ import { definedOf, looseFields, looseList, looseText, parseBitsPerSecond } from
 import { workloadsText, type GroupDependency, type GroupWorkload } from "./domain/app-group.ts";
 import { decimalQuantity } from "../network-topology/resource.ts";
 
-/**
- * Annotation of a Namespace (all its workflows) or a workload (its own workflow): `observe` requests a
- * generated AppGroup.
- */
+/** Annotation of a Namespace or a workload: `observe` requests a generated AppGroup for its workflows. */
 export const ASK_ANNOTATION = "isochrone.dev/appgroup";
 export const OBSERVE = "observe";
 
@@ -33,12 +30,10 @@ const API_VERSIONS: Readonly<Record<string, string>> = {
   Pod: "v1",
 };
 
-/** Returns true if an AppGroup can contain this kind. */
 export function isWorkloadKind(kind: string): boolean {
   return Object.hasOwn(API_VERSIONS, kind);
 }
 
-/** Returns true if another component has changed the spec that we wrote. */
 export function isChangedByAnother(object: KubernetesObject): boolean {
   return object.metadata.annotations?.[GENERATED_ANNOTATION] !== hashOf(writtenGroup(object));
 }

@@ -79,7 +79,6 @@ const COORDINATE_ERROR_CODES = [
 
 export type CoordinateErrorCode = (typeof COORDINATE_ERROR_CODES)[number];
 
-/** A fit failed. The next one may succeed. */
 export class CoordinateError extends CodedError {
   declare readonly code: CoordinateErrorCode;
 

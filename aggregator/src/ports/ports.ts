@@ -30,7 +30,6 @@ export interface ClusterWatch {
   current(): ClusterState;
   /** Returns the same object while no node changed. */
   nodes(): ClusterNodes;
-  /** Kinds without a first list. */
   pending(): readonly string[];
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -53,19 +52,15 @@ export interface HmacKeySet {
 
 /** Stored keys, and the revision that the next write must pass. */
 export interface StoredKeys {
-  /** Null: no keys yet. */
   readonly set: HmacKeySet | null;
   /** Null: nothing is stored. */
   readonly revision: string | null;
 }
 
-/** Store that probes read their keys from. */
 export interface KeyStore {
   /** Rejects with a KeyStoreError if the content is invalid. Messages contain no secret. */
   read(): Promise<StoredKeys>;
-  /**
-   * Returns the new revision. Rejects with a KeyStoreError `key_store_conflict` if `revision` is outdated.
-   */
+  /** Rejects with a KeyStoreError `key_store_conflict` if `revision` is outdated. */
   write(set: HmacKeySet, revision: string | null): Promise<string>;
 }
 
@@ -76,7 +71,6 @@ export interface CoordinateFit {
   /** Error on held-out pairs; null: too few. */
   readonly medianRelativeError: number | null;
   readonly p90RelativeError: number | null;
-  /** Number of unused samples by reason. */
   readonly rejected: Readonly<Record<string, number>>;
 }
 

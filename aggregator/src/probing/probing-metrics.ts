@@ -11,7 +11,6 @@ interface ProbingMetricSources {
   readonly keys: KeyKeeper | null;
 }
 
-/** Metrics that are updated by calls instead of read at scrapes. */
 export interface ProbingMetrics {
   readonly leasesGranted: Counter;
   readonly leasesDenied: Counter<"reason">;

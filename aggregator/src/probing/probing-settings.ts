@@ -77,7 +77,6 @@ interface Checked {
   readonly bandwidthHourlyBytes: number;
 }
 
-/** Validation across these settings. */
 export const PROBING_RULES: readonly ((values: Checked) => string | null)[] = [
   ({ hmacKeysFile, hmacKeysSecret }) =>
     hmacKeysFile === null || hmacKeysSecret === null

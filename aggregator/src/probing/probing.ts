@@ -21,7 +21,6 @@ import type { AggregatorConfig } from "../settings.ts";
 /** Limit of remembered pairs of nodes and of zones; a few MB. */
 const MAX_TESTED_PAIRS = 65_536;
 const LEASE_ID_BYTES = 12;
-/** Retry-After of a replica that grants no leases. */
 const NOT_LEADER_RETRY_MS = 30_000;
 
 /** A completed bandwidth test, wall time. */
@@ -37,7 +36,6 @@ interface ProbingOptions {
   readonly watch: ClusterWatch;
   readonly addresses: ProbeAddresses;
   readonly leadership: Leadership;
-  /** Overrides the store of the settings. */
   readonly keyStore?: KeyStore | undefined;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly clock: Clock;
@@ -45,7 +43,6 @@ interface ProbingOptions {
   readonly registry: Registry;
 }
 
-/** Probe plans, packet keys and bandwidth leases. */
 export class Probing {
   readonly #options: ProbingOptions;
   readonly #plans: ProbePlans;
@@ -136,7 +133,6 @@ export class Probing {
     return this.#keys === null || this.#keys.isReady ? [] : ["waiting for the keys of packet authentication"];
   }
 
-  /** See ProbePlans. */
   wanted(): (pair: PlannedPair) => boolean {
     return this.#plans.wanted(this.#options.watch.nodes(), this.#time());
   }
@@ -183,10 +179,7 @@ export class Probing {
     });
   }
 
-  /**
-   * Probes to wait for: their node is ready and they have an address, or they requested a plan recently. A
-   * probe that uses another replica cannot confirm here; the rule's timeout applies.
-   */
+  /** Live probes: with a ready node and an address, or with a recent request for a plan. */
   #awaitedProbes(): AwaitedProbe[] | null {
     const { watch, addresses, clock } = this.#options;
     if (watch.pending().length > 0) return null;

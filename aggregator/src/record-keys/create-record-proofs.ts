@@ -19,9 +19,7 @@ interface RecordProofsOptions {
   readonly store: ClusterStore;
   readonly leadership: Leadership;
   readonly bus: Bus;
-  /** True: the bus has other writers. */
   readonly isShared: boolean;
-  /** Overrides the Secret of the settings. */
   readonly keyStore: KeyStore | undefined;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly clock: Clock;

@@ -21,7 +21,6 @@ let set: ReplicaSet;
 let keys: RecordKeys;
 let proofs: RecordProofs;
 let refused: () => Promise<Record<string, number>>;
-/** All records on the bus. */
 let tapped: BusRecord[];
 
 beforeEach(async () => {
@@ -73,7 +72,6 @@ function proofsOf(known: RecordKeys): RecordProofs {
   };
 }
 
-/** The foreign writer has permission for one node. */
 const SPEAKING = {
   policy: new SpeakerPolicy([
     { account: "none", name: "otel", nodes: new Set(["c"]), namespaces: new Set() },
@@ -88,7 +86,6 @@ async function start(): Promise<Replica> {
 
 const keyOf = (node: string): RecordKey => keys.keyFor({ kind: "node", node });
 
-/** A record of node's probe: packets sent to x. */
 function probeRecord(node: string, sequence: number, sent: number): OutgoingRecord {
   const nowMs = set.clock.now();
   const metrics = probeMetrics([

@@ -16,11 +16,9 @@ interface RecordKeysOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly randomBytes: (count: number) => Uint8Array;
-  /** Age at which a key is replaced; 0: never. */
   readonly rotationMs: number;
   /** Time for which records sealed with a retired key remain valid. */
   readonly overlapMs: number;
-  /** Read interval of the store. */
   readonly checkMs: number;
 }
 
@@ -31,10 +29,7 @@ const OWN_TOPICS: ReadonlySet<string> = new Set(Object.values(STATE_TOPICS));
 const MAX_SEALING = 16_384;
 const NO_MASTERS: MasterKeys = new Map();
 
-/**
- * Master keys of records on Kafka. The leader rotates them, all replicas read them, and they are never handed
- * out. A publisher gets its own key, derived from the newest master.
- */
+/** Master keys of records on Kafka, never handed out. A publisher gets a key derived from the newest. */
 export class RecordKeys implements Service {
   readonly #options: RecordKeysOptions;
   readonly #keeper: KeyKeeper;
@@ -61,12 +56,10 @@ export class RecordKeys implements Service {
     });
   }
 
-  /** Number of verifying keys. */
   get count(): number {
     return this.masters().size;
   }
 
-  /** For metrics. */
   get counts(): KeyKeeper["counts"] {
     return this.#keeper.counts;
   }
@@ -94,10 +87,7 @@ export class RecordKeys implements Service {
     }
   }
 
-  /**
-   * Keys by id. The same map until they change. After the Secret's deletion the last keys stay until there is
-   * a new one.
-   */
+  /** The same map until they change. After the Secret's deletion the last keys stay. */
   readonly masters = (): MasterKeys => {
     const { set } = this.#keeper;
     if (set !== null && set !== this.#set) {
@@ -108,10 +98,7 @@ export class RecordKeys implements Service {
     return this.#masters;
   };
 
-  /**
-   * Current sealing key of a sender.
-   * @throws AggregatorError `keys_not_read` before the first read
-   */
+  /** @throws AggregatorError `keys_not_read` before the first read */
   keyFor(speaker: ProvenSpeaker): RecordKey {
     const masters = this.masters();
     const keyId = this.#set?.signingKeyId ?? 0;
@@ -122,10 +109,7 @@ export class RecordKeys implements Service {
     return { speaker: text, keyId, key: master.derive(text) };
   }
 
-  /**
-   * Sealing key of a record: this replica's key for its own topics, the authenticated sender's key for posted
-   * records. Null: the record stays unsealed and will be refused.
-   */
+  /** This replica's key for its own topics, the proven sender's key for posted records. Null: unsealed. */
   readonly sealingKey = (topic: string, { headers }: OutgoingRecord): RecordKey | null => {
     if (OWN_TOPICS.has(topic)) return this.#sealingKeyOf(AGGREGATOR);
     const named = headers[SPEAKER_HEADER];

@@ -1,11 +1,9 @@
 import type { BusRecord, TopicPartition } from "@isochrone/bus";
 import type { Speakers } from "../domain/speakers/speaker.ts";
 
-/** Proofs of senders on a bus with other writers. */
 export interface RecordProofs {
   /** Resolves when records can be verified; rejects when `signal` is aborted. */
   known(signal: AbortSignal): Promise<void>;
-  /** What must arrive first. */
   pending(): string[];
   /** Topics of other writers, read like our own. */
   readonly foreignTopics: readonly string[];

@@ -5,7 +5,6 @@ import type { Counter } from "prom-client";
 import type { ProvenSpeaker, Speakers, SpokenRecord } from "../domain/speakers/speaker.ts";
 import { isAggregator, type RecordKeys } from "./record-keys.ts";
 
-/** Reason for an unproven record; a metric's label. */
 type Unproven = SealFault | "wrong_speaker";
 
 interface RecordSealsOptions {
@@ -16,7 +15,6 @@ interface RecordSealsOptions {
   readonly unproven: Counter<"topic" | "fault">;
 }
 
-/** Remedies for log lines. */
 const REMEDIES: Readonly<Record<Unproven, string>> = {
   unsealed:
     "its writer must seal (bus.sealRecords), or write to a topic of its own that aggregator.foreignTopics names",

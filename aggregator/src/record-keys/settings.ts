@@ -30,7 +30,6 @@ interface Checked {
 
 const OWN_TOPICS: readonly string[] = [...Object.values(TOPICS), ...Object.values(STATE_TOPICS)];
 
-/** Validation across these settings. */
 export const RECORD_KEY_RULES: readonly ((values: Checked) => string | null)[] = [
   ({ foreignTopics }) => foreignTopicsMistake(foreignTopics),
 ];
@@ -61,7 +60,6 @@ export function foreignTopicsOf({
   return new Map(foreignTopics.map(splitEntry));
 }
 
-/** Facts of other sections that decide whether proofs are possible. */
 interface ProofFacts {
   readonly kind: string;
   readonly sealRecords: boolean;
@@ -69,7 +67,6 @@ interface ProofFacts {
   readonly asksForTokens: boolean;
 }
 
-/** Validates across sections; null: valid. */
 export function proofsMistake({ kind, sealRecords, hasSecret, asksForTokens }: ProofFacts): string | null {
   if (kind !== "kafka") return null;
   if (sealRecords && !hasSecret)

@@ -16,27 +16,20 @@ export function isElected(leadership: Leadership): leadership is ElectedLeadersh
   return "leadingForMs" in leadership;
 }
 
-/** Wraps the store so that only the leader can write. */
 export function leaderStore(store: ClusterStore, leadership: Leadership): ClusterStore {
   return storeOfLeader(store, leadership, AGGREGATOR_LEASE);
 }
 
-/**
- * Wraps the store for writes by object owners. Writes stop once other replicas no longer count this one as
- * live.
- */
+/** Writes stop once other replicas no longer count this one as live. */
 export function ownerStore(store: ClusterStore, replicas: { isAlive(): boolean }): ClusterStore {
   const reason = "this replica's own lease does not hold";
   return fencedStore(store, { mayWrite: () => replicas.isAlive(), reason });
 }
 
-/** Random share of the wait, so that waiting nodes do not retry at once. */
+/** Share of the wait that varies by node, so that waiting nodes do not retry at once. */
 const RETRY_SPREAD = 0.25;
 
-/**
- * Lease desk after an election. It grants nothing for the duration of a lease, because the previous leader's
- * leases may still be held; none was granted after this term began.
- */
+/** Grants nothing for the duration of a lease after an election: old leases may still be held. */
 export function deskAfterElection(
   desk: LeaseDesk,
   leadership: ElectedLeadership,

@@ -11,12 +11,10 @@ interface ReplicaMetricSources {
   readonly relay: ReportRelay;
 }
 
-/** Metrics that are updated by calls. */
 interface ReplicaMetrics {
   readonly onForwardFailed: (failure: ForwardFailure) => void;
 }
 
-/** Registers metrics of replicas, their leader and forwarded requests. `sources` is called at each scrape. */
 export function createReplicaMetrics(
   registry: Registry,
   sources: () => ReplicaMetricSources,

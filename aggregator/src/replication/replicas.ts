@@ -17,7 +17,6 @@ import { periodic, withDeadline, type Periodic, type Service } from "@isochrone/
 import { rendezvousOwner } from "./domain/rendezvous.ts";
 import { AGGREGATOR_LEASE } from "./leadership.ts";
 
-/** Label of the Leases that show live replicas. */
 export const REPLICA_LABEL = "isochrone.dev/replica-of";
 const COMPONENT = "aggregator";
 const LEASE_PREFIX = `${AGGREGATOR_LEASE}-`;
@@ -34,7 +33,6 @@ export interface Replica {
 
 interface ReplicasOptions extends CandidateOptions {
   readonly url: () => string | null;
-  /** The leader deletes the Leases of dead replicas. */
   readonly leadership: Leadership;
 }
 
@@ -46,10 +44,7 @@ interface Sighting {
   readonly resourceVersion: string | undefined;
 }
 
-/**
- * Live replicas, each with its own Lease, and the owner of each object. Replicas agree because they see the
- * same Leases. During a change two replicas may disagree briefly.
- */
+/** Each replica has a Lease. All see the same Leases, so they agree on owners, except during a change. */
 export class Replicas implements Service {
   readonly #options: ReplicasOptions;
   readonly #own: LeaderElection;
@@ -101,10 +96,7 @@ export class Replicas implements Service {
     );
   }
 
-  /**
-   * Returns true if this replica owns the object. Requires a valid own Lease, enough time for others to have
-   * seen it, and knowledge of the others' Leases.
-   */
+  /** Requires a valid own Lease, time for others to have seen it, and knowledge of their Leases. */
   owns(object: string): boolean {
     const aliveForMs = this.#own.leadingForMs();
     return (

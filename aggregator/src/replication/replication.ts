@@ -22,7 +22,6 @@ interface ReplicationDependencies {
   readonly certificates?: KeptCertificates | null;
 }
 
-/** Election, liveness, and forwarding to the leader. */
 export class Replication {
   readonly leadership: LeaderElection;
   readonly replicas: Replicas;
@@ -66,10 +65,7 @@ export class Replication {
     this.relay = new ReportRelay({ forward: this.forward, clock, logger });
   }
 
-  /**
-   * Start before everything that requires leadership or ownership, so that they are released after it has
-   * stopped.
-   */
+  /** Start before everything that requires leadership or ownership. */
   get leases(): readonly Part[] {
     return [
       { name: "leader Lease", service: { stop: () => this.leadership.stop() } },

@@ -17,11 +17,7 @@ interface AggregatorStreams extends ReturnType<typeof openSchedulerPlugin> {
   readonly traffic: TrafficKeeper;
 }
 
-/**
- * Creates the requests to the scheduler-plugin: stream jobs with achieved rates, and request routing over
- * zones.
- * @param graphs the newest graphs; null before the first
- */
+/** @param graphs the newest graphs; null before the first */
 export function createStreams(
   config: AggregatorConfig,
   deps: StreamsDeps,

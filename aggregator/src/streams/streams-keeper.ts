@@ -1,4 +1,3 @@
-// Reads and retains the scheduler-plugin's stream jobs.
 import type { Clock, Logger } from "@isochrone/runtime";
 import { parseStreamJobs, type StreamJobView, type StreamsSnapshot } from "@isochrone/topology";
 import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";

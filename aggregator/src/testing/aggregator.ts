@@ -19,18 +19,13 @@ export interface RunningAggregator {
 }
 
 interface RunningAggregatorOptions {
-  /** Settings by key. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Wraps the aggregator's store. */
   readonly around?: (store: ClusterStore) => ClusterStore;
-  /** Additional or replaced parts. */
   readonly parts?: Partial<AggregatorDependencies>;
 }
 
-/**
- * Starts with windows of 30 s in panes of 2 s, and a graph per second of the manual clock. The first one is
- * built immediately.
- */
+/** Windows of 30 s in panes of 2 s. Builds the first graph at once, then one per second of the clock. */
 export async function startAggregator(options: RunningAggregatorOptions = {}): Promise<RunningAggregator> {
   const clock = new ManualClock();
   const logger = new MemoryLogger();

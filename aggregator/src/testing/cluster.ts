@@ -58,7 +58,6 @@ export function podObject(
   };
 }
 
-/** A Deployment whose pods belong to the workflow. */
 export function deploymentObject(
   namespace: string,
   name: string,

@@ -23,7 +23,6 @@ const NAMESPACE = "isochrone";
 export const BANDWIDTH_LEASE_MS = 30_000;
 export const NODES: readonly string[] = ["n0", "n1", "n2", "n3"];
 
-/** Four nodes with probes, and the replicas' shared environment. */
 export class ReplicaWorld {
   readonly clock = new ManualClock();
   readonly store: ClusterStore = createMemoryStore({ clock: this.clock });

@@ -49,7 +49,6 @@ export class NumberedLoad {
     }
   }
 
-  /** Runs rounds at two per second. */
   async rounds(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       await this.round();

@@ -1,4 +1,3 @@
-// Parsers of untrusted objects, for fuzzers and benchmarks.
 export {
   appGroupText,
   channelsOfAnnotation,

@@ -20,11 +20,9 @@ interface RecordOptions {
   readonly sentAtMs?: number;
   readonly arrivedAtMs: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** In addition to the node's name. */
   readonly resource?: Attributes;
 }
 
-/** A record published by a probe or collector on `node`. */
 export function recordOf(node: string, metrics: readonly Metric[], options: RecordOptions): IncomingRecord {
   const { source = node, epoch = "e1", sequence, sentAtMs = options.arrivedAtMs } = options;
   const identity = sequence === undefined ? {} : encodeHeaders({ source, epoch, sequence, sentAtMs });
@@ -40,7 +38,6 @@ export function recordOf(node: string, metrics: readonly Metric[], options: Reco
   };
 }
 
-/** One pane of probing one peer. */
 interface ProbeSample {
   readonly target: string;
   readonly method?: string;
@@ -137,7 +134,6 @@ export function istio(reporter: string, source: string, target: string, more: At
   };
 }
 
-/** A probe's record of one successful bandwidth test. */
 export function bandwidthTest(
   target: string,
   transport: string,

@@ -37,7 +37,6 @@ export class ReplicaSet {
   readonly bus: MemoryBus;
   readonly logger = new MemoryLogger();
   readonly random: Random;
-  /** Used by `publish`. */
   publisher: Publisher;
   #born = 0;
 
@@ -54,7 +53,6 @@ export class ReplicaSet {
     this.publisher = this.bus;
   }
 
-  /** Starts a replica. */
   async start(options: ReplicaOptions = {}): Promise<Replica> {
     const { clock, logger } = this;
     const { proofs, speaking = {}, bus = this.bus, shape = SHAPE, counterHorizonMs = 20_000 } = options;
@@ -67,7 +65,6 @@ export class ReplicaSet {
     return { intake, tables, registry, stop: () => this.#while(intake.stop()) };
   }
 
-  /** Publishes like a collector. */
   async publish(topic: string, { key, value, headers }: IncomingRecord): Promise<void> {
     await this.publisher.publish(topic, [{ key, value, headers }]);
   }
@@ -85,7 +82,6 @@ export class ReplicaSet {
     await this.#while(this.bus.close());
   }
 
-  /** Advances the clock until the work is done. */
   async #while(work: Promise<void>): Promise<void> {
     const done = new AbortController();
     const ended = work.finally(() => done.abort());
@@ -94,7 +90,6 @@ export class ReplicaSet {
   }
 }
 
-/** Sum over all label values. */
 export async function metricSum({ registry }: Replica, name: string): Promise<number> {
   const { values } = await registry.getSingleMetric(name)!.get();
   return values.reduce((sum, { value }) => sum + value, 0);

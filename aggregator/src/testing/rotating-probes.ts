@@ -13,7 +13,6 @@ export interface Troubles {
   readonly outageLength: number;
 }
 
-/** A packet that its receiver could not verify. */
 interface Refusal {
   readonly second: number;
   readonly from: string;
@@ -27,7 +26,6 @@ const MAX_FLIGHT = 2;
 const MAX_DOWN = 60;
 const PACKETS_EACH = 2;
 
-/** Keys in the store from a given second on. */
 interface Version {
   readonly second: number;
   readonly ring: KeyringFacts;

@@ -5,7 +5,6 @@ import { Ingest } from "../domain/ingest/ingest.ts";
 import { Tables } from "../domain/graphs/tables.ts";
 import { probeMetrics, recordOf } from "./records.ts";
 
-/** Intervals of probe, windows and graphs, ms. */
 export interface Beat {
   readonly paneMs: number;
   readonly panes: number;
@@ -86,7 +85,6 @@ export class SimulatedProbe {
     return this.#nowMs;
   }
 
-  /** Sets the path from now on. */
   set path(path: Path) {
     this.#path = path;
   }
@@ -102,10 +100,7 @@ export class SimulatedProbe {
     return link;
   }
 
-  /**
-   * Runs for a number of panes.
-   * @param each called with each graph's first link and the elapsed panes
-   */
+  /** @param each called with each graph's first link and the elapsed panes */
   run(panes: number, each: (link: Link, panes: number) => void = () => undefined): void {
     const { paneMs, buildMs, publishMs } = this.#beat;
     const beganMs = this.#nowMs;

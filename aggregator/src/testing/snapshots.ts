@@ -19,7 +19,6 @@ export function clusterNode(name: string, more: Partial<ClusterNode> = {}): Clus
   };
 }
 
-/** A measured link by default. */
 export function linkOf(
   source: string,
   target: string,

@@ -40,11 +40,9 @@ export class WriterTestbed {
   workflows: WorkflowGraphSnapshot[] = [];
   /** Applies and updates of the writers, including refused ones. */
   readonly sent: { readonly name: string; readonly atMs: number }[] = [];
-  /** Error of every write while set. */
   fault: (() => Error) | null = null;
   /** Time of the last build; null: always now. */
   lastBuildMs: number | null = null;
-  /** Called before each apply. */
   before: ((name: string) => Promise<void>) | null = null;
   readonly #informers: Informer[] = [];
   #stop: (() => Promise<void>)[] = [];
@@ -54,7 +52,6 @@ export class WriterTestbed {
     this.store = createMemoryStore({ clock: this.clock });
   }
 
-  /** Adds nodes to the cluster and the graph. */
   async addNodes(...names: string[]): Promise<void> {
     for (const name of names) {
       await this.store.create(nodeObject(name, "z1"));
@@ -126,7 +123,6 @@ export class WriterTestbed {
     for (let turns = 0; turns < 4; turns++) await this.clock.advance(0);
   }
 
-  /** Annotations of a node, or of a Deployment in namespace shop. */
   async annotations(name: string, kind: "node" | "deployment" = "node"): Promise<Record<string, string>> {
     const ref = kind === "node" ? { ...KINDS.node, name } : { ...KINDS.deployment, namespace: "shop", name };
     return (await this.store.get(ref))?.metadata.annotations ?? {};

@@ -108,7 +108,6 @@ function nobody(message: string): Spread {
   return { dispatch: { isOn: false, message }, services: [] };
 }
 
-/** Replica proposals by Service. */
 type Proposed = ReadonlyMap<string, ReplicaReport["services"][number]>;
 
 const NOTHING_PROPOSED: Proposed = new Map();
@@ -146,7 +145,6 @@ function bareZone(zone: string | null): ZoneTraffic {
   };
 }
 
-/** A Service with unknown endpoints. */
 function askedOnly({ namespace, name, deadlineMs, zones }: ServiceDemand): ServiceTraffic {
   return {
     namespace,

@@ -37,7 +37,6 @@ interface AnnotationPlannerOptions {
   readonly turn?: () => Promise<void> | null;
 }
 
-/** Result of one round. */
 interface AnnotationPlan {
   readonly pending: PendingWrite[];
   /** Coordinates were left out. */
@@ -49,16 +48,10 @@ type AnnotatedKind = Exclude<WriteKind, "configmap">;
 /** A workload's `observed-at` is its graph's time, slightly before the write. */
 const GRAPH_LAG_MS = 30_000;
 const OBJECTS_PER_STEP = 100;
-/**
- * Number of intervals without a reaction to a change after which another writer counts as gone. A writer with
- * our settings writes each change that we see.
- */
+/** Intervals without a reaction to a change after which another writer counts as gone. */
 const SILENT_INTERVALS = 3;
 
-/**
- * Selects objects whose annotations this replica should write. Keeps no object state except results of
- * writes.
- */
+/** Keeps no object state except results of writes. */
 export class AnnotationPlanner {
   readonly #options: AnnotationPlannerOptions;
   readonly #memories: Record<AnnotatedKind, Map<string, ObjectMemory>> = {
@@ -83,7 +76,6 @@ export class AnnotationPlanner {
     return [...this.#memories[kind].values()].reduce((sum, { disputed }) => sum + disputed.size, 0);
   }
 
-  /** Objects that another installation's aggregator annotates. */
   yielded(kind: AnnotatedKind): number {
     return this.#yielded[kind];
   }
@@ -190,8 +182,8 @@ export class AnnotationPlanner {
   }
 
   /**
-   * Active rival: another installation's aggregator that keeps annotating the object; null: none. Both use
-   * one field manager, so each would undo the other's writes. Removals may be done by any writer.
+   * Another installation's active annotator of the object; null: none. Both use one field manager, so each
+   * would undo the other's writes.
    */
   #rivalOf(
     { metadata }: KubernetesObject,
@@ -212,10 +204,7 @@ export class AnnotationPlanner {
     return text === memory.mark || clock.monotonic() - memory.writtenMs < minIntervalMs ? null : mark;
   }
 
-  /**
-   * Returns true if the rival leaves a significant change unwritten for some time. If it was active after
-   * all, its patience doubles per object it takes back, so that a conflict ends.
-   */
+  /** True if the rival leaves a change unwritten. The wait doubles for each object that it takes back. */
   #isSilent(
     mark: WriterMark,
     change: number,
@@ -276,10 +265,7 @@ export class AnnotationPlanner {
     return read;
   }
 
-  /**
-   * Current values of our annotations. For those left to another manager: the values that we would have
-   * written.
-   */
+  /** Current annotations, with the values that we would have written for those of another manager. */
   #own(kind: AnnotatedKind, object: KubernetesObject): OwnAnnotations {
     const { prefix } = this.#options.config;
     const { annotations = {}, uid = "" } = object.metadata;

@@ -20,9 +20,7 @@ export interface Want {
   /** 1 and above is significant. */
   readonly change: number;
   readonly observedAtMs: number | null;
-  /** There are no annotations to write. */
   readonly isEmpty: boolean;
-  /** Our annotations should be removed. */
   readonly isRemoval?: true;
   /** By full key; computed on demand. */
   readonly annotations: () => ReadonlyMap<string, string>;
@@ -42,7 +40,6 @@ interface NodeRoundOptions {
   readonly isLeader: boolean;
 }
 
-/** Desired annotations of all nodes for one graph. */
 export class NodeRound {
   /** Coordinates are left out: there is no frame yet, and only the leader starts one. */
   readonly isFrameless: boolean;
@@ -50,7 +47,6 @@ export class NodeRound {
   readonly #options: NodeRoundOptions;
   readonly #read: ReadonlyMap<string, ReadNodeAnnotations>;
 
-  /** @param read current annotations by node */
   constructor(read: ReadonlyMap<string, ReadNodeAnnotations>, options: NodeRoundOptions) {
     const { graphs, isLeader } = options;
     this.#options = options;
@@ -92,7 +88,6 @@ export class NodeRound {
   }
 }
 
-/** Desired annotations of all workloads for one graph. */
 export class WorkloadRound {
   readonly #wanted: ReadonlyMap<string, WantedWorkload>;
   readonly #builtAtMs: number;
@@ -121,10 +116,7 @@ export class WorkloadRound {
   }
 }
 
-/**
- * Removal for objects that are not annotated any more. Returns null if there is nothing of ours;
- * `observed-at` identifies our annotations.
- */
+/** Removes our annotations. Null: there are none, as `observed-at` is missing. */
 export function nothing(own: OwnAnnotations, prefix: string): Want | null {
   const observedAt = own[`${prefix}observed-at`];
   if (observedAt === undefined) return null;

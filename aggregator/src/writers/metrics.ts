@@ -4,10 +4,7 @@ import { Counter, type Registry } from "prom-client";
 const WRITE_KINDS = ["node", "workload", "configmap"] as const;
 export type WriteKind = (typeof WRITE_KINDS)[number];
 
-/**
- * `conflict`: changed by others repeatedly; `gone`: deleted meanwhile; `disowned`: now another replica's;
- * `refused`: rejected as invalid; `failed`: the API server is unavailable.
- */
+/** `conflict`: changed by others repeatedly; `gone`: deleted; `disowned`: now another replica's. */
 const WRITE_RESULTS = ["written", "conflict", "gone", "disowned", "forbidden", "refused", "failed"] as const;
 export type WriteResult = (typeof WRITE_RESULTS)[number];
 

@@ -30,16 +30,12 @@ interface NetperfWriterOptions {
   readonly refreshMs: number;
 }
 
-/** Result of one check; null: the ConfigMap was left unchanged. */
 interface NetperfOutcome {
   readonly result: WriteResult | null;
   readonly unnamed: number;
 }
 
-/**
- * Maintains KEP-260's ConfigMap. Updates the version that was read: an apply would list every key again in
- * managedFields. Keeps entries of other forms.
- */
+/** Updates the version that was read: an apply would list every key again in managedFields. */
 export class NetperfWriter {
   readonly #options: NetperfWriterOptions;
   readonly #ref: typeof KINDS.configMap & { readonly namespace: string; readonly name: string };

@@ -15,26 +15,21 @@ import type { WriteResult } from "./metrics.ts";
 /** Field manager of all annotations. Use it for nothing else: an apply removes fields that it omits. */
 export const FIELD_MANAGER = "isochrone-aggregator";
 
-/** Maximum number of attempts after conflicts. */
 const MAX_TRIES = 3;
 const WRITE_DEADLINE_MS = 15_000;
 
-/** State of an object, by its uid. */
 export interface ObjectMemory {
   /** Keys left to another manager, with our value at the last write. */
   readonly disputed: Map<string, string>;
   /** Keys with our names that remained after we released them, so they are foreign. */
   readonly foreign: Set<string>;
-  /** Mark of the first seen writer, or the one we yielded to; undefined: not read yet. */
+  /** Mark on the object when first seen, or since our last write; undefined: not read yet. */
   mark: string | null | undefined;
   /** Silence after which another writer's object is taken over, ms; undefined: it never undid our write. */
   patienceMs: number | undefined;
   /** Time of the takeover from another writer, Unix ms. */
   tookOverMs: number | undefined;
-  /**
-   * A change that another writer has not written yet: Unix ms of its last mark, and the monotonic time since
-   * when the change stands.
-   */
+  /** A change that another writer has not written: its last mark (Unix ms), and monotonic start. */
   unwritten: { readonly markedMs: number; readonly sinceMs: number } | undefined;
   /** Monotonic: last write, and end of the pause. */
   writtenMs: number;
@@ -51,11 +46,9 @@ export interface WriteTask {
   readonly isMine: () => boolean;
 }
 
-/** Result of a write; `error` is the reason of a failure. */
 export interface WriteOutcome {
   readonly result: WriteResult;
   readonly error: unknown;
-  /** Verb of the refused request. */
   readonly verb: "patch" | "get";
 }
 
@@ -69,8 +62,8 @@ interface ObjectWriterOptions {
 }
 
 /**
- * Writes annotations by server-side apply without force, bound to the seen uid and version. A replica that
- * was paused cannot overwrite newer writes or recreate a deleted object.
+ * Server-side apply without force, bound to uid and version: a paused replica cannot overwrite newer writes
+ * or recreate a deleted object.
  */
 export class ObjectWriter {
   readonly #options: ObjectWriterOptions;
@@ -180,10 +173,7 @@ function resultOf(error: unknown): WriteResult {
   return isStoreError(error, "invalid") ? "refused" : "failed";
 }
 
-/**
- * Returns true if a conflict concerns the annotation: the message names fields as
- * `.metadata.annotations.<key>`.
- */
+/** Conflict messages name fields as `.metadata.annotations.<key>`. */
 function namesAnnotation(message: string, key: string): boolean {
   const field = `.metadata.annotations.${key}`;
   for (let at = message.indexOf(field); at >= 0; at = message.indexOf(field, at + 1)) {

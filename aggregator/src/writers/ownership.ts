@@ -1,10 +1,7 @@
 import type { Leadership } from "@isochrone/kubernetes";
 
 export interface Ownership {
-  /**
-   * Returns true if this replica owns the object by rendezvous hashing over live replicas. Requires its own
-   * valid Lease.
-   */
+  /** By rendezvous hashing over live replicas. Requires this replica's own valid Lease. */
   owns(object: string): boolean;
   isLeader(): boolean;
   /** Number of live replicas, including this one; at least 1. */

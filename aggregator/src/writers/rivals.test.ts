@@ -187,10 +187,7 @@ describe("two aggregators with the same annotations", () => {
   const writer = async (): Promise<string | undefined> =>
     (await ground.annotations("a"))[ANNOTATED_BY]?.split(" ")[0];
 
-  /**
-   * Starts the second one and lets its figures change until it owns the objects, because it writes more
-   * often.
-   */
+  /** The second one writes more often, so it takes over the objects as its figures change. */
   const secondTakes = async (): Promise<void> => {
     await ground.start({}, SOLE, { name: "second", sinceMs: ground.clock.now() });
     for (let ms = 50; ms < 1_000 && (await writer()) !== "second"; ms += 20) {

@@ -15,10 +15,7 @@ export function annotatedObjectsOf(watch: StoreClusterWatch): AnnotatedObjects {
   };
 }
 
-/**
- * Ownership of objects among the replicas, if there are several.
- * @param leadership of a single replica; by default it leads
- */
+/** @param leadership of a single replica; by default it leads */
 export function ownershipOf(replication: Replication | null, leadership: Leadership | undefined): Ownership {
   if (replication === null) return soleOwner(leadership ?? { isLeader: () => true });
   const { replicas, leadership: elected } = replication;

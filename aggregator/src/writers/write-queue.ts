@@ -7,9 +7,7 @@ export interface PendingWrite {
   readonly kind: WriteKind;
   /** Kind, namespace and name, for messages. */
   readonly subject: string;
-  /** Resource as named in roles. */
   readonly resource: string;
-  /** The highest is written first. */
   readonly urgency: number;
   /** Returns the current state of the object, or null if it was deleted. */
   readonly task: () => WriteTask | null;
@@ -21,12 +19,10 @@ interface WriteQueueOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly budget: WriteBudget;
-  /** This replica's current share of the budget. */
   readonly writesPerSecond: () => number;
   readonly onResult: (kind: WriteKind, result: WriteResult) => void;
 }
 
-/** Backoff while the API server is unavailable. */
 const BACKOFF: BackoffDelays = { initialMs: 1000, maxMs: 60_000, factor: 2, jitterRatio: 0.5 };
 /** Pause after a denied write; a role may be added later. */
 const FORBIDDEN_PAUSE_MS = 300_000;
@@ -36,7 +32,6 @@ const MAX_CONCURRENT = 32;
 /** Number of failures at which the pause is longest. */
 const MAX_FAILURES = 20;
 
-/** Pending writes by urgency, within the budget. */
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
   #pending: PendingWrite[] = [];
@@ -48,7 +43,6 @@ export class WriteQueue {
     this.#options = options;
   }
 
-  /** Replaces all pending writes. */
   plan(pending: PendingWrite[]): void {
     // Most urgent last, where removal is cheap.
     this.#pending = pending.sort((a, b) => a.urgency - b.urgency);

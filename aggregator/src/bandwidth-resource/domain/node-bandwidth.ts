@@ -1,9 +1,7 @@
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { testedBitsPerSecond } from "../../network-topology/domain/area-capacity.ts";
 
-/**
- * Each node's highest burst in the graph, sent or received, bit/s. A lower bound of its network's capacity.
- */
+/** Highest burst per node, sent or received, bit/s. A lower bound of its network's capacity. */
 export function bestBursts(graph: ClusterGraphSnapshot): Map<string, number> {
   const best = new Map<string, number>();
   for (const link of graph.links) {

@@ -1,37 +1,26 @@
 import type { BitsPerSecond } from "@isochrone/primitives";
 import { stickyBandwidth } from "../../network-topology/domain/sticky.ts";
 
-/** Source of advertised capacities. */
 type AdvertiseMode = "off" | "declared" | "measured";
 export type BandwidthOrigin = "measured" | "declared";
 
 /** A node's bandwidth in its object, bit/s; null: absent. */
 export interface NodeBandwidth {
-  /** Capacity and allocatable of the extended resource. */
   readonly capacity: number | null;
   readonly allocatable: number | null;
   /** The value that we advertised, from the node's condition. */
   readonly advertised: number | null;
-  /** Source of the advertised value. */
   readonly advertisedOrigin: BandwidthOrigin | null;
-  /** Value of the annotation. */
   readonly declared: number | null;
 }
 
-/** Next action for a node's extended resource. */
 export type BandwidthStep =
   | { readonly kind: "advertise"; readonly bitsPerSecond: BitsPerSecond; readonly origin: BandwidthOrigin }
   | { readonly kind: "withdraw" }
-  /**
-   * No action: up to date, unknown, advertised by another component, or ours but changed by another
-   * component.
-   */
+  /** No action: up to date, unknown, foreign, or ours but changed by another component. */
   | { readonly kind: "current" | "unknown" | "foreign" | "changed" };
 
-/**
- * @param tolerance relative difference between the measured and the advertised capacity that triggers an
- * update
- */
+/** @param tolerance relative difference of a measured capacity that triggers an update */
 export function bandwidthStep(
   mode: AdvertiseMode,
   node: NodeBandwidth,

@@ -18,7 +18,6 @@ interface BillsOptions {
   readonly turn: () => Promise<void> | null;
 }
 
-/** Filter of a bill. */
 interface BillPart {
   /** Channels that begin or end in this namespace, and its workloads. */
   readonly namespace?: string;
@@ -26,7 +25,6 @@ interface BillPart {
   readonly limit: number;
 }
 
-/** Bills of graphs, computed on first request. */
 export class Bills {
   readonly #options: BillsOptions;
   /** Key: the workflows object, which is the same for all readers. */
@@ -62,7 +60,6 @@ export class Bills {
     return inTurns(billSteps(billed, prices), turn);
   }
 
-  /** Records the current sums. */
   async keep(graphs: PublishedGraphs): Promise<void> {
     const { horizonMs } = this.#options;
     const { builtAtMs: atMs } = graphs;

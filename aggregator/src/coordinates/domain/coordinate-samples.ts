@@ -11,7 +11,6 @@ interface FitSamples {
   readonly source: Int32Array;
   readonly target: Int32Array;
   readonly rttMs: Float64Array;
-  /** Number of replies. */
   readonly count: Float64Array;
   /** Standard deviation of single replies, ms; NaN: unknown. */
   readonly spreadMs: Float64Array;
@@ -25,10 +24,7 @@ export interface FitInput {
 /** Normal distribution: standard deviation divided by the mean difference of two draws. */
 const DEVIATION_PER_JITTER = Math.sqrt(Math.PI) / 2;
 
-/**
- * One sample per measured pair, from the method of the pair's cost: its first link with a cost. Never mixes
- * methods within a pair.
- */
+/** One sample per measured pair, from its first link with a cost. Never mixes methods within a pair. */
 export function fitInputOf({ nodes, links }: ClusterGraphSnapshot): FitInput {
   const indexes = new Map(nodes.map(({ name }, index) => [name, index]));
   const columns = new Columns(links.length);

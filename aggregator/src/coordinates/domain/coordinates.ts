@@ -17,7 +17,6 @@ export interface CoordinateModel {
 interface FitInfo {
   /** Time at which the samples were read from the windows. */
   readonly sampledMs: number;
-  /** Number of measured ordered pairs. */
   readonly pairs: number;
   /** Median relative error of those pairs' estimates; null: unknown. */
   readonly medianRelativeError: number | null;
@@ -27,7 +26,6 @@ interface FitInfo {
 /** Rounds to 0.1 µs, which is finer than any probe. */
 const DECIMALS = 1e4;
 
-/** Network coordinates for the graphs of one version. */
 export class Coordinates {
   readonly info: FitInfo;
   readonly #model: CoordinateModel;
@@ -56,7 +54,6 @@ export class Coordinates {
     return rttMs === null ? null : { rttMs, errorMs: figureOrNull(estimate!.errorMs) };
   }
 
-  /** Age of the samples. */
   ageMs(nowMs: number): number {
     return Math.max(0, nowMs - this.info.sampledMs);
   }

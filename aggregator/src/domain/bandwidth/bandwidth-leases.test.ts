@@ -18,7 +18,6 @@ const nextId = (): string => `lease-${++ids}`;
 const at = (name: string, zone = "z"): LeaseNode => ({ name, zone });
 const [a, b, c, d] = [at("a", "z1"), at("b", "z2"), at("c", "z3"), at("d", "z4")];
 
-/** Ready at time 0. */
 const leasesOf = (rule: Partial<LeaseRule> = {}): BandwidthLeases => {
   const whole = { ...RULE, ...rule };
   return new BandwidthLeases(whole, nextId, -whole.leaseMs);

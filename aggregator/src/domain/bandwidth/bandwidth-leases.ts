@@ -2,15 +2,11 @@ import { ByteBudgets } from "./byte-budgets.ts";
 import { hash53 } from "../hash.ts";
 import { RecentTests } from "./recent-tests.ts";
 
-/** Limits of bandwidth tests. */
 export interface LeaseRule {
   /** Expiry of a lease that is not released. */
   readonly leaseMs: number;
-  /** Bytes of one test on the wire. */
   readonly testBytes: number;
-  /** Bytes per node and hour, sent or received. */
   readonly bytesPerHour: number;
-  /** Minimum time between two tests of an ordered pair. */
   readonly pairIntervalMs: number;
   /** Number of pairs whose last test is remembered. The oldest entry is evicted first. */
   readonly maxPairs: number;
@@ -29,23 +25,17 @@ interface Lease {
   readonly maxBytes: number;
 }
 
-/** Reasons for a refusal. */
 const LEASE_DENIALS = [
   /** The aggregator has just started; leases of a previous process may still be held. */
   "starting",
   "not_leader",
-  /** The node takes part in another test. */
   "node_busy",
-  /** The node's hourly byte budget is used up. */
   "node_budget",
-  /** No peer of the node accepts bursts. */
   "no_target",
   /** All possible targets take part in other tests. */
   "target_busy",
   "target_budget",
-  /** A test between these zones is running. */
   "zone_pair_busy",
-  /** All pairs were tested recently. */
   "pair_recent",
 ] as const;
 type LeaseDenial = (typeof LEASE_DENIALS)[number];
@@ -61,7 +51,6 @@ interface ActiveLease {
   readonly untilMs: number;
 }
 
-/** A reason for a refusal, and its end. */
 interface Obstacle {
   readonly denial: LeaseDenial;
   readonly untilMs: number;
@@ -69,7 +58,7 @@ interface Obstacle {
 
 const MIN_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 3_600_000;
-/** Random share of the wait, so that waiting nodes do not retry at once. */
+/** Share of the wait that varies by node, so that waiting nodes do not retry at once. */
 const RETRY_SPREAD = 0.25;
 
 /**
@@ -99,7 +88,6 @@ export class BandwidthLeases {
     this.#pairs = new RecentTests(rule.maxPairs);
   }
 
-  /** Number of leases that expired without a release. */
   get expired(): number {
     return this.#expired;
   }
@@ -152,7 +140,6 @@ export class BandwidthLeases {
     ]);
   }
 
-  /** Returns the longest-lasting obstacle. */
   #obstacleOfPair(source: LeaseNode, target: LeaseNode, nowMs: number): Obstacle | null {
     const { testBytes, pairIntervalMs } = this.#rule;
     const last = this.#pairs.last(pairOf(source, target));
@@ -168,10 +155,7 @@ export class BandwidthLeases {
     return obstacleUntil(denial, this.#busy.get(key) ?? Number.NEGATIVE_INFINITY, nowMs);
   }
 
-  /**
-   * Order of targets: zones with the oldest test first (one pair per zone suffices), then the pair's last
-   * test, then a hash.
-   */
+  /** Prefers zones with the oldest test (one pair per zone suffices), then the oldest pair, then a hash. */
   #compare(source: LeaseNode, a: LeaseNode, b: LeaseNode): number {
     return (
       order(this.#zonePairs.last(zonePairOf(source, a)), this.#zonePairs.last(zonePairOf(source, b))) ||

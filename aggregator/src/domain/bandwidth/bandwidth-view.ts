@@ -3,7 +3,6 @@ import { comparePairs, type Pair, type PairBandwidth } from "./bandwidth.ts";
 
 /** A node's network interfaces, bit/s; null: unknown. */
 export interface NodeNetwork {
-  /** Declared by the node's object. */
   readonly capacity: number | null;
   readonly receive: number | null;
   readonly transmit: number | null;
@@ -60,16 +59,12 @@ export function declaredCapacity(
   return from === null || to === null ? null : Math.min(from, to);
 }
 
-/** Declared capacity minus each end's own use; the smaller of both ends. */
 function declaredHeadroom(source: NodeNetwork, target: NodeNetwork): number | null {
   if (source.transmit === null || target.receive === null) return null;
   return Math.max(0, Math.min(source.capacity! - source.transmit, target.capacity! - target.receive));
 }
 
-/**
- * Available bandwidth of a measured capacity. The bottleneck is unknown, so this subtracts the busier end's
- * use, which never overestimates.
- */
+/** Subtracts the busier end's use, because the bottleneck is unknown. Never overestimates. */
 function headroom(
   capacity: number | null,
   source: NodeNetwork | undefined,
@@ -83,10 +78,7 @@ function headroom(
 
 const NONE: readonly PairBandwidth[] = [];
 
-/**
- * Merges tested pairs with the graph's links. Both are sorted by source and target, so no link needs a
- * look-up.
- */
+/** Merges tested pairs with the graph's links. Both are sorted, so no link needs a look-up. */
 export class BandwidthWalk {
   readonly #pairs: readonly PairBandwidth[];
   readonly #networks: ReadonlyMap<string, NodeNetwork>;
@@ -97,7 +89,6 @@ export class BandwidthWalk {
   #target = "";
   #current: LinkBandwidth = NO_BANDWIDTH;
 
-  /** @param networks by node, of all nodes */
   constructor(pairs: readonly PairBandwidth[], networks: ReadonlyMap<string, NodeNetwork>, nowMs: number) {
     this.#pairs = pairs;
     this.#networks = networks;
@@ -114,7 +105,6 @@ export class BandwidthWalk {
       : this.#pairs.slice(from, this.#next).filter((pair) => !this.#isCurrent(pair));
   }
 
-  /** Returns the remaining pairs after the last link. */
   rest(): readonly PairBandwidth[] {
     return this.#pairs.slice(this.#next).filter((pair) => !this.#isCurrent(pair));
   }
@@ -136,7 +126,6 @@ export class BandwidthWalk {
     return pair.achieved(this.#nowMs) === null ? null : this.#ofPair(pair, pair);
   }
 
-  /** Bandwidth of an untested pair. */
   ofDeclared(pair: Pair): LinkBandwidth {
     return this.#ofPair(pair, null);
   }

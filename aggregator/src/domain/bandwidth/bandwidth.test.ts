@@ -47,7 +47,6 @@ const shown = ({ source, target, bandwidthBitsPerSecond: { capacity, achieved, a
   available,
 });
 
-/** Interface byte counters now and 10 s before. */
 function useNetwork(
   node: string,
   interfaceName: string,

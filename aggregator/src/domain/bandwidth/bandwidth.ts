@@ -9,7 +9,6 @@ export type Transport = (typeof TRANSPORTS)[number];
 
 /** Lifetimes of bursts. Tests are rare, so these are much longer than the window of round-trip times. */
 export interface BandwidthAges {
-  /** Maximum age of a pair's achieved rate. */
   readonly bandwidthMaxAgeMs: number;
   /** Period of the best burst, which stands for the capacity of nodes without a declaration. */
   readonly bandwidthCapacityWindowMs: number;
@@ -21,9 +20,7 @@ export const DEFAULT_BANDWIDTH_AGES: BandwidthAges = {
   bandwidthCapacityWindowMs: 86_400_000,
 };
 
-/** Number of panes in the capacity window. */
 const CAPACITY_PANES = 24;
-/** Upper bound of plausible rates. */
 const MAX_BITS_PER_SECOND = 1e15;
 
 function capacityPaneMs({ bandwidthCapacityWindowMs }: BandwidthAges): number {
@@ -46,7 +43,6 @@ interface Best {
   bitsPerSecond: number;
 }
 
-/** Burst results of an ordered pair of nodes. */
 export class PairBandwidth {
   readonly source: string;
   readonly target: string;
@@ -70,7 +66,6 @@ export class PairBandwidth {
     });
   }
 
-  /** Number of accepted bursts. */
   get changes(): number {
     return this.#changes;
   }
@@ -146,12 +141,10 @@ export class BandwidthTable {
     return this.#pairs.size;
   }
 
-  /** Number of implausible rates. Only grows. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Returns null if there are too many pairs. */
   open(source: string, target: string, room: Room = BOUNDLESS): PairBandwidth | null {
     const id = `${source}\n${target}`;
     const known = this.#pairs.get(id);
@@ -197,7 +190,6 @@ export interface Pair {
   readonly target: string;
 }
 
-/** Compares by source, then target. */
 export function comparePairs(a: Pair, b: Pair): number {
   return compareText(a.source, b.source) || compareText(a.target, b.target);
 }

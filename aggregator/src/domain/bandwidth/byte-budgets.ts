@@ -15,10 +15,7 @@ export class ByteBudgets {
     this.#bytesPerHour = bytesPerHour;
   }
 
-  /**
-   * Earliest time at which the bytes fit into the budget: not after `nowMs` if they fit now, +Infinity if
-   * they never will.
-   */
+  /** Earliest time for the bytes: up to `nowMs` if they fit now, +Infinity if they never will. */
   freeAt(node: string, bytes: number, nowMs: number): number {
     if (bytes > this.#bytesPerHour) return Number.POSITIVE_INFINITY;
     const charges = this.#recent(node, nowMs);

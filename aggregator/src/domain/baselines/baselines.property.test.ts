@@ -34,7 +34,6 @@ class World {
     this.levels = Array.from({ length: SERIES }, () => 0.2 * 1000 ** this.#random());
   }
 
-  /** Returns the maximum number of single and of common departures. */
   run(
     forMs: number,
     change: (series: number, level: number, sinceMs: number) => number = (_, level) => level,

@@ -3,9 +3,7 @@ import { upperMedian } from "@isochrone/primitives";
 
 /** Thresholds for one kind of series, in the unit of its values. */
 interface BaselineRule {
-  /** The least increase that counts. */
   readonly floor: number;
-  /** The least increase, as a share of the usual value. */
   readonly ratio: number;
   /** A departure ends when the value was back for this long, ms. */
   readonly releaseMs: number;
@@ -13,12 +11,9 @@ interface BaselineRule {
 
 /** One value of each series, in columns; NaN: the series has none. */
 export interface Readings {
-  /** Number of series. */
   readonly size: number;
   readonly values: Float32Array;
-  /** Lower confidence bounds of the values. */
   readonly lows: Float32Array;
-  /** Upper confidence bounds of the values. */
   readonly highs: Float32Array;
   /** When each value began, ms; NaN: not known. */
   readonly sinceMs: Float64Array;
@@ -28,7 +23,6 @@ export interface Departure {
   readonly series: number;
   readonly sinceMs: number;
   readonly value: number;
-  /** How far the value may be off. */
   readonly error: number;
   readonly before: number;
   readonly acceptedAtMs: number;
@@ -66,7 +60,6 @@ const DOWN_WEIGHT = 4;
 const FEWEST_COMMON = 4;
 /** A series departs alone only if its increase is above this multiple of the median one. */
 const ALONE_FACTOR = 4;
-/** Number of series sampled for the median increase. */
 const MEDIAN_SAMPLE = 4096;
 /** Share of the threshold below which a departed value is back. */
 const BACK_SHARE = 0.5;
@@ -76,7 +69,6 @@ export class Baselines {
   readonly #rule: BaselineRule;
   #before = new Float32Array(0);
   #spread = new Float32Array(0);
-  /** Time for which the series was observed, ms. */
   #learned = new Float32Array(0);
   /** Time above the threshold, ms. A negative value is the time below half of the baseline. */
   #above = new Float32Array(0);
@@ -99,7 +91,6 @@ export class Baselines {
     this.#rule = rule;
   }
 
-  /** Forgets a series, because its number is reused. */
   forget(series: number): void {
     if (series >= this.#before.length) return;
     for (const column of [this.#before, this.#spread, this.#learned, this.#above, this.#held])
@@ -126,7 +117,6 @@ export class Baselines {
     }
   }
 
-  /** Returns null if there is none. */
   common(): CommonDeparture | null {
     const { isOpen, sinceMs, series, all } = this.#common;
     return isOpen ? { sinceMs, series, all } : null;
@@ -158,7 +148,6 @@ export class Baselines {
     this.#began = grown(this.#began, new Float64Array(length));
   }
 
-  /** The smallest increase above noise. */
   #margin(series: number): number {
     const { floor, ratio } = this.#rule;
     const before = this.#before[series]!;

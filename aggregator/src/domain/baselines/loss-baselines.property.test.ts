@@ -16,7 +16,6 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Fate of a pair's packets in one step. */
 interface Step {
   readonly lossRatio: number;
   /** Losses that late answers revoke. */

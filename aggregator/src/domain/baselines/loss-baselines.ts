@@ -22,21 +22,15 @@ const READY_PACKETS = 200;
 const PRIOR_PACKETS = 500;
 /** Number of packets at which a baseline forgets half, so that it follows the newest ones. */
 const MEMORY_PACKETS = 20_000;
-/**
- * Log-likelihood ratio at which one pair departs. False departures at 14,400 packets per hour: one in 14
- * hours. For all pairs, the logarithm of their number is added.
- */
+/** Log-likelihood ratio of a departure: one false one in 14 hours at 14,400 packets per hour. */
 const DEPART_SCORE = 9;
 /** A pair departs after this time above the score, ms, because late answers revoke losses. */
 const HOLD_MS = 3_000;
 /** Losses within this time count once, ms: a starved machine loses several at once. */
 const BURST_MS = 2_000;
 const END_SCORE = Math.log(300);
-/**
- * Log-likelihood ratio at which a baseline is lowered. A baseline that is too low causes false departures.
- */
+/** Log-likelihood ratio at which a baseline is lowered. Too low a baseline departs falsely. */
 const LOWER_SCORE = 16;
-/** A changed ratio becomes the baseline after this time, ms. */
 const ACCEPT_MS = 3_600_000;
 /** A departure ends after this time without packets or with a cut, ms: other checks report that. */
 const SILENT_MS = 60_000;
@@ -44,7 +38,6 @@ const SILENT_MS = 60_000;
 const RECENT_MS = 60_000;
 /** Maximum step between observations, ms: clocks jump. */
 const MAX_STEP_MS = 30_000;
-/** Minimum number of pairs for a common departure. */
 const FEWEST_COMMON = 4;
 /** During a common departure, a pair departs alone above this multiple of the median increase. */
 const ALONE_FACTOR = 4;
@@ -59,23 +52,19 @@ const ERROR_DEVIATIONS = 2.33;
 export class LossBaselines {
   #failed = new Float32Array(0);
   #all = new Float32Array(0);
-  /** Log-likelihood ratio for a quarter of the baseline's ratio. */
   #lower = new Float32Array(0);
   readonly #suspects = new Map<number, Suspect>();
   #common: CommonDeparture | null = null;
   #medianIncrease = 0;
-  /** Mean ratio of all baselines. */
   #mean = 0;
   #lastMs: number | null = null;
 
-  /** Forgets a pair, because its number is reused. */
   forget(pair: number): void {
     if (pair >= this.#all.length) return;
     for (const column of [this.#failed, this.#all, this.#lower]) column[pair] = 0;
     this.#suspects.delete(pair);
   }
 
-  /** Tests the packets since the last call. */
   observe({ size, failed, received, cuts }: PairPackets, nowMs: number): void {
     const stepMs = this.#lastMs === null ? 0 : Math.min(MAX_STEP_MS, Math.max(0, nowMs - this.#lastMs));
     this.#lastMs = nowMs;
@@ -96,7 +85,6 @@ export class LossBaselines {
     this.#findCommon(ready);
   }
 
-  /** Returns null if there is none. */
   common(): CommonDeparture | null {
     return this.#common;
   }
@@ -238,7 +226,6 @@ interface Packets {
   all: number;
 }
 
-/** A pair whose packets are evidence for a higher ratio, or that has departed. */
 interface Suspect {
   sinceMs: number;
   isDeparted: boolean;
@@ -247,7 +234,6 @@ interface Suspect {
   /** Time above the departure score, ms; null: below it. */
   heldMs: number | null;
   departedMs: number;
-  /** Time since the last packets, ms. */
   elapsedMs: number;
   silentMs: number;
   readonly recent: Packets;

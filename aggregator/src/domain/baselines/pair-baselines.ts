@@ -1,4 +1,3 @@
-// Pairs of nodes whose latency or loss increased, as the graph API reports them.
 import type { Departures, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { rfc3339 } from "../graphs/graph-time.ts";
 import { Baselines } from "./baselines.ts";
@@ -19,7 +18,6 @@ export class PairBaselines {
     loss: new LossBaselines(),
   };
 
-  /** @param pairs upper bound of pair numbers, exclusive */
   begin(pairs: number): void {
     this.#readings.begin(pairs);
   }
@@ -30,14 +28,13 @@ export class PairBaselines {
     });
   }
 
-  /** Compares the added readings with the baselines. */
   observe(nowMs: number): void {
     this.#baselines.latency.observe(this.#readings.latency(), nowMs);
     this.#baselines.loss.observe(this.#readings.packets(), nowMs);
   }
 
   /**
-   * Reports departures. Skips pairs of a node that is down, which is reported itself.
+   * Reports departures, except for nodes that are down.
    * @param workflows whose channels may use a pair
    */
   report(workflows: readonly WorkflowGraphSnapshot[], isDown: (node: string) => boolean): Departures {

@@ -7,7 +7,6 @@ import type { PairPackets } from "./loss-baselines.ts";
 /** Methods whose packets are not retransmitted. */
 const DATAGRAM_METHODS: ReadonlySet<Method> = new Set<Method>(["udp_rr", "icmp"]);
 
-/** Newest readings of one link: a direction and method of a pair of nodes. */
 export interface LinkReading {
   readonly key: LinkKey;
   readonly pair: number;
@@ -22,7 +21,6 @@ export interface LinkReading {
   readonly packets: FreshPackets;
 }
 
-/** Sorted by name. */
 export interface PairNames {
   readonly source: string;
   readonly target: string;
@@ -35,15 +33,12 @@ export interface PairNames {
 export class PairReadings {
   #size = 0;
   #latency = columns(0);
-  /** Rank of the method of the round-trip time. */
   #ranks = new Uint8Array(0);
   #cuts = new Uint8Array(0);
   #failed = new Float64Array(0);
   #received = new Float64Array(0);
-  /** One link of each pair. */
   readonly #keys: (LinkKey | undefined)[] = [];
 
-  /** @param pairs upper bound of pair numbers, exclusive */
   begin(pairs: number): void {
     if (pairs > this.#ranks.length) {
       const length = Math.max(pairs, 2 * this.#ranks.length);
@@ -79,7 +74,6 @@ export class PairReadings {
     this.#received[pair]! += packets.received;
   }
 
-  /** Returns null if the pair has no link. */
   names(pair: number): PairNames | null {
     const key = this.#keys[pair];
     if (key === undefined) return null;

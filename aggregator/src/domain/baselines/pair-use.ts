@@ -1,7 +1,6 @@
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { PairNames } from "./pair-readings.ts";
 
-/** Channels listed per pair. */
 const MAX_NAMED = 3;
 
 interface Use {

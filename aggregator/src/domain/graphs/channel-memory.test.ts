@@ -57,7 +57,6 @@ describe("traffic of a workflow that is deployed anew", () => {
       ingest.take(recordOf("n1", [requests], { arrivedAtMs: nowMs }), nowMs);
     }
   };
-  /** Builds a graph every second, as the aggregator does, and returns the last one. */
   const after = (ms: number, cluster: Partial<ClusterState>): WorkflowGraphSnapshot[] => {
     let graphs: WorkflowGraphSnapshot[] = [];
     for (const untilMs = nowMs + ms; ; nowMs = Math.min(untilMs, nowMs + 1000)) {

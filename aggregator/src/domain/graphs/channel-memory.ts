@@ -3,12 +3,10 @@
 import { fullName, type NamespacedName, type PodState } from "../cluster-state.ts";
 import type { EndRates } from "./observed-channels.ts";
 
-/** Returns the pods of a workload, or null if it does not exist. */
 export type WorkloadPods = (workload: NamespacedName) => readonly Pick<PodState, "node">[] | null;
 
 interface Entry {
   rates: EndRates;
-  /** Time of the last build with this channel. */
   notedMs: number;
   /** An end has lost its pods since then. */
   isInterrupted: boolean;
@@ -41,10 +39,7 @@ export class ChannelMemory {
     return this.#size;
   }
 
-  /**
-   * Records an observed channel.
-   * @param isWhole both ends have pods on nodes
-   */
+  /** @param isWhole both ends have pods on nodes */
   note(rates: EndRates, isWhole: boolean, nowMs: number): void {
     if (!isWhole) return;
     const { namespace, name } = placeOf(rates);
@@ -62,10 +57,7 @@ export class ChannelMemory {
     this.#size++;
   }
 
-  /**
-   * Returns remembered channels that this build has not observed. Call once per build, after all `note`
-   * calls.
-   */
+  /** Remembered channels that this build has not observed. Call once per build, after `note`. */
   recall(podsOf: WorkloadPods, nowMs: number): EndRates[] {
     const recalled: EndRates[] = [];
     for (const [namespace, entries] of this.#byNamespace) {
@@ -85,7 +77,6 @@ export class ChannelMemory {
     return recalled;
   }
 
-  /** Clamps times after the clock was set back. */
   setBack(nowMs: number): void {
     for (const entries of this.#byNamespace.values())
       for (const entry of entries.values()) {

@@ -16,7 +16,6 @@ export interface GraphStamp {
   readonly nowMs: number;
 }
 
-/** Nodes and links per step: a few milliseconds of work. */
 const NODES_PER_STEP = 500;
 const LINKS_PER_STEP = 500;
 /** Up to this many nodes, pairs with only a declared capacity are listed too. Their number is quadratic. */
@@ -88,7 +87,6 @@ export function* clusterGraphSteps(
   };
 }
 
-/** Adds pairs with only a declared capacity. Returns true if there are any. */
 function addDeclared(
   links: Link[],
   networks: ReadonlyMap<string, NodeNetwork>,
@@ -178,10 +176,7 @@ function millicores(cores: number | null): number | null {
   return cores === null ? null : cores * 1000;
 }
 
-/**
- * Memory available to pods: allocatable minus used. Without usage, node_exporter's free memory, which
- * includes the node's reserve. Null: both are unknown.
- */
+/** Allocatable minus used, else node_exporter's free memory, which includes the node's reserve. */
 function available(allocatable: number | null, used: number | null, free: number | null): number | null {
   if (allocatable === null) return null;
   if (used !== null) return Math.max(0, allocatable - used);

@@ -35,9 +35,7 @@ export function withEstimated(
   return all.sort(order);
 }
 
-/**
- * Returns true if an estimate must not replace the link: it is measured, declared, or its pair never answers.
- */
+/** Returns true for a pair that needs no estimate: measured, declared, or without any answer. */
 export function isDecided({ origin, costMs, lossRatio }: Link): boolean {
   return origin === "measured"
     ? costMs !== null || lossRatio === 1

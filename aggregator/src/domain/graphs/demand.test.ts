@@ -34,7 +34,6 @@ interface Calls {
   readonly namespace?: string;
   readonly perSecond: number;
   readonly failedPerSecond?: number;
-  /** Latencies of successful requests, in equal shares. */
   readonly latenciesMs?: readonly number[];
 }
 

@@ -1,4 +1,3 @@
-// Demand of zones for Services, summed over the callers' namespaces.
 import { samplesForPercentile } from "@isochrone/primitives";
 import { LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
 import type { Demand, ServiceDemand, ZoneDemand } from "@isochrone/topology";
@@ -12,7 +11,6 @@ import type { GraphStamp } from "./cluster-graph.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
 import type { Tables } from "./tables.ts";
 
-/** Demands per step: a few milliseconds of work. */
 const ITEMS_PER_STEP = 500;
 
 interface Counted {
@@ -20,7 +18,6 @@ interface Counted {
   errors: number;
   /** Answered requests of the whole window; the sample count of the percentiles. */
   answered: number;
-  /** Requests answered within each of LATENCY_BOUNDS_MS. */
   readonly within: number[];
   newestMs: number;
 }
@@ -70,7 +67,6 @@ export function* demandSteps(
   return { version, observedAt: rfc3339(nowMs), windowSeconds, services: shown };
 }
 
-/** Returns null without data in the window. */
 function countedOf(
   state: ChannelState,
   { shape }: Tables,
@@ -91,10 +87,7 @@ function countedOf(
   };
 }
 
-/**
- * Share of a namespace pair's demand that the Service's side confirms; absent: all. Claims of callers in
- * another namespace count only as far as proxies at the Service saw the requests.
- */
+/** Share of a namespace pair's demand that proxies at the Service's side confirm; absent: all. */
 function* believedShares(
   read: readonly { readonly key: ChannelKey; readonly counted: Counted }[],
   { channels, meshNamespaces }: Tables,

@@ -2,7 +2,6 @@ import { type ClusterGraphSnapshot, type ClusterNode, type Link } from "@isochro
 import { downText, type NodeDown } from "@isochrone/topology/findings";
 import { fullName, type ClusterState, type NamespacedName, type PodState } from "../cluster-state.ts";
 
-/** Facts about pods and workloads that the cluster's state lacks. */
 export interface PodLook {
   isReady(pod: NamespacedName): boolean;
   /** Null: no such workload object, or it has no number of replicas. */
@@ -11,7 +10,6 @@ export interface PodLook {
 
 interface LostWorkload extends NamespacedName {
   readonly kind: string;
-  /** Number of its pods on the node when the node went down. */
   lost: number;
 }
 
@@ -50,7 +48,6 @@ export class DownNodes {
     return this.#down.has(node);
   }
 
-  /** Marks nodes that are down. */
   mark(graph: ClusterGraphSnapshot): ClusterGraphSnapshot {
     if (this.#down.size === 0) return graph;
     const nodes = graph.nodes.map((node): ClusterNode => {
@@ -117,15 +114,11 @@ function lostOf(pods: ClusterState["pods"], node: string): ReadonlyMap<string, L
 interface Reach {
   readonly askers: Set<string>;
   isAnswering: boolean;
-  /** Newest answer to its peers and newest answer to its own probe, Unix ms. */
   answeredMs: number;
   heardMs: number;
 }
 
-/**
- * Ready nodes that several peers probe without an answer and whose own probe hears nothing either, with the
- * time of the last answer.
- */
+/** Ready nodes that do not answer several peers and hear nothing, with the time of the last answer. */
 function silentNodes(
   graph: ClusterGraphSnapshot,
   unready: ReadonlySet<string>,

@@ -1,6 +1,5 @@
 import type { GraphEvent } from "@isochrone/topology";
 
-/** Result for a client that reconnects with its last event id. */
 type Resume =
   | { readonly kind: "replay"; readonly events: readonly GraphEvent[] }
   | { readonly kind: "reset" };
@@ -13,7 +12,6 @@ export class EventHistory {
   readonly #epoch: string;
   readonly #limit: number;
   readonly #events: GraphEvent[] = [];
-  /** Number of changed links in all events. */
   #links = 0;
 
   constructor(epoch: string, limit: number) {

@@ -41,7 +41,6 @@ function changedNames<T extends object>(
 
 type LinkChange = GraphEvent["changed"]["links"][number];
 
-/** A single merge pass suffices, because both lists are sorted. */
 function changedLinks(before: readonly Link[], after: readonly Link[], order: LinkOrder): LinkChange[] {
   const changed: LinkChange[] = [];
   let old = 0;

@@ -12,7 +12,6 @@ import { AggregatorError } from "../../ports/errors.ts";
 import type { PublishedGraphs } from "./graph-keeper.ts";
 import { FIGURE_BYTES, LinkColumns } from "./link-columns.ts";
 
-/** Minimum distance between retained graphs, ms. */
 export const HISTORY_GAP_MS = 10_000;
 
 interface GraphHistoryOptions {
@@ -53,12 +52,10 @@ export class GraphHistory {
     return this.#options.horizonMs / 1000;
   }
 
-  /** Retained times, oldest first. */
   times(): string[] {
     return this.#frames.map(({ cluster }) => cluster.observedAt);
   }
 
-  /** Retains the graphs unless they are too close to the previous ones. */
   keep(graphs: PublishedGraphs): void {
     const { horizonMs, minGapMs, maxBytes } = this.#options;
     // Drop frames in the future after the clock was set back.
@@ -72,9 +69,7 @@ export class GraphHistory {
     while (this.#bytes > maxBytes && this.#frames.length > 2) this.#drop(this.#mostSuperfluous());
   }
 
-  /**
-   * Returns the newest graphs that are not younger than `ms`. Throws an AggregatorError if there are none.
-   */
+  /** The newest graphs that are not younger than `ms`. Throws an AggregatorError if there are none. */
   at(ms: number): PublishedGraphs {
     const frame = this.#frames.findLast(({ atMs }) => atMs <= ms);
     if (frame === undefined)

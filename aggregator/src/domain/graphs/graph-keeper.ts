@@ -33,7 +33,6 @@ export interface PublishedGraphs {
   readonly builtAtMs: number;
   /** Coordinates for estimates; null: none yet. */
   readonly coordinates: Coordinates | null;
-  /** Nodes of the cluster graph. */
   readonly nodes: readonly ClusterNode[];
   cluster(window: WindowName): ClusterGraphSnapshot;
   /** Keys: `namespace/name`. */
@@ -43,7 +42,6 @@ export interface PublishedGraphs {
 
 type GraphListener = (event: GraphEvent) => void;
 
-/** Inputs of a build besides the windows. */
 export interface BuildInputs {
   readonly cluster: ClusterState;
   readonly nowMs: number;
@@ -52,13 +50,11 @@ export interface BuildInputs {
   readonly coordinates: Coordinates | null;
   /** Declared costs between areas; null: none exist; absent: not read. */
   readonly declaredCosts?: DeclaredCosts | null;
-  /** Latencies measured by other components. @default none */
   readonly latencies?: readonly NodeLatency[];
   /** Absent: running pods are unknown. */
   readonly look?: PodLook;
 }
 
-/** Measurements of a pair by one method. */
 interface LinkDistribution extends Pick<LinkKey, "method" | "ipFamily"> {
   readonly rtt: Distribution;
 }
@@ -74,7 +70,6 @@ export class GraphKeeper {
   #latencyUse = NO_LATENCIES_USED;
   #newest: PublishedGraphs | null = null;
   #departures: Departures = NO_DEPARTURES;
-  /** Version of each workflow's last change. */
   readonly #changedIn = new Map<string, number>();
 
   constructor(tables: Tables, rule: CostRule, history: EventHistory) {
@@ -92,12 +87,10 @@ export class GraphKeeper {
     return this.#channelsTooFar;
   }
 
-  /** Use of other components' latencies in the newest cluster graph. */
   get latencyUse(): LatencyUse {
     return this.#latencyUse;
   }
 
-  /** Pairs of nodes with increased latency or loss in the newest graphs. */
   get departures(): Departures {
     return this.#departures;
   }
@@ -117,10 +110,7 @@ export class GraphKeeper {
       .map(([, graph]) => graph);
   }
 
-  /**
-   * Round-trip time distributions of an ordered pair by method, in the order of links. Omits methods without
-   * an answer.
-   */
+  /** Round-trip time distributions by method, in the order of links. Omits silent methods. */
   distributions(source: string, target: string, nowMs: number): LinkDistribution[] {
     const found: LinkDistribution[] = [];
     for (const state of this.#linksOf(source, target)) {
@@ -229,7 +219,6 @@ export class GraphKeeper {
     return after;
   }
 
-  /** Returns a function that unsubscribes. */
   listen(listener: GraphListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -241,7 +230,6 @@ export class GraphKeeper {
   }
 }
 
-/** Applies declared costs and latencies to a measured cluster graph. */
 function declaredGraph(
   measured: ClusterGraphSnapshot,
   { declaredCosts, latencies = [] }: Pick<BuildInputs, "declaredCosts" | "latencies">,
@@ -265,10 +253,7 @@ interface LazyInputs extends Omit<BuildInputs, "nowMs" | "isWanted"> {
   readonly downNodes: DownNodes;
 }
 
-/**
- * Builds the full window immediately to publish its changes. Builds the fast window on demand, from the same
- * panes and for the same time.
- */
+/** Builds the full window at once to publish its changes, and the fast one on demand. */
 class LazyGraphs implements PublishedGraphs {
   readonly version: number;
   readonly builtAtMs: number;

@@ -12,10 +12,7 @@ import { lossRatioOf, type LinkPane } from "../links/link-counts.ts";
 import type { LinkKey, LinkState } from "../links/links.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
 
-/**
- * Upper bound for round-trip times and their differences, ms. The middle of a bucket may exceed the largest
- * value by 2 %.
- */
+/** Upper bound of round-trip times, ms. A bucket's middle may exceed the largest value by 2 %. */
 const MAX_MS = MAX_RTT_SECONDS * 1000 * 1.02;
 
 interface LinkContext {
@@ -46,7 +43,6 @@ export class LinkBuilder {
   /** Newest cut found, for the pair's following methods. */
   #cut: { readonly key: LinkKey; readonly firstPane: number } | null = null;
 
-  /** @param pairs upper bound of pair numbers, exclusive */
   constructor(context: LinkContext, pairs: number) {
     this.#context = context;
     const { shape, rule, window } = context;
@@ -109,17 +105,13 @@ export class LinkBuilder {
     };
   }
 
-  /**
-   * Returns true if the link is younger than the window or has too few samples. A cut needs losses, not
-   * samples.
-   */
+  /** Younger than the window, or too few samples. A cut needs losses, not samples. */
   #isProvisional(link: LinkState, pane: LinkPane | null, change: LinkChange | null): boolean {
     const { shape, nowMs } = this.#context;
     if (link.firstMs > windowStartMs(shape, nowMs, this.#panes)) return true;
     return pane !== null && change?.isCut !== true && (pane.rtt?.count ?? 0) < this.#fewestSamples;
   }
 
-  /** Figures to show, and the panes they are from. */
   #readingOf(link: LinkState): Reading {
     const before = this.#context.window === "full" ? link.change : null;
     const pane = this.#read(link, before);
@@ -130,7 +122,6 @@ export class LinkBuilder {
     return { pane: since, percentiles: percentilesOf(since), change };
   }
 
-  /** Returns null for a time that is not finite. */
   #timeOf(timeMs: number): string | null {
     return Number.isFinite(timeMs) ? this.#textOf(timeMs) : null;
   }
@@ -174,10 +165,7 @@ function isSamePair(a: LinkKey, b: LinkKey): boolean {
   return a.target === b.target && a.source === b.source && a.ipFamily === b.ipFamily;
 }
 
-/**
- * Returns the window's cost. If too few samples follow a change for p90, returns the nearest quantile they
- * allow.
- */
+/** If too few samples follow a change for p90, uses the nearest quantile they allow. */
 function costOf(
   pane: LinkPane | null,
   rttMs: Link["rttMs"],
@@ -209,9 +197,7 @@ function rttOf(pane: LinkPane | null, percentiles: Percentiles | null, figures: 
   return { p50: toMs(p50), p90: toMs(p90), p99: toMs(p99), mean: toMs(rtt.mean), count: rtt.count };
 }
 
-/**
- * Caches formatted times: links of one probe share them, and formatting costs as much as the rest of a link.
- */
+/** Cache: links of a probe share times, and formatting costs as much as the rest of a link. */
 function rememberingText(): (timeMs: number) => string {
   let lastMs = Number.NaN;
   let text = "";

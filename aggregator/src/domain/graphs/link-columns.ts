@@ -9,10 +9,8 @@ const CAPACITY_ORIGINS = [undefined, null, "declared", "measured"] as const;
 const TRANSPORTS = [undefined, null, "tcp", "udp"] as const;
 const PROVISIONAL = 4;
 
-/** Names of links, shared by consecutive graphs. */
 interface Identities {
   readonly list: readonly Pick<Link, "source" | "target" | "method" | "ipFamily">[];
-  /** Index by source, target and method. */
   readonly positions: Map<string, number>;
 }
 
@@ -43,7 +41,6 @@ export class LinkColumns {
     return this.#identities;
   }
 
-  /** Returns -1 if there is none. */
   indexOf(source: string, target: string, method: string): number {
     return this.#identities.positions.get(keyOf(source, target, method)) ?? -1;
   }

@@ -1,4 +1,3 @@
-// Errors of links' costs, from probe records to the graph.
 import { seededRandom } from "@isochrone/runtime";
 import { Distribution } from "@isochrone/telemetry";
 import type { Link } from "@isochrone/topology";

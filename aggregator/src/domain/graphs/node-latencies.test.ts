@@ -97,7 +97,6 @@ interface Measured {
   readonly outcomes?: Readonly<Record<string, number>>;
 }
 
-/** Graph of a's probe measurements and another component's latencies. */
 function graphOf(
   measured: readonly Measured[],
   latencies: readonly NodeLatency[],

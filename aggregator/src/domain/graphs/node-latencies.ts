@@ -17,7 +17,6 @@ export interface NodeLatency {
 
 type Figure = CostRule["quantile"];
 
-/** Reasons for a refused entry. */
 export const LATENCY_FAULTS = [
   /** The key has the prefix of a latency but names no pair of nodes. */
   "bad_key",
@@ -31,7 +30,6 @@ type LatencyFault = (typeof LATENCY_FAULTS)[number];
 export interface ReadLatencies {
   readonly pairs: readonly NodeLatency[];
   readonly faults: Readonly<Record<LatencyFault, number>>;
-  /** Message; null: no fault. */
   readonly firstFault: string | null;
 }
 
@@ -53,7 +51,6 @@ export const NO_LATENCIES: ReadLatencies = {
   firstFault: null,
 };
 
-/** Parses the ConfigMap's data. Ignores keys of other forms. */
 export function readLatencies(data: unknown): ReadLatencies {
   if (typeof data !== "object" || data === null) return NO_LATENCIES;
   const reading = new Reading();
@@ -110,9 +107,7 @@ class Reading implements ReadLatencies {
   }
 }
 
-/** Number of pairs by use. */
 export interface LatencyUse {
-  /** The latency became the pair's cost. */
   readonly used: number;
   /** The pair has own measurements, or never answered its probes. */
   readonly measured: number;

@@ -69,7 +69,6 @@ function graphs(): WorkflowGraphSnapshot[] {
   return buildWorkflows(tables, clusterState({ workloads, pods }), { version: 1, nowMs: NOW + 4000 }, "full");
 }
 
-/** Requests per second by channel in a namespace's graphs. */
 function seenIn(namespace: string): Record<string, number | null> {
   const graph = graphs().find((each) => each.namespace === namespace)!;
   return Object.fromEntries(

@@ -10,7 +10,6 @@ export interface EndRates {
   readonly target: ChannelRates | null;
 }
 
-/** Implemented by ChannelTable. */
 export interface ChannelSource {
   values(): Iterable<Pick<ChannelState, "flowRates" | "key" | "rates">>;
 }
@@ -42,7 +41,6 @@ export function* channelFlows(
   }
 }
 
-/** Rates as shown in a namespace's graphs. */
 export function ratesIn(rates: EndRates | null, namespace: string): ChannelRates | null {
   return rates === null ? null : rates[endIn(rates.key, namespace)];
 }

@@ -7,14 +7,12 @@ import type { Figures } from "./figures.ts";
 import { ageSeconds } from "./graph-time.ts";
 import type { EndRates } from "./observed-channels.ts";
 
-/** Rates in both directions between a workload and an external name. */
 interface Exchange {
   readonly destination: string;
   sent: ChannelRates | null;
   received: ChannelRates | null;
 }
 
-/** External traffic of workloads. */
 export class OutsideFlows {
   readonly #byWorkload = new Map<string, { readonly workload: NamespacedName; exchanges: Exchange[] }>();
 
@@ -44,7 +42,6 @@ export class OutsideFlows {
     return Array.from(this.#byWorkload.values(), ({ workload }) => workload);
   }
 
-  /** @param label name of the workload in the graph */
   of(workload: NamespacedName, label: string, nowMs: number, figures: Figures): OutsideFlow[] {
     const { exchanges = [] } = this.#byWorkload.get(fullName(workload)) ?? {};
     return exchanges

@@ -5,7 +5,6 @@ import { ClusterGraph, type Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { CLUSTER, EMBEDDED, SimulatedProbe, type Beat, type Path } from "../../testing/simulated-probe.ts";
 
-/** Positions within a pane at which changes happen. */
 const PHASES = [0, 0.15, 0.35, 0.5, 0.75, 0.95];
 /** One second in panes of the embedded cluster; longer than a graph's interval in a real one. */
 const SLACK = 0.5;

@@ -32,7 +32,6 @@ export class RecentRefusals {
     count(pane, pane.has(keyOf(reason, name)) || pane.size < MAX_PAIRS ? name : OTHERS, reason, 1);
   }
 
-  /** Sorted by count, descending. */
   list(nowMs: number): RecentRefusal[] {
     this.#expire(nowMs);
     const sums = new Map<string, RecentRefusal>();

@@ -15,13 +15,10 @@ interface TableLimits extends Partial<BandwidthAges> {
   readonly maxLinks: number;
   readonly maxChannels: number;
   readonly maxPods: number;
-  /** Namespaces whose proxies both ends of a channel trust. @default none */
   readonly meshNamespaces?: readonly string[];
 }
 
-/**
- * Limit of combinations of Service, zone and namespace. With latencies, each takes about 4 kB for 30 panes.
- */
+/** Limit of Service, zone and namespace combinations of about 4 kB each. */
 const MAX_DEMANDS = 20_000;
 
 /** All windows: filled by ingest, read by the graphs. */
@@ -42,9 +39,7 @@ export class Tables {
   readonly figures = new Figures();
   #latestMs = Number.NEGATIVE_INFINITY;
 
-  /**
-   * @param costMethods methods that may give a cost, in order of preference; also the order of a pair's links
-   */
+  /** @param costMethods methods that may give a cost, in order of preference */
   constructor(shape: WindowShape, limits: TableLimits, costMethods: readonly Method[] = METHODS) {
     this.shape = shape;
     this.linkOrder = linkOrder(costMethods);
@@ -72,10 +67,7 @@ export class Tables {
     this.nodes.expire(nowMs);
   }
 
-  /**
-   * Clears the windows after the clock was set back, or new samples would merge with old ones of the same
-   * times.
-   */
+  /** Clears the windows after the clock was set back, so that new samples do not merge with old ones. */
   #beginAgain(nowMs: number, isWanted: (link: LinkKey) => boolean): void {
     for (const link of this.links.sorted()) link.forget();
     this.links.expire(Number.POSITIVE_INFINITY, isWanted);

@@ -1,4 +1,3 @@
-// Assigns channels to workflows, and decides what each workflow sees of them.
 import type { ChannelDemands, DeclaredChannel } from "@isochrone/topology";
 import type { ChannelRates, FlowRates } from "../traffic/channels.ts";
 import { fullName, type NamespacedName, type PodState } from "../cluster-state.ts";
@@ -12,18 +11,15 @@ export interface Member extends NamespacedName {
   readonly pods: PodState[];
 }
 
-/** An ordered pair of workloads with traffic, a declaration, or both. */
 export interface Edge {
   readonly source: Member;
   readonly target: Member;
-  /** Null: no traffic observed. */
   rates: EndRates | null;
   declared: DeclaredChannel | null;
   /** Null: no flow has a rate. */
   flow: FlowRates | null;
 }
 
-/** An edge as part of one workflow. */
 export interface View {
   readonly workflow: NamespacedName;
   readonly edge: Edge;
@@ -68,10 +64,7 @@ function isShown({ rates, demands, edge }: View): boolean {
 /** Pods of other workflows in a namespace's graphs for declared channels without traffic. */
 const MAX_FAR_PODS_PER_NAMESPACE = 50_000;
 
-/**
- * Limits far pods: otherwise 1,000 empty workflows with a channel to a workload of 1,000 pods would add a
- * million.
- */
+/** Otherwise 1,000 empty workflows with a channel to 1,000 pods would add a million pods. */
 export class FarPods {
   readonly #byNamespace = new Map<string, number>();
 

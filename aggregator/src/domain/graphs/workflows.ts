@@ -25,11 +25,9 @@ interface Draft {
   readonly id: NamespacedName;
   readonly members: Map<string, Member>;
   readonly edges: View[];
-  /** Members with external traffic. */
   readonly outward: Member[];
 }
 
-/** Implemented by Tables. */
 interface MeasuredTables {
   readonly channels: ChannelSource;
   readonly rememberedChannels: Pick<ChannelMemory, "note" | "recall">;
@@ -37,7 +35,6 @@ interface MeasuredTables {
   readonly figures: Figures;
 }
 
-/** Channels or pods per step: a few milliseconds of work. */
 const ITEMS_PER_STEP = 500;
 
 /** Builds all workflows, sorted by namespace and name. A channel between two workflows belongs to both. */
@@ -51,8 +48,8 @@ export function buildWorkflows(
 }
 
 /**
- * Like {@link buildWorkflows}, in steps between which the caller may yield.
- * @param onTooFar called for each declared channel left out because of the limit on far pods
+ * Like {@link buildWorkflows}, in steps.
+ * @param onTooFar called for channels beyond the limit on far pods
  */
 export function* workflowSteps(
   tables: MeasuredTables,
@@ -198,7 +195,6 @@ function isWhole({ source, target }: Edge): boolean {
   return [source, target].every(({ pods }) => pods.some(({ node }) => node !== null));
 }
 
-/** Returns pods of the cluster's own workloads only. */
 function podsIn(members: ReadonlyMap<string, Member>): WorkloadPods {
   return (workload) => {
     const member = members.get(fullName(workload));
@@ -255,10 +251,7 @@ function finish(
   };
 }
 
-/**
- * Channels carry only names, so a workload of another namespace with a member's name is labelled
- * `namespace/name`.
- */
+/** Labels a workload of another namespace `namespace/name` if a member has its name. */
 function labelsOf(draft: Draft, members: readonly Member[]): (member: Member) => string {
   const times = new Map<string, number>();
   for (const { name } of members) times.set(name, (times.get(name) ?? 0) + 1);
@@ -294,7 +287,6 @@ function usagesOf(pod: PodState, { pods }: MeasuredTables): (UsageState | undefi
   return [pod.node === null ? undefined : pods.get(podEntryOnNode(name, pod.node)), pods.get(name)];
 }
 
-/** First source that has the quantity. */
 function firstOf(
   usages: readonly (UsageState | undefined)[],
   quantity: (usage: UsageState) => number | null,

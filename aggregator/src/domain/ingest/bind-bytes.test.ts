@@ -62,9 +62,7 @@ function restart(): void {
 }
 beforeEach(restart);
 
-/**
- * In order of precedence, with whether it counts bytes or requests, and whether each direction is a channel.
- */
+/** In order of precedence. */
 const SOURCES: Readonly<
   Record<string, { page: SourcePage; countedBy: string; bytes: boolean; requests: boolean; oneWay?: true }>
 > = {

@@ -79,7 +79,6 @@ class ByteSink extends IncrementSink {
   }
 }
 
-/** Returns the sink of a byte counter, or null for other metrics. */
 export function bindBytes(
   series: Series,
   channels: SinkTables["channels"],
@@ -152,14 +151,10 @@ function readingOf(rule: ByteFamily, series: Series, permit: Permit): Reading | 
 interface Ends {
   readonly source: ResolvedEnd;
   readonly target: ResolvedEnd;
-  /** The external or unknown end. */
   readonly outside: ResolvedEnd | null;
 }
 
-/**
- * An unknown end counts as external if the row counts directions separately. So does a target mirrored from
- * another cluster.
- */
+/** An unknown or mirrored target is external, as is an unknown end if directions are counted separately. */
 function endsOf(rule: ByteFamily, series: Series, facts: Permit["facts"]): Ends | Sink {
   const source = endOf(rule.source, series, facts);
   const target = endOf(rule.target, series, facts);
@@ -174,7 +169,6 @@ function endsOf(rule: ByteFamily, series: Series, facts: Permit["facts"]): Ends 
   return joined(source, there ?? target, there, unknown);
 }
 
-/** @param outside the target, if it is known to be external */
 function joined(
   source: ResolvedEnd | string,
   target: ResolvedEnd | string,
@@ -210,10 +204,7 @@ function answerOf({ answers }: ByteFamily, { attributes }: Series): boolean | nu
   return direction === answers.request ? false : null;
 }
 
-/**
- * Null: the end is unknown. "elsewhere": counted at neither end. Requests and answers of a channel must use
- * the same end, or neither would be complete.
- */
+/** Null: unknown end. "elsewhere": neither end. Requests and answers must use the same end. */
 function reporterOf(
   { side }: ByteFamily,
   { attributes, resource }: Series,

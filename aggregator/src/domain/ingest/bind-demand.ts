@@ -55,7 +55,6 @@ type DemandLabels = Labels<
 /** Istio names non-Services differently: `PassthroughCluster`, or a host name with dots. */
 const SERVICE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** Returns the sink of a demand counter, or null for other metrics. */
 export function bindDemand(
   series: Series,
   demand: SinkTables["demand"],
@@ -100,7 +99,6 @@ function openDemand(
   return demand.open(key, permit.channelRoom(key.sourceNamespace)) ?? UNUSED_SINKS.too_many_channels;
 }
 
-/** Returns null for an unused bucket. */
 function flowsOf(labels: DemandLabels): readonly Flow[] | null {
   const { le, response_code: code = "200", grpc_response_status: grpcStatus = "" } = labels;
   const failed = isFailedResponse(String(code), String(grpcStatus));

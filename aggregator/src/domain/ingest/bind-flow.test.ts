@@ -36,7 +36,6 @@ interface Figures {
   readonly dropped?: number;
 }
 
-/** Counters of ten seconds. */
 function counted({ allowed = 8e6, sent = 5e6, dropped = 20 }: Figures = {}, flow = FLOW): Metric[] {
   const point = (value: number) => ({
     attributes: { flow },

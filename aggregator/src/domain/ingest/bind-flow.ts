@@ -1,4 +1,3 @@
-// Binds network managers' flow counters to the channels of the flows.
 import {
   FLOW_METRICS,
   RESOURCE_ATTRIBUTES,
@@ -14,7 +13,6 @@ import { IncrementSink } from "./increments.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
 
-/** Look-up of flows in a node's flow plan. */
 export interface FlowFacts {
   /** "unknown": the node has no plan, or not this flow. "forwarded": the node is a relay. */
   channelOf(node: string, flow: string): ChannelKey | "forwarded" | "unknown";
@@ -76,7 +74,6 @@ class AllowedSink implements Sink {
   }
 }
 
-/** Returns the sink of a flow counter, or null for other metrics. */
 export function bindFlow(
   series: Series,
   channels: SinkTables["channels"],

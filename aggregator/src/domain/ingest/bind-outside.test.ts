@@ -1,4 +1,3 @@
-// External traffic, from sources that report addresses.
 import { type Metric } from "@isochrone/telemetry";
 import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
 import { beforeEach, describe, expect, test } from "vitest";

@@ -110,10 +110,7 @@ class BandwidthSink implements Sink {
 
 type ProbeTables = Pick<SinkTables, "links" | "bandwidth">;
 
-/**
- * Returns the sink of a probe's metric, or null for other metrics. Counts must be deltas, as probes send
- * them.
- */
+/** Counts must be deltas, as probes send them. */
 export function bindProbe(
   series: Series,
   { links, bandwidth }: ProbeTables,

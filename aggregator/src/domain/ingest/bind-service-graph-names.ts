@@ -26,7 +26,6 @@ const PLAIN = new RegExp(`^${LABEL}$`);
  */
 export type NameKind = "service" | "peer" | "other";
 
-/** Resource attributes of a pod's owner, in order of preference. */
 const OWNER_ATTRIBUTES = [
   "k8s.deployment.name",
   "k8s.statefulset.name",

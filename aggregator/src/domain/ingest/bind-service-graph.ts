@@ -17,7 +17,6 @@ import { UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
 import { mapOf, type Labels } from "../text.ts";
 
-/** Unused metrics of these sources. */
 const IGNORED_NAMES =
   /^(traces_service_graph_(request_(server|client)(_seconds)?(_(sum|count|bucket))?|unpaired_spans_total|dropped_spans_total)|hubble_http_request_duration_seconds(_(sum|count|bucket))?)$/;
 const IGNORED: Sink = { live: true, unused: null };
@@ -65,7 +64,6 @@ class ServiceGraphSink extends IncrementSink {
   }
 }
 
-/** Returns the sink of a service graph metric, or null for other metrics. */
 export function bindServiceGraph(
   series: Series,
   channels: SinkTables["channels"],
@@ -88,10 +86,7 @@ export function bindServiceGraph(
   return new ServiceGraphSink(channel, reading, series, tracks);
 }
 
-/**
- * A database is named by its schema. The server of an unpaired client span is named by the client's peer
- * name.
- */
+/** A database is named by its schema, an unpaired client span's server by the client's peer name. */
 const SERVER_NAMES = mapOf<NameKind>({ database: "other", virtual_node: "peer" });
 
 function readGraph(
@@ -110,10 +105,7 @@ function readGraph(
   return key === null ? null : { key, reporter: "service_graph", flows };
 }
 
-/**
- * The httpV2 plugin counts a request at its response, with a status; the older plugin counts it at the
- * request.
- */
+/** The httpV2 plugin counts a request at its response, the older plugin at the request. */
 function readHubbleRequests(attributes: HubbleLabels): Reading | null {
   const key = hubbleEnds(attributes);
   if (key === null) return null;
@@ -130,10 +122,7 @@ function readHubbleResponses(attributes: HubbleLabels): Reading | "ignored" | nu
     : { key: reversed(ends), reporter: hubbleReporter(attributes), flows: ["errors"] };
 }
 
-/**
- * A packet is seen at several points. Count it once, at delivery. Deliveries of answers to the client have
- * the connection's direction, egress.
- */
+/** Counts a packet once, at delivery. Delivery of an answer to the client has the direction egress. */
 function readHubbleFlows(attributes: HubbleLabels): Reading | "ignored" | null {
   if (attributes.type !== "Trace" || attributes.subtype !== "to-endpoint") return "ignored";
   if (attributes.verdict !== "FORWARDED") return "ignored";

@@ -25,7 +25,6 @@ const FLOW_OF = mapOf<Flow>({
 /** Counters of response bytes. External traffic has one channel per direction. */
 const ANSWERS = /^istio_(response_bytes(_sum)?|tcp_sent_bytes_total)$/;
 
-/** Unused parts of these metrics, and unused metrics of Istio's standard set. */
 const IGNORED_NAMES =
   /^istio_(re(quest|sponse)_bytes_(count|bucket)|re(quest|sponse)_messages_total|request_duration_milliseconds(_(sum|count|bucket))?|tcp_connections_(opened|closed)_total)$/;
 const IGNORED: Sink = { live: true, unused: null };
@@ -67,7 +66,6 @@ class TrafficSink extends IncrementSink {
 
 type IstioLabels = Labels<"reporter" | "response_code" | "grpc_response_status">;
 
-/** Returns the sink of a service mesh metric, or null for other metrics. */
 export function bindTraffic(
   series: Series,
   channels: SinkTables["channels"],
@@ -134,10 +132,7 @@ class NamedChannel implements ChannelTarget {
   }
 }
 
-/**
- * Returns the channel with its ends' workload names. Returns a sink instead if the sender has no permission
- * or the names are unknown.
- */
+/** Returns a sink instead of a channel if the sender lacks permission or the names are unknown. */
 export function openChannel(
   channels: SinkTables["channels"],
   told: ChannelKey,

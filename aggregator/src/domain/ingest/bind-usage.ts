@@ -28,7 +28,6 @@ import type {
 } from "./sink-tables.ts";
 import type { Direction } from "../usage/usage.ts";
 
-/** Labels besides those that name a pod, from kubelet, cAdvisor and node_exporter. */
 type UsageLabels = Labels<
   "cpu" | "direction" | "id" | "image" | "interface" | "job" | "metrics_path" | "mode" | "name" | "node"
 >;
@@ -48,10 +47,7 @@ interface Told {
 
 const NODE_EXPORTER_CPU = "node_cpu_seconds_total";
 
-/**
- * Metrics whose names suffice: kubeletstats receiver, nodes on kubelet's `/metrics/resource`, and
- * node_exporter.
- */
+/** Metrics whose names suffice, without labels. */
 const TOLD_BY_NAME = mapOf<Told>({
   "k8s.node.cpu.usage": { source: "kubelet", scope: "node", quantity: "cpuLevel" },
   "k8s.node.cpu.time": { source: "kubelet", scope: "node", quantity: "cpuCounter" },
@@ -82,10 +78,7 @@ const NETWORK = mapOf<{ readonly by: "card" | "cgroup" | "kubelet"; readonly dir
   [NODE_METRICS.network]: { by: "card", direction: null },
 });
 
-/**
- * Known but unused: allocatable comes from the node objects, and pods on `/metrics/resource` are sums of
- * their containers.
- */
+/** Unused: allocatable comes from node objects, pods on `/metrics/resource` are sums of containers. */
 const IGNORED_NAMES: ReadonlySet<string> = new Set([
   "machine_cpu_cores",
   "machine_memory_bytes",
@@ -124,7 +117,6 @@ class SinceBootSink extends CounterSink {
   }
 }
 
-/** An interface counter of a page that gives only names. */
 class InterfaceSink extends SinceBootSink {
   readonly #name: string;
   readonly #choice: InterfaceChoice;
@@ -150,7 +142,6 @@ class InterfaceSink extends SinceBootSink {
   }
 }
 
-/** Instantaneous values, each at its own time. */
 class LevelSink implements Sink {
   readonly #owner: UsageTarget;
   readonly #level: LevelTarget;
@@ -196,7 +187,6 @@ class ContainerCpuSink implements Sink {
   }
 }
 
-/** Returns the sink of a usage metric, or null for other metrics. */
 export function bindUsage(
   series: Series,
   tables: UsageTables,

@@ -1,4 +1,3 @@
-// Resolves a row's ends by owner, pod, container path, or address.
 import {
   isWorkloadKind,
   repeatsOthers,
@@ -61,10 +60,7 @@ export function outsideOf(rule: EndRule, { attributes }: Series, facts: ClusterF
   return name === null ? null : outsideEnd(name);
 }
 
-/**
- * An external end.
- * @param mayChange a pod may get its address later
- */
+/** @param mayChange a pod may get its address later */
 export function outsideEnd(name: string, mayChange = false): ResolvedEnd {
   return { namespace: OUTSIDE_NAMESPACE, workload: name, node: null, mayChange };
 }

@@ -9,12 +9,10 @@ import type { PointTime } from "../point-time.ts";
 import type { IngestCounts } from "./ingest-counts.ts";
 import type { Sink } from "./sink.ts";
 
-/** Maximum number of stored sampling factors, one per workload pair. */
 const MAX_FACTORS = 100_000;
 
 const WHOLE = (): number => 1;
 
-/** State that byte-counting series share. */
 export class ByteMemory {
   readonly #ends: () => IngestCounts["connectionBytes"];
   readonly #factors = new Map<string, number>();

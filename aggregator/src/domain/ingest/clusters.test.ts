@@ -57,7 +57,6 @@ function row({ from, to, reporter = "source", source = "web", target = "stock" }
   };
 }
 
-/** Counters with the given rates over the whole window. */
 function run(
   rows: readonly (readonly [name: string, attributes: Attributes, perSecond: number])[],
   node = "n1",

@@ -5,7 +5,6 @@ const DROPPED_HEADER = "isochrone-dropped";
 
 interface DroppedReport {
   readonly epoch: string;
-  /** Total of the epoch. */
   readonly dropped: number;
 }
 

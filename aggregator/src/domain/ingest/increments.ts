@@ -4,7 +4,6 @@ import type { Sink, Unused } from "./sink.ts";
 
 /** Track id of a delta series, in which each point is an increment. */
 const DELTA = -2;
-/** Track id without a sample. */
 const NO_TRACK = -1;
 const RELEASED = -3;
 
@@ -35,14 +34,12 @@ export abstract class IncrementSink implements Sink {
     this.observe(point, point.startMs, value);
   }
 
-  /** True once its series is gone or bound again. */
   get isReleased(): boolean {
     return this.#track === RELEASED;
   }
 
   /**
-   * Adds the increment that a missing counter probably had after its last sample, see {@link
-   * CounterTracks.end}.
+   * Adds the increment a missing counter probably had, see {@link CounterTracks.end}.
    * @param newest time of the source's newest point of other series
    */
   endIfMissing({
@@ -67,7 +64,6 @@ export abstract class IncrementSink implements Sink {
     if (increment !== null) this.take(increment);
   }
 
-  /** Returns null for a baseline or a repeated point. */
   #next(point: PointTime, startMs: number, value: number): Increment | null {
     const { timeMs, offsetMs, clockGeneration, life = 0 } = point;
     const tracks = this.#tracks;

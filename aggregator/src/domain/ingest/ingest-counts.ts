@@ -8,16 +8,12 @@ export const REFUSED = [
   ...REFUSALS,
   "future",
   "bad_headers",
-  /** The sender has reached its limit of sources. */
   "too_many_sources",
-  /** The sender's identity is not proven. */
   "unproven",
-  /** The sender has no permission for the subject. */
   "not_yours",
 ] as const;
 export type Refused = (typeof REFUSED)[number];
 
-/** The end whose node counted a connection. */
 type ConnectionEnd = "client" | "server";
 
 /** Totals since creation. They only grow. */

@@ -65,7 +65,6 @@ export class Ingest implements MetricsVisitor {
   readonly #clusters: OwnCluster;
   #clusterChanges = 0;
   readonly #bytes = new ByteMemory(() => this.counts.connectionBytes);
-  /** Reused for each point. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, life: 0, nowMs: 0 };
   #foreign = false;
   #source = "";
@@ -78,9 +77,7 @@ export class Ingest implements MetricsVisitor {
   #newestEventMs = Number.NEGATIVE_INFINITY;
   /** Newest point of the current record, on its source's clock. */
   #newestTimeMs = Number.NEGATIVE_INFINITY;
-  /** Time of the last search for idle series. */
   #sweptMs = Number.NaN;
-  /** Time of the last retry of series that were refused for a temporary reason. */
   #retriedMs = Number.NaN;
   #takenMs = Number.NEGATIVE_INFINITY;
 
@@ -103,7 +100,6 @@ export class Ingest implements MetricsVisitor {
     return this.#sources.clocks;
   }
 
-  /** See RecordSources. */
   get missingRecords(): number {
     return this.#sources.missingRecords;
   }
@@ -147,10 +143,7 @@ export class Ingest implements MetricsVisitor {
     return this.#refusedReason;
   }
 
-  /**
-   * From now on, a new cumulative series that started before `sinceMs` gives a baseline first instead of an
-   * increment since its start.
-   */
+  /** From now on, new series that started before `sinceMs` give a baseline first. */
   believeCountersSince(sinceMs: number): void {
     this.#countersSinceMs = sinceMs;
   }
@@ -235,10 +228,7 @@ export class Ingest implements MetricsVisitor {
     this.#sweptMs = this.#retriedMs = Number.NaN;
   }
 
-  /**
-   * Retries series with a temporary refusal once per pane. Forgets idle series once per window, because
-   * nothing else ends the series of deleted pods.
-   */
+  /** Retries temporary refusals once per pane. Forgets idle series once per window. */
   #sweep(nowMs: number): void {
     const { paneMs, windowMs } = this.#tables.shape;
     if (!(nowMs - this.#retriedMs < paneMs)) {
@@ -251,9 +241,7 @@ export class Ingest implements MetricsVisitor {
     this.#decoder.forgetUnused(SERIES_WINDOWS);
   }
 
-  /**
-   * Returns the sink of a point that is in time, new and used. Otherwise counts the reason and returns null.
-   */
+  /** Returns null after counting the reason if the point is late, repeated or unused. */
   #open(series: Series, startMs: number, timeMs: number): Sink | null {
     const point = this.#point;
     const eventMs = timeMs + point.offsetMs;

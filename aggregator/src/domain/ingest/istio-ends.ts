@@ -48,10 +48,7 @@ export function farClusterOf(
   return { elsewhere: isElsewhere ? far : null };
 }
 
-/**
- * Channel of a call. Unknown ends and ends in other clusters are external; the latter are named by cluster.
- * Returns a sink if no end is in this cluster.
- */
+/** Unknown and other-cluster ends are external. Returns a sink if no end is in this cluster. */
 export function callOf(
   series: Series,
   reporter: Reporter,

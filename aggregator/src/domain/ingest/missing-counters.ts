@@ -6,7 +6,6 @@ const LOOK_EVERY_MS = 3_000;
 
 interface Counters {
   sinks: IncrementSink[];
-  /** On the source's clock. */
   lookedMs: number;
 }
 
@@ -18,10 +17,7 @@ export class MissingCounters {
   readonly #maxSources: number;
   readonly #bySource = new Map<string, Counters>();
 
-  /**
-   * @param maxSources beyond it the least recently heard are forgotten, and their counters end without a last
-   * increment
-   */
+  /** @param maxSources beyond it, counters of the least recently heard end without a last increment */
   constructor(maxSources: number) {
     this.#maxSources = maxSources;
   }

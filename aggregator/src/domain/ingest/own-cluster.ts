@@ -7,7 +7,6 @@ import { knownName, textOf, type Labels } from "../text.ts";
 /** Naming schemes: Istio's ends, Prometheus' label, and OpenTelemetry. */
 type ClusterNaming = "istio" | "prometheus" | "otel";
 
-/** Istio's default cluster name. */
 const ISTIO_DEFAULT = "Kubernetes";
 /** Bounds memory, because senders can invent names. */
 const MAX_NAMES = 200;
@@ -25,7 +24,6 @@ interface Sightings {
 interface SeenCluster {
   readonly name: string;
   readonly isOwn: boolean;
-  /** Number of series with the name since the start. */
   readonly series: number;
 }
 
@@ -39,7 +37,6 @@ export class OwnCluster {
   readonly #own = new Map<ClusterNaming, string>();
   #changes = 0;
 
-  /** @param names configured names; empty: detect them */
   constructor(names: readonly string[] = []) {
     this.#configured = new Set(names);
   }
@@ -49,7 +46,6 @@ export class OwnCluster {
     return this.#changes;
   }
 
-  /** Returns true if the name is another cluster's; false while nothing is known. */
   isOther(naming: ClusterNaming, name: string): boolean {
     if (this.#configured.size === 0) return (this.#own.get(naming) ?? name) !== name;
     if (this.#configured.has(name)) return false;

@@ -4,7 +4,6 @@ import { UNUSED, type Unused } from "./sink.ts";
 interface RecentlyUnused {
   readonly reason: Unused;
   readonly points: number;
-  /** Name of one such metric. */
   readonly example: string;
 }
 
@@ -20,13 +19,11 @@ export class RecentUnused {
   #readings: Reading[] = [];
   #windowMs = 0;
 
-  /** @param counts totals since the start by reason */
   constructor(counts: Readonly<Record<Unused, number>>, examples: Readonly<Record<Unused, string>>) {
     this.#counts = counts;
     this.#examples = examples;
   }
 
-  /** Call once per pane. */
   note(nowMs: number, windowMs: number, paneMs: number): void {
     this.#windowMs = windowMs;
     const newest = this.#readings.at(-1);
@@ -37,7 +34,6 @@ export class RecentUnused {
     this.#readings = [...past.slice(Math.max(0, first)), { atMs: nowMs, counts: { ...this.#counts } }];
   }
 
-  /** Sorted by count, descending. */
   list(nowMs: number): RecentlyUnused[] {
     const before = this.#readings.findLast(({ atMs }) => atMs <= nowMs - this.#windowMs)?.counts;
     return UNUSED.map((reason) => ({

@@ -66,7 +66,6 @@ export class RecordSources {
     return this.#missingRecords;
   }
 
-  /** Records dropped by publishers while the bus was unavailable. */
   get droppedRecords(): number {
     return this.#dropped.total;
   }
@@ -116,7 +115,6 @@ export class RecordSources {
     return this.#give(isApart ? scoped : name, account, null);
   }
 
-  /** @param clock null: the record carries no identity of its own */
   #give(source: string, account: Account, clock: SourceClock | null): OpenedRecord {
     const opened = this.#opened;
     opened.source = source;

@@ -1,4 +1,3 @@
-/** Number of remembered times per unordered series. */
 const REMEMBERED = 16;
 
 /** Detects repeated points by time, for foreign sources whose records have no sequence. */

@@ -71,7 +71,6 @@ export type UsageCounter = (typeof USAGE_COUNTERS)[number];
 export const MEMORY_SOURCES = [...USAGE_SOURCES, "nodeExporter"] as const;
 export type MemorySource = (typeof MEMORY_SOURCES)[number];
 
-/** Subject and source of a memory level. */
 export interface MemoryOwner {
   readonly source: MemorySource;
   /** Null: the whole pod or node. */
@@ -90,11 +89,9 @@ export interface UsageTarget {
   readonly live: boolean;
   counter(counter: UsageCounter): CounterTarget;
   /**
-   * Returns true if a counter or a pod level covered its CPU in the window before `eventMs`, or has just
-   * started to. Container levels are then unused.
+   * True if better figures cover its CPU in the window before `eventMs`; container levels are then unused.
    */
   tellsCpu(eventMs: number): boolean;
-  /** @param container null: the whole pod or node */
   cpuLevel(container: string | null): LevelTarget;
   memoryLevel(owner: MemoryOwner): LevelTarget;
   interfaces(): InterfaceChoice;
@@ -114,6 +111,5 @@ export interface SinkTables {
   readonly demand: { open(key: ChannelKey, room?: Room): ChannelTarget | null };
   /** Keys: `namespace/name`, or `namespace/name@node` for reports of the node's own sender. */
   readonly pods: { open(name: string, room?: Room): UsageTarget | null };
-  /** Keys: node names. */
   readonly nodes: { open(name: string, room?: Room): UsageTarget | null };
 }

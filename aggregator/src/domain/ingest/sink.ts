@@ -30,11 +30,9 @@ export const UNUSED = [
   "unknown_pod",
   /** A node interface that cannot be identified as physical by its name or the kernel. */
   "unclear_interface",
-  /** Counts are sampled at an unknown rate. */
   "sampling_unset",
 ] as const;
 export type Unused = (typeof UNUSED)[number];
-/** The sender has no permission for the subject; its points are refused. */
 type NotYours = "not_yours";
 
 export const UNUSED_SINKS: Readonly<Record<Unused, Sink>> = recordOf(UNUSED, (unused) => ({

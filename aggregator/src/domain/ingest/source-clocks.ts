@@ -45,7 +45,6 @@ export class SourceClocks {
     this.#maxSources = maxSources;
   }
 
-  /** @param epoch identifies the source's process */
   observe(source: string, sentAtMs: number, arrivedAtMs: number, epoch = ""): SourceClock {
     const clock = this.#clocks.get(source) ?? new Clock();
     clock.observe(arrivedAtMs - sentAtMs, epoch);

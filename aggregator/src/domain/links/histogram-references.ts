@@ -1,16 +1,11 @@
 import type { HistogramChunk } from "./packed-histograms.ts";
 
-/** Above the size of any chunk. */
 const MAX_OFFSETS = 2 ** 24;
 
-/**
- * Numeric references to packed histograms, so that a million histograms need no objects. A chunk is freed
- * with its last reference.
- */
+/** Numeric references to packed histograms. A chunk is freed with its last reference. */
 export class HistogramReferences {
   /** By chunk number. Chunk 0 is unused, so that every reference is above 0. */
   readonly #chunks: (HistogramChunk | null)[] = [null];
-  /** Number of references by chunk. */
   readonly #holders: number[] = [0];
   readonly #free: number[] = [];
   readonly #numbers = new Map<HistogramChunk, number>();
@@ -20,7 +15,7 @@ export class HistogramReferences {
   }
 
   /**
-   * Retains the histogram at `at` until its reference is released.
+   * Retains the histogram at `at`.
    * @returns the reference, above 0
    */
   hold(chunk: HistogramChunk, at: number): number {
@@ -41,7 +36,6 @@ export class HistogramReferences {
     return this.#chunks[Math.floor(reference / MAX_OFFSETS)]!;
   }
 
-  /** Offset within its chunk. */
   placeOf(reference: number): number {
     return reference % MAX_OFFSETS;
   }

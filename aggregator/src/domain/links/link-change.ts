@@ -4,7 +4,6 @@
 import type { Quartiles } from "./rtt-part.ts";
 
 export interface PaneFacts {
-  /** Pane index: time / paneMs. */
   readonly pane: number;
   /** Packets that were lost, or could not be sent. */
   readonly failures: number;
@@ -14,7 +13,6 @@ export interface PaneFacts {
 
 type AnsweredPane = PaneFacts & { readonly rtt: Quartiles };
 
-/** The panes since a link's last change. */
 export interface LinkChange {
   /** Null: a cut that is as old as the window. */
   readonly firstPane: number | null;
@@ -46,7 +44,6 @@ const LEVEL_PANES = 3;
 const STEP_MOVES = 1.5;
 const MOVES_QUANTILE = 0.75;
 
-/** Returns the last change that still holds, or null. Panes are oldest first. */
 export function lastChange(panes: readonly PaneFacts[]): LinkChange | null {
   const walk = new Walk(leastRatio(panes));
   for (const facts of panes) walk.take(facts);
@@ -101,17 +98,11 @@ class Walk {
   #level = new Ascending();
   #answers = 0;
   #failures = 0;
-  /** Current run of panes without an answer. */
   #silence: { readonly firstPane: number; failures: number } | null = null;
-  /** Panes with answers after a cut, until there are enough. */
   #healing: AnsweredPane[] = [];
   #healingFailures = 0;
-  /**
-   * Number of remaining panes after a cut that may contain its losses. The first one without losses is the
-   * change's first pane.
-   */
+  /** Remaining panes after a cut that may contain its losses. The change starts at the first without. */
   #mixedPanes = 0;
-  /** Panes of a candidate step. */
   #run: StepRun | null = null;
   readonly #ratio: number;
 

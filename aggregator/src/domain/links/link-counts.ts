@@ -1,7 +1,6 @@
 import type { Distribution } from "@isochrone/telemetry";
 import type { RttPart } from "./rtt-part.ts";
 
-/** Counts of a link's probes in a pane or window. */
 export interface LinkCounts {
   sent: number;
   received: number;
@@ -27,7 +26,6 @@ export type PacketCount = "sent" | "received" | "lost" | "late" | "sendErrors";
 /** Sum and number of differences between successive round-trip times. */
 export type Variation = "variationSeconds" | "variationCount";
 
-/** All counts, in storage order. */
 export const LINK_COUNTS = [
   "sent",
   "received",
@@ -38,10 +36,7 @@ export const LINK_COUNTS = [
   "variationCount",
 ] as const satisfies readonly (keyof LinkCounts)[];
 
-/**
- * Share of packets with a known fate that were lost or not sent, 0 to 1; null if there are none. A late
- * answer is no loss, unless no packet is answered in time.
- */
+/** Loss ratio of decided packets, 0 to 1; null: none. A late answer is no loss, unless all are late. */
 export function lossRatioOf({ received, lost, late, sendErrors }: LinkCounts): number | null {
   const answeredLate = received === 0 ? 0 : late;
   // Losses of the first late answers may precede the window.

@@ -20,7 +20,6 @@ const NOT_PACKED = -2;
 
 const NO_COLUMNS: number[] = LINK_COUNTS.map(() => NO_ROW);
 
-/** Columns of failed packets. */
 const FAILURES = [LINK_COUNTS.indexOf("lost"), LINK_COUNTS.indexOf("sendErrors")];
 
 /** Number of panes with only late answers after which the cause is no longer a starved responder. */
@@ -37,9 +36,7 @@ export class LinkPanes {
   readonly #shape: WindowShape;
   readonly #memory: LinkMemory;
   #rtts = NO_ROW;
-  /** Rows in the order of LINK_COUNTS. */
   #columns: number[] = NO_COLUMNS;
-  /** Round-trip times of all panes, or of those from `#since` on. */
   #running = new RunningCounts();
   /** First followed pane; null: all panes. It is within the window. */
   #since: number | null = null;
@@ -48,7 +45,6 @@ export class LinkPanes {
   /** First and last pane index (time / paneMs) that can exist. */
   #first = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
-  /** Pane that `add` writes to. */
   #open = Number.NEGATIVE_INFINITY;
 
   constructor(shape: WindowShape, memory: LinkMemory) {
@@ -105,9 +101,7 @@ export class LinkPanes {
     return this.#since === null || pane >= this.#since;
   }
 
-  /**
-   * Data of the newest `panes` panes; null: none. A pane ahead of `nowMs` counts for the whole window only.
-   */
+  /** Null: no data. A pane ahead of `nowMs` counts for the whole window only. */
   read(nowMs: number, panes: number): LinkPane | null {
     if (panes < this.#shape.panes) return this.#merged(nowMs, panes);
     if (this.expire(nowMs)) return null;
@@ -150,7 +144,6 @@ export class LinkPanes {
     return this.#span(Math.max(first, this.firstPane(nowMs)), Math.min(last, nowPane));
   }
 
-  /** Existing panes up to `nowMs`, oldest first. */
   facts(nowMs: number): PaneFacts[] {
     if (this.#rtts === NO_ROW) return [];
     const facts: PaneFacts[] = [];
@@ -201,7 +194,6 @@ export class LinkPanes {
     return true;
   }
 
-  /** Drops expired panes. Returns true if none is left. */
   expire(nowMs: number): boolean {
     const { paneMs, panes } = this.#shape;
     const nowPane = Math.floor(nowMs / paneMs);
@@ -233,7 +225,6 @@ export class LinkPanes {
     for (const row of this.#columns) if (row !== NO_ROW) rows.set(row, pane, 0);
   }
 
-  /** Frees the memory. There must be no pane. */
   #release(): void {
     this.#since = null;
     if (this.#rtts === NO_ROW) return;
@@ -253,7 +244,6 @@ export class LinkPanes {
     return rtt === NOT_PACKED ? new RttPart() : null;
   }
 
-  /** Stores the open pane's round-trip times. */
   #keep(part: RttPart): void {
     const { rows, histograms } = this.#memory;
     const { chunk } = part;

@@ -18,7 +18,6 @@ export interface LinkKey {
 
 const NO_PACKETS: FreshPackets = { failed: 0, received: 0 };
 
-/** Window of one link. */
 export class LinkState {
   readonly key: LinkKey;
   /** Number of its pair of nodes, shared by both directions and all methods. */
@@ -62,20 +61,15 @@ export class LinkState {
     if (this.#open(point)) this.#panes.add(field, value);
   }
 
-  /** Data of the newest `panes` panes; null: none. */
   read(nowMs: number, panes: number): LinkPane | null {
     return this.#panes.read(nowMs, panes);
   }
 
-  /** Data of panes first..last; null: none. */
   readSpan(nowMs: number, first: number, last: number): LinkPane | null {
     return this.#panes.readSpan(nowMs, first, last);
   }
 
-  /**
-   * Returns packets decided since the last call. Holds back losses without an answer, because they may be a
-   * cut's.
-   */
+  /** Packets decided since the last call. Holds back losses without an answer, which may be a cut's. */
   takeFresh(isCut: boolean): FreshPackets {
     const [failed, received] = [this.#freshFailed, this.#freshReceived];
     if (received === 0 && !isCut) return NO_PACKETS;
@@ -87,7 +81,6 @@ export class LinkState {
     return this.#panes.facts(nowMs);
   }
 
-  /** The last result of `follow`. */
   get change(): LinkChange | null {
     return this.#change;
   }
@@ -115,7 +108,6 @@ export class LinkState {
     return this.#panes.readSince(nowMs);
   }
 
-  /** Drops expired panes. Returns true if none is left. */
   expire(nowMs: number): boolean {
     return this.#panes.expire(nowMs);
   }
@@ -134,7 +126,6 @@ export class LinkState {
     if (eventMs > this.answeredMs) this.answeredMs = eventMs;
   }
 
-  /** Returns false if no pane takes the point. */
   #open(point: PointTime): boolean {
     const fromMs = point.startMs > 0 ? point.startMs + point.offsetMs : point.eventMs;
     if (fromMs < this.firstMs) this.firstMs = fromMs;
@@ -180,7 +171,6 @@ export class LinkTable {
     return this.#links.size;
   }
 
-  /** Upper bound of pair numbers, exclusive. */
   get pairs(): number {
     return this.#nextPair;
   }
@@ -199,7 +189,6 @@ export class LinkTable {
     return link;
   }
 
-  /** In the graph's order. */
   sorted(): readonly LinkState[] {
     this.#sorted ??= [...this.#links.values()].sort((a, b) => this.#order(a.key, b.key));
     return this.#sorted;

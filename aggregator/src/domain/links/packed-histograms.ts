@@ -1,10 +1,7 @@
 import type { ExponentialHistogramData } from "@isochrone/telemetry";
 
 const SCALE = 6;
-/**
- * About 700 histograms of 40 buckets. Its histograms arrive together and expire together, so a chunk is freed
- * soon.
- */
+/** About 700 histograms of 40 buckets. They arrive and expire together, so a chunk is freed soon. */
 const CHUNK_BYTES = 64 * 1024;
 const DOUBLE_BYTES = 8;
 const MAX_VARINT_BYTES = 8;
@@ -15,7 +12,6 @@ const NUMBERS = 4;
 const LOW_BITS = 0x7f;
 const MORE = 0x80;
 
-/** Append-only memory for many histograms. */
 export class HistogramChunk {
   readonly bytes: Uint8Array;
   readonly #view: DataView;
@@ -31,8 +27,8 @@ export class HistogramChunk {
   }
 
   /**
-   * Appends buckets first..last of `data`. Requires enough room.
-   * @returns its offset
+   * Requires enough room.
+   * @returns the offset
    */
   append(data: ExponentialHistogramData, first: number, last: number): number {
     const start = this.#used;

@@ -8,7 +8,6 @@ const NOTHING: ExponentialHistogramData = new Distribution().toData();
 /** Reused by `toData` for packed histograms. */
 const reading = new HistogramReading();
 
-/** Quartiles in seconds. */
 export interface Quartiles {
   readonly count: number;
   readonly low: number;
@@ -92,7 +91,6 @@ export class RttPart {
     return { count, low: valueOf(data, low), median: valueOf(data, middle), high: valueOf(data, high) };
   }
 
-  /** The median of `quartiles`, but faster. */
   median(): number | null {
     const data = this.toData();
     return data.count === 0 ? null : valueOf(data, slotOf(data, Math.ceil(data.count / 2)));
@@ -124,7 +122,6 @@ export class RttPart {
     return this.#open().mergeData(data);
   }
 
-  /** Returns the part as a Distribution for additions. */
   #open(): Distribution {
     if (this.#merged === null) {
       this.#merged = this.toDistribution();

@@ -56,8 +56,8 @@ export class RunningCounts {
   }
 
   /**
-   * Returns null if empty, or above 2^32 - 1 samples, because a bucket may have overflowed.
-   * @param findExtremes called if the extremes are unknown
+   * Null: empty, or above 2^32 - 1 samples, when a bucket may overflow.
+   * @param findExtremes called if they are unknown
    */
   toDistribution(findExtremes: () => Extremes): Distribution | null {
     if (this.#count === 0 || this.#count > UINT32_MAX) return null;
@@ -102,7 +102,6 @@ export class RunningCounts {
   }
 }
 
-/** First and last non-zero slot; low > high if all are zero. */
 function occupied(counts: ArrayLike<number>): [low: number, high: number] {
   let low = 0;
   let high = counts.length - 1;

@@ -3,19 +3,15 @@ import { OPEN_PERMIT, PartRoom, type Permit, type Room, type RoomKind } from "./
 import type { SpeakerPolicy } from "./policy.ts";
 import { speakerText, type Speaker } from "./speaker.ts";
 
-/** Limits per sender and window. */
 export interface AccountLimits {
   readonly windowMs: number;
   readonly maxNewSeries: number;
   /** Maximum number of accounts, and of sources over all accounts. */
   readonly maxSources: number;
-  /** Capacity of the tables. */
   readonly tables: Readonly<Record<RoomKind, number>>;
 }
 
-/**
- * Sources per node: the probe, a collector with two topics, third parties, and their names before an upgrade.
- */
+/** Per node: the probe, a collector with two topics, third parties, and names before an upgrade. */
 const SOURCES_OF_A_NODE = 8;
 /** Share of all sources for a service, which has one per topic and node. */
 const SERVICE_SOURCES_SHARE = 3 / 4;
@@ -74,9 +70,7 @@ export class Account implements Permit {
         : { links: { left: 0 }, pairs: { left: 0 }, channels: { left: 0 }, pods: { left: 0 } };
   }
 
-  /**
-   * Returns true if the account may have this source. A source that was silent for two windows is replaced.
-   */
+  /** A source that was silent for two windows is replaced. */
   hears(source: string, nowMs: number): boolean {
     if (this.#sources.delete(source)) {
       this.#sources.set(source, nowMs);
@@ -109,7 +103,6 @@ export class Account implements Permit {
     return true;
   }
 
-  /** Starts a new window if the last one has ended. */
   renew(nowMs: number): void {
     const { windowMs, maxNewSeries } = this.#limits;
     if (isWithin(nowMs, this.untilMs, windowMs)) return;
@@ -144,16 +137,12 @@ function roomsOf({ kind }: Speaker, { tables }: AccountLimits): Record<RoomKind,
   };
 }
 
-/**
- * Accounts of all senders, so that none exhausts the others' resources. Beyond `maxSources` the longest
- * silent is forgotten.
- */
+/** No sender exhausts the others' resources. Beyond `maxSources` the longest silent is forgotten. */
 export class Accounts {
   readonly #limits: AccountLimits;
   readonly #policy: SpeakerPolicy;
   readonly #facts: ClusterFacts;
   readonly #accounts = new Map<string, Account>();
-  /** See Permit. */
   readonly #strangers: Room = { left: 0 };
   #strangersUntilMs = Number.NEGATIVE_INFINITY;
   #lastId = 0;

@@ -17,16 +17,13 @@ export interface NamedWorkload {
   readonly name: string;
   /** True if the name may resolve to another workload later. */
   readonly mayChange: boolean;
-  /** Returns false once it does. */
   readonly isCurrent: boolean;
 }
 
-/** A name that always resolves to itself. */
 export function ownName(name: string): NamedWorkload {
   return { name, mayChange: false, isCurrent: true };
 }
 
-/** Facts about the cluster's objects. */
 export interface ClusterFacts {
   /** Returns "unknown" also if there are no nodes. */
   isNode(name: string): Known;
@@ -118,7 +115,6 @@ class NodeAuthority implements Authority {
   }
 }
 
-/** Permissions that an operator has configured. */
 class ServiceAuthority implements Authority {
   readonly #rule: ServiceRule;
 

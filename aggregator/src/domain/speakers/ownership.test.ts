@@ -24,7 +24,6 @@ const OPTIONS = {
 const RULE = { methods: ["udp_rr"], quantile: "p50" } as const;
 const NOW = 1_700_000_000_000;
 const NODES = ["n1", "n2", "evil"];
-/** Nodes of each workload's pods. */
 const RUNS = new Map([
   ["n1", ["shop/web"]],
   ["n2", ["shop/cart", "bank/ledger"]],
@@ -80,7 +79,6 @@ interface Said {
   readonly resource?: Attributes;
 }
 
-/** Processes one record with the given claims. */
 function say(speaker: string, metrics: readonly Metric[], said: Said = {}) {
   const own = speaker.slice(speaker.indexOf("/") + 1);
   const { source = `probe/${own}`, node = own, timeMs = NOW, epoch = "e1", resource = {} } = said;

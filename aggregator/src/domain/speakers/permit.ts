@@ -1,11 +1,9 @@
 import { NO_FACTS, OPEN_AUTHORITY, type Authority, type ClusterFacts } from "./authority.ts";
 
-/** Remaining number of new entities of one kind. */
 export interface Room {
   left: number;
 }
 
-/** Kinds of entities that telemetry creates by name. */
 export type RoomKind = "links" | "pairs" | "channels" | "pods";
 
 /** No limit per sender. The tables have their own. */
@@ -32,20 +30,13 @@ export class PartRoom implements Room {
   }
 }
 
-/** Permissions and budget of a series' sender. */
 export interface Permit {
   readonly authority: Authority;
   readonly facts: ClusterFacts;
   readonly rooms: Readonly<Record<RoomKind, Room>>;
-  /**
-   * Room for channels reported by a namespace's pods. Limits a namespace's share of a sender's room, because
-   * its pods can invent any number of far ends.
-   */
+  /** Limits a namespace's share of a sender's room, because its pods can invent far ends. */
   channelRoom(namespace: string): Room;
-  /**
-   * Shared room for links and nodes with unknown names. New nodes fit in, and invented names cannot displace
-   * others.
-   */
+  /** Shared room for links and nodes with unknown names, so that invented ones displace no others. */
   readonly strangers: Room;
 }
 

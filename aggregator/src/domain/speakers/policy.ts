@@ -3,7 +3,6 @@ import type { ProvenSpeaker } from "./speaker.ts";
 
 export type Names = "all" | ReadonlySet<string>;
 
-/** Permissions of a service. */
 export interface ServiceRule {
   readonly name: string;
   /** Its user name in the API server; null: it has no token and writes to its own Kafka topic. */
@@ -72,13 +71,11 @@ export function parseSpeakerRules(text: string | null): ServiceRule[] | { readon
   return read;
 }
 
-/** Validation of the settings' section; null: valid. */
 export function speakersMistake({ speakers }: { readonly speakers: string | null }): string | null {
   const rules = parseSpeakerRules(speakers);
   return Array.isArray(rules) ? null : rules.mistake;
 }
 
-/** Returns a rule or an error message. */
 function readRule(raw: unknown, subject: string): ServiceRule | string {
   if (!isRecord(raw))
     return `${subject} must be an object with account or name, nodes and namespaces, got ${shown(raw)}`;

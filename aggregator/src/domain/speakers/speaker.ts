@@ -8,7 +8,6 @@ export { speakerText, type ProvenSpeaker };
  */
 export type Speaker = { readonly kind: "open" } | ProvenSpeaker;
 
-/** Fields of a record that identify its sender. */
 export interface SpokenRecord {
   readonly key: string;
   readonly value: Uint8Array;
@@ -22,7 +21,6 @@ export interface Speakers {
 
 const OPEN: Speaker = { kind: "open" };
 
-/** Trusts everyone without proof. */
 export const OPEN_SPEAKERS: Speakers = { speakerOf: () => OPEN };
 
 /** For a bus with no other writers: our ingest sets the header after authentication. */
@@ -33,10 +31,7 @@ export const HEADER_SPEAKERS: Speakers = {
 /** Suffix that a BufferedPublisher adds to its second and later streams. */
 const STREAM = /#[1-9]\d{0,3}$/;
 
-/**
- * Returns true if the sender may use this source name. A node may use `<part>/<node>` or its own name; a
- * service any name.
- */
+/** A node may use `<part>/<node>` or its own name; a service any name. */
 export function maySendAs(speaker: Speaker, source: string): boolean {
   if (speaker.kind !== "node") return true;
   const publisher = source.replace(STREAM, "");

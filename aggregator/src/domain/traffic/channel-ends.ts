@@ -4,13 +4,9 @@
 import { isOutside, type ChannelKey, type Reporter } from "../channel-key.ts";
 
 export type ChannelEnd = "source" | "target";
-/** Ends that a report counts for. */
 type Binds = "both" | ChannelEnd;
 
-/**
- * Ends at which mesh proxies report; a waypoint precedes its target. Other reporters are operated
- * cluster-wide.
- */
+/** Ends at which mesh proxies report; a waypoint precedes its target. Others are cluster-wide. */
 const STANDS_AT: Readonly<Partial<Record<Reporter, ChannelEnd>>> = {
   source: "source",
   destination: "target",
@@ -18,10 +14,7 @@ const STANDS_AT: Readonly<Partial<Record<Reporter, ChannelEnd>>> = {
   linkerd: "source",
 };
 
-/**
- * Ends that a report counts for.
- * @param meshNamespaces namespaces of operated gateways, which both ends trust
- */
+/** @param meshNamespaces namespaces of operated gateways, which both ends trust */
 export function bindsOf(reporter: Reporter, key: ChannelKey, meshNamespaces: ReadonlySet<string>): Binds {
   const end = STANDS_AT[reporter];
   // External ends have no graphs.

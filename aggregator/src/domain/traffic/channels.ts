@@ -16,7 +16,6 @@ import {
   type Reporter,
 } from "../channel-key.ts";
 
-/** Rates by one reporter in a window. */
 interface SideRates {
   readonly reporter: Reporter;
   /** Null: no request metric. */
@@ -25,18 +24,15 @@ interface SideRates {
   readonly bytesPerSecond: number | null;
   /** Null: no requests. */
   readonly errorRatio: number | null;
-  /** Null: no reporter of sightings. */
   readonly eventsPerSecond: number | null;
   readonly newestMs: number;
 }
 
 /** Rates of a channel in a window. `reporter` counts its bytes, if any reporter does. */
 export interface ChannelRates extends SideRates {
-  /** Reporter of requests and errors. */
   readonly requestsReporter: Reporter;
 }
 
-/** Best reporter per quantity, and overall. */
 interface KnownBy {
   readonly bytes: SideRates | null;
   readonly requests: SideRates | null;
@@ -52,7 +48,6 @@ export interface FlowRates {
   readonly newestMs: number;
 }
 
-/** Counters of one end's reporters. */
 class ChannelSide {
   readonly #shape: WindowShape;
   readonly #rows: PaneRows;
@@ -84,7 +79,6 @@ class ChannelSide {
   }
 }
 
-/** The table's interface for its channels. */
 interface Neighbourhood {
   /** Namespaces whose proxies both ends of a channel trust. */
   readonly meshNamespaces: ReadonlySet<string>;
@@ -204,7 +198,6 @@ export class ChannelState {
     };
   }
 
-  /** Returns true if the reporter counts for the pods at that end. */
   binds(reporter: Reporter, end: ChannelEnd): boolean {
     const binds = bindsOf(reporter, this.key, this.#others.meshNamespaces);
     return binds === "both" || binds === end;
@@ -312,7 +305,6 @@ export class ChannelTable {
     return this.#channels.size;
   }
 
-  /** Returns null if there are too many. */
   open(key: ChannelKey, room: Room = BOUNDLESS): ChannelState | null {
     const id = idOf(key.sourceNamespace, key.source, key.targetNamespace, key.target);
     const known = this.#channels.get(id);

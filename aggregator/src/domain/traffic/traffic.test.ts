@@ -31,7 +31,6 @@ function requests(pod: string, reporter: string, code = "200") {
   return istio(reporter, "web", "db", { response_code: code, pod });
 }
 
-/** A pod's request counter with a scraper. */
 class SimulatedPod {
   readonly #node: string;
   readonly #pod: string;

@@ -43,7 +43,6 @@ interface Teller {
 
 const service = (name: string): Attributes => ({ "service.name": name });
 
-/** In order of precedence. */
 const POD_TELLERS: readonly Teller[] = [
   {
     name: "cAdvisor's containers",
@@ -82,7 +81,6 @@ const POD_TELLERS: readonly Teller[] = [
   },
 ];
 
-/** In order of precedence. */
 const NODE_TELLERS: readonly Teller[] = [
   {
     name: "cAdvisor's root cgroup",
@@ -192,7 +190,7 @@ describe("usage that several tell", () => {
     expect(seen(CASES[0]![1], way, 2)[0]).toBe(0.25);
   });
 
-  /** CPU gauges per step, of the pod ("") or of named containers. */
+  /** CPU gauges per step; the key `pod` is the pod, other keys are containers. */
   function tellReady(way: Way, step: number, cores: Readonly<Record<string, number>>): void {
     const atMs = NOW + step * STEP_MS;
     const metrics = Object.entries(cores).map(([container, value]) =>

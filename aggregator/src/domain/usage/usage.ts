@@ -88,7 +88,6 @@ class LastLevel {
     this.newestMs = eventMs;
   }
 
-  /** Returns null if the value is older than `startMs`. */
   since(startMs: number): number | null {
     return this.newestMs >= startMs ? this.#value : null;
   }
@@ -119,10 +118,8 @@ class ContainerLevel extends LastLevel {
 const FEW_CONTAINERS = 8;
 const NO_CONTAINERS: ContainerLevel[] = [];
 
-/** Working sets from one source. */
 class MemoryLevels {
   #containers: ContainerLevel[] = NO_CONTAINERS;
-  /** Null while there are few containers. */
   #byName: Map<string, ContainerLevel> | null = null;
   #whole: LastLevel | null = null;
 
@@ -220,7 +217,6 @@ export class UsageState {
     return (this.#counters[counter] ??= new CounterRate(this.#shape, this.#rows));
   }
 
-  /** Returns null without data. */
   counterIfFed(counter: UsageCounter): CounterRate | null {
     return this.#counters[counter] ?? null;
   }
@@ -282,9 +278,7 @@ export class UsageState {
     return this.#memory.nodeExporter?.since(startMs) ?? null;
   }
 
-  /**
-   * Bits per second over the node's physical interfaces: by the kernel, else the root cgroup, else kubelet.
-   */
+  /** Physical interfaces, bit/s: by the kernel, else the root cgroup, else kubelet. */
   network(direction: Direction, nowMs: number, window: WindowName): number | null {
     const bytesPerSecond = this.#rate(NETWORK_COUNTERS[direction], nowMs, window);
     return bytesPerSecond === null ? null : bytesPerSecond * 8;
@@ -310,7 +304,6 @@ export class UsageState {
     this.#containerCpu?.release();
   }
 
-  /** Rate of the first counter with data in the window. */
   #rate(counters: readonly UsageCounter[], nowMs: number, window: WindowName): number | null {
     for (const counter of counters) {
       const rate = this.#counters[counter]?.rate(nowMs, window) ?? null;
@@ -320,7 +313,6 @@ export class UsageState {
   }
 }
 
-/** Usage by pod (`namespace/name`) or by node. */
 export class UsageTable {
   readonly #shape: WindowShape;
   readonly #rows: PaneRows;

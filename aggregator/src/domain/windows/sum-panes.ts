@@ -1,10 +1,7 @@
 import type { PaneSums } from "@isochrone/telemetry";
 import { NO_ROW, type PaneRows } from "./pane-rows.ts";
 
-/**
- * Sums by pane in a ring, with an extra pane because event times may be one pane ahead. Takes about 8 bytes
- * per pane. Call `release` to free the row.
- */
+/** A ring with an extra pane, because event times may be one pane ahead. Call `release` to free it. */
 export class SumPanes implements PaneSums {
   readonly #rows: PaneRows;
   #row = NO_ROW;

@@ -4,10 +4,7 @@ export interface WindowShape {
   readonly panes: number;
   /** Number of panes of the fast window, which alerts use. */
   readonly fastPanes: number;
-  /**
-   * Maximum lag between the counters of one entity, because scrapes are staggered. Sums over counters end
-   * where all of them have data. @default 0
-   */
+  /** Maximum lag between an entity's counters, because scrapes are staggered. @default 0 */
   readonly counterLagMs?: number;
 }
 

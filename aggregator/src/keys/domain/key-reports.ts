@@ -1,28 +1,21 @@
 import { AggregatorError } from "../../ports/errors.ts";
 
-/**
- * Request header of a probe with its keys and its signing key: `1,2;signing=1`. Without keys: `;signing=0`.
- */
+/** Request header with a probe's keys: `1,2;signing=1`. Without keys: `;signing=0`. */
 export const KEY_REPORT_HEADER = "isochrone-probe-keys";
 
 /** Maximum number of keys of a probe, from file and settings. */
 const MAX_KEYS = 32;
 const MAX_KEY_ID = 65_535;
 const REPORT = /^((?:[1-9]\d{0,4})(?:,[1-9]\d{0,4}){0,31})?;signing=(0|[1-9]\d{0,4})$/;
-/** Characters of an invalid report in an error message. */
 const MAX_SHOWN = 80;
 
-/** A probe's packet authentication keys. */
 export interface KeyReport {
   readonly heldKeyIds: readonly number[];
   /** 0: its packets are not signed. */
   readonly signingKeyId: number;
 }
 
-/**
- * Parses {@link KEY_REPORT_HEADER}.
- * @throws AggregatorError `bad_probe_keys` with the rule and the value
- */
+/** @throws AggregatorError `bad_probe_keys` with the rule and the value */
 export function parseKeyReport(text: string): KeyReport {
   const match = REPORT.exec(text);
   if (match === null) refuse(`be up to ${MAX_KEYS} key ids and the signing one, such as 1,2;signing=1`, text);
@@ -36,10 +29,7 @@ export function parseKeyReport(text: string): KeyReport {
   return { heldKeyIds, signingKeyId };
 }
 
-/**
- * Newest report per probe. A report stays valid while the probe is silent: a node's key file only gets newer,
- * and a plan is stored before it is reported.
- */
+/** Newest report per probe. It stays valid while the probe is silent, because keys only get newer. */
 export class KeyReports {
   readonly #maxAgeMs: number;
   readonly #reports = new Map<string, { readonly report: KeyReport | null; readonly atMs: number }>();

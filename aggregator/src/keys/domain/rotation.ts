@@ -14,7 +14,6 @@ export interface KeyringFacts {
   readonly signingKeyId: number;
 }
 
-/** A probe that a step waits for. */
 export interface AwaitedProbe {
   readonly node: string;
   /** Null: no report yet. */
@@ -22,23 +21,16 @@ export interface AwaitedProbe {
 }
 
 export interface RotationRule {
-  /** Age at which a key is replaced; 0: never. */
   readonly rotationMs: number;
   /** Maximum wait of a step for confirmations. */
   readonly confirmMs: number;
-  /**
-   * Retention of the old key after all probes sign with the new one, so that packets in flight can be
-   * verified.
-   */
+  /** Retention of the old key, so that packets in flight can be verified. */
   readonly graceMs: number;
   /** Minimum time in which a new key only verifies, for readers that do not report. @default 0 */
   readonly settleMs?: number;
 }
 
-/**
- * Wall time for key ages, which outlive the process; monotonic time for waits, which clock changes must not
- * cut short.
- */
+/** Wall time for key ages, which outlive the process; monotonic time for waits. */
 interface RotationTime {
   readonly wallMs: number;
   readonly monotonicMs: number;
@@ -50,7 +42,6 @@ export type RotationStep =
   /** Add a key that only verifies; the first key signs. */
   | { readonly kind: "publish"; readonly keyId: number }
   | { readonly kind: "sign"; readonly keyId: number; readonly unconfirmed: readonly string[] }
-  /** Keep only this key. */
   | { readonly kind: "retire"; readonly keptKeyId: number; readonly unconfirmed: readonly string[] };
 
 const NOTHING: RotationStep = { kind: "wait", awaited: [] };
@@ -67,7 +58,6 @@ const NOTHING: RotationStep = { kind: "wait", awaited: [] };
  */
 export class KeyRotation {
   readonly #rule: RotationRule;
-  /** State of the keys as last seen, and since when. */
   #stage = "";
   #stageSinceMs = 0;
   #confirmedSinceMs: number | null = null;
@@ -113,9 +103,7 @@ export class KeyRotation {
       : { kind: "wait", awaited };
   }
 
-  /**
-   * Uses the maximum of wall-clock age and observed time, so that a clock set back does not stop rotation.
-   */
+  /** Uses the longer of wall-clock age and observed time, because a clock may be set back. */
   #isOld({ createdAtMs }: KeyFacts, { wallMs, monotonicMs }: RotationTime): boolean {
     const { rotationMs } = this.#rule;
     const ageMs = createdAtMs === null ? 0 : wallMs - createdAtMs;

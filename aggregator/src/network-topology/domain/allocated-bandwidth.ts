@@ -4,9 +4,7 @@ import type { AreaIndex } from "./areas.ts";
 /** A bound pod of an AppGroup that has not ended. */
 export interface PlacedPod {
   readonly namespace: string;
-  /** Value of its AppGroup label. */
   readonly appGroup: string;
-  /** Value of its workload label. */
   readonly selector: string;
   readonly node: string;
 }
@@ -15,16 +13,13 @@ export interface PlacedPod {
 export interface Requirement {
   readonly namespace: string;
   readonly appGroup: string;
-  /** Workload with the dependency. */
   readonly selector: string;
   readonly dependencySelector: string;
   readonly minBitsPerSecond: BitsPerSecond;
 }
 
-/** Number of a workload's pods by place. */
 type PodsByPlace = Map<number, number>;
 
-/** Pods per step: a few milliseconds of work. */
 const PODS_PER_STEP = 5000;
 
 /**

@@ -2,8 +2,8 @@ import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import type { AreaIndex } from "./areas.ts";
 
 /**
- * Bandwidth between areas, bit/s, by area pair: the best burst between two of their nodes, a lower bound.
- * Untested area pairs use the largest capacity that two of their nodes declare. Directions are independent.
+ * The best burst between two of their nodes (a lower bound), else the largest capacity that two of their
+ * nodes declare. Bit/s by area pair. Directions are independent.
  */
 export function areaCapacities(graph: ClusterGraphSnapshot, areas: AreaIndex): Map<string, number> {
   const measured = new Map<string, number>();
@@ -20,7 +20,6 @@ export function areaCapacities(graph: ClusterGraphSnapshot, areas: AreaIndex): M
   return new Map([...declared, ...measured]);
 }
 
-/** Best burst of the link; null: not tested. */
 export function testedBitsPerSecond({
   bandwidthBitsPerSecond,
   bandwidthCapacityOrigin,

@@ -2,7 +2,6 @@ import { DEFAULT_METHOD_ORDER, type ClusterGraphSnapshot, type Link } from "@iso
 import { median } from "@isochrone/primitives";
 import { areaKey, areaPairOf, reversed, type AreaIndex } from "./areas.ts";
 
-/** Links per step: a few milliseconds of work. */
 const LINKS_PER_STEP = 5000;
 const IP_FAMILIES = 2;
 

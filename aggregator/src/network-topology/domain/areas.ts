@@ -1,5 +1,3 @@
-// Regions, zones and segments as in KEP-260's NetworkTopology.
-
 /** Areas of a node; null: no such label. */
 export interface AreaNode {
   readonly region: string | null;
@@ -7,7 +5,6 @@ export interface AreaNode {
   readonly segment: string | null;
 }
 
-/** In the order of a NetworkTopology's lists. */
 export const AREA_KINDS = ["region", "zone", "segment"] as const;
 export type AreaKind = (typeof AREA_KINDS)[number];
 
@@ -76,7 +73,6 @@ export class AreaIndex {
     return this.#placeByNode.get(node);
   }
 
-  /** Keys of area pairs between the nodes; none for an unknown node. */
   keysBetween(source: string, target: string): readonly string[] {
     if (source !== this.#lastSource) {
       this.#lastSource = source;

@@ -6,17 +6,13 @@ export interface AreaFigures {
   readonly networkCost: number;
   /** Bits per second; null: unknown. */
   readonly capacity: number | null;
-  /** Bits per second; null: unknown. */
   readonly allocated: bigint | null;
 }
 
-/** Inputs by area pair. */
 interface FigureInputs {
   readonly costsMs: ReadonlyMap<string, number>;
   readonly capacities: ReadonlyMap<string, number>;
-  /** Null: unknown. */
   readonly allocated: ReadonlyMap<string, bigint> | null;
-  /** Current values of the object. */
   readonly written: ReadonlyMap<string, AreaFigures>;
   /** Milliseconds per unit of cost. */
   readonly unitMs: number;
@@ -40,10 +36,7 @@ export function nextFigures(inputs: FigureInputs): Map<string, AreaFigures> {
   return next;
 }
 
-/**
- * Keeps area kinds in order while their pairs fit into `maxPairs`. Etcd's size limit is below many thousand
- * pairs, which segments alone can reach.
- */
+/** Keeps area kinds in order while their pairs fit into `maxPairs`, because etcd limits the size. */
 export function withinLimit(
   figures: ReadonlyMap<string, AreaFigures>,
   maxPairs: number,
@@ -94,7 +87,6 @@ export function sameFigures(
   return true;
 }
 
-/** Sorts by kind, origin and destination, as in the object. */
 export function compareAreaPairs(a: AreaPair, b: AreaPair): number {
   return (
     AREA_KINDS.indexOf(a.kind) - AREA_KINDS.indexOf(b.kind) ||

@@ -7,10 +7,7 @@ const COST_MARGIN_RATIO = 0.1;
 /** Tolerance so that near-integers are not rounded up. */
 const ROUNDING_ERROR = 1e-9;
 
-/**
- * clamp(ceil(p90 in units), 1, 99), or the written cost while it is near enough, so that jitter does not
- * rewrite the object.
- */
+/** clamp(ceil(p90 in units), 1, 99), or the written cost while it is near enough. */
 export function stickyCost(writtenCost: number | null, p90Ms: number, unitMs: number): number {
   const units = p90Ms / unitMs;
   const cost = Math.min(Math.max(Math.ceil(units - ROUNDING_ERROR), MIN_COST), MAX_COST);
@@ -22,10 +19,7 @@ export function stickyCost(writtenCost: number | null, p90Ms: number, unitMs: nu
 
 const MEGABIT = 1_000_000;
 
-/**
- * Whole Mbit/s, rounded down to avoid overpromising, but at least 1; or the written value while it is within
- * `tolerance` (a share).
- */
+/** Whole Mbit/s, rounded down to at least 1; or the written value within `tolerance` (a share). */
 export function stickyBandwidth(written: number | null, bitsPerSecond: number, tolerance: number): number {
   if (written !== null && Math.abs(bitsPerSecond - written) <= tolerance * written) return written;
   return bitsPerSecond < MEGABIT ? Math.floor(bitsPerSecond) : Math.floor(bitsPerSecond / MEGABIT) * MEGABIT;

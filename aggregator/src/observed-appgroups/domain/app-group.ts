@@ -8,9 +8,7 @@ export interface GroupWorkload {
   readonly name: string;
   readonly kind: string;
   readonly namespace: string;
-  /** Value of its pods' workload label. */
   readonly selector: string;
-  /** Sorted by name. */
   readonly dependencies: readonly GroupDependency[];
 }
 
@@ -30,23 +28,17 @@ export interface AppGroupInputs {
   readonly history: DemandHistory;
   readonly nowMs: number;
   readonly rule: NeedRule;
-  /** Retention of a dependency without traffic. */
   readonly holdMs: number;
   /** For dependencies without a declared one. */
   readonly defaultMaxNetworkCost: number;
-  /** Current content of the AppGroup. */
   readonly written: readonly GroupWorkload[];
 }
 
-/** Key of a channel in the history. */
 function channelKey(graph: WorkflowGraphSnapshot, source: string, target: string): string {
   return `${graph.namespace}/${graph.name}\n${source}\n${target}`;
 }
 
-/**
- * Samples the workflow's channels. minBandwidth applies per pair of pods, so a pair's need is the rate
- * divided by the number of pairs, limited by the pods' own limits.
- */
+/** minBandwidth applies per pair of pods: the rate divided by their number, within the pods' limits. */
 export function recordDemand({ graph, isMember, history, nowMs }: Omit<AppGroupInputs, "written">): void {
   const workloads = new Map(membersOf(graph, isMember).map((workload) => [workload.name, workload]));
   for (const channel of graph.channels) {

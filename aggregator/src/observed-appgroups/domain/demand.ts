@@ -1,14 +1,11 @@
-/** Samples of a channel's bandwidth. */
 interface Samples {
   readonly values: { readonly atMs: number; readonly bitsPerSecond: number }[];
   seenMs: number;
 }
 
-/** Observed need of a channel. */
 interface Demand {
   /** Quantile over the window's samples; null: bytes are not counted. */
   readonly bitsPerSecond: number | null;
-  /** Time since the channel was last seen. */
   readonly silentMs: number;
 }
 
@@ -30,7 +27,6 @@ export class DemandHistory {
     if (bitsPerSecond !== null) samples.values.push({ atMs: nowMs, bitsPerSecond });
   }
 
-  /** Returns null if the channel was not seen within the window. */
   demand(key: string, nowMs: number): Demand | null {
     const samples = this.#channels.get(key);
     if (samples === undefined) return null;

@@ -8,10 +8,7 @@ export interface NeedRule {
   readonly isYoung: boolean;
 }
 
-/**
- * Bandwidth to write, bit/s: the need with a margin, rounded up to two significant digits; or the written
- * value while it covers the need and is not far above. Null: unknown need.
- */
+/** The need with a margin, rounded up to two digits, or the written value while it fits. Bit/s. */
 export function stickyNeed(
   written: number | null,
   observed: number | null,

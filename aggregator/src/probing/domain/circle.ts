@@ -1,6 +1,6 @@
 /**
- * Derives an independent 53-bit hash per `salt` with the finalizers of MurmurHash3 (Austin Appleby, public
- * domain). Ten times as fast as hashing a text.
+ * Derives a 53-bit hash per `salt`, with MurmurHash3's finalizers (Austin Appleby, public domain). Ten times
+ * as fast as hashing a text.
  * @param hash an integer from 0 to 2^53 - 1
  * @param salt an integer; its low 32 bits count
  */
@@ -18,8 +18,8 @@ function finalize(value: number): number {
 }
 
 /**
- * Indexes sorted by hash, then by index. Packs hash and index into one number, because native numeric sorting
- * takes a tenth of the time of a comparator.
+ * Indexes sorted by hash, then by index. Packs both into one number: native numeric sorting takes a tenth of
+ * the time of a comparator.
  * @param hashes integers from 0 to 2^53 - 1
  */
 export function orderOf(hashes: Float64Array): Int32Array {
@@ -35,10 +35,7 @@ export function orderOf(hashes: Float64Array): Int32Array {
   return order;
 }
 
-/**
- * Nodes on a circle in the order of their hashes. A node that joins or leaves affects only its neighbours.
- * Places are indexes into the hashes; equal hashes are ordered by index.
- */
+/** Nodes in the order of their hashes. A node that joins or leaves affects only its neighbours. */
 export class Circle {
   readonly #order: Int32Array;
   readonly #ranks: Int32Array;

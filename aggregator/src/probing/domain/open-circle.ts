@@ -1,13 +1,8 @@
 import { orderOf } from "./circle.ts";
 
-/**
- * Points on a circle that close permanently. Finds the next open point quickly however many have closed
- * (union-find with path halving).
- */
+/** Points on a circle that close permanently. Union-find with path halving skips closed runs. */
 export class OpenCircle {
-  /** Ascending. */
   readonly #positions: Float64Array;
-  /** Owner of each point; an owner may have several points. */
   readonly #owners: Int32Array;
   /** Next point that may be open, or the point itself. The last entry is the end. */
   readonly #next: Int32Array;

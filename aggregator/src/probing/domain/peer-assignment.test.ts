@@ -24,7 +24,6 @@ function difference(before: readonly string[], after: readonly string[]): number
   return after.filter((name) => !before.includes(name)).length;
 }
 
-/** Cases vary size and unevenness of zones. */
 const ZONES: Readonly<Record<string, ZoneOf>> = {
   "no zones": () => null,
   "three even zones": (index) => `z${index % 3}`,
@@ -192,7 +191,6 @@ describe("rotation", () => {
 });
 
 describe("churn", () => {
-  /** Number of changed plans, and of new peers in all plans. */
   function churn(before: PeerAssignment, after: PeerAssignment, names: readonly string[]) {
     const changes = names.map((name) => difference(peerNames(before, name), peerNames(after, name)));
     return {

@@ -5,17 +5,14 @@ import { assignStablePeers, type StablePeers } from "./stable-peers.ts";
 import type { Uncovered } from "./zone-representatives.ts";
 
 export interface AssignmentFigures {
-  /** Number of probed ordered pairs. */
   readonly pairs: number;
-  /** Maximum number of nodes that probe one node. */
   readonly maxInDegree: number;
   readonly uncovered: Uncovered;
 }
 
 /**
- * Assigns peers for one list of nodes. Depends only on names, zones, readiness, rule and time, so that all
- * replicas agree. Built once per cluster change; a look-up of one node's peers does not grow with the
- * cluster.
+ * Peers for one list of nodes. Depends only on names, zones, readiness, rule and time, so that all replicas
+ * agree. Built once per cluster change.
  */
 export class PeerAssignment {
   readonly #nodes: readonly PlanNode[];
@@ -24,7 +21,6 @@ export class PeerAssignment {
   readonly #stable: StablePeers | null;
   readonly #rotating: RotatingPeers | null;
 
-  /** @param nodes sorted by name, without duplicates */
   constructor(nodes: readonly PlanNode[], rule: PeerRule) {
     this.#nodes = nodes;
     this.#places = new Map(nodes.map(({ name }, place) => [name, place]));
@@ -52,7 +48,6 @@ export class PeerAssignment {
       .map((place) => this.#nodes[place]!);
   }
 
-  /** Returns true if `source` probes `target`. */
   has(source: string, target: string, nowMs: number): boolean {
     const from = this.#places.get(source);
     const to = this.#places.get(target);

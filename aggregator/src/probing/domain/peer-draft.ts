@@ -1,12 +1,10 @@
 import type { Circle } from "./circle.ts";
 import type { PlanNode } from "./rule.ts";
 
-/** An assignment under construction. */
 export class PeerDraft {
   readonly nodes: readonly PlanNode[];
   readonly chosen: number[][];
   readonly #extraLimit: number;
-  /** Number of nodes that have each node as an extra peer. */
   readonly #extras: Uint16Array;
   /** Number of nodes that are not full; at 0 searches end early, such as when most nodes are not ready. */
   #open: number;
@@ -19,22 +17,17 @@ export class PeerDraft {
     this.#open = extraLimit > 0 ? nodes.filter(({ eligible }) => eligible).length : 0;
   }
 
-  /** Returns true if the node may not become another extra peer. */
   isFull(place: number): boolean {
     return this.#extras[place]! >= this.#extraLimit;
   }
 
-  /**
-   * Adds the next node on the circle. If it is a peer already, adds the first later one that is neither a
-   * peer nor full.
-   */
+  /** Adds the successor on the circle, or the first later node that is neither a peer nor full. */
   follow(circle: Circle, place: number): void {
     const next = circle.after(place, (candidate) => this.nodes[candidate]!.eligible);
     if (next >= 0 && !this.chosen[place]!.includes(next)) this.chosen[place]!.push(next);
     else this.followExtra(circle, place);
   }
 
-  /** Adds the first node on the circle that is neither a peer nor full. */
   followExtra(circle: Circle, place: number): void {
     if (this.#open === 0) return;
     const peers = this.chosen[place]!;

@@ -13,13 +13,9 @@ export interface PlanTime {
   readonly monotonicMs: number;
 }
 
-/**
- * Minimum interval between reassignments in a large cluster, ms. Limits CPU time while many nodes come and
- * go.
- */
+/** Minimum interval between reassignments in a large cluster, ms; limits CPU time. */
 const MIN_INTERVAL_MS = 1_000;
 
-/** Peers of all nodes at one moment. */
 export interface Plans {
   node(name: string): PlanNode | null;
   /** Sorted by name. Null: the node is too new to have peers. */
@@ -27,15 +23,11 @@ export interface Plans {
   figures(): AssignmentFigures;
 }
 
-/**
- * Maintains the probe plans. Reassigns peers only if nodes changed, and at most once a second in large
- * clusters. A node that becomes unready is removed immediately.
- */
+/** Reassigns peers only if nodes changed, and at most once a second in large clusters. */
 export class ProbePlans {
   readonly #rule: PeerRule;
   #known: Known | null = null;
   #current: Assigned | null = null;
-  /** Assignment as if all nodes were ready. */
   #complete: Assigned | null = null;
 
   constructor(rule: PeerRule) {
@@ -58,10 +50,7 @@ export class ProbePlans {
     };
   }
 
-  /**
-   * Returns a predicate for links to keep. Links to an unready node are not probed but must show their
-   * silence, so they stay in addition to their replacements.
-   */
+  /** Keeps silent links to unready nodes too, because their silence must be visible. */
   wanted(cluster: ClusterNodes, time: PlanTime): (pair: PlannedPair) => boolean {
     const { current, complete } = this.#update(cluster, time);
     return ({ source, target }) =>

@@ -7,10 +7,7 @@ const MAX_WINDOWS = 3;
 /** Distinct from the salts of circles and zones. */
 const SALT = 0x70000001;
 
-/**
- * Each node's peer that changes per window. Windows start at different times per node to spread plan changes.
- * Depends only on the clock and the node's name.
- */
+/** Each node's peer that changes per window. Windows start at different times per node. */
 export class RotatingPeers {
   readonly #nodes: readonly PlanNode[];
   readonly #hashes: Float64Array;
@@ -18,7 +15,6 @@ export class RotatingPeers {
   readonly #rotationMs: number;
   readonly #windows = new Map<number, Int32Array>();
 
-  /** @param chosen the node's other peers */
   constructor(
     nodes: readonly PlanNode[],
     hashes: Float64Array,

@@ -6,16 +6,12 @@ export interface PlanNode {
   readonly eligible: boolean;
 }
 
-/** Number of peers per node. */
 export interface PeerRule {
   /** Maximum number of nodes for a full mesh. */
   readonly fullMeshLimit: number;
-  /**
-   * Number of peers by hash in larger clusters, at least 1. Equal on all replicas, and stable while other
-   * nodes come or go.
-   */
+  /** Number of peers by hash in larger clusters, at least 1. Stable while other nodes come or go. */
   readonly peers: number;
-  /** Maximum number of zones in which a node gets a representative as an additional peer. */
+  /** Adds a representative per other zone until this many zones have a peer. */
   readonly maxZones: number;
   /** Interval at which one hashed peer changes, so that every pair is measured in time; 0: never. */
   readonly rotationMs: number;
@@ -34,7 +30,6 @@ export const IN_DEGREE_FACTOR = 3;
  * Two of each of the rotating ones, as nodes move on to their next window at different moments.
  */
 interface DegreeBudget {
-  /** Number of circles with fixed peers. */
   readonly stable: number;
   readonly extra: number;
 }
@@ -42,7 +37,6 @@ interface DegreeBudget {
 /** Maximum number of extra assignments per node and window among rotating peers. */
 export const EXTRA_ROTATING = 1;
 
-/** See {@link DegreeBudget}. */
 export function degreeBudget({ peers, rotationMs }: PeerRule): DegreeBudget {
   const rotates = peers > 1 && rotationMs > 0;
   const stable = rotates ? peers - 1 : peers;

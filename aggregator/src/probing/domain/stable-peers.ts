@@ -10,8 +10,7 @@ export interface StablePeers {
 }
 
 /**
- * Assigns one peer per circle: the node's successor. A node that comes or goes affects one predecessor per
- * circle.
+ * On each circle a node's peer is its successor. A change of one node affects one predecessor.
  * @param hashes one per node
  */
 export function assignStablePeers(

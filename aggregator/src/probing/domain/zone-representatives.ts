@@ -22,8 +22,8 @@ const MAX_DRAWS = 4;
 const SALTS = { member: 0x5a000001, requester: 0x5a000002, choice: 0x5a000003, zone: 0x5a000004 } as const;
 
 /**
- * Gives each ready node a peer in other zones without one. Hashes, not names, decide who is served first. The
- * order is the same for every zone and stable while nodes come or go.
+ * Gives each ready node a peer in other zones without one. Hashes decide the order, so that it is stable
+ * while nodes come or go.
  * @param hashes one per node
  */
 export function addRepresentatives(draft: PeerDraft, hashes: Float64Array, maxZones: number): Uncovered {
@@ -57,7 +57,6 @@ class Zones {
   readonly #zoneHashes: number[] = [];
   readonly #members: OpenCircle[];
   readonly #circle: OpenCircle;
-  /** Zones in which all nodes are full. */
   readonly #closed = new Set<number>();
 
   constructor(draft: PeerDraft, hashes: Float64Array) {
@@ -78,7 +77,6 @@ class Zones {
     return this.#zoneOf[place]!;
   }
 
-  /** The node's own zone and its peers' zones. */
   coveredBy(place: number): Set<number> {
     const covered = new Set([this.of(place), ...this.#draft.chosen[place]!.map((peer) => this.of(peer))]);
     covered.delete(-1);
@@ -94,7 +92,6 @@ class Zones {
     return given;
   }
 
-  /** Like `representAll` for `wanted` zones, drawn by the node's hash. */
   representSome(place: number, covered: Set<number>, wanted: number): number {
     const seed = remix(this.#hashes[place]!, SALTS.choice);
     let given = 0;

@@ -1,9 +1,6 @@
 import { hash53 } from "../../domain/hash.ts";
 
-/**
- * Owner of an object: the candidate with the highest hash of both names. Independent of the order. Adding or
- * removing a candidate moves only its own objects. Null: no candidates.
- */
+/** The candidate with the highest hash of both names. A change of candidates moves only its objects. */
 export function rendezvousOwner(object: string, candidates: readonly string[]): string | null {
   let owner: string | null = null;
   let highest = -1;

@@ -1,4 +1,3 @@
-// Jobs and links with planned and achieved rates.
 import {
   streamFlowId,
   type FlowPlan,
@@ -12,7 +11,6 @@ interface StreamsInput {
   /** Without measurements. */
   readonly jobs: readonly StreamJobView[];
   readonly plans: readonly FlowPlan[];
-  /** Their channels contain the achieved rates. */
   readonly graphs: Iterable<WorkflowGraphSnapshot>;
   readonly nowMs: number;
 }
@@ -89,7 +87,6 @@ function linksOf(plans: readonly FlowPlan[], sent: Sent): StreamLinkView[] {
   return links.sort((a, b) => useOf(b) - useOf(a) || (nameOf(a) < nameOf(b) ? -1 : 1));
 }
 
-/** Returns null if any rate is unknown. */
 function sumOf(rates: readonly (number | null)[]): number | null {
   let sum = 0;
   for (const rate of rates) {

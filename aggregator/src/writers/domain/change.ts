@@ -2,9 +2,7 @@
 
 /** A change must exceed both. */
 interface Threshold {
-  /** In the figure's own unit. */
   readonly absolute: number;
-  /** Share of the written value. */
   readonly relative: number;
 }
 

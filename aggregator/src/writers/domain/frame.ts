@@ -64,10 +64,7 @@ export function extentMs(coordinates: Iterable<readonly number[]>): number {
   return Math.sqrt(squares / same.length) + heights / same.length;
 }
 
-/**
- * Distance of two coordinates of one node, ms; an upper bound of the change of its estimates. Infinity if
- * their dimensions differ.
- */
+/** Distance of two coordinates, ms; bounds the change of estimates. Infinity: other dimensions. */
 export function movementMs(a: readonly number[], b: readonly number[]): number {
   if (a.length !== b.length) return Infinity;
   const height = a.length - 1;
@@ -91,10 +88,7 @@ function centreOf(coordinates: readonly (readonly number[])[], dimensions: numbe
   );
 }
 
-/**
- * Orthogonal factor of the polar decomposition (Newton's iteration, Higham 1986); solves the Procrustes
- * problem.
- */
+/** Orthogonal factor of the polar decomposition (Newton's iteration, Higham 1986). */
 function nearestRotation(product: Matrix): Matrix {
   const size = product.length;
   const norm = Math.sqrt(product.flat().reduce((sum, value) => sum + value * value, 0));

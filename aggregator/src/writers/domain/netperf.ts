@@ -10,13 +10,12 @@ interface NetperfEntries {
   readonly data: ReadonlyMap<string, string>;
   /** Keys of unreachable pairs, whose entries must be removed. */
   readonly lost: ReadonlySet<string>;
-  /** Number of pairs whose names exceed the key limit. */
   readonly unnamed: number;
 }
 
 /**
- * 90th percentile of every measured pair, rounded up to whole ms, so never 0. Unmeasured pairs have no entry.
- * Uses the pair's first method in the graph's order with a 90th percentile.
+ * p90 of measured pairs, rounded up to whole ms, so never 0; by the first method in the graph's order that
+ * has one.
  */
 export function netperfEntries(graph: ClusterGraphSnapshot): NetperfEntries {
   const nodes = new Set(graph.nodes.map(({ name }) => name));
@@ -62,7 +61,6 @@ function isUsable({ origin, lossRatio, ageSeconds }: Link, maxAgeSeconds: number
   return origin === "measured" && lossRatio !== 1 && (ageSeconds ?? 0) <= maxAgeSeconds;
 }
 
-/** Replaces our entries in the ConfigMap's data; keeps others. */
 export function withEntries(
   stored: Readonly<Record<string, string>>,
   wanted: ReadonlyMap<string, string>,
@@ -81,10 +79,7 @@ export function sizeBytes(data: Readonly<Record<string, string>>): number {
 const MIN_CHANGE_MS = 1;
 const MIN_CHANGE_RATIO = 0.1;
 
-/**
- * Returns true if an entry is new, changed significantly, or its pair is cut. Other removed entries wait for
- * the refresh.
- */
+/** True for an entry that is new, changed, or of a cut pair. Other removals wait for the refresh. */
 export function hasNetperfChanged(
   stored: Readonly<Record<string, string>>,
   { data: wanted, lost }: Pick<NetperfEntries, "data" | "lost">,

@@ -16,7 +16,6 @@ export interface WantedNodes {
   /** Unreachable nodes by node; a stale cost to one is worse than none. */
   readonly unreachable: ReadonlyMap<string, ReadonlySet<string>>;
   readonly figures: ReadonlyMap<string, NodeFigures>;
-  /** True if the cluster is small enough for costs. */
   readonly hasCosts: boolean;
   /** Scale for movements of coordinates, ms. */
   readonly extentMs: number;
@@ -105,7 +104,6 @@ function coordinateChange(
   return written === null ? GAINED : exceeds(movementMs(written, wanted), extent, NODE_THRESHOLDS.coordinate);
 }
 
-/** Annotations with the writer's keys, by full key. */
 export function ownAnnotations(
   annotations: Readonly<Record<string, string>>,
   prefix: string,

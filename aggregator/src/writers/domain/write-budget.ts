@@ -1,12 +1,8 @@
 import { TokenBucket } from "@isochrone/primitives";
 
-/**
- * Maximum unused budget after a pause, in seconds: enough for a busy machine, without a flood after a long
- * pause.
- */
+/** Maximum unused budget after a pause, in seconds; prevents a flood after a long pause. */
 const MAX_ARREARS_SECONDS = 3;
 
-/** A budget of writes per second on average. The rate may change from call to call. */
 export class WriteBudget {
   #bucket: TokenBucket | null = null;
 
