@@ -1,6 +1,7 @@
 import { list } from "@isochrone/runtime";
 import { DECLARATION_RIGHT } from "@isochrone/topology";
 
+/** Who may declare for whom. */
 export const DECLARATION_SETTINGS = {
   declareFor: list({
     default: [],

@@ -75,7 +75,7 @@ await serviceMain({
       controllers: shared,
       machine: hostname(),
     };
-    // By default annotate a live cluster, but not a dump.
+    // Annotates a live cluster by default, but not a dump.
     const annotations = { ...shared.annotations, nodes: shared.annotations.nodes ?? urgent !== null };
     return [
       ...parts,

@@ -21,8 +21,10 @@ import { REPLICATION_SETTINGS } from "./replication/replication-settings.ts";
 import { DEFAULT_METHOD_ORDER } from "@isochrone/topology";
 import { COST_QUANTILES } from "@isochrone/topology/link-errors";
 
+/** Panes of a window: samples leave it in steps of a thirtieth. */
 const PANES = 30;
 
+/** What the aggregator can be told. */
 export const aggregatorSettings = section(
   "aggregator",
   {
@@ -171,6 +173,7 @@ export const aggregatorSettings = section(
   },
 );
 
+/** Values of {@link aggregatorSettings}. */
 export type AggregatorConfig = SettingsOf<typeof aggregatorSettings>;
 
 function checkMethods(methods: readonly string[]): string | null {
@@ -183,6 +186,7 @@ function checkMethods(methods: readonly string[]): string | null {
     : `aggregator.costMethods must name at least one method and none twice, got ${methods.join(", ")}`;
 }
 
+/** The configured order of methods, typed. */
 export function costMethodsOf(config: AggregatorConfig): Method[] {
   return METHODS.filter((method) => config.costMethods.includes(method)).sort(
     (a, b) => config.costMethods.indexOf(a) - config.costMethods.indexOf(b),

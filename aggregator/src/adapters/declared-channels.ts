@@ -16,9 +16,9 @@ import {
 } from "@isochrone/topology";
 
 /**
- * Annotation of a workload: a JSON list of its callees, such as `[{"name": "db", "namespace": "shop",
- * "priority": 5, "maxNetworkCost": 20, "minBandwidth": "10M", "type": "HTTPRoute"}]`. Only `name` is
- * required.
+ * Annotation of a workload object: a JSON list of what it calls, for example `[{"name": "db", "namespace":
+ * "shop", "priority": 5, "maxNetworkCost": 20, "minBandwidth": "10M", "type": "HTTPRoute"}]`; only `name`
+ * must be there.
  */
 export const DEPENDENCIES_ANNOTATION = "isochrone.dev/dependencies";
 

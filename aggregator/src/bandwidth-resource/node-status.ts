@@ -9,9 +9,12 @@ import { looseFields, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/
 import type { BandwidthOrigin, NodeBandwidth } from "./domain/step.ts";
 import { pointer } from "../network-topology/resource.ts";
 
-/** Node annotation: network capacity in bit/s, as a quantity such as 10G. */
+/** Annotation of a node: the capacity of its network, bits per second, as a quantity (10G). */
 export const CAPACITY_ANNOTATION = "isochrone.dev/bandwidth-capacity";
-/** Node condition with the value that we advertise. A resource of another value is foreign. */
+/**
+ * Condition of a node whose extended resource is kept here. It changes in one write with the resource, so
+ * that the two never differ, and tells what was written: another value is another one's.
+ */
 export const ADVERTISED_CONDITION = "isochrone.dev/BandwidthAdvertised";
 
 const MESSAGE = /^(\d+) bit\/s as (\S+)$/;

@@ -1,5 +1,6 @@
 import { constant, oneOf, section, type SettingsOf } from "@isochrone/runtime";
 
+/** How nodes' bandwidth is advertised to kube-scheduler. */
 export const bandwidthResourceSettings = section(
   "bandwidthResource",
   {
@@ -15,4 +16,5 @@ export const bandwidthResourceSettings = section(
   { description: "Nodes' bandwidth as an extended resource, written by the aggregator that leads." },
 );
 
+/** Values of {@link bandwidthResourceSettings}. */
 export type BandwidthResourceConfig = SettingsOf<typeof bandwidthResourceSettings>;

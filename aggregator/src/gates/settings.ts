@@ -1,6 +1,7 @@
 import { constant, duration, flag, section, type SettingsOf } from "@isochrone/runtime";
 import { GATE_DEADLINE_MS } from "@isochrone/kubernetes";
 
+/** Who opens gates that nobody opened. */
 export const gatesSettings = section(
   "gates",
   {
@@ -25,4 +26,5 @@ export const gatesSettings = section(
   { description: "Gates past their deadline, opened by the aggregator that leads." },
 );
 
+/** Values of {@link gatesSettings}. */
 export type GatesConfig = SettingsOf<typeof gatesSettings>;

@@ -28,9 +28,11 @@ const table = {
   clockSkewMs: constant(DAY_MS, "It is a margin for nodes whose clocks are behind."),
 };
 
+/** Settings of the certificates that the aggregator makes for itself. */
 export const certificateSettings: Section<"certificates", typeof table> = section("certificates", table, {
   description:
     "TLS of the graph API without certificates from elsewhere: the aggregator makes and renews its own.",
 });
 
+/** Values of {@link certificateSettings}. */
 export type CertificateConfig = SettingsOf<typeof certificateSettings>;

@@ -1,5 +1,6 @@
 import { derived } from "@isochrone/runtime";
 
+/** How the bus is read. */
 export const INTAKE_SETTINGS = {
   counterHorizonMs: derived(
     ({ counterLagMs }: { readonly counterLagMs: number }) => 3 * counterLagMs,

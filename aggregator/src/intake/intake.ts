@@ -83,7 +83,7 @@ export class Intake implements Service {
     return this.#ingest.clocks.entries();
   }
 
-  /** What must arrive before graphs are valid. */
+  /** Names the inputs that must arrive before graphs are valid. */
   pending(): string[] {
     const { shared } = this.#options;
     const unproven = shared?.proofs.pending() ?? [];

@@ -166,7 +166,7 @@ describe("KeyKeeper", () => {
     await keys.start();
     probes = [{ node: "stuck", report: null }, ...reported([1, 2], 2)];
     await clock.advance(600_000 + 2 * 3_600_000 + 20_000);
-    // By then the new key is due for replacement itself.
+    // The new key is due for replacement itself.
     expect(await ids()).toEqual({ signs: 2, held: [2, 3] });
     expect(keys.counts).toMatchObject({ rotations: 1, unconfirmed: 2 });
     expect(logger.lines.find(({ event }) => event.startsWith("probes did not confirm"))).toMatchObject({

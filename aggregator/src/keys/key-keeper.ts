@@ -47,9 +47,7 @@ export function storeFailures({
   ];
 }
 
-/**
- * Creates and rotates keys, such as those of probe packets. Every replica reads them; the leader writes them.
- */
+/** Creates and rotates keys. Every replica reads them; the leader writes them. */
 export class KeyKeeper implements Service {
   readonly counts: KeyCounts = {
     rotations: 0,
@@ -78,10 +76,7 @@ export class KeyKeeper implements Service {
     });
   }
 
-  /**
-   * Id of the signing key.
-   * @throws AggregatorError `keys_not_read` before the first read, because a guess could silence all probes
-   */
+  /** @throws AggregatorError `keys_not_read` before the first read: a guess could silence all probes */
   get signingKeyId(): number {
     const set = this.#stored?.set ?? null;
     if (set === null)

@@ -14,9 +14,12 @@ import { compareAreaPairs, figuresText, type AreaFigures } from "./domain/figure
 // no subresource.
 
 const NETPERF_COSTS = "NetperfCosts";
-/** NetworkTopology annotation: milliseconds per unit of networkCost. */
+/** Annotation of the NetworkTopology: milliseconds that one unit of networkCost stands for. */
 export const SCALE_ANNOTATION = "isochrone.dev/network-cost-scale";
-/** NetworkTopology annotation: hash and scale of the figures at our last write. */
+/**
+ * Annotation of it: hash of the figures as they were written here, and the scale then; other figures than
+ * these come from somebody else.
+ */
 export const WRITTEN_ANNOTATION = "isochrone.dev/network-costs-written";
 
 type Figures = ReadonlyMap<string, AreaFigures>;

@@ -3,10 +3,12 @@ import { constant, oneOf, section, text, type SettingsOf } from "@isochrone/runt
 const NAME = /[a-z0-9]([a-z0-9.-]*[a-z0-9])?/;
 const NAME_RULE = "must be a Kubernetes name: lower-case letters, digits, dots and dashes";
 
-/** Default name of weights in upstream's plugin. Most clusters have none. */
+/** The weights that upstream's plugin reads unless told otherwise. Most clusters have none of that name. */
 export const DEFAULT_DECLARED_WEIGHTS = "UserDefined";
+/** In place of a name: no declared costs are read. */
 export const NO_DECLARED_WEIGHTS = "none";
 
+/** Who writes KEP-260's NetworkTopology, and how. */
 export const networkTopologySettings = section(
   "networkTopology",
   {
@@ -58,9 +60,13 @@ export const networkTopologySettings = section(
   { description: "The NetworkTopology of KEP-260, written by the aggregator that leads." },
 );
 
+/** Values of {@link networkTopologySettings}. */
 export type NetworkTopologyConfig = SettingsOf<typeof networkTopologySettings>;
 
-/** Refuses to read from the ConfigMap that we write, because its writer removes others' entries. */
+/**
+ * Who writes KEP-260's ConfigMap removes the entries of others: what is written here must not be read from
+ * there. Null: there is no mistake.
+ */
 export function configMapMistake(readFrom: string | null, writtenTo: string | null): string | null {
   return readFrom === null || readFrom !== writtenTo
     ? null

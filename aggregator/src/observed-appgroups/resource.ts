@@ -13,7 +13,10 @@ import { definedOf, looseFields, looseList, looseText, parseBitsPerSecond } from
 import { workloadsText, type GroupDependency, type GroupWorkload } from "./domain/app-group.ts";
 import { decimalQuantity } from "../network-topology/resource.ts";
 
-/** Annotation of a Namespace or a workload: `observe` requests a generated AppGroup for its workflows. */
+/**
+ * Annotation of a Namespace (for all its workflows) or of a workload (for its own): `observe` asks for a
+ * generated AppGroup.
+ */
 export const ASK_ANNOTATION = "isochrone.dev/appgroup";
 export const OBSERVE = "observe";
 

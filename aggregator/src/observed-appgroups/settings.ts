@@ -1,5 +1,6 @@
 import { constant, flag, section, type SettingsOf } from "@isochrone/runtime";
 
+/** How AppGroups are drawn from observed workflows. */
 export const appGroupsSettings = section(
   "appGroups",
   {
@@ -27,4 +28,5 @@ export const appGroupsSettings = section(
   { description: "AppGroups generated from observed workflows, written by the aggregator that leads." },
 );
 
+/** Values of {@link appGroupsSettings}. */
 export type AppGroupsConfig = SettingsOf<typeof appGroupsSettings>;

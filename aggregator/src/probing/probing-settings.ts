@@ -1,5 +1,8 @@
+// The aggregator's settings of probing: whom probes measure, the keys that they sign with, and bandwidth
+// tests.
 import { bytes, constant, derived, integer, text } from "@isochrone/runtime";
 
+/** A part of the aggregator's section. */
 export const PROBING_SETTINGS = {
   probeUdpPort: integer({
     default: 7411,
@@ -77,6 +80,7 @@ interface Checked {
   readonly bandwidthHourlyBytes: number;
 }
 
+/** Rules across these settings. */
 export const PROBING_RULES: readonly ((values: Checked) => string | null)[] = [
   ({ hmacKeysFile, hmacKeysSecret }) =>
     hmacKeysFile === null || hmacKeysSecret === null

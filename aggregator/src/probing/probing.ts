@@ -128,7 +128,7 @@ export class Probing {
     return [{ name: "probe keys", service: this.#keys }];
   }
 
-  /** What must arrive before probes can be served. */
+  /** Names the inputs that must arrive before probes can be served. */
   pending(): string[] {
     return this.#keys === null || this.#keys.isReady ? [] : ["waiting for the keys of packet authentication"];
   }

@@ -73,7 +73,7 @@ export class RecordKeys implements Service {
     await this.#keeper.stop();
   }
 
-  /** What must arrive before records can be verified. */
+  /** Names the inputs that must arrive before records can be verified. */
   pending(): string[] {
     return this.count > 0 ? [] : ["waiting for the keys of records"];
   }

@@ -34,7 +34,7 @@ const PROVEN = { kind: "kafka", sealRecords: true, hasSecret: true, asksForToken
 test.each([
   [PROVEN, null],
   [{ ...PROVEN, sealRecords: false, hasSecret: false, asksForTokens: false }, null],
-  // Publishers may seal before the aggregators require it, or long after.
+  // Others may seal before the aggregators ask for it, or long after.
   [{ ...PROVEN, sealRecords: false }, null],
   [{ ...PROVEN, kind: "otlp-http", sealRecords: false, asksForTokens: false }, null],
   [

@@ -1,6 +1,8 @@
+// The aggregator's settings of records on Kafka: who proves what.
 import { constant, list, text } from "@isochrone/runtime";
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 
+/** A part of the aggregator's section. */
 export const RECORD_KEY_SETTINGS = {
   recordKeysSecret: text({
     default: null,
@@ -30,6 +32,7 @@ interface Checked {
 
 const OWN_TOPICS: readonly string[] = [...Object.values(TOPICS), ...Object.values(STATE_TOPICS)];
 
+/** Rules of these settings together. */
 export const RECORD_KEY_RULES: readonly ((values: Checked) => string | null)[] = [
   ({ foreignTopics }) => foreignTopicsMistake(foreignTopics),
 ];
@@ -52,6 +55,7 @@ function splitEntry(entry: string): [topic: string, service: string] {
   return [entry.slice(0, at), entry.slice(at + 1)];
 }
 
+/** Names of services by topic. */
 export function foreignTopicsOf({
   foreignTopics,
 }: {
@@ -60,6 +64,7 @@ export function foreignTopicsOf({
   return new Map(foreignTopics.map(splitEntry));
 }
 
+/** What of other sections decides whether records can be proven. */
 interface ProofFacts {
   readonly kind: string;
   readonly sealRecords: boolean;
@@ -67,6 +72,7 @@ interface ProofFacts {
   readonly asksForTokens: boolean;
 }
 
+/** A rule across sections; null: nothing is wrong. */
 export function proofsMistake({ kind, sealRecords, hasSecret, asksForTokens }: ProofFacts): string | null {
   if (kind !== "kafka") return null;
   if (sealRecords && !hasSecret)

@@ -17,6 +17,7 @@ import { periodic, withDeadline, type Periodic, type Service } from "@isochrone/
 import { rendezvousOwner } from "./domain/rendezvous.ts";
 import { AGGREGATOR_LEASE } from "./leadership.ts";
 
+/** Label of the Leases by which replicas show that they are alive. */
 export const REPLICA_LABEL = "isochrone.dev/replica-of";
 const COMPONENT = "aggregator";
 const LEASE_PREFIX = `${AGGREGATOR_LEASE}-`;
@@ -71,7 +72,7 @@ export class Replicas implements Service {
     });
   }
 
-  /** By name; includes this replica while its own Lease is valid. */
+  /** Sorted by name; includes this replica while its own Lease is valid. */
   liveReplicas(): readonly Replica[] {
     const { clock, replica, url } = this.#options;
     const nowMs = clock.monotonic();

@@ -1,6 +1,7 @@
 import { REPLICA_SETTINGS } from "@isochrone/kubernetes";
 import { text } from "@isochrone/runtime";
 
+/** How replicas know each other and elect one. */
 export const REPLICATION_SETTINGS = {
   ...REPLICA_SETTINGS,
   replicaUrl: text({

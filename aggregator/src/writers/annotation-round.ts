@@ -22,14 +22,14 @@ export interface Want {
   readonly observedAtMs: number | null;
   readonly isEmpty: boolean;
   readonly isRemoval?: true;
-  /** By full key; computed on demand. */
+  /** Values by full key; computed on demand. */
   readonly annotations: () => ReadonlyMap<string, string>;
 }
 
 /** Our annotations of an object by full key, without foreign ones. */
 export type OwnAnnotations = Readonly<Record<string, string>>;
 
-/** Label that excludes a workload. */
+/** Label by which a workload is left out. */
 const ANNOTATE_LABEL = "isochrone.dev/annotate";
 
 interface NodeRoundOptions {

@@ -1,7 +1,7 @@
 import type { Leadership } from "@isochrone/kubernetes";
 
 export interface Ownership {
-  /** By rendezvous hashing over live replicas. Requires this replica's own valid Lease. */
+  /** Decides by rendezvous hashing over live replicas. Requires this replica's own valid Lease. */
   owns(object: string): boolean;
   isLeader(): boolean;
   /** Number of live replicas, including this one; at least 1. */

@@ -1,6 +1,7 @@
 import { constant, flag, number, section, text, type SettingsOf } from "@isochrone/runtime";
 import { DEFAULT_ANNOTATION_PREFIX } from "@isochrone/topology";
 
+/** What the aggregator writes onto Kubernetes objects, how often, and how much at most. */
 export const annotationSettings = section(
   "annotations",
   {
@@ -50,4 +51,5 @@ export const annotationSettings = section(
   },
 );
 
+/** Values of {@link annotationSettings}. */
 export type AnnotationConfig = SettingsOf<typeof annotationSettings>;

@@ -35,7 +35,7 @@ export function isPossibleRate(bitsPerSecond: number): boolean {
 interface Burst {
   readonly bitsPerSecond: number;
   readonly transport: Transport;
-  /** By the aggregator's clock. */
+  /** On the aggregator's clock. */
   readonly observedMs: number;
 }
 

@@ -15,7 +15,7 @@ export const OTHERS = "other sources";
 export class RecentRefusals {
   readonly #windowMs: number;
   readonly #paneMs: number;
-  /** By pane number, oldest first, then by reason and source. */
+  /** Keys: pane number (oldest first), then reason and source. */
   readonly #panes = new Map<number, Map<string, RecentRefusal>>();
 
   constructor({ windowMs, paneMs }: { readonly windowMs: number; readonly paneMs: number }) {

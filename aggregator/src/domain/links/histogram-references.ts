@@ -4,7 +4,7 @@ const MAX_OFFSETS = 2 ** 24;
 
 /** Numeric references to packed histograms. A chunk is freed with its last reference. */
 export class HistogramReferences {
-  /** By chunk number. Chunk 0 is unused, so that every reference is above 0. */
+  /** Chunks by number. Chunk 0 is unused, so that every reference is above 0. */
   readonly #chunks: (HistogramChunk | null)[] = [null];
   readonly #holders: number[] = [0];
   readonly #free: number[] = [];

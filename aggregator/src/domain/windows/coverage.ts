@@ -2,14 +2,12 @@ import type { WindowShape } from "./window-shape.ts";
 import { windowStartMs } from "./window-shape.ts";
 
 /**
- * The time that the counters of one thing speak for. A rate is
+ * Covered time of an entity's counters, the denominator of its rate:
  *
  *     increments in the window / (newest sample - max(start of the window, start of the first increment))
  *
- * and not "/ length of the window": the last sample lags behind now by up to a scrape interval, and a thing
- * that was first seen in mid-window has no figures before. Increments are shared among panes in proportion to
- * time, so the part of an increment that lies before the window's start is left out of both the numerator and
- * the denominator.
+ * The window's length would be wrong: the last sample lags by up to a scrape interval, and new entities have
+ * no earlier data. Increments are split over panes, so both parts exclude the time before the window.
  */
 export class Coverage {
   #firstMs = Number.POSITIVE_INFINITY;

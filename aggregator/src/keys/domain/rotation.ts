@@ -51,10 +51,9 @@ const NOTHING: RotationStep = { kind: "wait", awaited: [] };
  *
  *     one key  --old enough-->  + next, which only verifies
  *              --all probes hold it-->  next signs
- *              --all probes sign with it, and what was under way has arrived-->  the old one goes
+ *              --all probes sign with it, and packets in flight have arrived-->  the old one goes
  *
- * Where it stands follows from the keys alone, so that another replica, or this one after a restart, goes on
- * from there. Only waiting begins anew.
+ * The state follows from the keys, so a restarted or other replica continues. Only waits start again.
  */
 export class KeyRotation {
   readonly #rule: RotationRule;

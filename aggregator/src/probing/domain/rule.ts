@@ -21,13 +21,12 @@ export interface PeerRule {
 export const IN_DEGREE_FACTOR = 3;
 
 /**
- * How the in-degree of a node beyond the full mesh is bounded. On each circle a node has one predecessor that
- * is eligible: so many *direct* ones there are by construction. All others (a second choice where two circles
- * agree, a zone's representative) are *extra*, and counted while they are given out.
+ * Bounds a node's in-degree beyond the full mesh. Each circle gives it one *direct* predecessor. Others (a
+ * second choice where circles agree, a zone's representative) are *extra*, and counted when assigned.
  *
  *     peers - 1 direct  +  2 rotating  +  2 extra rotating  +  extra  <=  3 x peers
  *
- * Two of each of the rotating ones, as nodes move on to their next window at different moments.
+ * Rotating ones count twice, because nodes change windows at different times.
  */
 interface DegreeBudget {
   readonly stable: number;

@@ -18,7 +18,7 @@ export interface WantedWorkload extends NamespacedName {
   readonly figures: WorkloadFigures;
 }
 
-/** By `namespace/name`. A channel in two workflows counts once. */
+/** Keys: `namespace/name`. A channel in two workflows counts once. */
 export function wantedWorkloads(workflows: Iterable<WorkflowGraphSnapshot>): Map<string, WantedWorkload> {
   const found = new Map<string, Workload & { readonly fullName: string }>();
   const traffic = new Map<string, Map<string, Peer>>();
