@@ -49,7 +49,6 @@ interface ClusterControllersDependencies {
   readonly registry: Registry;
 }
 
-/** Creates the leader's controllers. */
 export function createClusterControllers(
   config: ClusterControllersConfig,
   deps: ClusterControllersDependencies,

@@ -1,4 +1,3 @@
-// A link's cost on the graph API, from published probe records.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { MemoryBus } from "@isochrone/bus/testing";
 import { seededRandom } from "@isochrone/runtime";

@@ -22,7 +22,6 @@ export interface AggregatorDependencies {
   readonly addresses?: ProbeAddresses;
   /** @default a worker thread */
   readonly coordinates?: CoordinateFitter;
-  /** Store of packet authentication keys. @default by settings */
   readonly keyStore?: KeyStore;
   /** Store of record signing keys on a shared bus. @default by settings */
   readonly recordKeyStore?: KeyStore;
@@ -40,7 +39,6 @@ export interface AggregatorDependencies {
   /** A separate client for Leases, which must not wait behind other writes. @default `store` */
   readonly leaseStore?: ClusterStore;
   readonly prices?: PriceTable;
-  /** Destinations outside the cluster. @default by the settings' file */
   readonly outside?: Outside | null;
   readonly access?: { readonly gate: RequestGate | undefined; readonly isMetricsOpen: boolean };
   /** @default by the ingest's header, if access control is on and nobody else writes to the bus */

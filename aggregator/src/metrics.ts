@@ -12,7 +12,6 @@ interface MetricSources {
   readonly tables: Tables;
   readonly graphAgeMs: () => number | null;
   readonly eventClients: () => number;
-  /** Number of names in use that several workloads have. */
   readonly ambiguousNames: () => number;
   readonly refusedDeclarations: () => ReadonlyMap<string, number>;
   readonly graphs: Pick<GraphKeeper, "newest" | "departures">;

@@ -55,7 +55,6 @@ export class OfflineCluster {
     return workloadOf(pod, (namespace, name) => this.#replicaSets.get(`${namespace}/${name}`));
   }
 
-  /** Graphs of all workflows at time 0. */
   workflows(traffic: readonly StatedTraffic[]): WorkflowGraphSnapshot[] {
     const tables = {
       channels: statedChannels(traffic),

@@ -7,7 +7,7 @@ import { AggregatorError } from "../ports/errors.ts";
 const ATTEMPTS = 4;
 
 /**
- * Returns the leader's answer, or null if no replica has one. Rejects as the source does.
+ * Null: no replica has an answer.
  * @param offCode problem code that all replicas return if the feature is off
  */
 export async function askLeader(

@@ -52,7 +52,6 @@ interface ObjectSource {
 
 interface ClusterReaderOptions {
   readonly source: ObjectSource;
-  /** Returns the network capacity that a node's object declares, bit/s, or null. */
   readonly networkCapacityOf: (node: KubernetesObject) => number | null;
   /** Namespaces that may declare channels for other namespaces. @default none */
   readonly declarationRights?: DeclarationRights;

@@ -55,7 +55,6 @@ export function refusedDeclarationEvent({ reason, rule, channels }: RefusedDecla
   };
 }
 
-/** Parses only objects that changed. */
 export class DeclaredObjects {
   readonly #rights: DeclarationRights;
   readonly #onRefused: OnRefusedDeclarations;
@@ -73,8 +72,8 @@ export class DeclaredObjects {
   }
 
   /**
-   * Returns the declared channels. An annotation overrides an AppGroup that declares the same pair.
-   * @param members null: pods or workloads are not listed yet, so an unmatched selector is no error
+   * An annotation overrides an AppGroup.
+   * @param members null: not listed yet, so an unmatched selector is no error
    */
   read(
     appGroups: readonly KubernetesObject[],
@@ -155,7 +154,6 @@ interface Kept {
   readonly refusals: ReadonlyMap<DeclarationRefusal, Refusal>;
 }
 
-/** The share of an object's declarations that the limits admit. */
 interface Admitted {
   readonly object: KubernetesObject;
   readonly isGroup: boolean;

@@ -89,7 +89,6 @@ export class HttpFlowPlans implements FlowPlanSource {
     }
   }
 
-  /** Failed reports are sent again with the next reading. */
   async #tell(url: string, signal: AbortSignal): Promise<void> {
     if (this.#applied.size === 0) return;
     const told = [...this.#applied.values()];

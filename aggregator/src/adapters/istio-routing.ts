@@ -109,10 +109,7 @@ function scopesOfLabels(labels: readonly unknown[]): readonly RoutingScope[] {
   return scopes;
 }
 
-/**
- * Rates how specifically a host matches `name.namespace.svc` in any cluster domain; -1: no match. A short
- * name belongs to the rule's namespace.
- */
+/** Specificity of a host for `name.namespace.svc` in any cluster domain; -1: no match. */
 function matchOf(host: string, namespace: string, service: string): number {
   if (host === "") return -1;
   if (!host.includes("*")) {
@@ -123,7 +120,6 @@ function matchOf(host: string, namespace: string, service: string): number {
   if (!host.startsWith("*") || suffix.includes("*")) return -1;
   const [own, ofDomain] = suffix.split(/(?<=\.svc)(?=\.)/);
   if (ofDomain !== undefined) return service.endsWith(own!) ? host.length : -1;
-  // "*.local" and "*" match any cluster domain.
   return suffix === "" || suffix === ".local" || suffix === ".cluster.local" ? host.length : -1;
 }
 

@@ -9,7 +9,6 @@ interface KeptSnapshotsOptions {
   /** Log message for an error that is no AggregatorError. Logged once. */
   readonly trouble: string;
   readonly read: (signal: AbortSignal) => Promise<object>;
-  /** Retention, ms. */
   readonly horizonMs: number;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -14,7 +14,6 @@ export class NodeIndex {
     this.#read = read;
   }
 
-  /** Returns true if a parsed field changed. */
   take({ type, object }: InformerChange): boolean {
     const { name, deletionTimestamp } = object.metadata;
     const before = this.#nodes.get(name);

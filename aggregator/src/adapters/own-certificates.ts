@@ -23,7 +23,6 @@ export interface KeptCertificates {
   /** PEM of all authorities that may have signed a replica's certificate. */
   trusted(): string;
   readonly serverName: string;
-  /** Interval at which a server reloads them. */
   readonly checkMs: number;
 }
 
@@ -31,8 +30,8 @@ export interface KeptCertificates {
 export type OwnCertificates = Service & KeptCertificates;
 
 /**
- * Returns null if no certificates are wanted.
- * @throws SettingsError if there is no store for them, or if certificate files are set as well
+ * Null: none wanted.
+ * @throws SettingsError without a store for them, or if certificate files are set as well
  */
 export function openOwnCertificates(
   config: CertificateConfig,

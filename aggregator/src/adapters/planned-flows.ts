@@ -3,7 +3,6 @@ import type { ChannelKey } from "../domain/channel-key.ts";
 import type { FlowFacts } from "../domain/ingest/bind-flow.ts";
 
 interface Plans {
-  /** Key: node. Null: no plan is known. */
   readonly known: ReadonlyMap<string, FlowPlan> | null;
 }
 

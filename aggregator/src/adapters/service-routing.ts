@@ -38,7 +38,6 @@ export function trimmedService({
   };
 }
 
-/** Scopes in which the Service prefers endpoints; null: no preference. */
 export function serviceScopes({ metadata, spec }: KubernetesObject): readonly RoutingScope[] | null {
   // The policy drops traffic without an endpoint on the node, so only the node scope helps.
   if (looseFields<ServiceSpec>(spec).internalTrafficPolicy === "Local") return ["node"];

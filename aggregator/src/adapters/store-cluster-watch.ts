@@ -48,7 +48,6 @@ interface StoreClusterWatchOptions {
   readonly logger: Logger;
   /** Extended resource of a node's network capacity, bit/s. @default nodes declare none */
   readonly bandwidthResource?: string | null;
-  /** Also reads Istio's DestinationRules. @default false */
   readonly istioRouting?: boolean;
   /** Namespaces that may declare channels for other namespaces. @default none */
   readonly declarationRights?: DeclarationRights;
@@ -154,7 +153,6 @@ export class StoreClusterWatch implements ClusterWatch {
     return [...REQUIRED, ...WORKLOAD_KINDS].every((kind) => this.#synced.has(kind));
   }
 
-  /** Current state of a node or workload object; null if it was deleted. */
   latest({ kind, metadata }: KubernetesObject): KubernetesObject | null {
     const watched = [...WORKLOAD_KINDS, "node" as const].find((each) => KINDS[each].kind === kind);
     if (watched === undefined) return null;

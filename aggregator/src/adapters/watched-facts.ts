@@ -28,7 +28,6 @@ interface AskedName {
   readonly ofService: boolean;
 }
 
-/** A resolved name. It may mean another workload later. */
 class ResolvedName implements NamedWorkload {
   readonly name: string;
   readonly mayChange = true;
@@ -186,7 +185,6 @@ export class WatchedFacts implements ClusterFacts {
     return raw === null ? null : (this.#outside?.nameOf(raw) ?? null);
   }
 
-  /** A found address may be stale too, because addresses are reused. */
   #find(look: () => PodFact | undefined): PodFact | Exclude<Known, "yes"> {
     if (!this.#hasAll()) return "unknown";
     this.#refresh();

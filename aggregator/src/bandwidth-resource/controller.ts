@@ -43,7 +43,6 @@ export class BandwidthResource implements Service {
   readonly #loop: Periodic;
   readonly #metrics: ReturnType<typeof createBandwidthResourceMetrics>;
   readonly #states = new Map<BandwidthStep["kind"], number>();
-  /** Reported nodes whose resource another component changed. */
   #changed = new Set<string>();
 
   constructor(options: BandwidthResourceOptions) {
@@ -107,7 +106,6 @@ export class BandwidthResource implements Service {
   #step(node: KubernetesObject, measured: number | null): BandwidthStep {
     const { config, resource } = this.#options;
     const advertisement = advertisementOf(node);
-    // First withdraw the resource of the previous name.
     if (advertisement !== null && advertisement.resource !== resource) return { kind: "withdraw" };
     return bandwidthStep(config.advertise, nodeBandwidth(node, resource), measured, config.tolerance);
   }

@@ -54,10 +54,7 @@ export function nodeBandwidth(node: KubernetesObject, resource: string): NodeBan
   };
 }
 
-/**
- * Declared capacity of the node's network, bit/s: the annotation, else KEP-260's extended resource (capacity,
- * else allocatable). Ignores the value that we advertise ourselves.
- */
+/** Annotation, else KEP-260's extended resource (capacity, else allocatable). Ignores our own value. */
 export function declaredBandwidth(node: KubernetesObject, resource: string): number | null {
   const declared = annotated(node);
   if (declared !== null) return declared;

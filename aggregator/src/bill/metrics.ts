@@ -2,7 +2,6 @@ import { ScrapedMetrics } from "@isochrone/runtime";
 import type { Bill, BillReason } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 
-/** The most expensive namespaces get their own series. */
 const MAX_NAMESPACES = 100;
 /** An invalid namespace name, so it cannot collide. */
 const OTHERS = "_others";

@@ -3,7 +3,6 @@ import { checkedFile, checkedFileIfAny } from "@isochrone/runtime";
 
 const read = (value: unknown): PriceTable => PriceTable.of(readPrices(value));
 
-/** Merges a file's prices with the built-in ones. Throws SettingsError. */
 export function loadPrices(path: string): PriceTable {
   return checkedFile(path, "prices", read);
 }

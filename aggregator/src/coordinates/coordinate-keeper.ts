@@ -14,7 +14,6 @@ interface CoordinateKeeperOptions {
   readonly maxAgeMs: number;
 }
 
-/** Results of fits; a label value of metrics. */
 export const FIT_RESULTS = ["ok", "unchanged", "failed", "timeout", "crashed"] as const;
 type FitResult = (typeof FIT_RESULTS)[number];
 
@@ -29,7 +28,6 @@ interface FitCounts {
   readonly rejected: ReadonlyMap<string, number>;
 }
 
-/** Pauses after failures. The last model stays in use. */
 const BACKOFF: BackoffDelays = { initialMs: 1000, maxMs: 300_000, factor: 2, jitterRatio: 0.5 };
 /** Share of measured pairs gained or lost that triggers an early fit, because new nodes need coordinates. */
 const GROWTH = 0.1;

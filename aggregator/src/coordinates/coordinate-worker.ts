@@ -39,7 +39,6 @@ export class CoordinateWorker implements CoordinateFitter {
     if (outcome.kind !== "answer") throw this.#failed(outcome);
     const { answer } = outcome;
     if ("failure" in answer) {
-      // A new thread must start cold too.
       this.#previous = null;
       const message = `coordinates could not be fitted: ${answer.failure}`;
       throw new CoordinateError("coordinate_fit_failed", message);

@@ -23,7 +23,6 @@ export const CHANNEL_REPORTERS = [
 /** Bytes that the sending node's kernel allows, one way. Never replaces a channel's figures. */
 export const FLOW_REPORTER = "network_manager" as const;
 
-/** Reporters that count requests or sightings, but no bytes. */
 const WITHOUT_BYTES: readonly Reporter[] = [
   "service_graph",
   "hubble_client",

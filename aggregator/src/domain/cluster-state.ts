@@ -25,9 +25,7 @@ export interface NamespacedName {
 
 /** Other names of a workload in telemetry sources. */
 export interface WorkloadAliases {
-  /** Names in meshes and owner attributes. */
   readonly workload: readonly string[];
-  /** Service names in traces and flows. */
   readonly service: readonly string[];
 }
 
@@ -53,7 +51,6 @@ type AppGroupPlace = Pick<AppGroupMember, "group" | "selector">;
 export interface WorkloadState extends NamespacedName {
   readonly kind: string;
   readonly workflow: NamespacedName;
-  /** AppGroup membership by the template's labels; absent: none. */
   readonly appGroup?: AppGroupPlace;
   readonly aliases?: WorkloadAliases;
 }

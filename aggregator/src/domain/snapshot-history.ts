@@ -2,7 +2,6 @@ import { AggregatorError } from "../ports/errors.ts";
 
 interface SnapshotHistoryOptions {
   readonly what: string;
-  /** Retention, ms. */
   readonly horizonMs: number;
   /** Minimum distance between retained snapshots, ms. */
   readonly minGapMs: number;

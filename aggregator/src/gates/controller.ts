@@ -63,7 +63,6 @@ export class GateOpener implements Service {
     if (this.#options.config.enabled) this.#pods.take(change, this.#options.clock.monotonic());
   }
 
-  /** Opens due gates up to the limit of one check. A failed pod does not reject it. */
   async check(signal?: AbortSignal): Promise<void> {
     const { leadership, clock, config } = this.#options;
     if (!leadership.isLeader()) return;

@@ -51,7 +51,6 @@ describe("openAccess", () => {
   });
 });
 
-/** A gate with decisions of the test; records the requests. */
 function gateOf(decide: (token: string) => AccessDecision): { gate: RequestGate; asked: string[] } {
   const asked: string[] = [];
   const gate = accessGate({

@@ -2,7 +2,6 @@ import type { FastifyInstance } from "fastify";
 import { ProblemSchema } from "@isochrone/topology";
 import { Type } from "typebox";
 
-/** Fetches from the scheduler-plugin. Rejects with an AggregatorError. */
 export interface DecisionsSource {
   fetch(pathAndQuery: string, signal: AbortSignal): Promise<DecisionsAnswer>;
 }

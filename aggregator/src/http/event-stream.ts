@@ -54,7 +54,6 @@ interface EventStreamOptions {
  */
 export class EventStream {
   readonly #options: EventStreamOptions;
-  /** Oldest first. */
   readonly #clients = new Map<ServerResponse, Client>();
   readonly #perClient = new Tally();
   readonly #stopped = new AbortController();
@@ -109,7 +108,6 @@ export class EventStream {
     );
   }
 
-  /** Evicts a stream if that is fair. */
   #hasPlaceFor(key: string): boolean {
     const { maxClients } = this.#options;
     if (this.#clients.size < maxClients) return true;

@@ -12,7 +12,6 @@ afterEach(async () => {
   await Promise.all(apps.splice(0).map((app) => app.close()));
 });
 
-/** Only the routes, with a fixed principal. */
 function serve(principal: Principal | null): { app: FastifyInstance; applied: AppliedPlan[] } {
   const applied: AppliedPlan[] = [];
   const app = Fastify();

@@ -89,7 +89,6 @@ function refuseOthers({ principal }: FastifyRequest, node: string): void {
   );
 }
 
-/** Returns null if the manager reports nothing trustworthy. */
 function appliedBy({ headers, principal }: FastifyRequest, plan: FlowPlan): AppliedPlan | null {
   const { [GENERATION_HEADER]: header, "if-none-match": etag } = headers;
   const { node } = plan;

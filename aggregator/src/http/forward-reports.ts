@@ -15,7 +15,6 @@ const ReportsBody = Type.Object(
     reports: Type.Array(
       Type.Object({
         node: Type.String({ minLength: 1, maxLength: 253 }),
-        /** Header of the probe's request; null: absent. */
         keys: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
       }),
       { maxItems: MAX_REPORTS_PER_REQUEST },
@@ -51,7 +50,6 @@ const DEFAULTS = { intervalMs: 1_000, maxAgeMs: 60_000, maxNodes: 20_000 };
 export class ReportRelay implements Service {
   readonly #options: ReportRelayOptions & typeof DEFAULTS;
   readonly #loop: Periodic;
-  /** Oldest first. */
   readonly #waiting = new Map<string, Waiting>();
   #dropped = 0;
 

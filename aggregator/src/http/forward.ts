@@ -20,15 +20,15 @@ interface LeaderForwardOptions {
   readonly leadership: Pick<ElectedLeadership, "isLeader" | "holder">;
   readonly replica: string;
   readonly clock: Clock;
-  /** Adds this replica's token if there is no client's. @default the platform's fetch */
+  /** May add this replica's token if the client sent none. @default the platform's fetch */
   readonly fetch?: Fetch;
   /** Timeout including the body; below the clients' timeout. @default 3000 */
   readonly timeoutMs?: number;
+  /** Maximum number of concurrent forwards. @default 128 */
   readonly maxInFlight?: number;
   readonly onFailed?: (failure: ForwardFailure) => void;
 }
 
-/** The leader's response, of any status. */
 interface LeaderAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -54,7 +54,6 @@ class NoAnswer extends Error {
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = 5;
-/** Response headers that reach the client. */
 const PASSED_BACK = ["content-type", "cache-control", "retry-after"] as const;
 
 export class LeaderForward {

@@ -161,7 +161,6 @@ function selectPart(
   };
 }
 
-/** Adds estimates for unmeasured pairs of the named nodes only. */
 function includeEstimated(
   graph: ClusterGraphSnapshot,
   coordinates: Coordinates | null,

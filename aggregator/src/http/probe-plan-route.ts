@@ -42,10 +42,7 @@ interface ReportSharing {
   readonly forward: LeaderForward;
 }
 
-/**
- * Every replica answers.
- * @param sharing null: this replica is the only one
- */
+/** @param sharing null: this replica is the only one */
 export function registerProbePlanRoute(
   app: FastifyInstance,
   own: PlanSources,
@@ -112,7 +109,6 @@ function speaksFor({ principal }: FastifyRequest, node: string): boolean {
   return principal === null || principal.node === node;
 }
 
-/** @param onReport null: the client is not the node's probe */
 function planText(
   node: string,
   onReport: PlanSources["onReport"] | null,

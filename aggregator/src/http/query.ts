@@ -14,7 +14,6 @@ export const PairQuery = Type.Object(
 );
 export type PairQuery = Static<typeof PairQuery>;
 
-/** Throws an AggregatorError that names the unknown nodes. */
 export function assertNodes(
   graph: { readonly nodes: readonly Pick<ClusterNode, "name">[] },
   names: readonly string[],

@@ -10,7 +10,6 @@ import { NoQuery } from "./query.ts";
 export interface RecordKeyDesk {
   /** @throws AggregatorError `keys_not_read` */
   keyFor(speaker: ProvenSpeaker): RecordKey;
-  /** Sender proven by the request's token; null: none. */
   speakerOf(request: FastifyRequest): ProvenSpeaker | null;
 }
 
@@ -44,10 +43,7 @@ const SCHEMA = {
 /** Not below /api/v1/: a reader of graphs must not get the key of its pod's node. */
 const CONFIG = { reviewedPath: "/v1/record-key" };
 
-/**
- * The sender's own key for sealing records. Every replica answers.
- * @param desk null: records are not sealed
- */
+/** @param desk null: records are not sealed */
 export function registerRecordKeyRoutes(app: FastifyInstance, desk: RecordKeyDesk | null): void {
   app.get<{ Params: NodeParams }>(
     "/api/v1/record-key/:node",

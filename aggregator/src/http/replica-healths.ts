@@ -8,7 +8,7 @@ interface ReplicaHealthsOptions {
   readonly replicas: { liveReplicas(): readonly Replica[] };
   readonly replica: string;
   readonly clock: Clock;
-  /** Adds this replica's token if there is no client's. @default the platform's fetch */
+  /** May add this replica's token if the client sent none. @default the platform's fetch */
   readonly fetch?: Fetch;
   /** Timeout including the body. @default 2000 */
   readonly timeoutMs?: number;
@@ -31,7 +31,7 @@ export class ReplicaHealths {
   }
 
   /**
-   * Health or failure by replica. Never rejects.
+   * Never rejects.
    * @param authorization the client's header, to authorize it
    */
   others(authorization: string | undefined): Promise<ReplicaHealth[]> {

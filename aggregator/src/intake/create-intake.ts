@@ -17,7 +17,6 @@ interface IntakeSurroundings {
   readonly watch: { pending(): readonly string[] };
 }
 
-/** Polling interval for the lists before the first record is read. */
 const LISTS_CHECK_MS = 100;
 
 export function createIntake(

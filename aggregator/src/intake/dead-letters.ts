@@ -10,7 +10,6 @@ const DEAD_LETTER_HEADERS = {
   topic: "isochrone-topic",
   partition: "isochrone-partition",
   offset: "isochrone-offset",
-  /** Size of the whole value, bytes. */
   size: "isochrone-size",
 } as const;
 

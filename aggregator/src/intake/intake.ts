@@ -83,7 +83,6 @@ export class Intake implements Service {
     return this.#ingest.clocks.entries();
   }
 
-  /** Names the inputs that must arrive before graphs are valid. */
   pending(): string[] {
     const { shared } = this.#options;
     const unproven = shared?.proofs.pending() ?? [];

@@ -24,14 +24,12 @@ export interface KeyKeeperOptions {
 
 interface KeyCounts {
   rotations: number;
-  /** Probes that did not confirm a step in time. */
   unconfirmed: number;
   readFailures: number;
   writeFailures: number;
   conflicts: number;
 }
 
-/** Metric of failed reads, failed writes and conflicts. */
 export function storeFailures({
   readFailures,
   writeFailures,
@@ -97,7 +95,6 @@ export class KeyKeeper implements Service {
     return this.#stored?.set?.keys.length ?? 0;
   }
 
-  /** Nodes whose probes the rotation waits for. */
   get awaited(): readonly string[] {
     return this.#awaited;
   }

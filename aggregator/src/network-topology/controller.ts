@@ -54,7 +54,6 @@ interface MeasuredAreas {
   readonly graph: ClusterGraphSnapshot;
   readonly areas: AreaIndex;
   readonly costsMs: ReadonlyMap<string, number>;
-  /** Bits per second. */
   readonly capacities: ReadonlyMap<string, number>;
 }
 
@@ -298,7 +297,6 @@ export class NetworkTopologyController implements Service {
     return true;
   }
 
-  /** Reports once until the fault changes. */
   #report(
     object: KubernetesObject,
     fault: TopologyFault,

@@ -23,7 +23,6 @@ export class Declarations {
     ];
   }
 
-  /** Inputs that have not been read yet. */
   pending(): string[] {
     return [
       ...(this.#costs?.wasRead === false ? ["waiting for the NetworkTopology"] : []),

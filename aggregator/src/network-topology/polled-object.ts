@@ -47,7 +47,6 @@ export class PolledObject<T> implements Service {
     return this.#wasRead;
   }
 
-  /** Reads once. Rejects with StoreErrors. */
   async read(): Promise<void> {
     const { read, none } = this.#options;
     const object = await this.#get();

@@ -35,7 +35,6 @@ interface WrittenCosts {
   readonly unitMs: number | null;
 }
 
-/** Parses {@link NETPERF_COSTS}; omits invalid entries. */
 export function writtenCosts(object: KubernetesObject): WrittenCosts {
   const weights = networkTopologyWeights(object, NETPERF_COSTS);
   const index = weights?.index ?? -1;

@@ -46,7 +46,6 @@ interface Group {
   readonly workloads: readonly GroupWorkload[];
 }
 
-/** Parses the spec; omits invalid parts. */
 export function writtenGroup(object: KubernetesObject): Group {
   const { topologySortingAlgorithm: algorithm, workloads } = looseFields<AppGroupSpec>(object.spec);
   return {

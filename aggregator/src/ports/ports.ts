@@ -78,6 +78,5 @@ export interface CoordinateFit {
 export interface CoordinateFitter {
   /** Runs one fit at a time, starting from the previous one. Rejects with a CoordinateError. */
   fit(input: FitInput): Promise<CoordinateFit>;
-  /** Aborts a running fit, which rejects. */
   close(): Promise<void>;
 }

@@ -18,7 +18,6 @@ import type { ClusterWatch, KeyStore, ProbeAddresses } from "../ports/ports.ts";
 import { createProbingMetrics, type ProbingMetrics } from "./probing-metrics.ts";
 import type { AggregatorConfig } from "../settings.ts";
 
-/** Limit of remembered pairs of nodes and of zones; a few MB. */
 const MAX_TESTED_PAIRS = 65_536;
 const LEASE_ID_BYTES = 12;
 const NOT_LEADER_RETRY_MS = 30_000;

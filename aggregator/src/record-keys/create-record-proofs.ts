@@ -31,7 +31,6 @@ interface RecordProofsOptions {
 export interface ProvenBus {
   /** Seals what is published here, if there are keys. */
   readonly bus: Bus;
-  /** Undefined: only this process uses the bus. */
   readonly proofs: RecordProofs | undefined;
   /** Null: records are not sealed. */
   readonly keys: RecordKeys | null;

@@ -8,6 +8,5 @@ export interface RecordProofs {
   /** Topics of other writers, read like our own. */
   readonly foreignTopics: readonly string[];
   speakersOf(place: TopicPartition): Speakers;
-  /** Returns true if a replica wrote this record of the replicas' own topics. */
   isOwn(record: BusRecord): boolean;
 }

@@ -24,7 +24,6 @@ const REMEDIES: Readonly<Record<Unproven, string>> = {
   wrong_speaker: "on this topic somebody else speaks",
 };
 
-/** Verifies the seals of records on Kafka. */
 export class RecordSeals {
   readonly #options: RecordSealsOptions;
   readonly #checker: SealChecker;

@@ -111,7 +111,6 @@ const startAll = async (...names: string[]): Promise<Life[]> =>
   await Promise.all(names.map((name) => new Life(name).start()));
 const leases = async (): Promise<KubernetesObject[]> => (await store.list(KINDS.lease)).items;
 
-/** Objects with two owners, and objects without one. */
 function shares(among: readonly Life[]): { twice: string[]; nobody: string[] } {
   const owners = OBJECTS.map((object) => among.filter((life) => life.replicas.owns(object)).length);
   return {

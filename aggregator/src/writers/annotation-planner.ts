@@ -204,7 +204,7 @@ export class AnnotationPlanner {
     return text === memory.mark || clock.monotonic() - memory.writtenMs < minIntervalMs ? null : mark;
   }
 
-  /** True if the rival leaves a change unwritten. The wait doubles for each object that it takes back. */
+  /** True if the rival leaves a change unwritten. The wait doubles if it takes the object back. */
   #isSilent(
     mark: WriterMark,
     change: number,

@@ -14,7 +14,7 @@ interface WriterMetricSources {
   readonly oldestAgeSeconds: (kind: WriteKind) => number | null;
   readonly disputed: (kind: WriteKind) => number;
   readonly yielded: (kind: WriteKind) => number;
-  /** Returns 1 while KEP-260's ConfigMap would be too large. */
+  /** Returns true while KEP-260's ConfigMap would be too large. */
   readonly isTooLarge: () => boolean;
 }
 

@@ -57,6 +57,7 @@ export class NetperfWriter {
     return this.#observedMs === null ? null : Math.max(0, this.#options.clock.now() - this.#observedMs);
   }
 
+  /** Never rejects. */
   async look(graph: ClusterGraphSnapshot, mayWrite: () => boolean): Promise<NetperfOutcome> {
     const { data, lost, unnamed } = netperfEntries(graph);
     // Without measurements nothing is known, so remove nothing.

@@ -23,7 +23,7 @@ export interface ObjectMemory {
   readonly disputed: Map<string, string>;
   /** Keys with our names that remained after we released them, so they are foreign. */
   readonly foreign: Set<string>;
-  /** Mark on the object when first seen, or since our last write; undefined: not read yet. */
+  /** Mark on the object when first seen, or our mark of the last write; undefined: not read yet. */
   mark: string | null | undefined;
   /** Silence after which another writer's object is taken over, ms; undefined: it never undid our write. */
   patienceMs: number | undefined;
@@ -72,6 +72,7 @@ export class ObjectWriter {
     this.#options = options;
   }
 
+  /** Never rejects. */
   async write(task: WriteTask): Promise<WriteOutcome> {
     let object = task.object;
     let verb: WriteOutcome["verb"] = "patch";

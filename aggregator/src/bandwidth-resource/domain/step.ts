@@ -4,7 +4,6 @@ import { stickyBandwidth } from "../../network-topology/domain/sticky.ts";
 type AdvertiseMode = "off" | "declared" | "measured";
 export type BandwidthOrigin = "measured" | "declared";
 
-/** A node's bandwidth in its object, bit/s; null: absent. */
 export interface NodeBandwidth {
   readonly capacity: number | null;
   readonly allocatable: number | null;

@@ -21,7 +21,6 @@ interface BillsOptions {
 interface BillPart {
   /** Channels that begin or end in this namespace, and its workloads. */
   readonly namespace?: string;
-  /** Maximum number of channels and of workloads. */
   readonly limit: number;
 }
 

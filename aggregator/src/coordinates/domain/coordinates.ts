@@ -8,9 +8,7 @@ interface PairEstimate {
 }
 
 export interface CoordinateModel {
-  /** Returns null for a pair without samples. */
   estimate(source: string, target: string): PairEstimate | null;
-  /** Returns null for a node without samples. */
   coordinateOf(node: string): readonly number[] | null;
 }
 

@@ -32,7 +32,6 @@ const LEASE_DENIALS = [
   "node_busy",
   "node_budget",
   "no_target",
-  /** All possible targets take part in other tests. */
   "target_busy",
   "target_budget",
   "zone_pair_busy",
@@ -70,7 +69,6 @@ export class BandwidthLeases {
   readonly #newId: () => string;
   readonly #startedMs: number;
   readonly #active = new Map<string, ActiveLease>();
-  /** End of lease by node or pair of zones. */
   readonly #busy = new Map<string, number>();
   readonly #budgets: ByteBudgets;
   readonly #zonePairs: RecentTests;
@@ -115,7 +113,7 @@ export class BandwidthLeases {
   }
 
   /**
-   * Records another aggregator's test. Call in order of time.
+   * Call in order of time.
    * @param atMs may be negative: before this clock began
    */
   remember(source: LeaseNode, target: LeaseNode, atMs: number): void {
@@ -124,7 +122,6 @@ export class BandwidthLeases {
     for (const { name } of [source, target]) this.#budgets.charge(name, this.#rule.testBytes, atMs);
   }
 
-  /** Returns false if the lease does not exist or has expired. */
   release(id: string, nowMs: number): boolean {
     this.#expire(nowMs);
     return this.#end(id);

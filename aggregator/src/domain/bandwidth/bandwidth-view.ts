@@ -49,7 +49,6 @@ export function linkBandwidth(
   };
 }
 
-/** Returns null unless both ends declare a capacity. */
 export function declaredCapacity(
   source: NodeNetwork | undefined,
   target: NodeNetwork | undefined,
@@ -109,7 +108,6 @@ export class BandwidthWalk {
     return this.#pairs.slice(this.#next).filter((pair) => !this.#isCurrent(pair));
   }
 
-  /** Bandwidth of a link. Several methods of one pair share it. */
   of({ source, target }: Pair): LinkBandwidth {
     if (source === this.#source && target === this.#target) return this.#current;
     this.#source = source;

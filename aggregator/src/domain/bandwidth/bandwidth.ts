@@ -119,7 +119,6 @@ export class PairBandwidth {
     ];
   }
 
-  /** Returns true if the pair is empty. */
   expire(nowMs: number): boolean {
     return this.#best.expire(nowMs) && this.achieved(nowMs) === null;
   }
@@ -157,7 +156,6 @@ export class BandwidthTable {
     return pair;
   }
 
-  /** Returns null if the pair was never tested, or too long ago. */
   get(source: string, target: string): PairBandwidth | null {
     return this.#pairs.get(`${source}\n${target}`) ?? null;
   }

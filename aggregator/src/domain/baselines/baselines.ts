@@ -1,7 +1,6 @@
 // Baselines of many series, and departures from them. Pure: times are arguments.
 import { upperMedian } from "@isochrone/primitives";
 
-/** Thresholds for one kind of series, in the unit of its values. */
 interface BaselineRule {
   readonly floor: number;
   readonly ratio: number;
@@ -42,7 +41,6 @@ const MEMORY_MS = 1_800_000;
 const READY_MS = 60_000;
 /** A value departs when it was above its threshold for this long, ms, and in two readings. */
 const HOLD_MS = 8_000;
-/** A value that stays above its threshold for this long becomes the baseline, ms. */
 const ACCEPT_MS = 3_600_000;
 /** A value below half of the baseline becomes the baseline after this time, ms: it needs no attention. */
 const LOWER_MS = 120_000;
@@ -61,7 +59,6 @@ const FEWEST_COMMON = 4;
 /** A series departs alone only if its increase is above this multiple of the median one. */
 const ALONE_FACTOR = 4;
 const MEDIAN_SAMPLE = 4096;
-/** Share of the threshold below which a departed value is back. */
 const BACK_SHARE = 0.5;
 
 /** Baselines of numbered series in flat arrays. Memory grows with the largest number. */
@@ -98,7 +95,6 @@ export class Baselines {
     this.#departed.delete(series);
   }
 
-  /** Compares the readings with the baselines, then updates the baselines of normal series. */
   observe(readings: Readings, nowMs: number): void {
     const stepMs = this.#lastMs === null ? 0 : Math.min(MAX_STEP_MS, Math.max(0, nowMs - this.#lastMs));
     this.#lastMs = nowMs;
@@ -122,7 +118,6 @@ export class Baselines {
     return isOpen ? { sinceMs, series, all } : null;
   }
 
-  /** Departures, largest increase first, without those that a common departure explains. */
   departures(): Departure[] {
     const all = Array.from(this.#departed, ([series, { sinceMs, value, error, acceptedAtMs }]) => {
       const before = this.#before[series]!;
@@ -307,7 +302,6 @@ interface CommonState {
   heldMs: number;
   backMs: number;
   isOpen: boolean;
-  /** Minimum increase for a single departure. */
   aloneFrom: number;
   series: number;
   all: number;

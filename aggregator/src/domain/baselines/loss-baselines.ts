@@ -2,7 +2,6 @@
 import { upperMedian } from "@isochrone/primitives";
 import type { CommonDeparture, Departure } from "./baselines.ts";
 
-/** Packets of all pairs since the last observation, in columns. */
 export interface PairPackets {
   readonly size: number;
   /** Negative if late answers revoke more losses than occurred. */
@@ -89,7 +88,6 @@ export class LossBaselines {
     return this.#common;
   }
 
-  /** Departures, largest increase first, without those that a common departure explains. */
   departures(): Departure[] {
     return this.#departed()
       .filter(({ value, before }) => value - before > ALONE_FACTOR * this.#medianIncrease)
@@ -197,7 +195,6 @@ export class LossBaselines {
     this.#common = { sinceMs, series: departed.length, all: ready };
   }
 
-  /** Returns the number of pairs with a known baseline, and updates their mean ratio. */
   #countReady(size: number): number {
     let [ready, failed, all] = [0, 0, 0];
     for (let pair = 0; pair < size; pair++) {
@@ -264,7 +261,6 @@ function ratioOf({ failed, all }: Packets): number {
   return all === 0 ? 0 : failed / all;
 }
 
-/** Log-likelihood ratio of the first loss ratio to the second. */
 function logRatio(ratio: number, other: number, lost: number, answered: number): number {
   return lost * Math.log(ratio / other) + answered * Math.log((1 - ratio) / (1 - other));
 }

@@ -33,10 +33,7 @@ export class PairBaselines {
     this.#baselines.loss.observe(this.#readings.packets(), nowMs);
   }
 
-  /**
-   * Reports departures, except for nodes that are down.
-   * @param workflows whose channels may use a pair
-   */
+  /** @param workflows whose channels may use a pair */
   report(workflows: readonly WorkflowGraphSnapshot[], isDown: (node: string) => boolean): Departures {
     const report: Departures = { pairs: [], counts: { latency: 0, loss: 0 }, common: [] };
     let use: PairUse | null = null;

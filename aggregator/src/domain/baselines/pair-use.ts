@@ -33,7 +33,6 @@ export class PairUse {
     }
   }
 
-  /** Channel names in descending order of bytes, then requests. */
   busiest({ source, target }: PairNames): string[] {
     const found = new Map<string, { bytes: number; requests: number }>();
     for (const use of this.#uses) {

@@ -39,7 +39,6 @@ describe("traffic of a workflow that is deployed anew", () => {
     nowMs = NOW;
   });
 
-  /** Requests over four seconds, reported by one end's proxies. */
   const talk = (reporter: "source" | "destination" = "source", target = "shop/db", perSecond = 10): void => {
     const [targetNamespace, targetName] = target.split("/");
     const labels = {

@@ -22,7 +22,6 @@ interface Counted {
   newestMs: number;
 }
 
-/** Builds the demand at `stamp.nowMs`, in steps like the cluster graph. */
 export function* demandSteps(
   tables: Tables,
   cluster: ClusterState,

@@ -17,10 +17,9 @@ interface LostWorkload extends NamespacedName {
 const BOUND_TO_NODES: ReadonlySet<string> = new Set(["DaemonSet", "Node"]);
 /** Minimum number of peers without an answer. A single one may be behind a broken link. */
 const LEAST_ASKERS = 2;
-/** Time for which a silent node's own probe may still have had answers, as a share of the window. */
+/** Extra time in which a silent node's own probe may have had answers, as a share of the window. */
 const SLACK_SHARE = 0.1;
 
-/** Tracks nodes that are down, since when, and whether their pods run elsewhere. */
 export class DownNodes {
   /** Lost workloads by node that is not ready; null: the node was down in the first state. */
   readonly #lost = new Map<string, ReadonlyMap<string, LostWorkload> | null>();
@@ -57,7 +56,6 @@ export class DownNodes {
     return { ...graph, nodes };
   }
 
-  /** Ready pods on ready nodes, per workload that lost pods. */
   #runningOf(pods: ClusterState["pods"], unready: ReadonlySet<string>, look: PodLook): Map<string, number> {
     const running = new Map<string, number>();
     for (const lost of this.#lost.values()) for (const key of lost?.keys() ?? []) running.set(key, 0);

@@ -15,7 +15,6 @@ import { FIGURE_BYTES, LinkColumns } from "./link-columns.ts";
 export const HISTORY_GAP_MS = 10_000;
 
 interface GraphHistoryOptions {
-  /** Retention, ms. */
   readonly horizonMs: number;
   /** Minimum distance between retained graphs, ms. */
   readonly minGapMs: number;
@@ -23,7 +22,6 @@ interface GraphHistoryOptions {
   readonly maxBytes: number;
 }
 
-/** Approximate size of a node, workload or channel object. Links are columns. */
 const OBJECT_BYTES = 400;
 /** Approximate size of a pod's placement. Names are shared with the live graph. */
 const POD_BYTES = 48;

@@ -31,7 +31,6 @@ import { buildWorkflows, workflowSteps } from "./workflows.ts";
 export interface PublishedGraphs {
   readonly version: number;
   readonly builtAtMs: number;
-  /** Coordinates for estimates; null: none yet. */
   readonly coordinates: Coordinates | null;
   readonly nodes: readonly ClusterNode[];
   cluster(window: WindowName): ClusterGraphSnapshot;
@@ -59,7 +58,6 @@ interface LinkDistribution extends Pick<LinkKey, "method" | "ipFamily"> {
   readonly rtt: Distribution;
 }
 
-/** Builds versions of the graphs, retains the newest, and publishes changes. */
 export class GraphKeeper {
   readonly history: EventHistory;
   readonly #tables: Tables;
@@ -158,7 +156,6 @@ export class GraphKeeper {
     return this.#rule;
   }
 
-  /** Expires old data first, so that no graph contains it. */
   build(
     cluster: ClusterState,
     nowMs: number,

@@ -38,7 +38,6 @@ export class LinkBuilder {
   readonly #fewestSamples: number;
   readonly #errors: PairErrors;
   readonly #textOf: (timeMs: number) => string = rememberingText();
-  /** Cache by pane, because changes are in any pane of the window. */
   readonly #paneTexts = new Map<number, string>();
   /** Newest cut found, for the pair's following methods. */
   #cut: { readonly key: LinkKey; readonly firstPane: number } | null = null;
@@ -134,7 +133,6 @@ export class LinkBuilder {
     return text;
   }
 
-  /** The fast window shows the changes found in the full one. */
   #changeOf(link: LinkState, medianSeconds: number | null): LinkChange | null {
     const { nowMs, window, shape } = this.#context;
     const own = window === "full" ? link.follow(nowMs, medianSeconds) : link.change;

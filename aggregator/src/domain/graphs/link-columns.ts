@@ -29,7 +29,6 @@ export class LinkColumns {
         this.#figures[index * FIGURES + column] = value ?? Number.NaN;
   }
 
-  /** @param before columns whose names are shared if equal */
   static of(links: readonly Link[], before: LinkColumns | null): LinkColumns {
     const known = before?.identities.list;
     const isSame =

@@ -8,7 +8,6 @@ import type { CostRule } from "./cost-rule.ts";
 import type { LinkOrder } from "../compare.ts";
 import { isDecided } from "./coordinate-links.ts";
 
-/** Latency of an ordered pair of nodes, ms. */
 export interface NodeLatency {
   readonly source: string;
   readonly target: string;
@@ -42,7 +41,6 @@ const NODE_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 const VALUE = /^\d{1,12}(?:\.\d{1,12})?$/;
 const MAX_MS = MAX_RTT_SECONDS * 1000;
 const MAX_SHOWN = 160;
-/** The API server's limit of a ConfigMap, bytes. */
 const MAX_CHARACTERS = 1024 * 1024;
 
 export const NO_LATENCIES: ReadLatencies = {

@@ -26,7 +26,6 @@ function begin(): void {
   ingest = new Ingest(tables, { maxFutureMs: 1000, maxSeries: 10_000, maxSources: 10 });
 }
 
-/** Four seconds of requests reported by an Istio proxy. */
 function report(
   reporter: string,
   source: string,

@@ -29,7 +29,6 @@ export function* observedChannels(
   }
 }
 
-/** Yields channels with network managers' flow counts in the window. */
 export function* channelFlows(
   channels: ChannelSource,
   nowMs: number,

@@ -21,7 +21,6 @@ interface TableLimits extends Partial<BandwidthAges> {
 /** Limit of Service, zone and namespace combinations of about 4 kB each. */
 const MAX_DEMANDS = 20_000;
 
-/** All windows: filled by ingest, read by the graphs. */
 export class Tables {
   readonly shape: WindowShape;
   readonly linkOrder: LinkOrder;

@@ -16,7 +16,6 @@ export interface Edge {
   readonly target: Member;
   rates: EndRates | null;
   declared: DeclaredChannel | null;
-  /** Null: no flow has a rate. */
   flow: FlowRates | null;
 }
 
@@ -25,7 +24,6 @@ export interface View {
   readonly edge: Edge;
   /** Traffic as this workflow's namespace believes it; null: none. */
   readonly rates: ChannelRates | null;
-  /** Demands that apply to this workflow's pods; null: none. */
   readonly demands: ChannelDemands | null;
 }
 

@@ -283,7 +283,6 @@ describe("what a namespace declares of its channels to another one", () => {
   });
 
   test("demands nothing on the far side of a channel that carries traffic", () => {
-    // The far side shows the channel once its own proxies report it.
     traffic("evil/w", "shop/web");
     traffic("evil/w", "shop/web", 10, "destination");
     const without = build({ workloads, pods });

@@ -47,10 +47,7 @@ export function buildWorkflows(
   return allSteps(workflowSteps(tables, cluster, stamp, window));
 }
 
-/**
- * Like {@link buildWorkflows}, in steps.
- * @param onTooFar called for channels beyond the limit on far pods
- */
+/** @param onTooFar called for channels beyond the limit on far pods */
 export function* workflowSteps(
   tables: MeasuredTables,
   cluster: ClusterState,

@@ -62,7 +62,6 @@ function restart(): void {
 }
 beforeEach(restart);
 
-/** In order of precedence. */
 const SOURCES: Readonly<
   Record<string, { page: SourcePage; countedBy: string; bytes: boolean; requests: boolean; oneWay?: true }>
 > = {

@@ -48,7 +48,6 @@ class ByteSink extends IncrementSink {
       readonly rule: ByteFamily;
       /** Scale of counted bytes; null: unknown. */
       readonly factor: () => number | null;
-      /** Returns false once the addresses belong to other pods. */
       readonly isSame: () => boolean;
       readonly onBytes: ((bytes: number) => void) | null;
     },

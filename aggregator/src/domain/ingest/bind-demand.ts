@@ -74,13 +74,11 @@ export function bindDemand(
   return "unused" in target ? target : new DemandSink(target, flows, series, tracks);
 }
 
-/** Returns true if another cluster's endpoints serve the requests. */
 function isElsewhere(series: Series, { facts }: Permit, clusters: OwnCluster): boolean {
   const far = farClusterOf(series, "source", clusters, facts);
   return far === "near_is_elsewhere" || far.elsewhere !== null;
 }
 
-/** Opens the demand of the caller's zone, or returns a sink that tells why there is none. */
 function openDemand(
   demand: SinkTables["demand"],
   caller: ChannelKey,

@@ -88,7 +88,6 @@ function qualified(text: string, forms: readonly RegExp[]): ChannelEnd | null {
   return null;
 }
 
-/** Reads a dimension by its OTLP name or its Prometheus spelling. */
 function dimension(
   end: "client" | "server",
   names: readonly string[],

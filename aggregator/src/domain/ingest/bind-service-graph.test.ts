@@ -30,7 +30,6 @@ beforeEach(() => {
   tracks = new CounterTracks({ maxFirstSpanMs: SHAPE.windowMs });
 });
 
-/** Sinks of a record's series after a round trip through the codec. */
 function take(metrics: readonly Metric[]): (Sink | null)[] {
   const sinks: (Sink | null)[] = [];
   const bind = (series: Series, startMs: number, timeMs: number, value: number): void => {

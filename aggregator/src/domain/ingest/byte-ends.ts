@@ -60,7 +60,6 @@ export function outsideOf(rule: EndRule, { attributes }: Series, facts: ClusterF
   return name === null ? null : outsideEnd(name);
 }
 
-/** @param mayChange a pod may get its address later */
 export function outsideEnd(name: string, mayChange = false): ResolvedEnd {
   return { namespace: OUTSIDE_NAMESPACE, workload: name, node: null, mayChange };
 }

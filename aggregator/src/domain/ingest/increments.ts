@@ -38,10 +38,7 @@ export abstract class IncrementSink implements Sink {
     return this.#track === RELEASED;
   }
 
-  /**
-   * Adds the increment a missing counter probably had, see {@link CounterTracks.end}.
-   * @param newest time of the source's newest point of other series
-   */
+  /** Adds the increment that a missing counter probably had, see {@link CounterTracks.end}. */
   endIfMissing({
     timeMs,
     offsetMs,

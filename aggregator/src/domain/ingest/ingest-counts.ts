@@ -21,7 +21,6 @@ export interface IngestCounts {
   records: number;
   /** Points that were in time and new, including unused ones. */
   points: number;
-  /** Unused points of known metrics. */
   ignored: number;
   tooLate: number;
   duplicateRecords: number;

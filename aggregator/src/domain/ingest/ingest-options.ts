@@ -10,10 +10,7 @@ export interface IngestOptions {
   readonly maxFutureMs: number;
   readonly maxSeries: number;
   readonly maxSources: number;
-  /**
-   * Per sender and window; per source if senders are not proven. At most half of maxSeries. @default
-   * maxSeries
-   */
+  /** At most half of maxSeries; per sender (per source if unproven) and window. @default maxSeries */
   readonly maxSeriesPerSource?: number;
   /** 32 bits that senders cannot guess; otherwise they could force hash collisions. @default 0 */
   readonly hashSeed?: number;
@@ -33,11 +30,9 @@ export interface SpeakingParts {
   readonly policy?: SpeakerPolicy;
   readonly facts?: ClusterFacts;
   readonly flows?: FlowFacts;
-  /** @default cluster names are detected */
   readonly clusters?: OwnCluster;
 }
 
-/** Called for refusals, to log them with names. */
 export type OnRefused = (source: string, reason: string, detail: string) => void;
 
 export function accountLimits(options: IngestOptions, windowMs: number): AccountLimits {

@@ -75,7 +75,6 @@ export class Ingest implements MetricsVisitor {
   /** Cumulative series that started earlier may have been counted before, up to an unknown sample. */
   #countersSinceMs = Number.NEGATIVE_INFINITY;
   #newestEventMs = Number.NEGATIVE_INFINITY;
-  /** Newest point of the current record, on its source's clock. */
   #newestTimeMs = Number.NEGATIVE_INFINITY;
   #sweptMs = Number.NaN;
   #retriedMs = Number.NaN;
@@ -104,7 +103,6 @@ export class Ingest implements MetricsVisitor {
     return this.#sources.missingRecords;
   }
 
-  /** Records dropped by publishers while the bus was unavailable. */
   get droppedRecords(): number {
     return this.#sources.droppedRecords;
   }
@@ -113,7 +111,6 @@ export class Ingest implements MetricsVisitor {
     return this.#decoder.seriesCount;
   }
 
-  /** Number of cumulative series with a last value. */
   get counters(): number {
     return this.#tracks.used;
   }
@@ -196,7 +193,6 @@ export class Ingest implements MetricsVisitor {
     this.#latestMs = judgedMs + this.#options.maxFutureMs;
     if (nowMs < this.#takenMs - this.#tables.shape.paneMs) this.#beginAgain();
     this.#takenMs = nowMs;
-    // Bound series may belong to another cluster now.
     if (this.#clusterChanges !== this.#clusters.changes) this.#beginAgain();
     this.#clusterChanges = this.#clusters.changes;
     this.#sweep(nowMs);

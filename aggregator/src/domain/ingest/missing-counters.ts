@@ -29,7 +29,7 @@ export class MissingCounters {
   }
 
   /**
-   * Call at the end of a record. Ends counters that the last records should have contained.
+   * Call at the end of a record.
    * @param newest time of the record's newest point
    */
   look(source: string, newest: Pick<PointTime, "timeMs" | "offsetMs" | "clockGeneration">): void {

@@ -15,7 +15,6 @@ const MAX_NAMESPACES = 1_000;
 /** Evidence for a name. Namespaces count before series, because a tenant can create any number of series. */
 interface Sightings {
   readonly namings: Set<ClusterNaming>;
-  /** Namespaces of series that name one of this cluster's nodes or pods. */
   readonly here: Set<string>;
   readonly anywhere: Set<string>;
   series: number;
@@ -114,7 +113,6 @@ function leads(a: Sightings, b: Sightings): boolean {
 
 type PlaceLabels = Labels<(typeof CLUSTER_LABELS)[number] | "namespace" | "node" | "pod">;
 
-/** Returns true if the Prometheus or OpenTelemetry label names another cluster. */
 export function isOfOther(series: Series, clusters: OwnCluster, facts: ClusterFacts): boolean {
   const labels: PlaceLabels = series.attributes;
   const resource = knownName(series.resource[RESOURCE_ATTRIBUTES.cluster]);
@@ -131,7 +129,6 @@ export function isOfOther(series: Series, clusters: OwnCluster, facts: ClusterFa
   return [isOther("prometheus", prometheus), isOther("otel", otel)].includes(true);
 }
 
-/** Returns true if the labels name one of this cluster's nodes or pods. */
 function namesOurs({ namespace, node, pod }: PlaceLabels, facts: ClusterFacts): boolean {
   const name = textOf(node);
   if (name !== null && facts.isNode(name) === "yes") return true;

@@ -53,7 +53,6 @@ export const CPU_COUNTERS = [
   "kubeletCpu",
 ] as const;
 
-/** Each is a sum over all series of a pod or node. */
 export const USAGE_COUNTERS = [
   ...CPU_COUNTERS,
   "cardReceive",
@@ -88,9 +87,7 @@ export interface LevelTarget {
 export interface UsageTarget {
   readonly live: boolean;
   counter(counter: UsageCounter): CounterTarget;
-  /**
-   * True if better figures cover its CPU in the window before `eventMs`; container levels are then unused.
-   */
+  /** True if better figures cover its CPU before `eventMs`; container levels are then unused. */
   tellsCpu(eventMs: number): boolean;
   cpuLevel(container: string | null): LevelTarget;
   memoryLevel(owner: MemoryOwner): LevelTarget;

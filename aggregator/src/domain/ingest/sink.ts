@@ -24,9 +24,7 @@ export const UNUSED = [
   "too_many_channels",
   "too_many_pods",
   "other_cluster",
-  /** The node does not exist, or is not known yet. */
   "unknown_node",
-  /** The pod's address or name does not exist, or is not known yet. */
   "unknown_pod",
   /** A node interface that cannot be identified as physical by its name or the kernel. */
   "unclear_interface",

@@ -14,10 +14,7 @@ export class HistogramReferences {
     return this.#numbers.size;
   }
 
-  /**
-   * Retains the histogram at `at`.
-   * @returns the reference, above 0
-   */
+  /** @returns the reference, above 0; release it to free the histogram */
   hold(chunk: HistogramChunk, at: number): number {
     const number = this.#numbers.get(chunk) ?? this.#register(chunk);
     this.#holders[number]!++;

@@ -7,7 +7,6 @@ export interface PaneFacts {
   readonly pane: number;
   /** Packets that were lost, or could not be sent. */
   readonly failures: number;
-  /** Null: no answers. */
   readonly rtt: Quartiles | null;
 }
 
@@ -27,11 +26,9 @@ export interface LinkChange {
 const CUT_LOSSES = 3;
 /** Maximum probability of the losses under the link's previous loss ratio. */
 const CUT_PROBABILITY = 1e-6;
-/** Answers that end a cut. */
 const HEAL_ANSWERS = 3;
 /** Panes after a cut that may still contain its losses. */
 const MIXED_PANES = 2;
-/** Minimum number of answers for a new delay. */
 const STEP_ANSWERS = 6;
 /** Maximum probability of the panes under the previous delay. */
 const STEP_PROBABILITY = 2.5e-3;
@@ -50,7 +47,6 @@ export function lastChange(panes: readonly PaneFacts[]): LinkChange | null {
   return walk.result();
 }
 
-/** Returns true if the medians are too close for a step. */
 export function isNear(medianSeconds: number, otherSeconds: number): boolean {
   return (
     !isAbove(medianSeconds, otherSeconds, STEP_RATIO) && !isAbove(otherSeconds, medianSeconds, STEP_RATIO)

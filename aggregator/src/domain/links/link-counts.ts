@@ -13,7 +13,6 @@ export interface LinkCounts {
 }
 
 export interface LinkPane extends LinkCounts {
-  /** Null: no answers. */
   rtt: Distribution | null;
 }
 
@@ -45,7 +44,6 @@ export function lossRatioOf({ received, lost, late, sendErrors }: LinkCounts): n
   return decided === 0 ? null : failed / decided;
 }
 
-/** Packets whose fate became known since the last call. */
 export interface FreshPackets {
   /** Lost or unsent, minus late answers; may be negative. */
   readonly failed: number;

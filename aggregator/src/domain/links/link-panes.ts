@@ -40,7 +40,6 @@ export class LinkPanes {
   #running = new RunningCounts();
   /** First followed pane; null: all panes. It is within the window. */
   #since: number | null = null;
-  /** Open pane with several additions of round-trip times. */
   #merging: RttPart | null = null;
   /** First and last pane index (time / paneMs) that can exist. */
   #first = Number.NEGATIVE_INFINITY;
@@ -282,7 +281,6 @@ export class LinkPanes {
     return failures;
   }
 
-  /** Merges the panes that end with the pane of `nowMs`; null: none exists. */
   #merged(nowMs: number, panes: number): LinkPane | null {
     const nowPane = Math.floor(nowMs / this.#shape.paneMs);
     return this.#span(nowPane - panes + 1, nowPane);

@@ -112,7 +112,6 @@ export class LinkState {
     return this.#panes.expire(nowMs);
   }
 
-  /** Drops everything except the key. */
   forget(): void {
     this.#panes.expire(Number.POSITIVE_INFINITY);
     this.firstMs = Number.POSITIVE_INFINITY;
@@ -156,7 +155,6 @@ export class LinkTable {
   readonly #memory: LinkMemory;
   readonly #links = new Map<string, LinkState>();
   #sorted: readonly LinkState[] | null = null;
-  /** Free pair numbers, and the next unused one. */
   readonly #freePairs: number[] = [];
   #nextPair = 0;
 

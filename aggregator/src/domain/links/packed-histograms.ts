@@ -26,10 +26,7 @@ export class HistogramChunk {
     return this.bytes.length - this.#used;
   }
 
-  /**
-   * Requires enough room.
-   * @returns the offset
-   */
+  /** @returns the offset; requires enough room */
   append(data: ExponentialHistogramData, first: number, last: number): number {
     const start = this.#used;
     this.#view.setFloat64(start, data.sum, true);

@@ -75,7 +75,6 @@ export class RttPart {
     return reading;
   }
 
-  /** Returns null if empty. */
   extremes(): { readonly min: number; readonly max: number } | null {
     if (this.#chunk !== null) return { min: this.#chunk.min(this.#at), max: this.#chunk.max(this.#at) };
     const { min = null, max = null } = this.#merged ?? {};

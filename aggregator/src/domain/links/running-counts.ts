@@ -56,8 +56,8 @@ export class RunningCounts {
   }
 
   /**
-   * Null: empty, or above 2^32 - 1 samples, when a bucket may overflow.
    * @param findExtremes called if they are unknown
+   * @returns null if empty, or above 2^32 - 1 samples, when a bucket may overflow
    */
   toDistribution(findExtremes: () => Extremes): Distribution | null {
     if (this.#count === 0 || this.#count > UINT32_MAX) return null;

@@ -16,7 +16,6 @@ beforeEach(() => {
   ingest = new Ingest(tables, OPTIONS);
 });
 
-/** Sends a record with 1,000 new pods. */
 function bomb(round: number, nowMs: number): void {
   const metrics = Array.from({ length: 1000 }, (_, i) =>
     counter(

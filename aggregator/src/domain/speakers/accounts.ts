@@ -15,7 +15,6 @@ export interface AccountLimits {
 const SOURCES_OF_A_NODE = 8;
 /** Share of all sources for a service, which has one per topic and node. */
 const SERVICE_SOURCES_SHARE = 3 / 4;
-/** Share of the tables for a service. */
 const SERVICE_SHARE = 1 / 2;
 /** Shares of the tables for a node, with a minimum: far above its need, far below the total. */
 const NODE_SHARES: Readonly<Record<RoomKind, number>> = {
@@ -124,7 +123,6 @@ function sourcesOf(speaker: Speaker, { maxSources }: AccountLimits): number {
   return Math.max(SOURCES_OF_A_NODE, Math.floor(maxSources * SERVICE_SOURCES_SHARE));
 }
 
-/** Returns null if there is no limit per sender. */
 function roomsOf({ kind }: Speaker, { tables }: AccountLimits): Record<RoomKind, number> | null {
   if (kind === "open") return null;
   const roomOf = (each: RoomKind): number =>

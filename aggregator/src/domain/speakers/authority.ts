@@ -7,7 +7,6 @@ export type Known = "yes" | "no" | "unknown";
 
 export interface PodFact {
   readonly namespace: string;
-  /** A bare pod is its own workload. */
   readonly workload: string;
   readonly node: string | null;
 }
@@ -28,7 +27,6 @@ export interface ClusterFacts {
   /** Returns "unknown" also if there are no nodes. */
   isNode(name: string): Known;
   runsOn(node: string, namespace: string, workload: string): Known;
-  /** Returns whether a waypoint or another managed mesh proxy runs on the node. */
   hasMeshProxy(node: string): Known;
   /** @param ofService whether the name may be a service name from traces or flows */
   workloadNamed(namespace: string, name: string, ofService: boolean): NamedWorkload;
@@ -140,7 +138,6 @@ function includes(names: Names, name: string): boolean {
   return names === "all" || names.has(name);
 }
 
-/** Returns the sender's permissions. A service without a rule has none. */
 export function authorityOf(speaker: Speaker, policy: SpeakerPolicy, facts: ClusterFacts): Authority {
   switch (speaker.kind) {
     case "open":

@@ -53,7 +53,6 @@ export class SpeakerPolicy {
   }
 }
 
-/** Parses the setting `aggregator.speakers`. Returns the rules or an error message. */
 export function parseSpeakerRules(text: string | null): ServiceRule[] | { readonly mistake: string } {
   if (text === null) return [];
   const rules = policyJson(text);

@@ -18,11 +18,8 @@ import {
 
 interface SideRates {
   readonly reporter: Reporter;
-  /** Null: no request metric. */
   readonly requestsPerSecond: number | null;
-  /** Null: no byte metric. */
   readonly bytesPerSecond: number | null;
-  /** Null: no requests. */
   readonly errorRatio: number | null;
   readonly eventsPerSecond: number | null;
   readonly newestMs: number;
@@ -126,7 +123,6 @@ export class ChannelState {
     return side;
   }
 
-  /** Returns true if the reporter has data in the window. */
   covers(reporter: Reporter, nowMs: number, window: WindowName): boolean {
     return this.#seconds(this.#sides.get(reporter), nowMs, panesOf(this.#shape, window)) > 0;
   }
@@ -183,7 +179,6 @@ export class ChannelState {
     return other !== null && bytesOf(other.reporter) === "both_ways";
   }
 
-  /** Returns null if no network manager has data in the window. */
   flowRates(nowMs: number, window: WindowName): FlowRates | null {
     const panes = panesOf(this.#shape, window);
     const side = this.#sides.get(FLOW_REPORTER);
@@ -320,7 +315,6 @@ export class ChannelTable {
     return this.#channels.values();
   }
 
-  /** Forgets channels without data for a whole window. */
   expire(nowMs: number): void {
     const startMs = windowStartMs(this.#shape, nowMs);
     for (const [id, channel] of this.#channels) {

@@ -48,7 +48,6 @@ function exporter(step: number, idle: readonly number[], availableBytes: number)
   ];
 }
 
-/** Available millicores and bytes on a node with 4 cores and 8 GB allocatable. */
 function availableOn({ tables }: Way, step: number): (number | null)[] {
   const node = {
     ...nodeState("n"),

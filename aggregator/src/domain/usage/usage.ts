@@ -42,7 +42,6 @@ class CounterRate {
   }
 }
 
-/** Mean of gauge samples over the window. */
 class LevelMean {
   readonly #shape: WindowShape;
   readonly #sums: SumPanes;
@@ -96,7 +95,6 @@ class LastLevel {
 /** From the node's view. */
 export type Direction = "receive" | "transmit";
 
-/** Interface byte counters in order of precedence. */
 const NETWORK_COUNTERS: Readonly<Record<Direction, readonly UsageCounter[]>> = {
   receive: ["cardReceive", "cgroupReceive", "kubeletReceive"],
   transmit: ["cardTransmit", "cgroupTransmit", "kubeletTransmit"],
@@ -238,7 +236,6 @@ export class UsageState {
     return (this.#containerCpu ??= new ContainerCpuLevels()).level(container, create);
   }
 
-  /** Decides by name which interfaces count. */
   interfaces(): InterfaceChoice {
     return (this.#interfaces ??= new InterfaceChoice());
   }

@@ -3,7 +3,6 @@ import { AggregatorError } from "../../ports/errors.ts";
 /** Request header with a probe's keys: `1,2;signing=1`. Without keys: `;signing=0`. */
 export const KEY_REPORT_HEADER = "isochrone-probe-keys";
 
-/** Maximum number of keys of a probe, from file and settings. */
 const MAX_KEYS = 32;
 const MAX_KEY_ID = 65_535;
 const REPORT = /^((?:[1-9]\d{0,4})(?:,[1-9]\d{0,4}){0,31})?;signing=(0|[1-9]\d{0,4})$/;
@@ -43,12 +42,10 @@ export class KeyReports {
     return this.#reports.size;
   }
 
-  /** @param report null: the probe sent no key report */
   record(node: string, report: KeyReport | null, nowMs: number): void {
     this.#reports.set(node, { report, atMs: nowMs });
   }
 
-  /** Returns null if there is no report. */
   of(node: string): KeyReport | null {
     return this.#reports.get(node)?.report ?? null;
   }

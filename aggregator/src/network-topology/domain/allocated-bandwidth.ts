@@ -1,7 +1,6 @@
 import type { BitsPerSecond } from "@isochrone/primitives";
 import type { AreaIndex } from "./areas.ts";
 
-/** A bound pod of an AppGroup that has not ended. */
 export interface PlacedPod {
   readonly namespace: string;
   readonly appGroup: string;

@@ -14,9 +14,7 @@ interface FigureInputs {
   readonly capacities: ReadonlyMap<string, number>;
   readonly allocated: ReadonlyMap<string, bigint> | null;
   readonly written: ReadonlyMap<string, AreaFigures>;
-  /** Milliseconds per unit of cost. */
   readonly unitMs: number;
-  /** Relative difference of a capacity that triggers an update. */
   readonly capacityTolerance: number;
   /** Returns true if a written but unmeasured pair should stay. */
   readonly isHeld: (key: string) => boolean;

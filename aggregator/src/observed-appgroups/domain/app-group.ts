@@ -16,7 +16,6 @@ export interface GroupDependency {
   readonly name: string;
   /** Bits per second per pair of their pods; null: unknown or none. */
   readonly minBitsPerSecond: BitsPerSecond | null;
-  /** Null: absent from the object. */
   readonly maxNetworkCost: number | null;
 }
 
@@ -29,7 +28,6 @@ export interface AppGroupInputs {
   readonly nowMs: number;
   readonly rule: NeedRule;
   readonly holdMs: number;
-  /** For dependencies without a declared one. */
   readonly defaultMaxNetworkCost: number;
   readonly written: readonly GroupWorkload[];
 }
@@ -59,7 +57,6 @@ function pairNeed(bitsPerSecond: BitsPerSecond, source: Workload, target: Worklo
   return Math.min(bitsPerSecond / pairs, egress, ingress);
 }
 
-/** Infinity if a pod has no limit. */
 function largest(limits: readonly (number | undefined)[]): number {
   return limits.reduce<number>(
     (most, limit) => Math.max(most, limit ?? Number.POSITIVE_INFINITY),

@@ -2,7 +2,6 @@
 const LOWER_BELOW_RATIO = 0.6;
 
 export interface NeedRule {
-  /** Share added to the observed need. */
   readonly marginRatio: number;
   /** True: the history is too short to lower a value. */
   readonly isYoung: boolean;

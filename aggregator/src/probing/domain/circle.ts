@@ -40,7 +40,6 @@ export class Circle {
   readonly #order: Int32Array;
   readonly #ranks: Int32Array;
 
-  /** @param hashes integers from 0 to 2^53 - 1 */
   constructor(hashes: Float64Array) {
     this.#order = orderOf(hashes);
     this.#ranks = new Int32Array(hashes.length);

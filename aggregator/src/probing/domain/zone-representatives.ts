@@ -6,9 +6,7 @@ import type { PlanNode } from "./rule.ts";
 
 /** Pairs of a node and a zone without a peer, by reason. Their links can only be estimated. */
 export interface Uncovered {
-  /** All nodes of the zone have reached the maximum in-degree. */
   readonly inDegree: number;
-  /** The node has reached the maximum number of zones. */
   readonly maxZones: number;
 }
 
