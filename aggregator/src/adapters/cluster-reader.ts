@@ -52,6 +52,7 @@ interface ObjectSource {
 
 interface ClusterReaderOptions {
   readonly source: ObjectSource;
+  /** Declared network capacity, bit/s; null: none. */
   readonly networkCapacityOf: (node: KubernetesObject) => number | null;
   /** Namespaces that may declare channels for other namespaces. @default none */
   readonly declarationRights?: DeclarationRights;

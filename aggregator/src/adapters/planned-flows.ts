@@ -3,6 +3,7 @@ import type { ChannelKey } from "../domain/channel-key.ts";
 import type { FlowFacts } from "../domain/ingest/bind-flow.ts";
 
 interface Plans {
+  /** Plans by node; null: none is known. */
   readonly known: ReadonlyMap<string, FlowPlan> | null;
 }
 

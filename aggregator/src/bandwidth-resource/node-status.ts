@@ -54,7 +54,7 @@ export function nodeBandwidth(node: KubernetesObject, resource: string): NodeBan
   };
 }
 
-/** Annotation, else KEP-260's extended resource (capacity, else allocatable). Ignores our own value. */
+/** Bit/s: annotation, else KEP-260's extended resource (capacity, else allocatable). Skips our own value. */
 export function declaredBandwidth(node: KubernetesObject, resource: string): number | null {
   const declared = annotated(node);
   if (declared !== null) return declared;

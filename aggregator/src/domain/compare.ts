@@ -15,7 +15,7 @@ export interface LinkIdentity {
 
 export type LinkOrder = (a: LinkIdentity, b: LinkIdentity) => number;
 
-/** Sorts by source, target, method in order of `preferred`, and IP family. */
+/** Sorts by source, target, method (`preferred` ones first, in order) and IP family. */
 export function linkOrder(preferred: readonly Method[]): LinkOrder {
   const ranks = new Map([...new Set([...preferred, ...METHODS])].map((method, rank) => [method, rank]));
   return (a, b) =>

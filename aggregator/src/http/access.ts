@@ -6,6 +6,7 @@ import type { Registry } from "prom-client";
 import { createAccessMetrics } from "./access-metrics.ts";
 
 interface AccessSurroundings {
+  /** Null: this process has no API server to ask. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -54,6 +54,7 @@ interface GraphApiParts {
   readonly events: EventStream;
   readonly plan: PlanSources;
   readonly leases: LeaseDesk;
+  /** Null: records are not sealed. */
   readonly recordKeys: RecordKeyDesk | null;
   /** Null: this is the only replica. */
   readonly replication: {

@@ -5,7 +5,7 @@ export function contentEtag(content: string | Buffer): string {
   return `"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"`;
 }
 
-/** Returns true after setting 304. Caches must revalidate, because graphs change every second. */
+/** Sets the ETag; returns true after a 304. Caches must revalidate: graphs change every second. */
 export function isUnchanged(request: FastifyRequest, reply: FastifyReply, etag: string): boolean {
   void reply.header("etag", etag).header("cache-control", "no-cache");
   const wanted = request.headers["if-none-match"];

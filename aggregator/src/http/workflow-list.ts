@@ -57,7 +57,7 @@ export function listWorkflows(graphs: PublishedGraphs, window: WindowName): Work
   };
 }
 
-/** Throws an AggregatorError for an invalid query. */
+/** Pages through the changed graphs. Throws an AggregatorError for an invalid query. */
 export function listWithGraphs(
   list: WorkflowList,
   { window = "full", at, since, limit = DEFAULT_GRAPHS_PER_PAGE, cursor }: WorkflowListQuery,
@@ -79,6 +79,7 @@ export function listWithGraphs(
   };
 }
 
+/** Returns null for an id of another process. */
 function versionOf(id: string, epoch: string): number | null {
   const version = id.startsWith(`${epoch}-`) ? id.slice(epoch.length + 1) : "";
   return /^\d{1,15}$/.test(version) ? Number(version) : null;

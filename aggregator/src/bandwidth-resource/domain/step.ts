@@ -4,6 +4,7 @@ import { stickyBandwidth } from "../../network-topology/domain/sticky.ts";
 type AdvertiseMode = "off" | "declared" | "measured";
 export type BandwidthOrigin = "measured" | "declared";
 
+/** Values of a node's object, bit/s; null: absent. */
 export interface NodeBandwidth {
   readonly capacity: number | null;
   readonly allocatable: number | null;

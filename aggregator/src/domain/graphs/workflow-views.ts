@@ -24,6 +24,7 @@ export interface View {
   readonly edge: Edge;
   /** Traffic as this workflow's namespace believes it; null: none. */
   readonly rates: ChannelRates | null;
+  /** Demands that apply to this workflow's pods; null: none. */
   readonly demands: ChannelDemands | null;
 }
 

@@ -153,7 +153,7 @@ interface Ends {
   readonly outside: ResolvedEnd | null;
 }
 
-/** An unknown or mirrored target is external, as is an unknown end if directions are counted separately. */
+/** A mirrored target is external. So is an unknown end if the row counts directions separately. */
 function endsOf(rule: ByteFamily, series: Series, facts: Permit["facts"]): Ends | Sink {
   const source = endOf(rule.source, series, facts);
   const target = endOf(rule.target, series, facts);

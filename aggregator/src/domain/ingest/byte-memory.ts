@@ -26,6 +26,7 @@ export class ByteMemory {
     this.#ends()[reporter === "conntrack_client" ? "client" : "server"] += bytes;
   }
 
+  /** Stores the sampling factor for other series with the same ends. */
   samplingSink(series: Series): Sink {
     const rule = AGENT_FAMILIES.find(({ sampling }) => sampling?.family === series.name);
     const key = rule === undefined ? series.name : keyOf(rule, series);

@@ -7,6 +7,7 @@ export interface PaneFacts {
   readonly pane: number;
   /** Packets that were lost, or could not be sent. */
   readonly failures: number;
+  /** Null: no answers. */
   readonly rtt: Quartiles | null;
 }
 

@@ -97,7 +97,7 @@ class NodeAuthority implements Authority {
   speaksForChannel(key: ChannelKey, reporter: Reporter): Known {
     // A waypoint may run on a node of neither end.
     if (reporter === "waypoint") return this.#facts.hasMeshProxy(this.#node);
-    // A proxy runs beside its workload. Other reporters may be at either end. Bytes received from outside
+    // A proxy runs beside its workload; the end of other reporters is unknown. Bytes received from outside
     // form a channel towards the workload.
     if (!isOutside(key)) {
       if (reporter === "source" || reporter === "linkerd")

@@ -7,7 +7,7 @@ export interface NeedRule {
   readonly isYoung: boolean;
 }
 
-/** The need with a margin, rounded up to two digits, or the written value while it fits. Bit/s. */
+/** Bit/s: the need with a margin, rounded up to two digits, or the written value while it fits. */
 export function stickyNeed(
   written: number | null,
   observed: number | null,

@@ -50,7 +50,7 @@ export class ProbePlans {
     };
   }
 
-  /** Keeps silent links to unready nodes too, because their silence must be visible. */
+  /** Returns a predicate for links to keep. Links to unready nodes stay, so that their silence is visible. */
   wanted(cluster: ClusterNodes, time: PlanTime): (pair: PlannedPair) => boolean {
     const { current, complete } = this.#update(cluster, time);
     return ({ source, target }) =>
