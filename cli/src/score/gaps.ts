@@ -1,5 +1,4 @@
-// What a dump lacks that the scores would go by, said with the way to get it: scores of nothing look like
-// scores.
+// Finds data that the scores need and the dump lacks. Scores without data look like real scores.
 import type { PlacementProblem } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
 import { objectText } from "./read-objects.ts";
@@ -10,14 +9,14 @@ interface Asked {
 }
 
 interface Scored extends Asked {
-  /** The parts of the scores, `strategy.part` where several are combined. */
+  /** Parts of the scores; `strategy.part` if several strategies are combined. */
   readonly parts: readonly string[];
 }
 
-/** Named at most. */
+/** Maximum number of names in a message. */
 const MAX_NAMED = 5;
 
-/** Placed pods that the pod talks to, on nodes that nothing is known of. */
+/** Returns the pod's placed peers on nodes without network data. */
 export function lackingNodes({ problem, cluster }: Asked): string[] {
   const {
     pod,
@@ -37,7 +36,7 @@ export function lackingNodes({ problem, cluster }: Asked): string[] {
   ];
 }
 
-/** Annotations that the strategy goes by, and that the dump has none of. */
+/** Returns the annotations that the strategy reads and the dump lacks. */
 export function lackingAnnotations(scored: Scored): string[] {
   return [...ofNodes(scored), ...ofWorkload(scored)];
 }

@@ -1,4 +1,3 @@
-// Graphs as `isochrone graph -o json` prints them.
 import {
   ClusterGraph,
   parseClusterGraph,
@@ -17,15 +16,14 @@ export interface RecordedGraphs {
   readonly workflows: readonly WorkflowGraph[];
 }
 
-/** The same as they are printed. */
 interface RecordedSnapshots {
   readonly cluster: ClusterGraphSnapshot;
   readonly workflows: readonly WorkflowGraphSnapshot[];
-  /** Null: it was recorded by a release without it. */
+  /** Null: recorded by a release without it. */
   readonly demand: Demand | null;
 }
 
-/** Throws DumpError. */
+/** Reads graphs as `isochrone graph -o json` prints them. Throws DumpError. */
 export function readGraphs(text: string, file: string): RecordedGraphs {
   const { cluster, workflows } = readSnapshots(text, file);
   return {
@@ -34,7 +32,7 @@ export function readGraphs(text: string, file: string): RecordedGraphs {
   };
 }
 
-/** Throws DumpError. */
+/** Like {@link readGraphs}, but keeps the printed form. Throws DumpError. */
 export function readSnapshots(text: string, file: string): RecordedSnapshots {
   const fail = (problem: string, cause?: unknown): DumpError =>
     new DumpError("malformed_graph", { file, document: null, line: null }, problem, { cause });
