@@ -1,8 +1,8 @@
 import type { KafkaClientOptions } from "./options.ts";
 
 /**
- * Brokers hear of a new topic one after the other. Who gives up waiting, after the time for a request, has
- * made it all the same.
+ * Waits until brokers know a new topic, since they learn of it one by one. If the wait exceeds a request's
+ * timeout, the topic exists all the same.
  */
 export async function untilServed(
   { clock, requestTimeoutMs, retryInitialMs }: KafkaClientOptions,
