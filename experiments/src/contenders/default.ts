@@ -1,4 +1,4 @@
-// kube-scheduler with its defaults, and the same once more.
+// kube-scheduler with its defaults, and the null contender.
 import { seededRandom } from "@isochrone/runtime";
 import type { ContenderDeps } from "./deps.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
@@ -9,9 +9,7 @@ import type { SchedulingInput } from "./scheduling-contender.ts";
 
 const SEEDS = 2 ** 32;
 
-/**
- * `null` breaks ties by numbers of its own: the same ones would make it the same trial, which shows nothing.
- */
+/** `null` breaks ties by its own random numbers. With the same ones it would repeat the trial. */
 export class DefaultContender extends StayingContender {
   readonly id: "default" | "null";
   readonly by: string;

@@ -1,5 +1,5 @@
-// KEP-260's Go plugins as coded: pods in the order of TopologicalSort, NetworkOverhead filters and scores.
-// They move no pods.
+// KEP-260's Go plugins as coded: pods in TopologicalSort order, NetworkOverhead filters and scores. They move
+// no pods.
 import { createNetworkOverhead, workloadOrder } from "@isochrone/placement";
 import type { SortAlgorithm } from "@isochrone/placement";
 import type { DeclaredCosts } from "@isochrone/topology";
@@ -15,17 +15,16 @@ import type { SchedulingInput } from "./scheduling-contender.ts";
 import { strategyPlugin } from "./strategy-plugin.ts";
 
 /**
- * scheduler-plugins, manifests/networktopology/scheduler-config.yaml: "to favor allocation schemes with lower
- * latency".
+ * Source: scheduler-plugins, manifests/networktopology/scheduler-config.yaml: "to favor allocation schemes
+ * with lower latency".
  */
 const NETWORK_OVERHEAD_WEIGHT = 5;
 /**
- * The same file: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". It still
- * filters.
+ * Same file: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". It still filters.
  */
 const WEIGHTS = { NodeResourcesFit: 0 } as const;
 /**
- * As its authors' AppGroup of Online Boutique has it (appgroup-api,
+ * From its authors' AppGroup of Online Boutique (appgroup-api,
  * manifests/onlineBoutique-appGroup-example.yaml).
  */
 const SORT: SortAlgorithm = "AlternateKahn";
@@ -43,8 +42,8 @@ export class UpstreamContender extends StayingContender {
       cluster: clusterGraph(cluster, { declaredCosts: costs }),
       workflow: workflowGraph(point, before, {
         placement: staying(request),
-        // As in that AppGroup: the plugin looks at dependencies alone, and whoever is placed before those
-        // that it depends on would be placed blindly.
+        // As in that AppGroup. The plugin reads only dependencies, so a pod placed before its dependencies
+        // would be placed blindly.
         bothWays: true,
         maxNetworkCost: highest(costs),
       }),
@@ -55,8 +54,7 @@ export class UpstreamContender extends StayingContender {
 }
 
 /**
- * An AppGroup of the workflow's calls, both ways. Where that makes a cycle, upstream keeps the order of its
- * spec.
+ * An AppGroup with the workflow's calls in both directions. For cycles, upstream keeps the order of the spec.
  */
 function inTopologicalOrder(request: SchedulingRequest, workflow: PointWorkflow): SchedulingRequest {
   const { order } = workloadOrder(appGroup(workflow), SORT);
@@ -81,7 +79,7 @@ function appGroup({ workloads }: PointWorkflow): object {
 }
 
 /**
- * Costs between regions, and between zones of a region: whole milliseconds of the mean round trip, as its
+ * Costs between regions and between zones of a region: mean round trip in whole milliseconds, as its
  * controller reads netperf's.
  */
 export function networkTopology({ nodes, rttMs }: PointCluster): DeclaredCosts {
@@ -118,7 +116,9 @@ function entries(lists: ReadonlyMap<string, Costs>): DeclaredCosts["zones"] {
   }));
 }
 
-/** Scenarios set no limits, and a dependency without one has a limit of 0: so none is beyond it. */
+/**
+ * Scenarios set no limits, and a missing limit counts as 0. Use the highest cost, so that none exceeds it.
+ */
 function highest({ zones, regions }: DeclaredCosts): number {
   return Math.max(1, ...[...zones, ...regions].map(({ cost }) => cost));
 }

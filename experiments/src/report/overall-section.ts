@@ -1,4 +1,4 @@
-// All points together: contenders against the baseline, and Isochrone against each of them.
+// All points together: contenders against the baseline, and Isochrone against each contender.
 import type { Scenario } from "../scenario/model.ts";
 import type { Analysis } from "./analysis.ts";
 import { changeInterval, count, figure, percent, probability } from "./format.ts";
@@ -16,7 +16,7 @@ export function overallSection(scenario: Scenario, analysis: Analysis): Html {
   ${shown.length === 0 ? null : readingText(shown)}`;
 }
 
-/** Over how many points the figures are, and who is why they are not more. */
+/** Number of points behind the figures, and the contenders that limit it. */
 function basisText({ standings, points, lacked }: Analysis): Html {
   if (lacked.length === 0)
     return html`<p>
@@ -59,9 +59,9 @@ function overallTable({ baseline }: Scenario, { overall, points }: Standing): Ht
   );
 }
 
-/** By way of the baseline two contenders would have its spread twice. */
+/** Compares directly; a comparison through the baseline would double its variance. */
 function directTable({ baseline }: Scenario, direct: readonly Overall[]): Html | null {
-  // Against the baseline stands above.
+  // The section above compares with the baseline.
   const others = direct.filter(({ other }) => other !== baseline);
   const [first] = others;
   if (first === undefined) return null;
@@ -108,8 +108,8 @@ function readingText(shown: readonly Overall[]): Html {
 }
 
 /**
- * Holm's smallest p is that of a point times the number of points: with few trials and many points nothing
- * can be below.
+ * Holm's smallest p is a point's p times the number of points. With few trials and many points, no p can be
+ * significant.
  */
 function outOfReach(shown: readonly Overall[]): string | null {
   const beyond = shown.find(({ leastPointP, points }) => leastPointP * points >= DECIDED);

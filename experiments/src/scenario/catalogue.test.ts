@@ -9,8 +9,8 @@ function load(name: string, quick = false): Scenario {
 }
 
 /**
- * GoogleCloudPlatform/microservices-demo: requests of the 19 tasks that src/loadgenerator/locustfile.py makes
- * by its weights, and what each handler of src/frontend calls. A catalog of nine products, five
+ * Source: GoogleCloudPlatform/microservices-demo. Requests of the 19 tasks in src/loadgenerator/locustfile.py
+ * by their weights, and the calls of each handler in src/frontend. Catalog of nine products, five
  * recommendations, two products in a cart.
  */
 const BOUTIQUE: readonly (readonly [

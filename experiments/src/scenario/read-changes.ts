@@ -3,7 +3,7 @@ import type { Field } from "./field.ts";
 import type { Change, PointCluster, PointLoad, PointWorkflow } from "./model.ts";
 
 /**
- * In order of time. Each has `at` and one of `nodeDown`, `regionLatency`, `call`; or `drift`, which draws
+ * Sorted by time. Each has `at` and one of `nodeDown`, `regionLatency`, `call`; or `drift`, which generates
  * many.
  */
 export function readChanges(
@@ -73,7 +73,7 @@ function readCallChange(item: Field, atSeconds: number, workflow: PointWorkflow)
   return [{ kind: "call-probability", atSeconds, caller, callee, probability }];
 }
 
-/** Traffic that drifts: after each `every`, `calls` conditional calls get another probability. */
+/** Drifting traffic: every `every`, `calls` conditional calls get new probabilities. */
 function drift(item: Field, workflow: PointWorkflow, load: PointLoad): readonly Change[] {
   item.map("drift");
   const field = item.get("drift").map("every", "calls", "seed");

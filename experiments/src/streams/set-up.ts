@@ -1,4 +1,4 @@
-// A point's networks, jobs and changes, the same for all contenders, and the contenders' strategies.
+// Builds networks, jobs and changes of a point, the same for all contenders, and the contenders' strategies.
 import { createHash } from "node:crypto";
 import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { seededRandom } from "@isochrone/runtime";
@@ -22,7 +22,7 @@ interface SetUp {
   readonly changes: readonly SystemChange[];
 }
 
-/** @param network which of the point's, from 0 */
+/** @param network index of the network at the point */
 export function setUp(seed: number, point: StreamPoint, network: number): SetUp {
   const random = seededRandom(seedOf(seed, point, network));
   const draw = (): number => random.next();
@@ -50,7 +50,7 @@ function arrivalsOf(
   });
 }
 
-/** Each network has one lot of them, the same for all contenders. */
+/** Draws the changes once per network, the same for all contenders. */
 function changesOf(
   { network, speeds }: ReturnType<typeof randomNetwork>,
   { changes }: StreamPoint,

@@ -1,4 +1,4 @@
-// Conducts experiments in a folder of the test's own.
+// Conducts experiments in a temporary folder.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { DEPS } from "../../contenders/testing/points.ts";
 import { scenarioFile } from "../../scenario/catalogue.ts";
 import type { Conducted, ConductOptions } from "../experiment.ts";
 
-/** Gone when the test ends. */
+/** Removed after the test. */
 export function outFolder(): string {
   const out = mkdtempSync(join(tmpdir(), "isochrone-experiment-"));
   onTestFinished(() => rmSync(out, { recursive: true }));
@@ -20,9 +20,9 @@ export function textOf(name: string): string {
 }
 
 /**
- * A quick run in the model with the default settings, unless told otherwise.
- * @param name of the scenario
- * @param text @default the scenario's
+ * Quick run in the model with default settings.
+ * @param name name of the scenario
+ * @param text @default the scenario's file
  */
 export function conductText(
   name: string,

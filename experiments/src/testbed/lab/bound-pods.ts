@@ -15,9 +15,8 @@ const POLL_MS = 20;
 const READY_WITHIN_MS = 30_000;
 
 /**
- * The lab's pods, bound to the nodes that the placement says: in place of controllers and scheduler, whose
- * choice is not asked for. A pod has a new name after each move, as Kubernetes' have; `nameOf` tells which
- * pod of the placement it is.
+ * Binds the lab's pods to the nodes of the placement, bypassing controllers and scheduler. A pod gets a new
+ * name with each move, as in Kubernetes; `nameOf` maps it to the placement's pod.
  */
 export class BoundPods {
   readonly #store: ClusterStore;
@@ -29,7 +28,7 @@ export class BoundPods {
     this.#store = store;
   }
 
-  /** Registers the nodes, ready. */
+  /** Registers the nodes as ready. */
   async createNodes(nodes: readonly PointNode[]): Promise<void> {
     for (const node of nodes) await this.#store.create(nodeObject(node));
   }
@@ -45,12 +44,12 @@ export class BoundPods {
       }
   }
 
-  /** The pod of the placement that a pod of the lab is, or was. */
+  /** Name in the placement of a current or past lab pod. */
   nameOf(pod: string): string | undefined {
     return this.#names.get(pod);
   }
 
-  /** Evicts the pod, binds its successor and waits until that is ready. */
+  /** Evicts the pod, binds its replacement and waits until that is ready. */
   async move(pod: string, to: string, signal: AbortSignal): Promise<void> {
     await this.remove(pod, {});
     const successor = await this.#bind(pod, to);
@@ -63,7 +62,7 @@ export class BoundPods {
     throw new Error(`the successor of ${pod} must be ready within ${READY_WITHIN_MS} ms and was not`);
   }
 
-  /** @param grace 0: at once, nobody is left to end it */
+  /** @param grace 0: delete at once, since no kubelet can stop the pod */
   async remove(pod: string, grace: { readonly gracePeriodSeconds?: number }): Promise<void> {
     const current = this.#current.get(pod);
     if (current === undefined) return;

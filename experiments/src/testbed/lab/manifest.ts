@@ -2,7 +2,7 @@ import { BEHAVIOUR, readManifest, WORKFLOW_LABEL } from "@isochrone/lab";
 import type { WorkflowManifest } from "@isochrone/lab";
 import type { Point, PointWorkload } from "../../scenario/model.ts";
 
-/** The pod template's annotations that make the lab's stand-in program behave as the workload. */
+/** Annotations that configure the lab's stand-in service for the workload. */
 export function annotationsOf(workload: PointWorkload, isEntry: boolean): Record<string, string> {
   const { calls, cpuMs, cpuSpread } = workload;
   const options = calls.map(({ callee, requestBytes, responseBytes, probability }) => [
@@ -19,8 +19,8 @@ export function annotationsOf(workload: PointWorkload, isEntry: boolean): Record
 }
 
 /**
- * The workflow of a point as Deployments and Services of the lab. Throws ManifestError where the lab can't
- * have it.
+ * Workflow of a point as Deployments and Services of the lab. Throws ManifestError if the lab doesn't support
+ * it.
  */
 export function manifestOf({ id, workflow }: Point): WorkflowManifest {
   const documents = workflow.workloads.flatMap((workload) => [
