@@ -26,10 +26,7 @@ const KINDS: Readonly<Record<ScenarioKind, OpenExperiment>> = {
   bill: openBill,
 };
 
-/**
- * Throws ScenarioError before anything starts. Rejects with the abort reason; the next run continues from
- * there.
- */
+/** Throws ScenarioError before anything starts. Rejects with the abort reason; the next run continues. */
 export async function conduct(options: ConductOptions, deps: ConductDeps): Promise<Conducted> {
   const text = readScenarioFile(options.file);
   const kind = kindOf(text);

@@ -77,7 +77,6 @@ function texts(fields: unknown): Labels {
   );
 }
 
-/** Returns the pod as if it had not been scheduled. */
 export function unplaced(pod: DumpObject): DumpObject {
   const { metadata, spec } = withoutPlannedNodes(apiObject(pod));
   const { deletionTimestamp: _leaving, ...kept } = looseFields<ObjectMeta>(metadata);
@@ -92,7 +91,6 @@ export function controlledObjects(objects: readonly DumpObject[]): KubernetesObj
   return all.map((object) => (object.kind === "Pod" ? controllers.controlled(object) : object));
 }
 
-/** Finds the controllers of pods that lack an owner reference. */
 class Controllers {
   readonly #workloads: ReadonlyMap<string, readonly KubernetesObject[]>;
 

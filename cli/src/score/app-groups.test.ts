@@ -1,6 +1,4 @@
-// The reader matches AppGroups to pods by labels, as upstream does. Expected figures were worked out by hand
-// from kubernetes-sigs/scheduler-plugins 903da7df (networkoverhead.go, util.go) and from the papers'
-// algorithms.
+// Expected figures were worked out by hand from kubernetes-sigs/scheduler-plugins 903da7df and the papers.
 import { describe, expect, test } from "vitest";
 import {
   node,

@@ -11,10 +11,7 @@ export const NO_TIME = "1970-01-01T00:00:00.000Z";
 /** KEP-260's code uses cost 1 within a zone. */
 const SAME_ZONE_COST = 1;
 
-/**
- * Throws DumpError for invalid annotations and costs. `declaredToo`: read NetworkTopology even if measured
- * costs exist, for a strategy that uses nothing else.
- */
+/** `declaredToo`: read NetworkTopology even beside measured costs. Throws DumpError. */
 export function dumpCluster(
   objects: readonly DumpObject[],
   prefixes: readonly string[],

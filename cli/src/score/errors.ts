@@ -7,7 +7,6 @@ interface DumpPosition {
   readonly line: number | null;
 }
 
-/** Codes of errors from reading and scoring a dump. */
 const SCORE_ERROR_CODES = [
   "malformed_dump",
   "malformed_graph",
@@ -37,7 +36,6 @@ export class DumpError extends Error {
 
 const SHOWN_CHARACTERS = 80;
 
-/** Formats a value for a message, shortened. */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   const text = JSON.stringify(value) ?? typeof value;

@@ -9,16 +9,13 @@ import { apiObject, completeObject, unplaced } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 import { FILTERED_BY, objectsByKind } from "./scheduling-objects.ts";
 
-/** kube-scheduler's names for insufficient resources. */
 const LACKING: Readonly<Record<string, string>> = {
   "Insufficient cpu": "its CPU request doesn't fit",
   "Insufficient memory": "its memory request doesn't fit",
   "Too many pods": "the node is full: it takes no more pods",
 };
 
-/** Feasibility of each node for the pod. */
 interface Feasibility {
-  /** First reason per infeasible node. */
   readonly infeasible: ReadonlyMap<string, string>;
   /** Rules of the pod that a dump cannot answer. Nodes may appear feasible although they are not. */
   readonly unjudged: readonly string[];

@@ -1,4 +1,3 @@
-// The answer names data that the dump lacks, and how to get it.
 import { describe, expect, test } from "vitest";
 import { DumpError } from "./errors.ts";
 import { scoreDump } from "./score-dump.ts";

@@ -13,10 +13,8 @@ interface Scored extends Asked {
   readonly parts: readonly string[];
 }
 
-/** Maximum number of names in a message. */
 const MAX_NAMED = 5;
 
-/** Returns the pod's placed peers on nodes without network data. */
 export function lackingNodes({ problem, cluster }: Asked): string[] {
   const {
     pod,
@@ -36,7 +34,6 @@ export function lackingNodes({ problem, cluster }: Asked): string[] {
   ];
 }
 
-/** Returns the annotations that the strategy reads and the dump lacks. */
 export function lackingAnnotations(scored: Scored): string[] {
   return [...ofNodes(scored), ...ofWorkload(scored)];
 }

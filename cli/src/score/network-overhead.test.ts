@@ -35,7 +35,6 @@ const rows = (count: number, name: (area: number) => string, cost: (a: number, b
       .map((b) => ({ destination: name(b), networkCost: cost(a, b) })),
   }));
 
-/** Converts the fixture of packages/placement/src/testing to a dump. */
 function fixture(nodeCount: number, more: readonly object[] = []): string {
   const draw = seeded(42);
   const items = [

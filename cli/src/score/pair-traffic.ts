@@ -13,13 +13,12 @@ interface Pair {
   readonly byB: boolean;
 }
 
-/** Collects statements in any order. */
 export class PairTraffic {
   readonly #pairs = new Map<string, Pair>();
 
   /**
-   * Adds a statement from annotations of `workload`. The larger amount of the two ends counts. If one end
-   * says that it is never called, the other end starts all exchanges.
+   * The larger amount of the two ends counts. If one end never calls the other, the other starts all
+   * exchanges.
    */
   state(workload: string, peer: string, { bytesPerSecond, isCalled }: Statement): void {
     const [a, b] = workload < peer ? [workload, peer] : [peer, workload];
@@ -35,10 +34,7 @@ export class PairTraffic {
     });
   }
 
-  /**
-   * Returns channels from the end that starts the exchanges. If that is unknown or both do, each end starts
-   * half, and a round trip costs the mean of both directions.
-   */
+  /** Returns channels from the initiating end. If it is unknown or both do, each end starts half. */
   *channels(
     isDeclared: (source: string, target: string) => boolean,
   ): Generator<Pick<Channel, "source" | "target"> & { readonly bytesPerSecond: number }> {

@@ -28,7 +28,6 @@ interface Question {
   readonly problem: PlacementProblem;
   readonly cluster: ClusterGraph;
   readonly inputs: ScoreInputs;
-  /** Returns the data that these parts of the scores need and the dump lacks. */
   readonly lacking: (parts: readonly string[]) => readonly string[];
 }
 
@@ -76,7 +75,6 @@ function ageless(workflow: PlacementProblem["workflow"]): PlacementProblem["work
   return workflow.graph === null ? workflow : { ...workflow, ageSeconds: null };
 }
 
-/** Builds the problem of a running extender that has these graphs and the dump's pods. */
 export function byGraphs(
   objects: readonly DumpObject[],
   pod: DumpObject,

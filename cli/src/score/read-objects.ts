@@ -24,10 +24,7 @@ import { DumpError, shown } from "./errors.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/**
- * An object of the dump. `fail` makes an error with the object and position; `path` leads from the object to
- * the faulty value.
- */
+/** `fail` makes an error with object and position; `path` leads from the object to the faulty value. */
 export interface DumpObject {
   readonly kind: string;
   readonly namespace: string;
@@ -45,10 +42,7 @@ type Path = readonly (string | number)[];
 /** @param what name of the place in the message; undefined: the path */
 type Fail = (path: Path, rule: string, value: unknown, what?: string) => DumpError;
 
-/**
- * Returns all objects of the text, with lists flattened. Throws DumpError.
- * @param beside objects of the same cluster
- */
+/** Flattens lists. Throws DumpError. @param beside objects of the same cluster */
 export function readObjects(text: string, file: string, beside: readonly DumpObject[] = []): DumpObject[] {
   const objects: DumpObject[] = [];
   for (const [index, document] of parseDocuments(text, file).entries()) {
@@ -117,16 +111,10 @@ export function objectText(kind: string, namespace: string | null, name: string)
 
 /** Bytes: JSON of 5,000 nodes with 30 pods each, and near the longest string of Node.js. */
 export const DUMP_BYTES = 512 * 1024 * 1024;
-/**
- * YAML of about 3,000 nodes with their pods. The YAML parser needs about 1 s per MiB; the JSON parser is far
- * faster.
- */
+/** YAML of about 3,000 nodes with pods. The YAML parser needs about 1 s per MiB, the JSON parser far less. */
 const DUMP_LIMITS: YamlLimits = { bytes: 64 * 1024 * 1024, nesting: 64, lexemes: 200_000 };
 
-/**
- * Tries the JSON parser first: the YAML parser needs minutes for JSON of a large cluster. Finds lines on
- * demand.
- */
+/** Tries JSON first: the YAML parser needs minutes for JSON of a large cluster. */
 export function parseDocuments(text: string, file: string): ParsedDocument[] {
   return (text.trimStart().startsWith("{") ? parseJson(text, file) : null) ?? parseYaml(text, file);
 }
@@ -183,7 +171,6 @@ function errorOf({ document, line, message }: TextProblem, file: string): DumpEr
   return new DumpError("malformed_dump", { file, document, line }, message);
 }
 
-/** Line of the value, or of the nearest enclosing value that has one. */
 function lineIn(document: Document.Parsed, lines: LineCounter, path: Path): number | null {
   for (let length = path.length; length >= 0; length--) {
     const node = document.getIn(path.slice(0, length), true);

@@ -48,9 +48,7 @@ function settingsOf(
   return { profile: { strategy, settings, channelPriorities }, usageHeadroom: usageHeadroom === true };
 }
 
-/**
- * Returns null if the text is no decision. With --kubeconfig, `explain` prints the pod beside the decision.
- */
+/** Returns null for other JSON. With --kubeconfig, `explain` prints the pod beside the decision. */
 function decisionOf(json: unknown): Json | null {
   if (!isRecord(json)) return null;
   const { decision = json } = json;

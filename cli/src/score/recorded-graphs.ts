@@ -23,7 +23,6 @@ interface RecordedSnapshots {
   readonly demand: Demand | null;
 }
 
-/** Reads graphs as `isochrone graph -o json` prints them. Throws DumpError. */
 export function readGraphs(text: string, file: string): RecordedGraphs {
   const { cluster, workflows } = readSnapshots(text, file);
   return {
@@ -32,7 +31,7 @@ export function readGraphs(text: string, file: string): RecordedGraphs {
   };
 }
 
-/** Like {@link readGraphs}, but keeps the printed form. Throws DumpError. */
+/** Throws DumpError. */
 export function readSnapshots(text: string, file: string): RecordedSnapshots {
   const fail = (problem: string, cause?: unknown): DumpError =>
     new DumpError("malformed_graph", { file, document: null, line: null }, problem, { cause });

@@ -29,21 +29,14 @@ export interface ScoreDumpOptions {
   readonly channelPriorities?: string;
   /** Rejects nodes without room by measured usage. @default false */
   readonly usageHeadroom?: boolean;
-  /**
-   * Output of `isochrone graph -o json`. Replaces all annotations.
-   * @default the annotations
-   */
+  /** Output of `isochrone graph -o json`. Replaces all annotations. @default the annotations */
   readonly graphText?: string;
   /** File name for messages. @default "graph" */
   readonly graphFile?: string;
-  /**
-   * Prefix of annotation names; "" for bare names.
-   * @default isochrone.dev/, else bare names
-   */
+  /** Prefix of annotation names; "" for bare names. @default isochrone.dev/, else bare names */
   readonly annotationPrefix?: string;
 }
 
-/** Output of `isochrone score -o json`. */
 export interface DumpScores {
   readonly pod: string;
   readonly namespace: string;

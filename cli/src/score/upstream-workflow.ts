@@ -17,7 +17,7 @@ interface UpstreamWorkflow {
   readonly workload: string | null;
 }
 
-/** Builds the part of the problem about the pod's AppGroup. Throws DumpError. */
+/** Throws DumpError. */
 export function upstreamWorkflow({ objects, pod, pods: all, cluster }: ScoredDump): UpstreamWorkflow {
   const namespace = pod.metadata.namespace!;
   const label = appGroupLabels(pod.metadata.labels)?.group ?? null;

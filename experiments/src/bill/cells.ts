@@ -21,7 +21,6 @@ export const BILL_CONTENDERS = {
 } as const;
 export type BillContender = keyof typeof BILL_CONTENDERS;
 
-/** Result of a contender for one day. */
 export interface BillResult {
   readonly hash: string;
   readonly contender: BillContender;
@@ -136,7 +135,6 @@ function routed(point: Point, who: BillContender): Point {
   return { ...point, workflow: { ...point.workflow, prefersSameZone: true } };
 }
 
-/** Cost of bytes between nodes, by the prices of their zones. */
 function moneyOf({ cluster: { nodes, prices } }: Point, bytesBetween: Float64Array): number {
   const { placeOf, places, perByte } = prices!;
   let money = 0;

@@ -48,7 +48,6 @@ export function openBill(text: string, options: ConductOptions, deps: ConductDep
   };
 }
 
-/** Requires that `money` costs less than the default. */
 function verdictsOf(
   name: string,
   contenders: readonly BillContender[],

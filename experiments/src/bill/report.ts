@@ -17,7 +17,6 @@ const BASELINE: BillContender = "default";
 
 type FigureKey = "failedRatio" | "meanMs" | "moves" | "p95Ms" | "perMonth";
 
-/** Paired by day. */
 function changeAgainstBaseline(
   results: readonly BillResult[],
   contender: BillContender,

@@ -1,4 +1,3 @@
-// Reads scenarios of kind `bill`: a day of a workflow in zones with priced traffic.
 import { openScenario, readHead, type ScenarioHead } from "../scenario/head.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 

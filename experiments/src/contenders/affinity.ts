@@ -25,10 +25,7 @@ export class AffinityContender extends SchedulingContender {
     return scheduleAll(request, random, { extra: strategyPlugin(strategy, PAPER_PLUGIN_WEIGHT, graphs) });
   }
 
-  /**
-   * Redeploys the workflow once, when traffic is known. Otherwise beta would have no effect in a first
-   * deployment.
-   */
+  /** Redeploys once, when traffic is known. Otherwise beta would have no effect. */
   async adjust(
     point: Point,
     placement: Placement,

@@ -2,10 +2,7 @@ import { replacementOf } from "@isochrone/placement";
 import type { ClusterCheck, MovablePod, SchedulingModel } from "@isochrone/placement";
 import type { PodObject } from "./api-objects.ts";
 
-/**
- * Asks the model of kube-scheduler's filters. A moving pod also holds its old place until it ends, as in a
- * cluster.
- */
+/** Model of kube-scheduler's filters. A moving pod also holds its old place until it ends. */
 export class ModelCheck implements ClusterCheck {
   readonly #model: SchedulingModel;
   readonly #pods: ReadonlyMap<string, PodObject>;

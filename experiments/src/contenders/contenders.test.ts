@@ -1,4 +1,3 @@
-// Invariants of all contenders.
 import { seededRandom } from "@isochrone/runtime";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -46,7 +45,6 @@ const points: fc.Arbitrary<Point> = fc
     return aPoint(
       cluster,
       workloads.map(({ replicas, cpu, memory, pin }, index): PointWorkload => {
-        // A chain with shortcuts.
         const callees = [index + 1, index + 2].filter((callee) => callee < workloads.length);
         return aWorkload(
           `w${index}`,
@@ -62,7 +60,6 @@ const points: fc.Arbitrary<Point> = fc
     );
   });
 
-/** Returns violated rules as text. */
 function faults(point: Point, placement: Placement): string[] {
   const wrong: string[] = [];
   const pods = podsOf(point);

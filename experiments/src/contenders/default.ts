@@ -1,4 +1,3 @@
-// kube-scheduler with its defaults, and the null contender.
 import { seededRandom } from "@isochrone/runtime";
 import type { ContenderDeps } from "./deps.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";

@@ -2,12 +2,10 @@ import type { ExclusionRules, MoveRules, PlanSettings } from "@isochrone/placeme
 import type { Clock } from "@isochrone/runtime";
 import type { KubeScheduler } from "./kube-scheduler/port.ts";
 
-/** Dependencies of contenders. */
 export interface ContenderDeps {
   /** A real scheduler, shared by all trials; its creator closes it. @default the imitation */
   readonly kubeScheduler?: KubeScheduler;
   readonly product: ProductSettings;
-  /** Clock for deadlines of planner and solver. */
   readonly clock: Pick<Clock, "monotonic">;
 }
 
@@ -31,7 +29,6 @@ export interface ProductSettings {
   };
   readonly descheduler: Omit<MoveRules, keyof PlanSettings | "minNodes" | "minZones"> &
     Omit<ExclusionRules, "minPodAgeMs"> & {
-      /** Time between two runs. */
       readonly intervalMs: number;
     };
 }

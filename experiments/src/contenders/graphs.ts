@@ -14,14 +14,12 @@ import { podsOf } from "./pods.ts";
 import type { Observation, Placement } from "./port.ts";
 
 export const NAMESPACE = "default";
-/** Fields of a fresh snapshot. */
 const SNAPSHOT = { version: 1, observedAt: "2026-01-01T00:00:00.000Z" } as const;
 const WINDOW_SECONDS = 30;
 const NOTHING_DECLARED = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null } as const;
 /** Default relationship of calls, named as in 001. */
 const RELATIONSHIP = "HTTPRoute";
 
-/** Resource usage of pods. */
 export interface Amounts {
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
@@ -93,7 +91,6 @@ interface WorkflowGraphOptions {
   readonly maxNetworkCost?: number | null;
 }
 
-/** Declares a channel per call; observed traffic gives its rate. */
 export function workflowGraph(
   point: Point,
   before: Observation | null,

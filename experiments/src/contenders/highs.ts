@@ -2,7 +2,6 @@
 import type { LinearSolution, LinearSolver } from "@isochrone/primitives/algorithms";
 import highsModule from "highs";
 
-/** Relative gap at which the solver stops. */
 const RELATIVE_GAP = 1e-7;
 
 // The types say CommonJS, but `import` returns a module whose default export is the loader.

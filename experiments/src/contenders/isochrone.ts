@@ -30,10 +30,7 @@ import type { SchedulingInput } from "./scheduling-contender.ts";
 
 /** Minimum time of the service for a proof; with less it tries none. */
 const EXACT_MS = 100;
-/**
- * Maximum wait of the descheduler for a larger move, in multiples of its rounds. Later runs with equal
- * figures decide nothing new.
- */
+/** Maximum wait for a larger move, in rounds. Later runs with equal figures decide nothing new. */
 const PATIENCE = 2;
 
 export class IsochroneContender extends SchedulingContender {
@@ -95,7 +92,6 @@ export class IsochroneContender extends SchedulingContender {
     return [];
   }
 
-  /** Returns nodes of the planned pods. */
   async #plan(point: Point, before: Observation | null, request: SchedulingRequest): Promise<Placement> {
     const { clock, product } = this.#deps;
     const { planMs, seed, exact, maxCpuUse, moneyShare = 0 } = product.planner;

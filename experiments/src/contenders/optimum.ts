@@ -40,7 +40,6 @@ export class OptimumContender implements Contender {
   readonly id = "optimum";
   readonly by = "integer programming (HiGHS)";
   readonly #deps: ContenderDeps;
-  /** Input of the last solution. */
   #settled: Known | null = null;
 
   constructor(deps: ContenderDeps) {
@@ -116,7 +115,6 @@ export class OptimumContender implements Contender {
   }
 }
 
-/** Input of the solver. */
 interface Known {
   readonly workflow: Observation;
   /** True: counted in an interval, with random variation. False: from the scenario. */
@@ -143,7 +141,6 @@ function knownOf(point: Point, observed: Observation | null): Known {
   return { workflow: { ...observed, use: new Map(use) }, isCounted: true };
 }
 
-/** Returns true if the same placement is best for both. */
 function isAlike(before: Known, now: Known): boolean {
   const [a, b] = [before.workflow.cluster, now.workflow.cluster];
   const isSameCluster =

@@ -27,7 +27,6 @@ interface PlanningInput {
   readonly uidOf?: (pod: string) => string;
 }
 
-/** Plans pending pods around placed ones. */
 export function planningOfWaiting(input: PlanningInput): Planning {
   const { request, uidOf = (pod) => pod } = input;
   const pods = request.pods.map((pod) => podObject(pod, uidOf(pod.name), null));

@@ -1,4 +1,3 @@
-// Converts a point's pods and nodes for schedulers.
 import type { Point, PointCluster, PointWorkload } from "../scenario/model.ts";
 import type { SchedulableNode, SchedulingRequest, WaitingPod } from "./kube-scheduler/port.ts";
 import type { Placement, PodMove } from "./port.ts";
@@ -50,12 +49,10 @@ export function requestOf(point: Point, cluster: PointCluster, kept: Placement):
   };
 }
 
-/** Returns nodes of the pods that stay. */
 export function staying({ placed }: SchedulingRequest): Placement {
   return new Map(placed.map(([{ name }, node]) => [name, node]));
 }
 
-/** Merges kept and newly placed pods. */
 export function together(request: SchedulingRequest, placed: Placement): Placement {
   return new Map([...staying(request), ...placed]);
 }

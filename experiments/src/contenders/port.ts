@@ -4,12 +4,8 @@ import type { ContenderId, Point, PointCluster } from "../scenario/model.ts";
 /** Node name by pod name (`workload-0`, `workload-1`, ...). */
 export type Placement = ReadonlyMap<string, string>;
 
-/**
- * Data about the running workflow that a contender may use, as from Isochrone's monitoring or, in the papers,
- * Prometheus.
- */
+/** Data that a contender may use, as from Isochrone's monitoring or, in the papers, Prometheus. */
 export interface Observation {
-  /** The current cluster: remaining nodes, measured round trips. */
   readonly cluster: PointCluster;
   /** Mean usage per pod, by workload. */
   readonly use: ReadonlyMap<string, { readonly cpuMillicores: number; readonly memoryBytes: number }>;
@@ -30,10 +26,7 @@ export interface PodMove {
   readonly to: string;
 }
 
-/**
- * `until-content`: a round takes as long as needed and ends when something moves or nothing will. `in-time`:
- * one evaluation per round.
- */
+/** `until-content`: rounds end when something moves or nothing will. `in-time`: one evaluation each. */
 export type Pace = "until-content" | "in-time";
 
 /** Decides where pods run. One instance per trial; it may keep state between rounds. */

@@ -8,7 +8,6 @@ import { ContenderError } from "./port.ts";
 import type { Contender, Observation, Placement, PodMove } from "./port.ts";
 import type { Graphs } from "./strategy-plugin.ts";
 
-/** Input of a scheduling decision. */
 export interface SchedulingInput {
   readonly point: Point;
   readonly before: Observation | null;
@@ -53,7 +52,6 @@ export abstract class StayingContender extends SchedulingContender {
   }
 }
 
-/** Returns the graphs that a strategy sees for this placement. */
 export function graphsOf(point: Point, observed: Observation | null, placement: Placement): Graphs {
   const cluster = observed?.cluster ?? point.cluster;
   return {

@@ -25,10 +25,7 @@ export function mergedChannels(calls: readonly ObservedChannel[]): ObservedChann
 
 export const USERS = "users";
 
-/**
- * Channel from the ingress to the entry; none if users are beside the entry. Scenarios give no message size,
- * so it is the mean of all calls.
- */
+/** From the ingress to the entry; none if users are beside it. Message size: mean of all calls. */
 export function usersChannel(
   { usersAt, entry }: PointWorkflow,
   requestsPerSecond: number,

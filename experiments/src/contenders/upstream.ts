@@ -14,19 +14,11 @@ import { StayingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
 import { strategyPlugin } from "./strategy-plugin.ts";
 
-/**
- * Source: scheduler-plugins, manifests/networktopology/scheduler-config.yaml: "to favor allocation schemes
- * with lower latency".
- */
+/** Source: manifests/networktopology/scheduler-config.yaml of scheduler-plugins. */
 const NETWORK_OVERHEAD_WEIGHT = 5;
-/**
- * Same file: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". It still filters.
- */
+/** Same file: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". */
 const WEIGHTS = { NodeResourcesFit: 0 } as const;
-/**
- * From its authors' AppGroup of Online Boutique (appgroup-api,
- * manifests/onlineBoutique-appGroup-example.yaml).
- */
+/** Source: appgroup-api, manifests/onlineBoutique-appGroup-example.yaml. */
 const SORT: SortAlgorithm = "AlternateKahn";
 
 export class UpstreamContender extends StayingContender {
@@ -53,9 +45,7 @@ export class UpstreamContender extends StayingContender {
   }
 }
 
-/**
- * An AppGroup with the workflow's calls in both directions. For cycles, upstream keeps the order of the spec.
- */
+/** An AppGroup with calls in both directions. For cycles, upstream keeps the order of the spec. */
 function inTopologicalOrder(request: SchedulingRequest, workflow: PointWorkflow): SchedulingRequest {
   const { order } = workloadOrder(appGroup(workflow), SORT);
   const indexOf = new Map(order.map(({ workload, index }) => [workload.selector, index]));
@@ -78,10 +68,7 @@ function appGroup({ workloads }: PointWorkflow): object {
   };
 }
 
-/**
- * Costs between regions and between zones of a region: mean round trip in whole milliseconds, as its
- * controller reads netperf's.
- */
+/** Mean round trips between regions and between a region's zones, in whole ms like upstream's controller. */
 export function networkTopology({ nodes, rttMs }: PointCluster): DeclaredCosts {
   const regions = new Map<string, Costs>();
   const zones = new Map<string, Costs>();
@@ -116,9 +103,7 @@ function entries(lists: ReadonlyMap<string, Costs>): DeclaredCosts["zones"] {
   }));
 }
 
-/**
- * Scenarios set no limits, and a missing limit counts as 0. Use the highest cost, so that none exceeds it.
- */
+/** The highest cost, so that no dependency exceeds its limit: a missing limit counts as 0. */
 function highest({ zones, regions }: DeclaredCosts): number {
   return Math.max(1, ...[...zones, ...regions].map(({ cost }) => cost));
 }

@@ -22,7 +22,6 @@ export interface RunProgress {
 export interface Measurement<R extends Hashed> {
   /** Hash of everything that the result depends on. Equal hashes identify the same result. */
   readonly hash: string;
-  /** Text for the progress line. */
   readonly what: string;
   readonly weight?: number;
   /** Returns null if the measurement is impossible. */
@@ -41,16 +40,12 @@ export class Bench {
     this.#onProgress = onProgress;
   }
 
-  /** Number of results that were measured in this run. */
   get measured(): number {
     return this.#measured;
   }
 
   /**
-   * Returns the results in the order of the measurements. Rejects with the abort reason; the next run
-   * continues from there.
-   * @param file name of the results file in the folder
-   * @param jobs number of parallel measurements
+   * Returns results in the order of the measurements. Rejects with the abort reason; the next run continues.
    */
   async run<R extends Hashed>(
     file: string,
@@ -109,7 +104,6 @@ class Progress {
 
 type Weighted = Pick<Measurement<Hashed>, "what" | "weight">;
 
-/** First digits of a hash of a result's inputs. */
 export function hashOf(parts: unknown, digits = 16): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, digits);
 }

@@ -1,4 +1,3 @@
-// Types of the experiment frame: options, scenario kinds, findings.
 import type { ContenderDeps, KubeScheduler, ProductSettings } from "../contenders/index.ts";
 import { ScenarioError } from "../scenario/errors.ts";
 import { hasLabels } from "../scenario/axes.ts";
@@ -35,12 +34,10 @@ export interface ConductDeps {
   readonly kubeScheduler: KubeScheduler | null;
 }
 
-/** Without a kube-scheduler, contenders use the imitation. */
 export function contenderDeps({ kubeScheduler, ...others }: ConductDeps): ContenderDeps {
   return kubeScheduler === null ? others : { ...others, kubeScheduler };
 }
 
-/** A required finding of a quick run. */
 export interface Verdict {
   readonly isHeld: boolean;
   readonly text: string;
@@ -56,7 +53,6 @@ interface KaisFigure {
 
 type Cell = string | number;
 
-/** Findings of a kind; the frame writes the files. */
 export interface Findings {
   /** Number of results, earlier runs included. */
   readonly cells: number;
@@ -64,25 +60,20 @@ export interface Findings {
   readonly failed?: number;
   readonly html: string;
   readonly rows: readonly (readonly Cell[])[];
-  /** Rows of further tables, by file name. */
   readonly tables?: Readonly<Record<string, readonly (readonly Cell[])[]>>;
-  /** Written after command and machine. */
   readonly json: object;
   readonly verdicts: readonly Verdict[];
   /** Kind `kais` only. */
   readonly figures?: readonly KaisFigure[];
-  /** Notes for readers, such as skipped trace rows. */
   readonly notes?: readonly string[];
 }
 
 export interface Experiment {
   readonly name: string;
-  /** Results folder, inside `out`. */
   readonly folder: string;
   run(bench: Bench, about: ReportContext): Promise<Findings>;
 }
 
-/** Run information for every report. */
 export interface ReportContext {
   readonly command: string;
   readonly quick: boolean;
@@ -110,7 +101,7 @@ export function folderOf(name: string, { quick }: ConductOptions): string {
   return quick ? `${name}-quick` : name;
 }
 
-/** Returns the chosen contenders in the order of `known`. Throws ScenarioError for an unknown one. */
+/** Keeps the order of `known`. Throws ScenarioError for an unknown contender. */
 export function chosenContenders<C extends string>(
   known: readonly C[],
   { file, contenders }: ConductOptions,

@@ -1,8 +1,6 @@
-// Means and changes of a contender's figure over the runs of a point.
 import { seededRandom } from "@isochrone/runtime";
 import { estimateChange, estimateMean, type Estimate } from "../statistics/bootstrap.ts";
 
-/** Results with a number by this key. */
 type Figured<K extends string> = Readonly<Record<K, number>> & {
   /** Absent if the scenario has no axes. */
   readonly point?: string;

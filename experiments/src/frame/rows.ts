@@ -19,7 +19,6 @@ export function rowsOf<K extends string>(
   ];
 }
 
-/** Without a point. */
 export function plainRows<K extends string>(
   results: readonly Readonly<Record<K, Value>>[],
   keys: readonly K[],
@@ -27,7 +26,6 @@ export function plainRows<K extends string>(
   return [[...keys], ...results.map((result) => keys.map((key) => shown(result[key])))];
 }
 
-/** Names of all axes, in order of appearance. */
 export function axesOf(results: readonly { readonly labels: Labels }[]): readonly string[] {
   return [...new Set(results.flatMap(({ labels }) => Object.keys(labels)))];
 }

@@ -9,7 +9,6 @@ interface ResultStore<R extends Hashed> {
 }
 
 export interface Hashed {
-  /** Hash of everything that the result depends on. */
   readonly hash: string;
 }
 

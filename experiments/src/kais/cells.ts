@@ -1,4 +1,3 @@
-// Measurements of kind `kais`: request sequences per point, the same for all contenders.
 import { combinations, hashOf, type Measurement } from "../frame/bench.ts";
 import type { Labels } from "../scenario/model.ts";
 import { controlsOf, type KaisContender } from "./contenders.ts";
@@ -9,13 +8,11 @@ import { simulate } from "./simulation/simulation.ts";
 import type { Outcome } from "./simulation/tally.ts";
 import type { LearnedPolicies } from "./training/learned.ts";
 
-/** Result of a contender for one request sequence. */
 export interface KaisResult extends Outcome {
   readonly hash: string;
   readonly point: string;
   readonly labels: Labels;
   readonly contender: KaisContender;
-  /** Index of the request sequence at the point. */
   readonly run: number;
   readonly movedGb: number;
   /** Share in time of the same requests if each is served immediately at its own site. */

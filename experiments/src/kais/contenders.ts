@@ -1,4 +1,3 @@
-// Contenders: combinations of dispatch, orchestration and knowledge.
 import { keysOf, seeded, type Draw } from "@isochrone/primitives";
 import {
   cloudAlone,
@@ -22,7 +21,6 @@ import type { SystemSettings } from "./requests/settings.ts";
 import type { Controls } from "./simulation/simulation.ts";
 import type { LearnedPolicies } from "./training/learned.ts";
 
-/** Description of each contender for readers. */
 export const WHO = {
   cloud: "all requests to the cloud; replicas stay",
   random: "nodes with the service and the cloud with equal probability; replicas stay",

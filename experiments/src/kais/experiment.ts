@@ -112,7 +112,6 @@ function traceOf({ trace }: ConductOptions): {
   }
 }
 
-/** Weights of this training, else the project's. */
 function weightsFile(contender: LearnedContender, folder: string, { train }: ConductOptions): string {
   const trained = join(folder, `${contender}-weights.json`);
   return train === true && existsSync(trained) ? trained : committedWeights(contender);

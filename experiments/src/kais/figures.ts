@@ -5,7 +5,6 @@ import type { KaisContender } from "./contenders.ts";
 import type { KaisResult } from "./cells.ts";
 import type { KaisClaim, KaisPoint, KaisScenario } from "./scenario.ts";
 
-/** Contender that the report is about. */
 export const FOCUS: KaisContender = "isochrone";
 type FigureKey = "inTime" | "movedGb";
 
@@ -31,9 +30,7 @@ interface Loss {
   readonly movedGb: Estimate;
 }
 
-/**
- * Points without a benefit: fewer requests in time, or more bytes without a gain that is at least as large.
- */
+/** Points with fewer requests in time, or more bytes without a gain that is at least as large. */
 export function lossesOf({ contenders, points }: KaisScenario, results: readonly KaisResult[]): Loss[] {
   return points.flatMap((point) =>
     contenders.flatMap((contender) => {
@@ -46,7 +43,6 @@ export function lossesOf({ contenders, points }: KaisScenario, results: readonly
   );
 }
 
-/** Ratio at each point of a claim, and whether it matches the claim. */
 export function judgeClaim(
   { points }: KaisScenario,
   results: readonly KaisResult[],

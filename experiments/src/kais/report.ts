@@ -16,10 +16,8 @@ import type { CurvePoint } from "./training/train.ts";
 interface KaisReportInput extends ReportContext {
   readonly scenario: KaisScenario;
   readonly results: readonly KaisResult[];
-  /** Source of the requests and skipped trace rows. */
   readonly requests: string;
   readonly curves: Readonly<Record<LearnedContender, readonly CurvePoint[]>>;
-  /** Contenders without weights for a point. */
   readonly without: readonly string[];
 }
 

@@ -1,4 +1,3 @@
-// Reads scenarios of kind `kais`: requests with deadlines, dispatched and served as in KaiS.
 import { recordOf } from "@isochrone/primitives";
 import { axisPoints } from "../scenario/axes.ts";
 import type { Field } from "../scenario/field.ts";
@@ -9,7 +8,6 @@ import { KAIS_CONTENDERS, type KaisContender } from "./contenders.ts";
 import { PATTERNS, type SystemSettings } from "./requests/settings.ts";
 import { TRAINED, type TrainingPlan } from "./training/learned.ts";
 
-/** One combination of all axes. */
 export interface KaisPoint {
   readonly id: string;
   readonly labels: Labels;
@@ -19,7 +17,6 @@ export interface KaisPoint {
 export interface KaisScenario extends ScenarioHead {
   readonly claims: readonly KaisClaim[];
   readonly seed: number;
-  /** Request sequences, the same for all contenders. */
   readonly runs: number;
   readonly contenders: readonly KaisContender[];
   readonly baseline: KaisContender;
@@ -107,7 +104,6 @@ function readTraining(root: Field): TrainingPlan | null {
   };
 }
 
-/** Reads the system. `hasCase`: applies the overrides of the point's case. */
 function readSystem(root: Field, hasCase = true): SystemSettings {
   const system = root.get("system").map(...SYSTEM_KEYS);
   const own = hasCase ? root.get("case") : null;

@@ -1,11 +1,9 @@
-// Compares model and lab at points measured in both.
 import type { Scenario } from "../scenario/model.ts";
 import type { Analysis } from "./analysis.ts";
 import { interval, labelText, percent } from "./format.ts";
 import { html, table } from "./html.ts";
 import type { Html } from "./html.ts";
 
-/** Maximum relative deviation of the model. */
 const AGREEMENT = 0.15;
 
 interface Agreement {

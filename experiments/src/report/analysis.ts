@@ -1,4 +1,3 @@
-// Computes the statements of a report from results. Pure.
 import { seededRandom } from "@isochrone/runtime";
 import type { GroundName } from "../run/cells.ts";
 import type { CellResult, Measured } from "../run/result.ts";
@@ -18,13 +17,10 @@ export type { Overall } from "./overall.ts";
 export interface Analysis {
   readonly ground: GroundName;
   readonly points: readonly PointAnalysis[];
-  /** Groups of contenders that the overall figures compare, with their points. */
   readonly standings: readonly [Standing, ...(readonly Standing[])];
-  /** Overall figures of the first standing. */
   readonly overall: readonly Overall[];
   /** Isochrone against each other contender; empty without Isochrone. */
   readonly direct: readonly Overall[];
-  /** Contenders without a measurement at some points, with the number of points. */
   readonly lacked: readonly { readonly contender: ContenderId; readonly points: number }[];
 }
 
@@ -38,19 +34,14 @@ export interface PointAnalysis {
 export interface ContenderAtPoint {
   readonly contender: ContenderId;
   readonly trials: number;
-  /** Reasons of failed trials. */
   readonly failures: readonly string[];
   readonly measured: Estimates | null;
   /** Compared with the baseline, paired by trial; null for the baseline and without pairs. */
   readonly against: Comparison | null;
-  /**
-   * Relative extra traffic cost over the optimum: 0.05 is 5 %, negative is below it; null if one of them is
-   * missing.
-   */
+  /** Relative extra traffic cost over the optimum, 0.05 is 5 %; null if one is missing. */
   readonly aboveOptimum: number | null;
 }
 
-/** Means over trials. */
 export interface Estimates {
   readonly p50: Estimate;
   readonly p95: Estimate;

@@ -1,4 +1,3 @@
-// Report page of all kinds: findings, setup, results, threats to validity, all runs.
 import { facts, details, html, prose, type Html } from "./html.ts";
 import { reportPage } from "./page.ts";
 import type { ScenarioHead } from "../scenario/head.ts";
@@ -8,12 +7,9 @@ export type SetUpRow = readonly [string, string | Html];
 
 interface ReportParts {
   readonly findings: Html | null;
-  /** Rows between source and machine. */
   readonly setUp: readonly SetUpRow[];
-  /** Shown below the rows. */
   readonly setUpDetails?: Html | null;
   readonly results: Html;
-  /** Threats in addition to the scenario's. */
   readonly threats?: Html | null;
   readonly all: { readonly title: string; readonly summary: string; readonly table: Html };
 }

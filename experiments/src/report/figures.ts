@@ -32,7 +32,7 @@ export function figuresOf(scenario: Scenario, analysis: Analysis, results: reado
     : html`${overviewOf(scenario, analysis)}${course}`;
 }
 
-/** Shows all points; those with changes over time come first. */
+/** Shows all points, including those with changes over time. */
 function overviewOf(scenario: Scenario, analysis: Analysis): Html {
   const axis = lineAxis(analysis.points);
   if (axis !== null) {
@@ -49,10 +49,7 @@ function overviewOf(scenario: Scenario, analysis: Analysis): Html {
   return html`${distribution(scenario, analysis)}${each}`;
 }
 
-/**
- * Labels that all points share; titles omit them unless there are no others.
- * @param axes number of labels shown on an axis
- */
+/** Labels that all points share; titles omit them unless there are no others. */
 function constantLabels(points: readonly { readonly labels: Labels }[], axes: number): readonly string[] {
   const names = Object.keys(points[0]?.labels ?? {});
   const constant = names.filter((name) => new Set(points.map(({ labels }) => labels[name])).size === 1);

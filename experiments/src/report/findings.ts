@@ -1,4 +1,3 @@
-// Summary of the findings for readers of nothing else.
 import { quickNote } from "./experiment-report.ts";
 import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Scenario } from "../scenario/model.ts";
@@ -11,10 +10,8 @@ import { DECIDED } from "./overall.ts";
 import type { Overall } from "./overall.ts";
 import { medianText, recoveriesOf } from "./recovery.ts";
 
-/** Maximum number of named points; more are counted. */
 const MOST_NAMED = 6;
 
-/** Smaller changes count as negligible. */
 const PLAIN = 0.005;
 
 interface FindingsInput {

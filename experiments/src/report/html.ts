@@ -36,12 +36,10 @@ function escape(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** Marks text as HTML or a style sheet. */
 export function rawHtml(text: string): Html {
   return new Html(text);
 }
 
-/** Longer texts may wrap. */
 const LONG = 44;
 /** Row names may wrap earlier, because every row has one. */
 const LONG_NAME = 20;
@@ -75,7 +73,6 @@ export function table(caption: string, head: readonly string[], rows: readonly (
   </div>`;
 }
 
-/** Names and values, stacked on narrow screens. */
 export function facts(rows: readonly (readonly [string, Part])[]): Html {
   return html`<dl>
     ${rows.map(

@@ -1,4 +1,3 @@
-// Explains points at which a contender doesn't help, as far as the figures allow.
 import type { Scenario } from "../scenario/model.ts";
 import type { Analysis, Comparison, ContenderAtPoint, Estimates, PointAnalysis } from "./analysis.ts";
 
@@ -10,7 +9,6 @@ interface Loss {
   readonly why: string;
 }
 
-/** Smaller changes don't matter. */
 const LEAST_CHANGE = 0.01;
 const SMALL_SHARE = 0.1;
 const SATURATED = 0.9;

@@ -26,11 +26,7 @@ export function marker(contender: string, x: number, y: number): Html {
   }
 }
 
-/**
- * Legend of lines and shapes for all panels.
- * @param reference meaning of dashed lines; null: there are none
- * @param lookOf contender whose colour and shape is used
- */
+/** @param reference meaning of dashed lines; null: none. @param lookOf contender whose look is used */
 export function legend(
   contenders: readonly string[],
   reference: string | null,

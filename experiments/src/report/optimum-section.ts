@@ -35,7 +35,6 @@ export function optimumSection(scenario: Scenario, analysis: Analysis): Html | n
     </p>`;
 }
 
-/** Names the contenders that follow the optimum's rules, and those that don't. */
 function ofThoseThat({ contenders }: Scenario): string {
   const others = contenders.filter((id) => id !== "optimum" && !keepsRules(id));
   return [

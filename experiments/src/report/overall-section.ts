@@ -1,4 +1,3 @@
-// All points together: contenders against the baseline, and Isochrone against each contender.
 import type { Scenario } from "../scenario/model.ts";
 import type { Analysis } from "./analysis.ts";
 import { changeInterval, count, figure, percent, probability } from "./format.ts";
@@ -16,7 +15,6 @@ export function overallSection(scenario: Scenario, analysis: Analysis): Html {
   ${shown.length === 0 ? null : readingText(shown)}`;
 }
 
-/** Number of points behind the figures, and the contenders that limit it. */
 function basisText({ standings, points, lacked }: Analysis): Html {
   if (lacked.length === 0)
     return html`<p>
@@ -107,10 +105,7 @@ function readingText(shown: readonly Overall[]): Html {
   </p>`;
 }
 
-/**
- * Holm's smallest p is a point's p times the number of points. With few trials and many points, no p can be
- * significant.
- */
+/** Holm multiplies p by the number of points: with few trials, no point may be significant. */
 function outOfReach(shown: readonly Overall[]): string | null {
   const beyond = shown.find(({ leastPointP, points }) => leastPointP * points >= DECIDED);
   if (beyond === undefined) return null;

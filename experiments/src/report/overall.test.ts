@@ -31,7 +31,6 @@ function among(contenders: readonly ContenderId[]): Scenario {
   return { ...tiny(), contenders };
 }
 
-/** Text as rendered for readers. */
 function textOf(scenario: Scenario, results: readonly CellResult[]): string {
   const page = reportHtml({ scenario, results, command: "x", quick: false, machine: {}, grounds: {} });
   return page
@@ -57,7 +56,6 @@ describe("figures over points", () => {
       ["paper", expect.closeTo(-0.5), 8],
       ["isochrone", expect.closeTo(-0.4), 8],
     ]);
-    // Rows of points stay unchanged.
     expect(analysis!.points[1]!.contenders[2]!.against!.p95.mean).toBeCloseTo(0.2);
   });
 

@@ -15,7 +15,6 @@ import type { Pair } from "./pairs.ts";
 
 type ResultsByPoint = ReadonlyMap<string, readonly CellResult[]>;
 
-/** Contenders compared over the points that all of them have. */
 export interface Standing {
   readonly contenders: readonly ContenderId[];
   /** Points at which each contender has a measurement in every trial. */
@@ -23,16 +22,11 @@ export interface Standing {
   readonly overall: readonly Overall[];
 }
 
-/** Compares two contenders over points. */
 export interface Overall {
   readonly contender: ContenderId;
   readonly other: ContenderId;
-  /**
-   * Change of the p95, points weighted equally: the geometric mean of ratios, symmetric for doubling and
-   * halving.
-   */
+  /** Change of the p95: geometric mean of ratios over points, symmetric for doubling and halving. */
   readonly p95: Estimate;
-  /** Change of the mean response time, likewise. */
   readonly mean: Estimate;
   /** Median of the points' p95 changes, robust against one outlier. */
   readonly median: number;

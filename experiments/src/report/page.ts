@@ -1,7 +1,6 @@
 import { html, prose, rawHtml, type Html } from "./html.ts";
 import { STYLE } from "./style.ts";
 
-/** @param body content below the question */
 export function reportPage(
   { title, question }: { readonly title: string; readonly question: string },
   body: Html,

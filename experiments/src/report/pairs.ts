@@ -1,4 +1,3 @@
-// Pairs trials of two contenders with the same load.
 import type { CellResult, Measured } from "../run/result.ts";
 import type { ContenderId } from "../scenario/model.ts";
 
@@ -15,7 +14,6 @@ export function measuredOf(
 
 export type Pair = readonly [own: MeasuredResult, other: MeasuredResult];
 
-/** Pairs of one point, by trial. */
 export function pairsOf(own: readonly MeasuredResult[], others: readonly MeasuredResult[]): readonly Pair[] {
   const byTrial = new Map(others.map((result) => [result.trial, result]));
   return own.flatMap((result): Pair[] => {

@@ -30,11 +30,9 @@ export interface Panel {
   readonly yTitle: string;
   readonly series: readonly PlotSeries[];
   readonly references: readonly ReferenceLine[];
-  /** Times of changes. */
   readonly verticals: readonly number[];
   /** Many points: lines without bars, with few markers. */
   readonly isDense: boolean;
-  /** Shared by adjacent panels. */
   readonly y: Scale;
 }
 
@@ -53,7 +51,6 @@ const BOTTOM = 40;
 /** Ratio of values from which the scale is logarithmic; small values would lie on the axis. */
 const LOG_FROM = 20;
 const DODGE = 3.5;
-/** Markers of a dense line. */
 const MARKERS = 6;
 
 /** Common scale of panels: from 0, or logarithmic for a wide range. */
@@ -190,7 +187,6 @@ function seriesSvg(
   return html`<g class="series c-${look}"><polyline points="${line}" />${bars}${marks}</g> `;
 }
 
-/** Returns about `count` round numbers. */
 export function niceTicks(low: number, high: number, count: number): readonly number[] {
   const rough = (high - low || 1) / count;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -8,14 +8,10 @@ export interface Recovery {
   readonly point: string;
   readonly labels: Labels;
   readonly contender: ContenderId;
-  /**
-   * Seconds from the first change to the end of the first good interval without a later relapse, by trial;
-   * null: not during the run.
-   */
+  /** Seconds per trial from the first change to the end of the first lasting good interval; null: never. */
   readonly seconds: readonly (number | null)[];
   /** Median; null unless most trials recovered. */
   readonly median: number | null;
-  /** The new optimum's p95. */
   readonly target: number;
 }
 
@@ -26,9 +22,7 @@ const RELAPSE = 2;
 /** Minimum good intervals; a single one may be chance. */
 const LEAST_GOOD = 2;
 
-/**
- * Recoveries of all contenders; empty without changes, with ongoing changes, or without a known new optimum.
- */
+/** Empty without changes, with ongoing changes, or without a known new optimum. */
 export function recoveriesOf(scenario: Scenario, results: readonly CellResult[]): readonly Recovery[] {
   return scenario.points.flatMap((point) => {
     const [first] = point.changes;

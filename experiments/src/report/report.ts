@@ -13,7 +13,6 @@ import { lossSection, resultsSection } from "./results-section.ts";
 interface ReportInput extends ReportContext {
   readonly scenario: Scenario;
   readonly results: readonly CellResult[];
-  /** Facts by testbed name. */
   readonly grounds: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
 }
 
@@ -65,7 +64,6 @@ function setUp({ scenario, results, grounds }: ReportInput, first: Point | undef
   ];
 }
 
-/** Papers behind contenders that are named by number. */
 function papersRow(decided: ReadonlyMap<string, string>): (readonly [string, string])[] {
   const texts = [...decided.values()].join(" ");
   const named = Object.entries(PAPERS).filter(([number]) => new RegExp(`\\b${number}\\b`).test(texts));

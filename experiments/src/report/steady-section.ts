@@ -1,4 +1,3 @@
-// Time until the queues from start and moves were gone.
 import type { CellResult } from "../run/result.ts";
 import type { Scenario } from "../scenario/model.ts";
 import { mean } from "../statistics/mean.ts";

@@ -1,4 +1,3 @@
-// Measures model cells in parallel threads.
 import { Worker } from "node:worker_threads";
 import { reasonOf } from "@isochrone/primitives";
 import type { KubeScheduler, ProductSettings, SchedulingRequest } from "../contenders/index.ts";

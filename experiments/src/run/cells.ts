@@ -1,4 +1,3 @@
-// Lists the measurements of an experiment and their order.
 import { createHash } from "node:crypto";
 import type {
   ContenderId,
@@ -20,7 +19,6 @@ export interface Cell {
   readonly trial: number;
   /** Seed of load and testbed, equal for all contenders of a trial, which makes them pairs. */
   readonly loadSeed: number;
-  /** Seed of the contender. */
   readonly contenderSeed: number;
   readonly protocol: Protocol;
   /** Also measures the optimum after the changes: once per trial, with the baseline. */
@@ -35,7 +33,6 @@ export type GroundName = GroundSettings["name"];
 
 /** Version of protocol and model. Increase it when a change invalidates old results. */
 const VERSION = 3;
-/** Version of the lab. */
 const LAB_VERSION = 2;
 
 interface CellChoice {
@@ -43,10 +40,7 @@ interface CellChoice {
   readonly only: Labels;
 }
 
-/**
- * Trials form the outer loop, contenders the inner one with a rotating first. So drift of the machine affects
- * all contenders alike.
- */
+/** Rotates contenders within each trial, so that drift of the machine affects all alike. */
 export function cellsOf(scenario: Scenario, { grounds, only }: CellChoice): readonly Cell[] {
   const cells: Cell[] = [];
   for (const ground of groundsOf(scenario, grounds)) {
@@ -111,16 +105,11 @@ function labTimes(
   return { warmUpSeconds, steadyWithinSeconds: 0, durationSeconds };
 }
 
-/** Hashes the parts to 32 bits. */
 function seedOf(...parts: readonly (string | number)[]): number {
   return createHash("sha256").update(parts.join("\u0000")).digest().readUInt32BE(0);
 }
 
-/**
- * Equal hashes identify the same measurement.
- * @param by name of the contender's scheduler
- * @param settings product settings as text
- */
+/** Equal hashes identify the same measurement. @param by name of the contender's scheduler */
 export function cellHash(cell: Cell, by: string, settings: string): string {
   const {
     trials: _trials,

@@ -86,7 +86,6 @@ export function unloadedMs(point: Point, placement: Placement, hopMs: number, ra
   return sum / SAMPLES;
 }
 
-/** Node positions of each workload's pods. */
 function positions(point: Point, placement: Placement): ReadonlyMap<string, readonly number[]> {
   return new Map(
     point.workflow.workloads.map(({ name, replicas }) => [

@@ -1,14 +1,12 @@
 import type { ContenderId, Labels } from "../scenario/model.ts";
 import type { GroundName } from "./cells.ts";
 
-/** Measurement of a cell; one line of the results file. */
 export interface CellResult {
   readonly hash: string;
   readonly ground: GroundName;
   readonly point: string;
   readonly labels: Labels;
   readonly contender: ContenderId;
-  /** Scheduler that decided. */
   readonly by: string;
   readonly trial: number;
   /** Reason of a failed measurement: the contender found no node for a pod. */
@@ -28,16 +26,13 @@ export interface Measured {
   readonly p95: number;
   readonly p99: number;
   readonly mean: number;
-  /** Answered requests per second. */
   readonly throughput: number;
   readonly rounds: number;
   readonly moves: number;
-  /** Node by pod, at the end. */
   readonly placement: Readonly<Record<string, string>>;
   readonly facts: PlacementFacts;
   /**
-   * Share of the mean response time that is neither network nor busy work: waiting for CPU, retries, missing
-   * pods.
+   * Share of the mean response time that is neither network nor busy work: CPU queues, retries, lost pods.
    */
   readonly queueingShare: number;
   /** Only in scenarios with changes. */
@@ -46,7 +41,6 @@ export interface Measured {
   readonly settledP95: number | null;
 }
 
-/** Figures of a placement that need no run. */
 export interface PlacementFacts {
   /** Sum over calls of rate times round trip, ms per second. */
   readonly cost: number;
@@ -66,7 +60,6 @@ export interface SeriesPoint {
   readonly mean: number;
   readonly requests: number;
   readonly failed: number;
-  /** Cost of the placement during the interval. */
   readonly cost: number;
   readonly moves: number;
 }

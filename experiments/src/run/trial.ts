@@ -72,7 +72,6 @@ async function untilSteady(
   return seconds;
 }
 
-/** Seconds for sequential moves, plus a margin. */
 function secondsOf(moves: number): number {
   return Math.ceil((moves * REPLACE_MS * 1.2) / 1000);
 }
@@ -116,7 +115,6 @@ async function measure(
   return { responses, failed: series.reduce((sum, { failed }) => sum + failed, 0), series };
 }
 
-/** Returns the point with all changes up to a time applied. */
 export function pointAt(point: Point, atSeconds: number): Point {
   let { cluster, workflow } = point;
   for (const change of point.changes.filter((each) => each.atSeconds < atSeconds)) {
@@ -152,7 +150,6 @@ export async function settledP95(
   return (await runTrial({ ...cell, point: afterChanges(cell.point) }, contender, ground, signal)).p95;
 }
 
-/** Returns the final state as a point without changes. */
 function afterChanges(point: Point): Point {
   const dead = new Set(point.changes.flatMap((change) => (change.kind === "node-down" ? [change.node] : [])));
   const { cluster, workflow } = pointAt(point, Number.POSITIVE_INFINITY);
@@ -195,10 +192,7 @@ function summary(
 
 type Quantiles = Pick<Measured, "requests" | "failed" | "p50" | "p95" | "p99" | "mean">;
 
-/**
- * Failed requests count as slower than all answered ones. Otherwise contenders with most failures would look
- * fastest.
- */
+/** Failed requests count as slowest. Otherwise contenders with most failures would look fastest. */
 function quantilesOf(stretches: readonly Stretch[]): Quantiles {
   const failed = stretches.reduce((sum, stretch) => sum + stretch.failed, 0);
   const answered = stretches.flatMap(({ responseMs }) => [...responseMs]);

@@ -40,7 +40,6 @@ export function axisPoints(axes: Field): readonly AxisPoint[] {
   return points.length === 1 && points[0]!.id === "" ? [{ ...points[0]!, id: "all" }] : points;
 }
 
-/** Returns true if a point has all of these labels. */
 export function hasLabels(point: Labels, wanted: Labels): boolean {
   return Object.entries(wanted).every(([name, value]) => String(point[name]) === String(value));
 }

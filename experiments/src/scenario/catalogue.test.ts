@@ -9,9 +9,8 @@ function load(name: string, quick = false): Scenario {
 }
 
 /**
- * Source: GoogleCloudPlatform/microservices-demo. Requests of the 19 tasks in src/loadgenerator/locustfile.py
- * by their weights, and the calls of each handler in src/frontend. Catalog of nine products, five
- * recommendations, two products in a cart.
+ * Source: GoogleCloudPlatform/microservices-demo, task weights of src/loadgenerator/locustfile.py and calls
+ * of src/frontend. Catalog of nine products, five recommendations, two products in a cart.
  */
 const BOUTIQUE: readonly (readonly [
   request: string,

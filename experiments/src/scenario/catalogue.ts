@@ -11,11 +11,9 @@ export interface CatalogueEntry {
   readonly name: string;
   readonly title: string;
   readonly kind: ScenarioKind;
-  /** True: has a quick run for CI. */
   readonly hasQuick: boolean;
 }
 
-/** Scenarios of the project, by name. */
 export function listScenarios(): readonly CatalogueEntry[] {
   return readdirSync(FOLDER)
     .filter((file) => file.endsWith(".yaml"))

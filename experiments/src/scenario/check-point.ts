@@ -2,12 +2,10 @@
 // each mistake.
 import type { Point, PointWorkload } from "./model.ts";
 
-/** Part of the file to report the mistake at. */
 type Part = "workflow" | "cluster" | "load";
 
 interface PointMistake {
   readonly part: Part;
-  /** Workload that the mistake belongs to. */
   readonly workload?: string;
   readonly message: string;
 }
@@ -66,10 +64,7 @@ function reached(workloads: readonly PointWorkload[], entry: string): ReadonlySe
   return seen;
 }
 
-/**
- * The lab's stand-in services know calls by callee only, so calls between the same two workloads must be
- * alike.
- */
+/** Stand-ins know calls by callee only, so calls between the same two workloads must be alike. */
 export function labMistakes({ workflow }: Point): readonly PointMistake[] {
   return workflow.workloads.flatMap(({ name, calls }) =>
     [...Map.groupBy(calls, ({ callee }) => callee)]

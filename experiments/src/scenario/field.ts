@@ -5,7 +5,6 @@ import { isAlias, isMap, isScalar, isSeq } from "yaml";
 import type { Document, LineCounter, Node } from "yaml";
 import type { ScenarioIssue } from "./errors.ts";
 
-/** State shared by all fields of a file. */
 export interface Sheet {
   readonly document: Document;
   readonly lines: LineCounter;
@@ -109,7 +108,6 @@ export class Field {
     return [...new Set([...own, ...(this.#over?.keys() ?? [])])];
   }
 
-  /** Returns the elements; none if absent. */
   list(): readonly Field[] {
     const node = this.#chosen;
     if (!this.isPresent) return [];
@@ -141,7 +139,6 @@ export class Field {
     return isRight ? value : this.#wrong(`must be a number${ruleText(rule)}`, fitting(rule));
   }
 
-  /** Like {@link number}, with a default. */
   numberOr<T>(otherwise: T, rule: NumberRule = {}): number | T {
     return this.isPresent ? this.number(rule) : otherwise;
   }

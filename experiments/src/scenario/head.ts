@@ -1,4 +1,3 @@
-// Fields that all kinds of scenarios begin with.
 import { basename } from "node:path";
 import { Field, type Sheet } from "./field.ts";
 import { openSheet } from "./sheet.ts";
@@ -26,7 +25,6 @@ export function openScenario(
   return { sheet, plain, root: isQuick ? plain.over(quick) : plain };
 }
 
-/** Fields shared by all kinds. */
 export interface ScenarioHead {
   /** File name without extension; names results and report. */
   readonly name: string;
@@ -34,7 +32,6 @@ export interface ScenarioHead {
   readonly question: string;
   /** Paper and section or figure, or origin of the setup. */
   readonly source: string;
-  /** Threats to the validity of the result. */
   readonly threats: readonly string[];
 }
 
@@ -53,7 +50,6 @@ export function readHead(root: Field, file: string): ScenarioHead {
 
 interface Compared<C> {
   readonly contenders: readonly C[];
-  /** Contender that the others are compared with. */
   readonly baseline: C;
 }
 

@@ -1,7 +1,6 @@
 /** Workflow files have no `kind`. */
 const NAMED_KINDS = ["streams", "streams-example", "kais", "bill"] as const;
 
-/** Kind of a scenario: pods of workflows, jobs of streams, the ENTS example, requests, or a bill. */
 export type ScenarioKind = "workflows" | (typeof NAMED_KINDS)[number];
 
 /** Reads an unknown kind as workflows, which refuses it. */

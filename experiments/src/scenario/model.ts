@@ -16,7 +16,6 @@ export interface Scenario extends ScenarioHead {
   readonly grounds: Readonly<{ model: ModelSettings | null; lab: LabSettings | null }>;
 }
 
-/** Protocol of a trial, the same for all contenders. */
 export interface Protocol {
   /** Length of observations before the first round and between rounds. */
   readonly learnSeconds: number;
@@ -28,7 +27,6 @@ export interface Protocol {
 
 export interface Reference {
   readonly text: string;
-  /** Labels of the points. */
   readonly where: Labels;
   /** @default "p95" */
   readonly statistic?: "p95" | "mean" | "throughput";
@@ -40,7 +38,6 @@ export interface Reference {
 /** Values of the axes at a point, such as `{ rttMs: 100, users: 300 }`. */
 export type Labels = Readonly<Record<string, number | string>>;
 
-/** Everything that a trial needs besides contender and seed. */
 export interface Point {
   /** Unique in the scenario, made of the labels. */
   readonly id: string;
@@ -57,10 +54,7 @@ export interface PointCluster {
   readonly nodes: readonly PointNode[];
   /** Prices between nodes, in their order; absent: unknown. */
   readonly prices?: PairPrices;
-  /**
-   * Round trip from row to column, ms, by position in `nodes`; 0 on the diagonal. Finite: a disconnected
-   * matrix is refused.
-   */
+  /** Round trip from row to column, ms, by position in `nodes`; 0 on the diagonal. Always finite. */
   readonly rttMs: readonly (readonly number[])[];
 }
 
@@ -78,24 +72,14 @@ export interface PointWorkflow {
   readonly workloads: readonly PointWorkload[];
   /** All workload names in creation order of their pods; absent: as in `workloads`. */
   readonly created?: readonly string[];
-  /**
-   * Allows eviction of a workload's only replica, as 000's descheduler does; absent: forbidden, Isochrone's
-   * default. With `descheduler.allowSingleReplicas`, users accept short outages.
-   */
+  /** Allows eviction of a workload's only replica, as 000 does; absent: forbidden, Isochrone's default. */
   readonly movesSingleReplicas?: true;
-  /**
-   * Minimum zones per workload for Isochrone and the optimum, as in setting `planner.minZones`; absent: the
-   * default.
-   */
+  /** Minimum zones per workload, as in setting `planner.minZones`; absent: the default. */
   readonly minZones?: number;
   /** Callers prefer replicas in their own zone; absent: round-robin over all. */
   readonly prefersSameZone?: true;
-  /** Workload that users call. */
   readonly entry: string;
-  /**
-   * Node at which user requests arrive; null: users are beside the entry, wherever it runs (000 measures at
-   * m0).
-   */
+  /** Node at which user requests arrive; null: beside the entry, wherever it runs (000 measures at m0). */
   readonly usersAt: string | null;
 }
 
@@ -106,10 +90,7 @@ export interface PointWorkload {
   readonly requests: Readonly<{ cpuMillicores: Millicores | null; memoryBytes: Bytes | null }>;
   /** Memory usage of a running pod. */
   readonly memoryBytes: Bytes;
-  /**
-   * Busy work per call, ms of one core; the mean of an exponential distribution if `cpuSpread` is
-   * "exponential".
-   */
+  /** Busy work per call, ms of one core; the mean if `cpuSpread` is "exponential". */
   readonly cpuMs: number;
   readonly cpuSpread: "fixed" | "exponential";
   /** Made in parallel after the busy work; the answer waits for all. */
@@ -129,17 +110,13 @@ export interface PointCall {
 }
 
 export interface PointLoad {
-  /**
-   * Open-loop users: each sends a request every `1 / requestsPerSecondPerUser` seconds at its own phase,
-   * without waiting for answers.
-   */
+  /** Open loop: one request per `1 / requestsPerSecondPerUser` seconds and user, each at its own phase. */
   readonly users: number;
   readonly requestsPerSecondPerUser: number;
   /** Excluded from statistics. */
   readonly warmUpSeconds: number;
   /** Maximum extension of the warm-up until response times stop falling. @default 0, no extension */
   readonly steadyWithinSeconds?: number;
-  /** Length of the measurement. */
   readonly durationSeconds: number;
 }
 
@@ -162,10 +139,7 @@ export type Change =
     };
 
 export const CONTENDERS = [
-  /**
-   * kube-scheduler with its defaults, spreading included: the real one if available, else the imitation;
-   * results name it.
-   */
+  /** kube-scheduler with its defaults: the real one if available, else the imitation; results name it. */
   "default",
   /** `mode: paper` of 000: raw ResourceAware and NetworkAware scores, and its descheduler. */
   "paper",
@@ -190,17 +164,11 @@ export interface ModelSettings {
 }
 
 export interface LabSettings {
-  /**
-   * Slowdown of the lab. It divides request rates and CPU, and multiplies round trips. Response times are
-   * divided back. Results state it.
-   */
+  /** Slowdown: divides request rates and CPU, multiplies round trips. Response times are divided back. */
   readonly scale: number;
   /** Points for the lab, by labels; empty: all. The model runs all points. */
   readonly only: readonly Labels[];
-  /**
-   * Wall-clock seconds, like all times of the lab: in slow motion, connections take longer to open and to
-   * grow. Absent: the load's.
-   */
+  /** Wall-clock seconds: in slow motion, connections open and grow more slowly. Absent: the load's. */
   readonly warmUpSeconds?: number;
   /** Replaces the protocol's value: at scale S, a second has 1/S of the requests and may miss rare calls. */
   readonly learnSeconds?: number;

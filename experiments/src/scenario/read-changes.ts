@@ -2,10 +2,7 @@ import { seededRandom } from "@isochrone/runtime";
 import type { Field } from "./field.ts";
 import type { Change, PointCluster, PointLoad, PointWorkflow } from "./model.ts";
 
-/**
- * Sorted by time. Each has `at` and one of `nodeDown`, `regionLatency`, `call`; or `drift`, which generates
- * many.
- */
+/** Sorted by time. Each has `at` and one of `nodeDown`, `regionLatency`, `call`; or is a `drift`. */
 export function readChanges(
   field: Field,
   cluster: PointCluster,

@@ -97,7 +97,6 @@ function readLinks(field: Field, nodes: readonly PointNode[]): Known {
   return known;
 }
 
-/** Name of a node, zone or region. */
 function place(field: Field, nodes: readonly PointNode[]): string {
   const name = field.text();
   if (!nodes.some((node) => isAt(node, name))) field.fail(`must be a node, zone or region, got ${name}`);
@@ -144,10 +143,7 @@ function inline(field: Field): Known {
   );
 }
 
-/**
- * Fills missing pairs and gaps in measured matrices with paths over other nodes. Averages the two
- * measurements of a pair, since a round trip covers both directions.
- */
+/** Fills gaps by paths over other nodes. Averages a pair's two values: a round trip covers both ways. */
 function complete(known: Known, nodes: readonly PointNode[], field: Field): number[][] {
   const rows = known.map((row, at) =>
     row.map((rttMs, column) => (at === column ? 0 : bothWays(rttMs, known[column]![at] ?? null))),

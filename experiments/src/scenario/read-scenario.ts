@@ -1,4 +1,3 @@
-// Reads a scenario; reports all mistakes in one error before anything starts.
 import { readTextFile } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import { axisPoints, hasLabels } from "./axes.ts";
@@ -67,7 +66,6 @@ export function readScenario(text: string, file: string, options: ReadOptions = 
   return scenario;
 }
 
-/** @param plain the scenario without `quick` */
 function read(plain: Field, root: Field, file: string, sheet: Sheet): Scenario {
   const axes = axisPoints(root.get("axes"));
   // A quick run has fewer points than the lab's list.

@@ -1,4 +1,3 @@
-// Reads or generates the workflow of a point.
 import { seededRandom } from "@isochrone/runtime";
 import type { Field } from "./field.ts";
 import { generateWorkflow } from "./generate/microservices.ts";
@@ -18,7 +17,6 @@ const KEYS = [
   "minZones",
 ] as const;
 
-/** Default values for all workloads. */
 const DEFAULTS = ["replicas", "requests", "memory", "cpuMs", "cpuSpread", "request", "response"] as const;
 const MAX_REPLICAS = 100;
 const MAX_TIMES = 20;
@@ -143,10 +141,7 @@ function readRequests(field: Field): PointWorkload["requests"] {
   };
 }
 
-/**
- * `db1`, or a mapping with `times`, `probability` and sizes. The caller states request sizes, the callee
- * response sizes.
- */
+/** `db1`, or a mapping. The caller states request sizes, the callee response sizes. */
 function readCall(call: Field, request: Field, responses: ReadonlyMap<string, Field>): PointCall[] {
   const bytes = (field: Field): number => field.number({ min: 0, max: MAX_BYTES, whole: true });
   if (call.isMap) call.map("callee", "times", "probability", "request", "response", "channel");

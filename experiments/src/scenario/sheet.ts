@@ -1,4 +1,3 @@
-// Parses a scenario file and collects its mistakes.
 import { YAML_LIMITS, yamlSizeProblem } from "@isochrone/runtime";
 import { LineCounter, parseDocument } from "yaml";
 import { ScenarioError } from "./errors.ts";

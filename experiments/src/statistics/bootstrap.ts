@@ -19,10 +19,7 @@ export function estimateMean(values: readonly number[], random: Random): Estimat
   return resampled(values.length, random, (pick) => mean(pick.map((index) => values[index]!)));
 }
 
-/**
- * Relative change of the mean against the baseline: -0.39 is 39 % less. Resamples trials as pairs, by
- * position.
- */
+/** Relative change of the mean: -0.39 is 39 % less. Resamples trials as pairs, by position. */
 export function estimateChange(
   values: readonly number[],
   baseline: readonly number[],

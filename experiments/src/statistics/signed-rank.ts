@@ -5,9 +5,7 @@ export interface SignedRank {
   readonly n: number;
   /** Sum of ranks of positive differences. */
   readonly wPlus: number;
-  /**
-   * Probability under the null hypothesis of a sum this small or smaller: evidence for negative differences.
-   */
+  /** Probability of a sum this small under the null hypothesis: evidence for negative differences. */
   readonly pLess: number;
   readonly pGreater: number;
   readonly pTwoSided: number;

@@ -1,5 +1,4 @@
-// Model measurements of a streams scenario: random networks per point, each with the same jobs for all
-// contenders.
+// Random networks per point, each with the same jobs for all contenders.
 import { quantile } from "@isochrone/primitives";
 import { type LinearSolver } from "@isochrone/primitives/algorithms";
 import { simulate, type SimulationResult } from "@isochrone/streams/simulation";
@@ -9,13 +8,11 @@ import { mean } from "../statistics/mean.ts";
 import type { StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
 import { setUp, strategyOf } from "./set-up.ts";
 
-/** Result of a contender on one network. */
 export interface StreamResult {
   readonly hash: string;
   readonly point: string;
   readonly labels: Labels;
   readonly contender: StreamContender;
-  /** Index of the network at the point. */
   readonly network: number;
   /** Frames per second over jobs: mean throughput, 10 % quantile, slowest job. */
   readonly throughput: number;

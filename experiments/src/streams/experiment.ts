@@ -63,7 +63,6 @@ export function openStreams(text: string, options: ConductOptions): Experiment {
   };
 }
 
-/** Requires a higher mean of the focus than of each contender that shares the network. */
 function verdictsOf(scenario: StreamScenario, results: readonly StreamResult[]): Verdict[] {
   const points = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));
   const { contenders, baseline } = scenario;

@@ -9,13 +9,11 @@ import type { StreamCellOptions } from "./cells.ts";
 import type { StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
 import { setUp, strategyOf } from "./set-up.ts";
 
-/** Measurement of one contender's plan on one network. */
 export interface PacketResult {
   readonly hash: string;
   readonly point: string;
   readonly labels: Labels;
   readonly contender: StreamContender;
-  /** Index of the network at the point. */
   readonly network: number;
   /** Mean frames per second over jobs: predicted by the strategy, and received by the last task. */
   readonly predicted: number;
@@ -86,7 +84,6 @@ function cablesOf(network: FlowNetwork): MeshLink[] {
   );
 }
 
-/** Each flow has its own port. */
 function planOf(running: readonly PlacedJob[], hasRates: boolean): { flows: MeshFlow[]; jobs: StagedJob[] } {
   const flows: MeshFlow[] = [];
   const jobs = running.map(({ job, hosts, flows: placed }): StagedJob => {

@@ -15,14 +15,11 @@ import { WHO, type Claim, type StreamContender, type StreamPoint, type StreamSce
 interface StreamReportInput extends ReportContext {
   readonly scenario: StreamScenario;
   readonly results: readonly StreamResult[];
-  /** Lab measurements. */
   readonly packets: readonly PacketResult[];
 }
 
-/** Contender that the report is about. */
 export const FOCUS: StreamContender = "joint";
 
-/** Figures in plots and tables. */
 const FIGURES = [
   ["throughput", "mean throughput", "frames/s"],
   ["p10", "10 % quantile of jobs", "frames/s"],
@@ -200,7 +197,6 @@ function pointTable(scenario: StreamScenario, results: readonly StreamResult[], 
   );
 }
 
-/** Checks the paper's claims against the results. */
 export function judgeClaim(
   results: readonly StreamResult[],
   scenario: StreamScenario,
@@ -233,7 +229,6 @@ function claims(scenario: StreamScenario, results: readonly StreamResult[]): Htm
     )}`;
 }
 
-/** Lab measurements beside the model. Null: none. */
 function packetTable(scenario: StreamScenario, results: readonly PacketResult[]): Html | null {
   if (results.length === 0) return null;
   const { contenders, baseline, points } = scenario;

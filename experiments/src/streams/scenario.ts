@@ -1,4 +1,3 @@
-// Reads scenarios of kind `streams`: jobs of dependent tasks on networks with capacities, as in ENTS.
 import { keysOf } from "@isochrone/primitives";
 import { axisPoints } from "../scenario/axes.ts";
 import type { Field } from "../scenario/field.ts";
@@ -6,7 +5,6 @@ import { openScenario, readContenders, readHead, type ScenarioHead } from "../sc
 import type { Labels } from "../scenario/model.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 
-/** Description of each contender for readers. */
 export const WHO = {
   lr: "LeastRequestedPriority of kube-scheduler: the whole job on one node",
   br: "BalancedResourceAllocation of kube-scheduler: the whole job on one node",
@@ -48,10 +46,7 @@ export interface StreamPoint {
 
 const CHANGE_KINDS = ["links", "node", "job"] as const;
 
-/**
- * A change during the run: random links lose capacity, a random virtual machine that is no job's source dies,
- * or the longest-running job leaves.
- */
+/** Random links lose capacity, a random VM that is no job's source dies, or the oldest job leaves. */
 interface ChangeSpec {
   readonly atSeconds: number;
   readonly kind: (typeof CHANGE_KINDS)[number];
@@ -61,7 +56,6 @@ interface ChangeSpec {
 }
 
 export interface StreamScenario extends ScenarioHead {
-  /** Claims of the paper, checked against the results. */
   readonly claims: readonly Claim[];
   readonly seed: number;
   /** Random networks with their own jobs, the same for all contenders. */
@@ -78,7 +72,6 @@ interface PacketSettings {
   readonly seconds: number;
 }
 
-/** A claim of the paper: one contender exceeds another in a figure, on average at every named point. */
 export interface Claim {
   readonly text: string;
   readonly statistic: Statistic;
@@ -171,7 +164,6 @@ function readPoint(id: string, labels: Labels, root: Field): StreamPoint {
   };
 }
 
-/** A number, or a number per node. */
 function countOf(jobs: Field, nodes: number): number {
   if (!jobs.get("perNode").isPresent) return jobs.get("count").number({ min: 1, max: MAX_JOBS, whole: true });
   if (jobs.get("count").isPresent) jobs.get("perNode").fail("must not be given beside count");

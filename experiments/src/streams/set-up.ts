@@ -1,4 +1,3 @@
-// Builds networks, jobs and changes of a point, the same for all contenders, and the contenders' strategies.
 import { createHash } from "node:crypto";
 import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { seededRandom } from "@isochrone/runtime";
@@ -22,7 +21,6 @@ interface SetUp {
   readonly changes: readonly SystemChange[];
 }
 
-/** @param network index of the network at the point */
 export function setUp(seed: number, point: StreamPoint, network: number): SetUp {
   const random = seededRandom(seedOf(seed, point, network));
   const draw = (): number => random.next();

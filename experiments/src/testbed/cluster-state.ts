@@ -11,7 +11,6 @@ export class ClusterState {
     this.#rttMs = cluster.rttMs.map((row) => [...row]);
   }
 
-  /** Round trips of all nodes, by position. */
   get rttMs(): readonly (readonly number[])[] {
     return this.#rttMs;
   }
@@ -32,7 +31,6 @@ export class ClusterState {
     else if (change.kind === "region-latency") this.#multiply(change.region, change.factor);
   }
 
-  /** Returns the cluster of the remaining nodes. */
   present(): PointCluster {
     const up = this.#cluster.nodes.map((_, index) => index).filter((index) => this.isUp(index));
     return {

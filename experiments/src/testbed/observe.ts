@@ -14,10 +14,7 @@ interface Counted {
   bytes(edge: number): number;
 }
 
-/**
- * Converts counts to monitoring data: rates, and means per pod. Omits channels without traffic, as metrics
- * do.
- */
+/** Converts counts to rates and means per pod. Omits channels without traffic, as metrics do. */
 export function observe(workflow: PointWorkflow, cluster: PointCluster, counted: Counted): Observation {
   const { seconds } = counted;
   const use = new Map(

@@ -6,14 +6,12 @@ export interface Testbed {
   readonly name: "model" | "lab";
   /** Description for the report: kernel, cores, enforcement of CPU and links, scale. */
   describe(): Readonly<Record<string, string | number>>;
-  /** Starts the workflow with a placement. */
   start(point: Point, placement: Placement, seed: number, signal: AbortSignal): Promise<Running>;
   close(): Promise<void>;
 }
 
 /** A workflow under load. Time passes only in `run`. */
 export interface Running {
-  /** Starts the clock of the point's changes. */
   beginChanges(): void;
   /**
    * Runs for some seconds and applies changes in them. The load continues until all requests of the interval
@@ -21,12 +19,8 @@ export interface Running {
    * requests at scale S.
    */
   run(seconds: number): Promise<Stretch>;
-  /** Monitoring data of the last interval. */
   observe(): Observation;
-  /**
-   * Starts to move pods one by one, like evictions: a pod answers nothing until its replacement is ready.
-   * Proceeds while time passes.
-   */
+  /** Moves pods one by one, like evictions: a pod answers nothing until its replacement is ready. */
   move(moves: readonly PodMove[]): Promise<void>;
   stop(): Promise<void>;
 }

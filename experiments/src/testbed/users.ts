@@ -9,7 +9,6 @@ export const REQUEST_TIMEOUT_MS = 10_000;
 /** Maximum pending user requests; further ones fail at once, like with finite sockets. */
 export const MAX_PENDING = 4_000;
 
-/** Milliseconds between two requests of a user. */
 export const periodMs = (load: PointLoad): number => 1000 / load.requestsPerSecondPerUser;
 
 /** Send times in each period, sorted; equal for both testbeds and all contenders. */

@@ -28,7 +28,6 @@ import type { Cell } from "../run/cells.ts";
 import type { CellResult } from "../run/result.ts";
 import { verdictsOf } from "./verdict.ts";
 
-/** Facts of a testbed, for readers. */
 type Facts = Readonly<Record<string, string | number>>;
 
 const RESULTS = "cells.jsonl";
@@ -127,10 +126,7 @@ class LazyLab {
   }
 }
 
-/**
- * Describes the testbeds. The lab is described while it runs; a report of earlier results keeps that
- * description.
- */
+/** The lab is described while it runs; a report of earlier results keeps that description. */
 function groundsOf(
   { grounds: { model } }: Scenario,
   results: readonly CellResult[],

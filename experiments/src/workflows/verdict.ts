@@ -9,7 +9,6 @@ const SIGNIFICANT = 0.05;
 /** Stricter level for equals. With fixed seeds the outcome is fixed, so a false alarm would be permanent. */
 const DIFFERENT = 0.01;
 
-/** One verdict for each comparison that the scenario's contenders allow. */
 export function verdictsOf(scenario: Scenario, analyses: readonly Analysis[]): readonly Verdict[] {
   return analyses.flatMap(({ ground, overall }) =>
     scenario.contenders.flatMap((contender): Verdict[] => {

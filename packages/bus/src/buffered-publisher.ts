@@ -21,15 +21,9 @@ export interface BufferedPublisherOptions {
   readonly maxRecords?: number;
   /** Values plus 200 bytes per record. @default 16 MiB */
   readonly maxBytes?: number;
-  /**
-   * Older records are dropped, as windows no longer need them. The batch in flight stays, since it may have
-   * arrived. @default 300000
-   */
+  /** Older records are dropped. The batch in flight stays, since it may have arrived. @default 300000 */
   readonly maxAgeMs?: number;
-  /**
-   * Rate of the backlog after an outage, in addition to the rate of new records; Infinity: unlimited. Keep it
-   * low if thousands of publishers share a bus. @default 20
-   */
+  /** Rate of a backlog beyond new records; Infinity: unlimited. Low for many publishers. @default 20 */
   readonly catchUpRecordsPerSecond?: number;
   /** Like catchUpRecordsPerSecond, in bytes as maxBytes counts them. @default 1 MiB */
   readonly catchUpBytesPerSecond?: number;
@@ -39,7 +33,6 @@ export interface BufferedPublisherOptions {
   readonly backoff?: BackoffDelays;
   /** Reports each lost record once. */
   readonly onDropped?: (reason: DropReason, count: number) => void;
-  /** Called after each failed attempt, for the log. */
   readonly onFailure?: (error: unknown) => void;
 }
 
@@ -70,7 +63,6 @@ export class BufferedPublisher {
   readonly #streams = new Map<string, Stream>();
   readonly #abort = new AbortController();
   readonly #hurry = new AbortController();
-  /** Running send loop; null if idle. */
   #sending: Promise<void> | null = null;
   /** Records at the head to send one by one, because the bus refused a batch with them. */
   #singly = 0;
@@ -117,7 +109,6 @@ export class BufferedPublisher {
     return this.#catchUp.isActive;
   }
 
-  /** Counts of all offered records by outcome. */
   get counts(): RecordCounts {
     return this.#queue.counts;
   }
@@ -312,7 +303,6 @@ function atLeastOne(name: string, value: number): number {
 }
 
 function above0(name: string, value: number): number {
-  // Avoids NaN from Infinity times 0.
   if (value > 0) return Math.min(value, Number.MAX_SAFE_INTEGER);
   throw new BusError("invalid_option", `${name} of a buffered publisher must be above 0, got ${value}`);
 }

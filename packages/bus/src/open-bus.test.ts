@@ -112,7 +112,6 @@ describe("opening the bus", () => {
   });
 });
 
-/** Returns the Kafka libraries that a publishing process loads with these settings. */
 async function loadedBy(bus: object): Promise<string[]> {
   const script = `
     import { registerHooks } from "node:module";

@@ -29,7 +29,6 @@ interface BusSurroundings {
 interface PublisherSurroundings extends BusSurroundings {
   /** Target of records without Kafka: `/v1/metrics` of the aggregator. */
   readonly otlpHttp: OtlpHttpPublisherOptions;
-  /** Speaker whose key seals records on Kafka, and the key's source. */
   readonly recordKey: {
     readonly aggregatorUrl: string;
     readonly speaker: ProvenSpeaker;
@@ -38,7 +37,6 @@ interface PublisherSurroundings extends BusSurroundings {
 }
 
 interface AggregatorBusSurroundings extends BusSurroundings {
-  /** Options of the in-process bus, without Kafka. */
   readonly memory: Omit<MemoryBusOptions, "clock" | "logger">;
   /** The aggregator's window; raises the required retention of its topics. */
   readonly windowMs?: number;
@@ -86,10 +84,7 @@ async function sealing(
   };
 }
 
-/**
- * Opens the aggregator's bus. With Kafka, its service checks the topics; the start waits briefly for the
- * first check.
- */
+/** With Kafka, the service checks the topics; the start waits briefly for the first check. */
 export async function openBus(
   settings: BusSettings,
   surroundings: AggregatorBusSurroundings,
@@ -101,10 +96,7 @@ export async function openBus(
   return { bus, service: closing(() => bus.close()) };
 }
 
-/**
- * Options of a Kafka bus. Files are read again for each connection. Throws SettingsError for an unreadable
- * file.
- */
+/** Files are read again for each connection. Throws SettingsError for an unreadable file. */
 export function kafkaOptions(
   settings: BusSettings,
   { clock, random, logger }: Pick<BusSurroundings, "clock" | "random" | "logger">,
@@ -210,10 +202,7 @@ function saslOf(
   };
 }
 
-/**
- * A file that may be replaced. It must exist at the start; if it disappears later, the last content stays
- * valid.
- */
+/** A file that may be replaced. It must exist at the start; later its last content stays valid. */
 class LiveFile {
   readonly #name: string;
   readonly #path: string;

@@ -4,7 +4,6 @@ import type { MessageSpan } from "@isochrone/runtime/tracing";
 export interface Stream {
   readonly source: string;
   nextSequence: number;
-  /** Number of dropped records. */
   dropped: number;
 }
 
@@ -21,10 +20,7 @@ export interface QueuedRecord {
   readonly span: MessageSpan | null;
 }
 
-/**
- * Reasons for a drop: buffer full, record too old, record larger than the buffer, refused by the bus,
- * publisher closed.
- */
+/** Reasons: buffer full, record too old, larger than the buffer, refused by the bus, publisher closed. */
 const DROP_REASONS = ["full", "expired", "too_large", "rejected", "closed"] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
@@ -108,10 +104,7 @@ export class SendQueue {
     return this.waiting === 0 ? Infinity : this.#options.maxAgeMs - this.oldestWaitingAgeMs;
   }
 
-  /**
-   * Assigns a sequence and queues the record. Drops the oldest records if room is lacking. Returns false if
-   * it refuses the record.
-   */
+  /** Queues the record. Drops the oldest ones if room is lacking. Returns false if it refuses the record. */
   push(record: Omit<QueuedRecord, "sequence" | "position" | "offeredMs">): boolean {
     this.expire();
     const { stream } = record;
@@ -140,10 +133,7 @@ export class SendQueue {
     if (count > 0) this.#drop(this.#shift(this.#takenCount, count), "expired");
   }
 
-  /**
-   * Puts the oldest waiting records of one topic in flight until `taken` reports the outcome. Returns those
-   * already in flight again.
-   */
+  /** Puts the oldest records of one topic in flight, until `taken`. Repeats those already in flight. */
   take(bounds: { readonly records: number; readonly bytes: number }): readonly QueuedRecord[] {
     if (this.#takenCount > 0) return this.#records.slice(0, this.#takenCount);
     const topic = this.#records[0]?.topic;
@@ -157,7 +147,6 @@ export class SendQueue {
     return this.#records.slice(0, this.#takenCount);
   }
 
-  /** Ends the flight of the current batch. */
   taken(outcome: "sent" | "rejected"): void {
     const records = this.#shift(0, this.#takenCount);
     this.#takenCount = 0;
@@ -176,7 +165,6 @@ export class SendQueue {
     return count;
   }
 
-  /** Drops all further pushes. */
   refuseMore(): void {
     this.#refusing = true;
   }
@@ -238,7 +226,6 @@ export class SendQueue {
   }
 }
 
-/** Accounted bytes of a record, for the limits of buffer and catch-up. */
 export function sizeOf(record: Pick<QueuedRecord, "value">): number {
   return record.value.byteLength + RECORD_OVERHEAD_BYTES;
 }

@@ -1,4 +1,3 @@
-// Builds a dump with AppGroups: three nodes in three zones, with costs that differ by direction.
 import { scoreDump } from "../score-dump.ts";
 import type { DumpScores } from "../score-dump.ts";
 
@@ -47,10 +46,7 @@ const labels = (group: string, selector: string): Record<string, string> => ({
   "appgroup.diktyo.x-k8s.io.workload": selector,
 });
 
-/**
- * A pod of a Helm release's Deployment. The Deployment's name differs from the AppGroup's workload. `owner`
- * null: a bare pod.
- */
+/** A pod whose Deployment is named differently from the AppGroup's workload. `owner` null: a bare pod. */
 export function pod(
   namespace: string,
   name: string,

@@ -5,21 +5,16 @@ import type { Placement } from "../port.ts";
 import { ModelledCluster } from "./modelled-cluster.ts";
 import type { SchedulingRequest, WaitingPod } from "./port.ts";
 
-/** A plugin besides those of the default profile. */
 export interface ExtraPlugin {
   readonly weight: number;
-  /** Returns nodes that may run the pod. @default all */
+  /** @default all */
   readonly admits?: (pod: WaitingPod, nodes: readonly string[]) => ReadonlySet<string>;
-  /**
-   * Scores 0 to 100 by node, over those that passed all filters. Truncated to integers like kube-scheduler's.
-   */
+  /** 0 to 100 by node, over nodes that passed all filters; truncated to integers like kube-scheduler's. */
   readonly score: (pod: WaitingPod, nodes: readonly string[]) => ArrayLike<number>;
-  /** Called after each placement. */
   readonly placed: (pod: WaitingPod, node: string) => void;
 }
 
 interface Profile {
-  /** Replaces default weights. */
   readonly weights?: Readonly<Partial<Record<ScorePlugin, number>>>;
   readonly extra?: ExtraPlugin;
 }
@@ -31,7 +26,7 @@ export class UnschedulableError extends Error {
   }
 }
 
-/** Returns nodes of the pending pods. Throws UnschedulableError. */
+/** Throws UnschedulableError. */
 export function scheduleAll(request: SchedulingRequest, random: Random, profile: Profile = {}): Placement {
   const cluster = new ModelledCluster(request);
   const placement = new Map<string, string>();
@@ -62,7 +57,6 @@ function feasibleNodes(pod: WaitingPod, cluster: ModelledCluster, { extra }: Pro
   return left;
 }
 
-/** Returns nodes with the highest sum of weighted scores. */
 function bestNodes(
   pod: WaitingPod,
   nodes: readonly string[],

@@ -8,9 +8,7 @@ import {
 import { nodeObject, podObject, serviceObject } from "../api-objects.ts";
 import type { SchedulingRequest, WaitingPod } from "./port.ts";
 
-/**
- * A request's nodes in the model of kube-scheduler, updated with each placement. Each workload has a Service.
- */
+/** Nodes in the model of kube-scheduler, updated with each placement. Each workload has a Service. */
 export class ModelledCluster {
   readonly #model: SchedulingModel;
   readonly #scores: DefaultScores;
@@ -38,7 +36,6 @@ export class ModelledCluster {
     return { nodes, message };
   }
 
-  /** Returns weighted sums of the default plugins by node. */
   totals(
     pod: WaitingPod,
     nodes: readonly string[],

@@ -7,7 +7,6 @@ export interface SchedulableNode {
   readonly region: string;
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
-  /** Maximum number of pods. */
   readonly maxPods: number;
 }
 
@@ -26,7 +25,6 @@ export interface SchedulingRequest {
   readonly nodes: readonly SchedulableNode[];
   /** In order of creation. */
   readonly pods: readonly WaitingPod[];
-  /** Already placed pods. */
   readonly placed: readonly (readonly [pod: WaitingPod, node: string])[];
 }
 

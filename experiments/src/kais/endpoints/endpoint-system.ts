@@ -4,7 +4,6 @@ import { EndpointLoad, WorkTime, type Candidate } from "@isochrone/dispatch/endp
 import type { Draw } from "@isochrone/primitives";
 import { EventQueue } from "@isochrone/primitives/algorithms";
 
-/** Parameters of one system; training draws many. */
 export interface EndpointSystem {
   readonly endpoints: readonly EndpointShape[];
   readonly workMs: number;
@@ -154,7 +153,6 @@ function normal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
-/** Draws a system: small or large, idle or busy, with or without deadlines, reports and failures. */
 export function drawnSystem(draw: Draw): EndpointSystem {
   const workMs = 10;
   const count = 3 + Math.floor(draw() ** 2 * 30);

@@ -1,4 +1,3 @@
-// Shares of requests in time on drawn systems, by policy.
 import type { Candidate } from "@isochrone/dispatch/endpoints";
 import { seeded, type Draw } from "@isochrone/primitives";
 import { drawnSystem, runEndpoints, type Chooser, type EndpointSystem } from "./endpoint-system.ts";

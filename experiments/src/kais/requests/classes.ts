@@ -13,9 +13,7 @@ export interface TaskClass {
 export const SERVICES = 30;
 const PROFILE_SEED = 20_260_101;
 
-/**
- * Draws values that the trace lacks: work, payload and image are log-uniform. Equal seeds give equal values.
- */
+/** Values that the trace lacks: work, payload and image, log-uniform. Equal seeds give equal values. */
 export function profilesOf(classes: readonly TaskClass[]): ServiceProfile[] {
   const draw = seeded(PROFILE_SEED);
   const between = (low: number, high: number): number => low * (high / low) ** draw();

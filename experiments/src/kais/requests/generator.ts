@@ -46,9 +46,7 @@ export const GENERATED_CLASSES: readonly TaskClass[] = FITTED.map(([share, planC
   planMemory,
 }));
 
-/**
- * Share of single-task jobs. The others have 6.2 tasks on average: 3.6 overall, var/mean of 1 s counts 11.
- */
+/** Share of single-task jobs. Others have 6.2 tasks on average: 3.6 overall, var/mean of 1 s counts 11. */
 const SINGLE = 0.5;
 const TASKS = 6.2;
 /** Probability that a task has its job's class. */
@@ -58,10 +56,7 @@ const AS_EARLIER = 0.45;
 const EARLIER_JOBS = 5;
 /** Correlation of durations in a job (of their normal scores). */
 const LIKE_JOB = 0.7;
-/**
- * Drift of the rate over 300 consecutive tasks: standard deviation of its logarithm, and correlation length
- * in tasks.
- */
+/** Drift of the rate over 300 tasks: standard deviation of its logarithm, correlation length in tasks. */
 const DRIFT = 0.17;
 const DRIFT_TASKS = 600;
 const JOB_SECONDS = 1;
@@ -105,10 +100,7 @@ function drawnClass(draw: Draw): number {
   return FITTED.length - 1;
 }
 
-/**
- * Whole seconds, at least one. Interpolates the log of the fitted quantiles and extrapolates linearly.
- * @param score normal score
- */
+/** Whole seconds, at least one. Interpolates logs of the fitted quantiles and extrapolates linearly. */
 function durationOf(service: number, score: number): number {
   const [, , , ...seconds] = FITTED[service]!;
   const logs = seconds.map((value) => Math.log(value));

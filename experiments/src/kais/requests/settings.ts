@@ -1,7 +1,6 @@
 export const PATTERNS = ["P1", "P2", "P3", "P4"] as const;
 
 export interface SystemSettings {
-  /** Number of access points, each with its nodes. */
   readonly sites: number;
   /** Nodes per site; several numbers repeat in turn. */
   readonly nodesPerSite: readonly number[];

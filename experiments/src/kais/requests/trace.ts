@@ -9,14 +9,12 @@ export interface Task {
   readonly duration: number;
 }
 
-/** Reasons for skipped rows. */
 const SKIPPED = ["missing columns", "text for a number", "end before start", "time backwards"] as const;
 type Skipped = (typeof SKIPPED)[number];
 
 export interface Trace {
   readonly tasks: readonly Task[];
   readonly classes: readonly TaskClass[];
-  /** Skipped rows by reason. */
   readonly skipped: ReadonlyMap<Skipped, number>;
   readonly rows: number;
 }
@@ -34,7 +32,6 @@ const COLUMNS = 9;
 const LEAST_TASKS = 1_000;
 const REST: Pick<TaskClass, "planCpu" | "planMemory"> = { planCpu: 100, planMemory: 0.3 };
 
-/** Thrown for a trace with too few usable rows; the message counts the skipped rows. */
 export class TraceError extends Error {
   constructor(subject: string, rule: string, value: string) {
     super(`${subject} ${rule}, got ${value}`);

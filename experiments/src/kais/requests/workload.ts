@@ -32,7 +32,6 @@ const STRIDE = 997;
 const POOL = 20_000;
 const MIX_TRIES = 20;
 
-/** @param run index of the sequence at the point */
 export function workloadOf(
   settings: SystemSettings,
   seed: number,

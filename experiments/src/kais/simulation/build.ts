@@ -1,13 +1,10 @@
-// Builds nodes and first replicas, the same for all runs and contenders.
 import { seeded } from "@isochrone/primitives";
 import type { ServiceProfile } from "@isochrone/dispatch";
 import type { SystemSettings } from "../requests/settings.ts";
 import { SimNode } from "./sim-node.ts";
 
 const HARDWARE_SEED = 4242;
-/** Node memory that the system reserves. */
 const RESERVED_GB = 0.5;
-/** Initially filled share of each node's memory. */
 const FILL = 0.6;
 const MISSES_PER_SERVICE = 40;
 const MOST_MISSES = 400;
@@ -29,7 +26,6 @@ export function buildNodes(
   return nodes;
 }
 
-/** Assigns services to nodes round-robin, until each node reaches the share. */
 function fill(nodes: readonly SimNode[], services: readonly ServiceProfile[]): void {
   let service = 0;
   let misses = 0;

@@ -1,7 +1,6 @@
 import type { NodeState } from "@isochrone/dispatch";
 import type { Arrival } from "../requests/workload.ts";
 
-/** A node; policies see it as a NodeState. */
 export class SimNode implements NodeState {
   readonly index: number;
   readonly site: number;

@@ -27,7 +27,6 @@ function run(contender: KaisContender, settings: SystemSettings, seed = 1): Outc
 const { services } = workloadOf(SYSTEM, 1, 0, null);
 const payload = (service: number): number => services[service]!.payloadMb;
 
-/** Runs one request on the given node. */
 function one(over: Partial<Arrival>, node: number | null, more: Partial<Controls> = {}): Outcome {
   const arrival = { id: 0, at: 0.1, site: 0, service: 0, deadline: 100, workSeconds: 1, ...over };
   return several([arrival], node, more);

@@ -18,7 +18,6 @@ import { knowledgeOf, type Knowledge, type KnowledgeKind } from "./knowledge.ts"
 import { enqueue, type SimNode } from "./sim-node.ts";
 import { Tally, type Outcome } from "./tally.ts";
 
-/** Policies of a contender. */
 export interface Controls {
   readonly dispatcher: Dispatcher;
   readonly orchestrator: Orchestrator;
@@ -29,7 +28,6 @@ export interface Controls {
   readonly onFrame?: (state: SystemState, perSecond: readonly (readonly number[])[]) => void;
 }
 
-/** Callbacks of a run for training. */
 export interface Observer {
   settled(request: number, isInTime: boolean): void;
   /** @param failed share of the slot's requests that missed their deadline */
@@ -40,14 +38,12 @@ export interface Observer {
 
 /** Slot length if requests are dispatched on arrival. */
 const TICK_SECONDS = 0.25;
-/** Time after the last arrival. */
 const DRAIN_SECONDS = 60;
 const CLOUD_CORES = 60;
 const PULL_MB_PER_SECOND = 12.5;
 const START_SECONDS = 2;
 const ROUNDING = 1e-9;
 
-/** @param seed random seed of probes */
 export function simulate(
   settings: SystemSettings,
   workload: Workload,

@@ -1,4 +1,3 @@
-/** Counts of a run. */
 export interface Outcome {
   /** Share of requests in time, Φ' of KaiS. */
   readonly inTime: number;

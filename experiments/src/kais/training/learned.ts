@@ -1,4 +1,3 @@
-// KaiS policies with weights from files.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -29,12 +28,10 @@ type Trained = (typeof TRAINED)[number];
 
 export interface TrainingPlan {
   readonly seed: number;
-  /** Number of training decisions per contender. */
   readonly decisions: Readonly<Record<Trained, number>>;
   readonly system: SystemSettings;
 }
 
-/** KaiS's networks for one system size. */
 export interface Nets {
   readonly cmmac: Cmmac;
   /** Null if the forecast places replicas. */
@@ -42,7 +39,6 @@ export interface Nets {
   readonly arrays: readonly NamedArray[];
 }
 
-/** Contenders that use the networks of `kais`. */
 const USES_KAIS: readonly string[] = ["kais", "cmmac-hpa", "greedy-gpg"];
 
 const OPTIONS: Readonly<Record<LearnedContender, CmmacOptions>> = {
@@ -54,10 +50,6 @@ export function optionsOf(contender: LearnedContender): CmmacOptions {
   return OPTIONS[contender];
 }
 
-/**
- * @param seed seed of the initial weights
- * @param draw random source of policies
- */
 export function createNets(
   contender: LearnedContender,
   { sites, nodesPerSite }: SystemSettings,
@@ -96,7 +88,6 @@ export function controlsOfNets({ cmmac, gpg }: Nets): Controls {
   return { dispatcher: cmmac, orchestrator: gpg ?? forecast(), knowledge: "stale" };
 }
 
-/** The committed or trained weights that a run uses. */
 export class LearnedPolicies {
   readonly #files: Readonly<Record<LearnedContender, string>>;
   readonly #texts = new Map<LearnedContender, string>();
@@ -141,7 +132,6 @@ export class LearnedPolicies {
 
 const COMMITTED = fileURLToPath(new URL("../../../scenarios/data", import.meta.url));
 
-/** Weights committed to the project, trained on generated requests. */
 export function committedWeights(contender: LearnedContender): string {
   return `${COMMITTED}/${contender}-weights.json`;
 }

@@ -16,9 +16,7 @@ interface TrainingOptions {
   readonly contender: LearnedContender;
   readonly settings: SystemSettings;
   readonly seed: number;
-  /** Number of dispatch decisions. */
   readonly decisions: number;
-  /** Folder for curve, checkpoint and weights. */
   readonly folder: string;
   /** Episodes between two points of the curve, each with a checkpoint. @default 10 */
   readonly episodesPerPoint?: number;
@@ -26,7 +24,6 @@ interface TrainingOptions {
   readonly onProgress: (share: number, point: CurvePoint | null) => void;
 }
 
-/** Quality of the policy after some episodes, on separate validation requests. */
 export interface CurvePoint {
   readonly episodes: number;
   readonly decisions: number;
@@ -110,7 +107,6 @@ class Training {
     };
   }
 
-  /** Measures a point of the curve and writes it at once. */
   look(): CurvePoint {
     const { settings, contender } = this.#options;
     const seconds = optionsOf(contender).episodeFrames * settings.frameSeconds;
@@ -162,7 +158,6 @@ class Training {
     renameSync(`${file}.new`, file);
   }
 
-  /** Resumes from the checkpoint, if there is one. */
   resume(): void {
     const file = checkpointFile(this.#options);
     if (!existsSync(file)) return;

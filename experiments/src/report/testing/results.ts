@@ -1,7 +1,6 @@
 import type { CellResult, Measured, SeriesPoint } from "../../run/result.ts";
 import type { ContenderId } from "../../scenario/model.ts";
 
-/** Figures of a cell; the rest is the same for all. */
 export interface Given {
   readonly p95: number;
   readonly facts?: Partial<Measured["facts"]>;
@@ -12,7 +11,6 @@ export interface Given {
   readonly ground?: CellResult["ground"];
 }
 
-/** Result at the point of a round trip in `tiny`. */
 export function result(rttMs: number, contender: ContenderId, trial: number, given: Given): CellResult {
   const { p95, facts, queueingShare = 0, series = [], settledP95 = null, ground = "model" } = given;
   const { steadyAfterSeconds = null } = given;

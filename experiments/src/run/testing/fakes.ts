@@ -36,7 +36,6 @@ export function tiny(change: (text: string) => string = (text) => text): Scenari
 /** Requests take a round trip per call between nodes. Requests of pods on a dead node fail. */
 export class FakeTestbed implements Testbed {
   readonly name = "model";
-  /** Events in order. */
   readonly log: string[] = [];
   /** Extra milliseconds of the first interval; halves with each interval. */
   readonly #backlogMs: number;

@@ -16,9 +16,7 @@ interface ClusterStatistics {
 const LEAST_DISTANCE = 0.1;
 const DIAGONAL = Math.SQRT2;
 
-/**
- * Places regions at random on a square map. Round trips grow with the distance, plus the time within regions.
- */
+/** Random places on a square map. Round trips grow with distance, plus the time within regions. */
 export function generateCluster(statistics: ClusterStatistics, random: Random): PointCluster {
   const { withinMs, betweenMs } = statistics;
   const places = Array.from({ length: statistics.regions }, () => [random.next(), random.next()] as const);

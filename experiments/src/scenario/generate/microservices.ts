@@ -22,7 +22,7 @@ const LEAF_SHARE = 0.39 / (0.39 + 0.48);
 const HOT_SPOT_SHARE = 0.05;
 /** Callers of a hot spot besides its parent, as a share of the possible ones. */
 const HOT_SPOT_CALLERS = 0.3;
-/** Heavy tail, but with a variance that samples show. */
+/** Heavy tail whose variance samples can show. */
 const PARETO_SHAPE = 1.5;
 const MOST_TIMES_LEAST = 64;
 const LEAST_REQUEST_BYTES = 200;
@@ -44,10 +44,7 @@ export function generateWorkflow(statistics: WorkflowStatistics, random: Random)
   };
 }
 
-/**
- * Attaches each service to an earlier one below `callers`. Services with many calls get more, which makes
- * fan-out heavy-tailed.
- */
+/** Attaches each service to an earlier one below `callers`; busier ones get more: a heavy-tailed fan-out. */
 function growTree(callees: number[][], callers: number, random: Random): void {
   // Each caller needs a callee, else it is a leaf. The first callee is the next caller, or a leaf if none is
   // left.

@@ -64,10 +64,7 @@ function sorted(values: readonly (number | string)[]): string {
   return JSON.stringify(values.map(String).sort());
 }
 
-/**
- * `["table 1", "figure 3", "figure 4"]` from "figures 3 and 4, Table 1". Numbers after a single figure are
- * ignored: "Figure 3, 10 ms".
- */
+/** "figures 3 and 4, Table 1" gives "table 1", "figure 3", "figure 4". "Figure 3, 10 ms" has one figure. */
 export function figuresIn(said: string): string[] {
   const text = said.replace(/\bfig(s?)\./gi, "figure$1");
   const one = [...text.matchAll(/\b(figure|table) (\d+)/gi)].map(([, kind, number]) => [
@@ -109,7 +106,6 @@ function keyOf({ statistic = "p95", where }: Reference): string {
   return [statistic, ...Object.entries(where).map(([name, value]) => `${name}=${value}`)].join(" ");
 }
 
-/** Distinct values of the field over all points. */
 function valuesAt(scenario: Scenario, field: string): (number | string)[] {
   const { trials, source, references } = scenario;
   const roots = scenario.points.map((point) => ({

@@ -14,10 +14,7 @@ const NAMESPACE = "default";
 const POLL_MS = 20;
 const READY_WITHIN_MS = 30_000;
 
-/**
- * Binds the lab's pods to the nodes of the placement, bypassing controllers and scheduler. A pod gets a new
- * name with each move, as in Kubernetes; `nameOf` maps it to the placement's pod.
- */
+/** Binds the lab's pods to their nodes, without scheduler. A move renames the pod; `nameOf` maps back. */
 export class BoundPods {
   readonly #store: ClusterStore;
   readonly #names = new Map<string, string>();
@@ -28,7 +25,6 @@ export class BoundPods {
     this.#store = store;
   }
 
-  /** Registers the nodes as ready. */
   async createNodes(nodes: readonly PointNode[]): Promise<void> {
     for (const node of nodes) await this.#store.create(nodeObject(node));
   }
@@ -44,12 +40,10 @@ export class BoundPods {
       }
   }
 
-  /** Name in the placement of a current or past lab pod. */
   nameOf(pod: string): string | undefined {
     return this.#names.get(pod);
   }
 
-  /** Evicts the pod, binds its replacement and waits until that is ready. */
   async move(pod: string, to: string, signal: AbortSignal): Promise<void> {
     await this.remove(pod, {});
     const successor = await this.#bind(pod, to);

@@ -22,7 +22,6 @@ interface LinksOptions {
   readonly seed: number;
 }
 
-/** Returns network namespaces if the machine allows them, else the relay. */
 export async function bestLinks(): Promise<LinkKind> {
   return (await namespaceLabSupport()).supported ? "namespaces" : "relay";
 }
@@ -31,7 +30,6 @@ export function createLinks(options: LinksOptions): Promise<Links> {
   return options.kind === "namespaces" ? namespaceLinks(options) : relayLinks(options);
 }
 
-/** Relays traffic on loopback addresses; needs no privileges. */
 async function relayLinks({ cluster, logger, seed }: LinksOptions): Promise<Links> {
   const nodes = cluster.nodes.map(({ name }) => name);
   const links: LinkMatrix = cluster.rttMs.map((row) => row.map((rttMs) => ({ ...IDEAL_LINK, rttMs })));
@@ -44,10 +42,7 @@ async function relayLinks({ cluster, logger, seed }: LinksOptions): Promise<Link
   };
 }
 
-/**
- * Puts each node, and users beside the entry, into a network namespace. Packets pass through the emulated
- * wire.
- */
+/** Puts each node, and users beside the entry, into a network namespace. */
 async function namespaceLinks({ cluster, seed }: LinksOptions): Promise<Links> {
   const nodes = cluster.nodes.map(({ name }) => name);
   let usersPlace = "users";

@@ -1,6 +1,5 @@
 import { isKeyOf } from "@isochrone/primitives";
 
-/** Sidecar counters of a channel. */
 export interface ChannelTotals {
   requests: number;
   bytes: number;
@@ -13,7 +12,6 @@ const FAMILIES = {
 } as const;
 const LINE = /^(\w+)\{(.*)\} (\S+)$/;
 
-/** Key of a channel in the totals. */
 export const channelKey = (source: string, target: string): string => `${source} ${target}`;
 
 /** Parses a sidecar's metrics page by channel, counted by the caller. */
@@ -35,10 +33,7 @@ export function trafficOf(page: string): ReadonlyMap<string, ChannelTotals> {
 /** Keyed by pod. */
 export type PodTraffic = ReadonlyMap<string, ReadonlyMap<string, ChannelTotals>>;
 
-/**
- * Returns counter increases over all pods. Computes them per pod: a removed pod takes its counters with it,
- * so a sum would fall or hide its replacement's counts.
- */
+/** Counter increases, per pod: a removed pod takes its counters along, so a sum over pods could fall. */
 export function trafficBetween(before: PodTraffic, after: PodTraffic): ReadonlyMap<string, ChannelTotals> {
   const sums = new Map<string, ChannelTotals>();
   for (const [pod, channels] of after)

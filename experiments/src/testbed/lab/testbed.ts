@@ -70,13 +70,9 @@ export async function createLabTestbed(
   };
 }
 
-/**
- * Higher priority than other processes, if allowed; child processes inherit it. Delays would distort the
- * measurement.
- */
+/** Above other processes, if allowed; child processes inherit it. Delays would distort measurements. */
 const NICENESS = -10;
 
-/** Raises the priority. Returns a function that restores it. */
 function goFirst(): () => void {
   const before = getPriority();
   try {
@@ -246,7 +242,7 @@ class LabRun implements Running {
     );
   }
 
-  /** Removes the node's pods from endpoints as a control plane does, but at once, so that no calls go. */
+  /** Removes the node's pods from endpoints as a control plane does, but at once. */
   async #nodeDown(node: string): Promise<void> {
     const { cluster, pods } = this.#parts;
     const gone = cluster.pods().filter((pod) => pod.node === node);

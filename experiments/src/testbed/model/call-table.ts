@@ -40,7 +40,6 @@ export class CallTable {
     this.#firstFree = call;
   }
 
-  /** Counts open calls; O(rows). */
   countOpen(): number {
     let open = 0;
     for (const pod of this.pod) if (pod !== FREE) open++;

@@ -30,7 +30,6 @@ class PlacementError extends Error {
   override readonly name = "PlacementError";
 }
 
-/** Pod name as in placements. */
 export const podName = (workload: string, index: number): string => `${workload}-${index}`;
 
 /** @throws PlacementError for a pod without a node, or on an unknown one */

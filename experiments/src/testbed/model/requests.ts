@@ -4,7 +4,6 @@ import { MAX_PENDING, periodMs, phasesMs, REQUEST_TIMEOUT_MS } from "../users.ts
 const OPEN = -1;
 const FAILED = -2;
 
-/** Send times and outcomes of user requests, by number. */
 export class Requests {
   readonly #periodMs: number;
   readonly #phasesMs: Float64Array;
@@ -30,7 +29,6 @@ export class Requests {
     return this.#sent;
   }
 
-  /** Unsettled requests of the interval. */
   get openInWindow(): number {
     return this.#openInWindow;
   }

@@ -42,7 +42,6 @@ export class SharedCpus {
     return this.#nextFinishMs[this.#winners[1]!]!;
   }
 
-  /** Gives work to an idle pod. */
   begin(node: number, pod: number, workMs: number, nowMs: number): void {
     this.#advance(node, nowMs);
     this.#finishAt[pod] = this.#virtualMs[node]! + workMs;

@@ -11,7 +11,6 @@ import { SharedCpus } from "./shared-cpu.ts";
 /** Independent seeds, so that load, work and choices don't affect each other. */
 const STREAMS = { work: 0x51ed270b, choice: 0x2545f491 } as const;
 
-/** Counts since the last `resetCounts`. */
 interface Counts {
   readonly busyMs: Float64Array;
   /** User requests. */
@@ -100,7 +99,6 @@ export class Simulation {
   get counts(): Counts {
     return this.#counts;
   }
-  /** Pending calls, user requests included. */
   get openCalls(): number {
     return this.#calls.countOpen();
   }
@@ -116,10 +114,7 @@ export class Simulation {
     this.#probability[edge] = probability;
   }
 
-  /**
-   * Runs to `endMs`; with `settle`, on until every request of the interval is settled. Never passes
-   * `untilMs`.
-   */
+  /** Runs to `endMs`; with `settle`, until all requests are settled. Never passes `untilMs`. */
   run(endMs: number, settle: boolean, untilMs: number): void {
     const requests = this.#requests;
     const messages = this.#messages;
@@ -164,7 +159,6 @@ export class Simulation {
       if (pods[call] === pod && waitsFor[call]! > 0) failed[call] = 1;
   }
 
-  /** Aborts the pod's current and queued work. */
   #drop(pod: number): void {
     this.takeOut(pod);
     if (this.#serving[pod] !== NONE) {
@@ -181,9 +175,7 @@ export class Simulation {
     this.#queueHead[pod] = this.#queueTail[pod] = NONE;
   }
 
-  /**
-   * Starts the pod's replacement on a node. The old pod still answers waiting calls during its grace period.
-   */
+  /** Starts the replacement. The old pod still answers waiting calls during its grace period. */
   revive(pod: number, node: number): void {
     this.#drop(pod);
     this.#podNode[pod] = node;
@@ -292,7 +284,6 @@ export class Simulation {
     else this.#calls.waitsFor[call] = waitsFor;
   }
 
-  /** Chooses the next ready replica, in the caller's zone if preferred. */
   #target(caller: number, first: number, count: number, turn: number): number {
     const { zoneOf } = this.#plan;
     if (zoneOf !== null) {

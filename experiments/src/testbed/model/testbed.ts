@@ -40,11 +40,9 @@ export class ModelRun implements Running {
   readonly #delayMs: Float64Array;
   readonly #simulation: Simulation;
   readonly #signal: AbortSignal;
-  /** Scheduled changes and moves. */
   readonly #planned = new EventQueue();
   #endMs = 0;
   #observedMs = 0;
-  /** End of the last requested move. */
   #movesEndMs = 0;
   #observation: Observation | null = null;
 

@@ -10,7 +10,6 @@ import { Simulation } from "./simulation.ts";
 const USERS = 300_000;
 const SECONDS = 1_500;
 
-/** Poisson requests per second. */
 const poisson = (perSecond: number) => ({ users: USERS, requestsPerSecondPerUser: perSecond / USERS });
 
 async function responses(

@@ -54,7 +54,6 @@ export const callTo = (callee: string, parts: Partial<PointCall> = {}): PointCal
   ...parts,
 });
 
-/** Pod names by node name. */
 export function placed(pods: Readonly<Record<string, readonly string[]>>): Placement {
   return new Map(Object.entries(pods).flatMap(([node, names]) => names.map((pod) => [pod, node] as const)));
 }

@@ -33,7 +33,6 @@ const RETRYABLE: ReadonlySet<BusErrorCode> = new Set([
   "unknown_topic",
 ]);
 
-/** Details for callers, who never parse messages. */
 interface BusErrorDetails {
   readonly cause?: unknown;
   /** Minimum delay before a retry. */

@@ -4,10 +4,7 @@ const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 const R = 24;
 
-/**
- * Kafka's MurmurHash2 (32 bit, fixed seed). Returns a signed 32-bit integer like
- * org.apache.kafka.common.utils.Utils.
- */
+/** Kafka's MurmurHash2 (32 bit, fixed seed): a signed integer like org.apache.kafka.common.utils.Utils. */
 export function murmur2(data: Uint8Array): number {
   const { length } = data;
   const view = new DataView(data.buffer, data.byteOffset, length);
@@ -27,9 +24,7 @@ export function murmur2(data: Uint8Array): number {
   return (h ^ (h >>> 15)) | 0;
 }
 
-/**
- * Partition of a key: hash with cleared sign bit (not the absolute value), modulo `partitions`, as in Kafka.
- */
+/** Hash with cleared sign bit (not the absolute value), modulo `partitions`, as in Kafka. */
 export function partitionOf(key: string, partitions: number): number {
   return (murmur2(Buffer.from(key, "utf8")) & 0x7fffffff) % partitions;
 }

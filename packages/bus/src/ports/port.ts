@@ -21,18 +21,12 @@ export interface BusRecord extends OutgoingRecord {
   readonly appendedAtMs: number;
 }
 
-/**
- * Records of one partition, in order, never empty. They may share memory, so copy single records that you
- * retain.
- */
+/** Records of one partition, in order, never empty. They may share memory: copy records that you retain. */
 export interface Batch {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly BusRecord[];
-  /**
-   * Offset of the partition's next record when the batch was made. The distance to the batch's end is the
-   * consumer lag. Null if the bus does not report it.
-   */
+  /** The partition's next offset when the batch was made, for consumer lag. Null if the bus has none. */
   readonly endOffset: number | null;
 }
 
@@ -41,15 +35,13 @@ export type ReadFrom = "earliest" | "latest" | { readonly sinceMs: number };
 
 export interface SubscribeOptions {
   readonly topics: readonly string[];
-  /** Start position. */
   readonly from: ReadFrom;
   /** @default 500 */
   readonly maxBatchRecords?: number;
   /** Maximum bytes per handler call; a larger record arrives alone. @default 4 MiB */
   readonly maxBatchBytes?: number;
   /**
-   * Awaited before the next batch of the partition (back-pressure). A throw is logged and redelivers the
-   * batch after a pause.
+   * Awaited before the partition's next batch (back-pressure). A throw redelivers the batch after a pause.
    */
   onBatch(batch: Batch): Promise<void>;
   /** Called once, when each partition was handled up to its end. A missing topic counts as empty. */
@@ -62,10 +54,7 @@ export interface TopicPartition {
 }
 
 export interface Subscription {
-  /**
-   * Stops delivery; resolves when running handlers have settled. Idempotent. Never await it inside this
-   * subscription's handlers: deadlock.
-   */
+  /** Resolves when running handlers have settled. Idempotent. Never await it inside a handler: deadlock. */
   close(): Promise<void>;
 }
 
@@ -82,10 +71,7 @@ export interface Publisher {
 }
 
 export interface Bus extends Publisher {
-  /**
-   * Returns the topic's partition count. Rejects with BusError `unknown_topic` if it doesn't exist and isn't
-   * created automatically.
-   */
+  /** Rejects with BusError `unknown_topic` if the topic doesn't exist and isn't created automatically. */
   partitionCount(topic: string): Promise<number>;
   /**
    * Resolves when the partitions are known. Later records then arrive even with `from: "latest"`. If brokers

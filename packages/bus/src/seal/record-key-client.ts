@@ -8,7 +8,6 @@ import { MacKey } from "./record-mac.ts";
 import type { RecordKey } from "./sealed-bus.ts";
 
 interface RecordKeyClientOptions {
-  /** Base URL. */
   readonly aggregatorUrl: string;
   readonly speaker: ProvenSpeaker;
   /** For example one that sends a token. */
@@ -16,14 +15,10 @@ interface RecordKeyClientOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /**
-   * Interval for refreshing the key; far less than an aggregator keeps a retired key.
-   * @default 300000
-   */
+  /** Refresh interval; far less than an aggregator keeps a retired key. @default 300000 */
   readonly refreshMs?: number;
 }
 
-/** Answer of `GET /api/v1/record-key/…`. */
 export interface RecordKeyAnswer {
   readonly speaker: string;
   readonly keyId: number;
@@ -135,7 +130,6 @@ export class RecordKeyClient implements Service {
   }
 }
 
-/** The aggregator's API path of a speaker's key. */
 function recordKeyPath(speaker: ProvenSpeaker): string {
   return speaker.kind === "node"
     ? `/api/v1/record-key/${encodeURIComponent(speaker.node)}`

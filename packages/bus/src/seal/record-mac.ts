@@ -1,4 +1,3 @@
-// Computes the MAC of a record.
 import {
   createCipheriv,
   createDecipheriv,
@@ -62,12 +61,10 @@ export class MacKey {
     return new MacKey(hmac(this.#secret, SPEAKER_LABEL, speaker));
   }
 
-  /** Returns the secret, for its owner. */
   reveal(): string {
     return this.#secret.export().toString("base64url");
   }
 
-  /** Returns a verifier for seals with this salt. */
   verifier(salt: string): SealVerifier {
     return new Session(this.#secret, salt);
   }
@@ -82,7 +79,6 @@ export class MacKey {
   }
 }
 
-/** Input of a seal. */
 interface CoveredBytes {
   /** Topic, partition, key and headers. */
   readonly text: Uint8Array;

@@ -44,10 +44,7 @@ const LIFE = new RegExp(`^([1-9]\\d{0,4})\\.([A-Za-z0-9_-]{${SALT_CHARACTERS}})$
 const DOT = ".".charCodeAt(0);
 const DEFAULT_MAX_SPEAKERS = 16_384;
 
-/**
- * Verifies who sealed a record. Caches keys of proven speakers only, so that invented speakers cannot evict
- * them.
- */
+/** Verifies who sealed a record. Caches keys of proven speakers only: invented ones cannot evict them. */
 export class SealChecker {
   readonly #options: SealCheckerOptions;
   readonly #maxKnown: number;

@@ -11,13 +11,9 @@ export interface RecordKey {
   readonly key: MacKey;
 }
 
-/**
- * Returns the sealing key of a record; null: publish it unsealed. Throws BusError `unavailable` while there
- * is no key.
- */
+/** Returns the sealing key; null: publish unsealed. Throws BusError `unavailable` without a key. */
 type RecordKeySource = (topic: string, record: OutgoingRecord) => RecordKey | null;
 
-/** Returns the record with speaker and MAC, replacing existing ones. */
 export function sealRecord(
   { speaker, keyId, key }: RecordKey,
   place: TopicPartition,
@@ -31,10 +27,7 @@ export function sealRecord(
   return { ...record, headers };
 }
 
-/**
- * Seals published records. A seal covers the partition, which depends on the key: the partition count must
- * not change during publishing.
- */
+/** Seals published records for their partition, so the partition count must not change meanwhile. */
 export function sealedBus(bus: Bus, keyOf: RecordKeySource): Bus {
   const publisher = sealedPublisher(bus, keyOf);
   return {
@@ -45,7 +38,6 @@ export function sealedBus(bus: Bus, keyOf: RecordKeySource): Bus {
   };
 }
 
-/** Seals published records, like {@link sealedBus}. */
 export function sealedPublisher(
   bus: Pick<Bus, "publish" | "partitionCount">,
   keyOf: RecordKeySource,

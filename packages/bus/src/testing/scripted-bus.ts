@@ -2,7 +2,6 @@ import { decodeHeaders, type RecordIdentity } from "@isochrone/telemetry";
 
 import type { OutgoingRecord, Publisher } from "../ports/port.ts";
 
-/** A bus that accepts, refuses or hangs, as scripted. */
 export class ScriptedBus implements Publisher {
   readonly taken: { topic: string; record: OutgoingRecord }[] = [];
   calls = 0;

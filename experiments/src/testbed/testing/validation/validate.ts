@@ -10,7 +10,6 @@ import { idlePoint, validationPoint } from "./points.ts";
 import type { LoadName, ValidationPoint } from "./points.ts";
 
 interface ValidationOptions {
-  /** Scale of the lab for all points. */
   readonly scale: number;
   /** Second scale for some points: results must not depend on it. */
   readonly otherScale: number;

@@ -12,12 +12,8 @@ import { partitionKey, sizeOf, toKafka } from "./client/records.ts";
 import { KafkaSubscription } from "./subscription.ts";
 import { TopicPartitions } from "./topic-partitions.ts";
 
-/**
- * Bytes for key and headers of a record with the largest value. The broker checks whether the compressed
- * batch fits.
- */
+/** Bytes for key and headers. The broker checks whether the compressed batch fits. */
 const KEY_AND_HEADERS_BYTES = 64 * 1024;
-/** Time for pending requests when the bus closes. */
 const CLOSE_GRACE_MS = 2_000;
 
 interface Lane {
@@ -25,7 +21,6 @@ interface Lane {
   readonly part: Part;
 }
 
-/** Bus on a Kafka cluster. The client implements the protocol. */
 export class KafkaBus implements Bus {
   readonly #options: KafkaClientOptions;
   readonly #connect: () => Promise<KafkaClient>;
@@ -98,7 +93,6 @@ export class KafkaBus implements Bus {
     return this.#client;
   }
 
-  /** Reserves the bytes, or throws. */
   #admit(topic: string, records: readonly KafkaRecord[]): number {
     const { maxPendingBytes } = this.#options;
     let bytes = 0;
@@ -122,10 +116,7 @@ export class KafkaBus implements Bus {
     return bytes;
   }
 
-  /**
-   * Sends each partition's records on its lane. `given` receives the lane and part, so that the caller can
-   * withdraw it.
-   */
+  /** `given` receives lane and part, so that the caller can withdraw the part. */
   async #send(
     topic: string,
     records: readonly OutgoingRecord[],

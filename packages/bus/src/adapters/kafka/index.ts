@@ -13,10 +13,7 @@ const LOADERS: Readonly<Record<KafkaClientName, (options: KafkaClientOptions) =>
   kafkajs: async (options) => (await import("./kafkajs/kafkajs.ts")).createKafkajsClient(options),
 };
 
-/**
- * Creates a bus on a Kafka cluster without connecting. If no broker is reachable, publishing rejects with
- * BusError `unavailable` within a bounded time, and subscriptions keep joining in the background.
- */
+/** Doesn't connect. Without brokers, publishing rejects as `unavailable` and subscriptions keep joining. */
 export function createKafkaBus(options: KafkaBusOptions): Bus {
   const resolved = resolveOptions(options);
   return new KafkaBus(resolved, () => LOADERS[options.client](resolved));

@@ -18,7 +18,6 @@ interface ReaderOptions {
   readonly partition: TopicPartition;
   readonly bounds: BatchBounds;
   readonly onBatch: (batch: Batch) => Promise<void>;
-  /** Reports an unreadable batch, which is skipped. */
   readonly onUnreadable: (batch: PackedBatch, reason: string) => void;
   readonly onTaken: () => void;
   /** Called once, when all records up to the partition's end were handled. */
@@ -29,10 +28,7 @@ interface ReaderOptions {
   readonly redeliveryDelayMs: number;
 }
 
-/**
- * Delivers a partition to a subscriber, one batch at a time, and again after a throw. Buffered batches stay
- * packed, except the current one: unpacked they may be fifty times larger.
- */
+/** Delivers one batch at a time. Buffered batches stay packed: unpacked they may be fifty times larger. */
 export class PartitionReader {
   readonly #options: ReaderOptions;
   readonly #stop = new AbortController();
@@ -46,7 +42,6 @@ export class PartitionReader {
   #head = 0;
   #bufferedBytes = 0;
   #endOffset: number | null = null;
-  /** Offset up to which the partition was fetched. */
   #fetchedOffset = 0;
   #isIdle = false;
   #isCaughtUp = false;
@@ -80,7 +75,6 @@ export class PartitionReader {
     return this.#isCaughtUp;
   }
 
-  /** Starts delivery. */
   begin({ nextOffset, endOffset }: Position): void {
     this.#endOffset = endOffset;
     this.#fetchedOffset = nextOffset;
@@ -119,7 +113,6 @@ export class PartitionReader {
     }
   }
 
-  /** Calls the handler until it succeeds. */
   async #deliver(records: readonly BusRecord[]): Promise<void> {
     for (let isDone = false; !isDone && !this.signal.aborted;) {
       try {
@@ -148,7 +141,6 @@ export class PartitionReader {
       this.#head += 1;
       taken.push(toBus(partition, next));
     }
-    // Release delivered records.
     if (this.#head === this.#records.length) this.#dropUnpacked();
     if (this.#bufferedBytes !== before) onTaken();
     return taken;

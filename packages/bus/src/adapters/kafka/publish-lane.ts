@@ -11,10 +11,7 @@ export interface Part {
   readonly done: PromiseWithResolvers<void>;
 }
 
-/**
- * Sends the records of one partition in order, one batch at a time. Records that arrive during a send form
- * the next batch.
- */
+/** Sends one batch at a time, in order. Records that arrive during a send form the next batch. */
 export class PublishLane {
   readonly #produce: (records: readonly KafkaRecord[]) => Promise<void>;
   #waiting: Part[] = [];

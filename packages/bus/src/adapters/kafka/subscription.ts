@@ -21,7 +21,6 @@ const DEFAULT_BATCH: BatchBounds = { records: 500, bytes: 4 * 1024 * 1024 };
 /** Buffer level at which a paused partition resumes. */
 const RESUME_AT = 0.5;
 
-/** Delivers batches to one handler and bounds buffered memory, for both libraries. */
 export class KafkaSubscription implements Subscription, ReaderEvents {
   readonly #options: SubscribeOptions;
   readonly #client: KafkaClientOptions;
@@ -51,10 +50,7 @@ export class KafkaSubscription implements Subscription, ReaderEvents {
     };
   }
 
-  /**
-   * Resolves when the partitions are known, or after `joinTimeoutMs`. Joining then continues in the
-   * background, so that a service can start without brokers.
-   */
+  /** Resolves when partitions are known, or after `joinTimeoutMs`: services can start without brokers. */
   async start(client: KafkaClient): Promise<void> {
     const { topics, from } = this.#options;
     if (this.#closed.signal.aborted) return;
@@ -173,10 +169,7 @@ export class KafkaSubscription implements Subscription, ReaderEvents {
     return heldBytes;
   }
 
-  /**
-   * Back-pressure: pauses partitions with full buffers. If the total is too large, only empty ones are
-   * fetched.
-   */
+  /** Back-pressure: pauses partitions with full buffers; if the total is too large, all but empty ones. */
   #regulate(reader: PartitionReader, heldBytes: number): void {
     const crowded = heldBytes >= this.#client.maxBufferedBytes && reader.bufferedBytes > 0;
     if (!reader.paused && (reader.fill >= 1 || crowded)) {

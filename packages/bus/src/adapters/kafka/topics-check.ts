@@ -2,10 +2,8 @@ import { BusError } from "../../ports/errors.ts";
 import type { KafkaClient, TopicDescription } from "./client/client.ts";
 import type { TopicSetting, TopicSeverity, TopicSpec } from "./topics.ts";
 
-/** Client methods for topic administration. */
 export type TopicAdmin = Pick<KafkaClient, "describeTopic" | "createTopic" | "brokerCount">;
 
-/** Difference between a topic and its specification. */
 export interface TopicDeviation {
   readonly topic: string;
   /** Kafka's setting name, or `topic`, `partitions`, `replication.factor`, `access`. */

@@ -8,11 +8,9 @@ import type { TopicSpec } from "./topics.ts";
 interface TopicKeeperOptions {
   readonly admin: TopicAdmin;
   readonly specs: readonly TopicSpec[];
-  /** Creates missing topics. */
   readonly create: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with the result of each check. */
   readonly onChecked?: (deviations: readonly TopicDeviation[]) => void;
   /** Interval between checks. @default 10 min */
   readonly intervalMs?: number;
@@ -20,10 +18,7 @@ interface TopicKeeperOptions {
   readonly retryMs?: number;
 }
 
-/**
- * Checks the topics at start, as soon as a broker answers, and then periodically, because operators change
- * topics.
- */
+/** Checks at start, as soon as a broker answers, and periodically, because operators change topics. */
 export class TopicKeeper {
   readonly #options: TopicKeeperOptions;
   readonly #stopped = new AbortController();

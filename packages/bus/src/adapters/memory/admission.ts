@@ -6,7 +6,6 @@ import type { OutgoingRecord } from "../../ports/port.ts";
 import { sizeOf } from "./partition-log.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
 
-/** Records of one publish by partition. */
 type Parts = ReadonlyMap<PartitionLog, readonly OutgoingRecord[]>;
 
 interface AdmissionOptions {

@@ -27,7 +27,6 @@ export interface MemoryBusOptions {
   readonly logger?: Logger;
 }
 
-/** State of a partition, for metrics and tests. */
 interface MemoryPartitionState {
   readonly topic: string;
   readonly partition: number;
@@ -154,7 +153,6 @@ class InProcessBus implements MemoryBus {
     await Promise.all([...this.#readers].map((reader) => reader.close()));
   }
 
-  /** Trims the partition and admits publishers. */
   #release(log: PartitionLog): void {
     log.trim(this.#floor(log) ?? log.end);
     this.#admission.pump();

@@ -74,10 +74,7 @@ export class PartitionLog {
     for (const listener of this.#listeners) listener();
   }
 
-  /**
-   * Returns copies of the records from `offset` on: at least one if any exists, then as many as fit both
-   * bounds.
-   */
+  /** Returns copies: at least one record if any exists, then as many as fit both bounds. */
   read(offset: number, bounds: Bounds): BusRecord[] {
     const from = this.#head + Math.max(offset, this.#start) - this.#start;
     const records: BusRecord[] = [];

@@ -4,13 +4,11 @@ import { pause, type Clock, type Logger } from "@isochrone/runtime";
 import type { Batch, BusRecord, ReadFrom } from "../../ports/port.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
 
-/** Callbacks and settings of a reader. */
 export interface ReaderDeps {
   readonly clock: Clock;
   readonly logger: Logger | undefined;
   /** Pause before redelivery of a batch whose handler threw. */
   readonly redeliveryDelayMs: number;
-  /** Called after progress in the partition. */
   readonly onProgress: (log: PartitionLog) => void;
 }
 
@@ -18,7 +16,6 @@ interface PartitionReaderOptions {
   readonly from: ReadFrom;
   readonly batch: Bounds;
   readonly onBatch: (batch: Batch) => Promise<void>;
-  /** Called when nothing is left to deliver. */
   readonly onIdle: () => void;
   readonly deps: ReaderDeps;
 }

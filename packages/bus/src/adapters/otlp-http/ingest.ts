@@ -34,7 +34,6 @@ type IngestRefusal = (typeof INGEST_REFUSALS)[number];
 export type SpokenFor = { readonly speaker: string } | { readonly refused: string };
 
 export interface OtlpHttpIngestOptions {
-  /** Target of the records, usually the bus. */
   readonly publisher: Publisher;
   /** Topics that a sender may name. @default metric topics of design §4 */
   readonly topics?: readonly string[];
@@ -42,24 +41,17 @@ export interface OtlpHttpIngestOptions {
   readonly maxBodyBytes?: number;
   /** Maximum size after decompression. @default 16 MiB */
   readonly maxDecompressedBytes?: number;
-  /**
-   * Checks the bearer token (null: none sent) before the body is read.
-   * @default accepts everyone: only for loopback
-   */
+  /** Checks the bearer token (null: none) before the body is read. @default accepts all: only for loopback */
   readonly authorize?: (
     token: string | null,
     request: { readonly remoteAddress: string },
   ) => boolean | Promise<boolean>;
   /**
-   * Returns the verified speaker before the body is read. Never trusts what clients state.
-   * @param source the records' stated source; null: none
-   * @default records carry no speaker
+   * Returns the verified speaker before the body is read.
+   * @param source as the records state it, untrusted; null: none @default records carry no speaker
    */
   readonly speakerOf?: (request: FastifyRequest, source: string | null) => SpokenFor;
-  /**
-   * Adds a proof of origin, for a bus that others can write to.
-   * @default none: only the speaker
-   */
+  /** Adds a proof of origin, for a bus that others can write to. @default none: only the speaker */
   readonly seal?: (topic: string, record: OutgoingRecord, speaker: string) => OutgoingRecord;
   /** Finds points that the receiver will reject, and reports them to the sender (partial success). */
   readonly inspect?: (value: Uint8Array, topic: string) => PartialSuccess | undefined;
@@ -340,7 +332,6 @@ function bodyOf({ body }: FastifyRequest): Uint8Array {
   return body instanceof Uint8Array ? body : new Uint8Array(0);
 }
 
-/** Maps the server's body errors. */
 function bodyRefusal({ status, message }: HttpError): Refusal {
   if (status === 408) return new Refusal(408, "slow", message);
   if (status === 503) return new Refusal(429, "overloaded", message, DEFAULT_RETRY_AFTER_MS);

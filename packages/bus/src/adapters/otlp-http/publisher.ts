@@ -22,7 +22,6 @@ export interface OtlpHttpPublisherOptions {
   readonly token?: () => string | null | Promise<string | null>;
   /** For example one that adds a token. @default the platform's fetch */
   readonly fetch?: Fetch;
-  /** Called with the points that the receiver rejected. */
   readonly onPartialSuccess?: (partial: PartialSuccess) => void;
 }
 

@@ -27,10 +27,7 @@ interface BodyReading {
 /** Larger than the default, because each chunk is a task for a thread. */
 const CHUNK_BYTES = 64 * 1024;
 
-/**
- * Reads and decompresses a body. Counts each chunk before producing the next, so a bomb stops at the first
- * limit.
- */
+/** Counts each chunk before producing the next, so a bomb stops at the first limit. */
 export async function readBody(payload: Readable, reading: BodyReading): Promise<Uint8Array> {
   const { isGzip, maxBytes, maxUnpackedBytes, lease } = reading;
   if (!isGzip) return collect(payload, maxBytes, () => new BodyTooLargeError(false), null);

@@ -37,7 +37,6 @@ const TOPIC_OF_PREFIX: readonly (readonly [prefix: string, topic: string])[] = [
 
 /** Maximum resources per body; more than the Collector's largest batches have. */
 const MAX_RESOURCES = 16_384;
-/** Maximum records per body. */
 const MAX_RECORDS = 4_096;
 /** Maximum fields visited per body: about 50 per resource with 25 attributes. */
 const MAX_FIELDS = 600_000;

@@ -24,10 +24,7 @@ export interface FieldAllowance {
   left: number;
 }
 
-/**
- * Iterates over one level of a message. Throws RangeError for invalid protobuf and for an exhausted
- * allowance.
- */
+/** Iterates over one level. Throws RangeError for invalid protobuf and an exhausted allowance. */
 export function* fieldsOf(message: Uint8Array, allowance?: FieldAllowance): Generator<Field> {
   const cursor = { at: 0 };
   while (cursor.at < message.length) {
@@ -48,7 +45,6 @@ export function* fieldsOf(message: Uint8Array, allowance?: FieldAllowance): Gene
   }
 }
 
-/** Returns the first length-delimited field of that number. */
 export function fieldOf(
   message: Uint8Array,
   number: number,

@@ -32,7 +32,6 @@ export interface PackedBatch {
   readonly bytes: Buffer;
 }
 
-/** Result of one fetch for one partition. */
 export interface Fetched extends TopicPartition {
   /** In offset order; may be empty. */
   readonly batches: readonly PackedBatch[];
@@ -42,7 +41,6 @@ export interface Fetched extends TopicPartition {
   readonly endOffset: number | null;
 }
 
-/** Start position of a reader in a partition, and the partition's end. */
 export interface Position extends TopicPartition {
   readonly nextOffset: number;
   /** Offset of the next published record. */
@@ -53,10 +51,7 @@ export interface PartitionOffset extends TopicPartition {
   readonly offset: number;
 }
 
-/**
- * Callbacks of a reader. Promises of the handlers must not reject: the implementer handles errors of the
- * subscriber.
- */
+/** Promises of the handlers must not reject: the implementer handles errors of the subscriber. */
 export interface ReaderEvents {
   onJoined(): void;
   /** Reports new partitions. Nothing is fetched before `read`. */
@@ -77,12 +72,8 @@ export interface ReadOptions {
 }
 
 export interface KafkaReader {
-  /** Asks the brokers for the start positions of new partitions. */
   positions(partitions: readonly TopicPartition[]): Promise<readonly Position[]>;
-  /**
-   * Starts to fetch a partition at `offset`, once after `onFound`. If the broker lacks the offset, fetching
-   * starts at the oldest one.
-   */
+  /** Starts at `offset`, once after `onFound`. If the broker lacks it, starts at the oldest offset. */
   read(position: PartitionOffset): void;
   /** Pauses fetches of this partition until `resume`, without delaying other partitions. */
   pause(partition: TopicPartition): void;
@@ -107,9 +98,7 @@ export interface KafkaClient {
    * before the next. Rejects after bounded retries within `deliveryTimeoutMs`.
    */
   produce(partition: TopicPartition, records: readonly KafkaRecord[]): Promise<void>;
-  /** Reads all partitions of the topics. */
   read(options: ReadOptions): KafkaReader;
-  /** Returns the current number of brokers. */
   brokerCount(): Promise<number>;
   /** Returns null if the topic does not exist. */
   describeTopic(topic: string): Promise<TopicDescription | null>;

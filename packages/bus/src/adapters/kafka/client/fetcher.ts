@@ -11,7 +11,6 @@ import type { Aborted } from "./record-batches.ts";
 import { partitionKey } from "./records.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 
-/** Fetched batches of one partition, still packed. */
 export interface FetchedPartition extends TopicPartition {
   /** Kafka's error name; null on success. */
   readonly errorName: string | null;
@@ -20,7 +19,7 @@ export interface FetchedPartition extends TopicPartition {
   readonly aborted: readonly Aborted[];
 }
 
-/** Requests that a library implements for fetching. All reject with the library's errors. */
+/** All reject with the library's errors. */
 export interface FetchRequests {
   readonly errors: LibraryErrors;
   leaderOf(partition: TopicPartition): Promise<number>;
@@ -39,16 +38,12 @@ interface Reading extends TopicPartition {
   /** Earliest next fetch after a failure, monotonic milliseconds. */
   notBeforeMs: number;
   /**
-   * Time of the last fetch. The longest-waiting partition is fetched first, so that a partition with large
-   * records cannot starve others.
+   * Time of the last fetch. Longest-waiting partitions first: one with large records must not starve others.
    */
   askedAtMs: number;
 }
 
-/**
- * Fetches from partition leaders: one request at a time per broker, with only the partitions that aren't
- * paused. Uses no fetch sessions, so that a pause costs nothing.
- */
+/** One request at a time per broker, without paused partitions. Without fetch sessions, a pause is free. */
 export class Fetcher {
   readonly #options: KafkaClientOptions;
   readonly #requests: FetchRequests;

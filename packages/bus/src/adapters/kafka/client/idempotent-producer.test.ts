@@ -11,10 +11,7 @@ import { resolveOptions } from "./options.ts";
 const PARTITION = { topic: "topic", partition: 0 };
 const LOST_ANSWER = "no answer";
 
-/**
- * Answers each request with the next entry: a broker's error name, LOST_ANSWER, or null for an
- * acknowledgement.
- */
+/** Answers with the next entry: an error name, LOST_ANSWER, or null for an acknowledgement. */
 class ScriptedRequests implements ProduceRequests {
   readonly errors = {
     brokerErrorName: (error: unknown) => (error instanceof BrokerError ? error.message : null),

@@ -9,7 +9,6 @@ import type { KafkaClientOptions } from "./options.ts";
 import { partitionKey } from "./records.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 
-/** A broker's identification of a producer. */
 export interface ProducerId {
   readonly id: bigint;
   readonly epoch: number;
@@ -22,17 +21,15 @@ export interface ProduceRequest {
   readonly sequence: number;
   /** Timestamp of all records, Unix milliseconds. */
   readonly timestampMs: number;
-  /** Time for the broker to wait for replicas. */
   readonly timeoutMs: number;
 }
 
-/** Requests that a library implements for publishing. All reject with the library's errors. */
+/** All reject with the library's errors. */
 export interface ProduceRequests {
   readonly errors: LibraryErrors;
   leaderOf(partition: TopicPartition): Promise<number>;
   newProducerId(): Promise<ProducerId>;
   send(leader: number, request: ProduceRequest): Promise<void>;
-  /** Forgets the topic's leaders, so that the next call asks again. */
   forget(topic: string): void;
 }
 
@@ -42,7 +39,6 @@ interface Identity {
   sequence: number;
 }
 
-/** Sequences wrap at this value. */
 const SEQUENCES = 2 ** 31;
 /** Some brokers briefly don't know a new or moved topic. */
 const UNKNOWN_TOPIC_ATTEMPTS = 5;

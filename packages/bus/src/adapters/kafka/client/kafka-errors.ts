@@ -32,7 +32,6 @@ const CODES: Readonly<Record<string, BusErrorCode>> = {
   THROTTLING_QUOTA_EXCEEDED: "overloaded",
 };
 
-/** Codes that need an operator. */
 const REFUSALS: ReadonlySet<BusErrorCode> = new Set([
   "unauthenticated",
   "untrusted",
@@ -40,10 +39,7 @@ const REFUSALS: ReadonlySet<BusErrorCode> = new Set([
   "unknown_topic",
 ]);
 
-/**
- * Returns the BusError of a broker's error (such as `TOPIC_AUTHORIZATION_FAILED`). `doing` names operation
- * and object: "publishing to isochrone.probe.v1/3".
- */
+/** `doing` names operation and object: "publishing to isochrone.probe.v1/3". */
 export function brokerError(kafkaName: string, doing: string, cause: unknown): BusError {
   return kafkaError(
     CODES[kafkaName] ?? "unavailable",
@@ -52,7 +48,6 @@ export function brokerError(kafkaName: string, doing: string, cause: unknown): B
   );
 }
 
-/** Returns the BusError of a failed connection: refused, reset, not resolved, TLS. */
 export function connectionError(doing: string, cause: unknown): BusError {
   const fault = tlsFault(cause);
   const text = reasonOf(cause);
@@ -73,10 +68,7 @@ export function isRefusal(error: BusError): boolean {
   return REFUSALS.has(error.code);
 }
 
-/**
- * Returns true if this many consecutive failures, the last one `error`, exceed a leader change or a new
- * topic.
- */
+/** True if this many consecutive failures exceed a leader change or a new topic. */
 export function isSerious(error: BusError, failures: number): boolean {
   const passing = error.retryable && (!isRefusal(error) || error.code === "unknown_topic");
   return !passing || failures > PASSING_FAILURES;

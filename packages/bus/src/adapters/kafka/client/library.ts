@@ -1,6 +1,5 @@
 import type { BusError } from "../../../ports/errors.ts";
 
-/** Interprets the errors of a library. */
 export interface LibraryErrors {
   /** Returns the broker's error name (`NOT_LEADER_OR_FOLLOWER`); null if the error is no broker's answer. */
   brokerErrorName(error: unknown): string | null;

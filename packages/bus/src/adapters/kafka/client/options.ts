@@ -14,10 +14,7 @@ export type KafkaCompression = (typeof KAFKA_COMPRESSIONS)[number];
 const SASL_MECHANISMS = ["scram-sha-512", "scram-sha-256", "plain"] as const;
 type SaslMechanism = (typeof SASL_MECHANISMS)[number];
 
-/**
- * PEM texts; without `ca`, the system's authorities apply. Read for each connection, so getters can return
- * rotated values.
- */
+/** PEM texts; default: the system's CAs. Read per connection, so getters can return rotated values. */
 export interface KafkaTls {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
@@ -32,7 +29,6 @@ export interface KafkaSasl {
 }
 
 export interface KafkaBusOptions {
-  /** Client library; only this one is loaded. */
   readonly client: KafkaClientName;
   /** `host:port` of bootstrap brokers. */
   readonly brokers: readonly string[];
@@ -58,22 +54,13 @@ export interface KafkaBusOptions {
   readonly fetchWaitMs?: number;
   /** Maximum bytes per fetch. @default 4 MiB */
   readonly fetchMaxBytes?: number;
-  /**
-   * Maximum bytes per fetch and partition; a larger batch arrives alone.
-   * @default 1 MiB
-   */
+  /** Maximum bytes per fetch and partition; a larger batch arrives alone. @default 1 MiB */
   readonly partitionFetchMaxBytes?: number;
-  /**
-   * Maximum buffered bytes per subscription. Beyond it, only partitions with an empty buffer are fetched.
-   * @default 16 MiB
-   */
+  /** Maximum buffered bytes; beyond it, only empty partitions are fetched. @default 16 MiB */
   readonly maxBufferedBytes?: number;
   /** Maximum pending bytes; further publishes are rejected. @default 32 MiB */
   readonly maxPendingBytes?: number;
-  /**
-   * First and longest pause between retries. Refusals (credentials, authorization) wait `retryMaxMs` at once.
-   * @default 100 and 5000
-   */
+  /** First and longest retry pause. Refusals wait `retryMaxMs` at once. @default 100 and 5000 */
   readonly retryInitialMs?: number;
   readonly retryMaxMs?: number;
   /** Pause before redelivery of a batch whose handler threw. @default 1000 */
@@ -101,7 +88,6 @@ export type KafkaClientOptions = Readonly<typeof DEFAULTS> &
     readonly compression: KafkaCompression;
   };
 
-/** Validates the options and applies defaults. */
 export function resolveOptions(options: KafkaBusOptions): KafkaClientOptions {
   const resolved = {
     ...DEFAULTS,
@@ -118,10 +104,7 @@ export function resolveOptions(options: KafkaBusOptions): KafkaClientOptions {
   return resolved;
 }
 
-/**
- * Returns TLS options for Node.js, with secrets in clear. Pass them to the library at once; it reads them per
- * connection.
- */
+/** Secrets are in clear: pass the result to the library at once. */
 export function tlsOptions(tls: KafkaTls): TlsConnectionOptions {
   return {
     get ca() {

@@ -33,7 +33,6 @@ const SEQUENCE_AT = 53;
 const RECORD_COUNT_AT = 57;
 const FORMAT = 2;
 
-/** Codec numbers in batch attributes. */
 const CODECS = { none: 0, gzip: 1, lz4: 3, zstd: 4 } as const satisfies Record<KafkaCompression, number>;
 /** Maximum bytes of a 32-bit zigzag varint. */
 const MAX_VARINT_BYTES = 5;

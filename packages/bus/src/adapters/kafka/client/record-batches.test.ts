@@ -54,7 +54,6 @@ async function batch({
   return Buffer.from(buffer);
 }
 
-/** Modifies a batch and updates its checksum. */
 function changed(bytes: Buffer, change: (copy: Buffer) => void): Buffer {
   const copy = Buffer.from(bytes);
   change(copy);
@@ -91,7 +90,6 @@ interface Read {
   readonly unreadable: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** Splits and unpacks like a reader. */
 function read(batches: readonly Buffer[], from = 0, aborted: readonly Aborted[] = []): Read {
   const split = splitBatches(Buffer.concat(batches), from, aborted);
   const records: FetchedRecord[] = [];

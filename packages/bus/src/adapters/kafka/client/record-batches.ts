@@ -31,10 +31,7 @@ interface BatchesSplit {
   readonly nextOffset: number | null;
 }
 
-/**
- * Returns batches that may hold records from offset `from` on, without aborted transactions. Copies them if
- * they are part of a larger answer, to release its memory.
- */
+/** Skips aborted transactions. Copies batches of a larger answer, to release its memory. */
 export function splitBatches(answer: Buffer, from: number, aborted: readonly Aborted[]): BatchesSplit {
   const bytes = answer.length * 2 < answer.buffer.byteLength ? Buffer.from(answer) : answer;
   const batches: PackedBatch[] = [];
@@ -56,7 +53,6 @@ export function splitBatches(answer: Buffer, from: number, aborted: readonly Abo
   return { batches, nextOffset };
 }
 
-/** Returns the aborted transaction of the batch. */
 function abortedOf(
   batch: Buffer,
   last: number,
@@ -72,10 +68,7 @@ function isControl(batch: Buffer): boolean {
   return (batch.readInt16BE(ATTRIBUTES_AT) & CONTROL) !== 0;
 }
 
-/**
- * Returns the batch's records in order; none for control batches and after compaction. Throws for an
- * unreadable batch.
- */
+/** Returns none for control batches and after compaction. Throws for an unreadable batch. */
 export function unpackBatch({ from, bytes: batch }: PackedBatch): FetchedRecord[] {
   if (batch[MAGIC_AT] !== 2) throw new RangeError(`batch format must be 2, got ${batch[MAGIC_AT]}`);
   if (crc32c(batch.subarray(ATTRIBUTES_AT)) >>> 0 !== batch.readUInt32BE(CRC_AT))

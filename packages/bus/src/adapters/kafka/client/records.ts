@@ -4,10 +4,7 @@ import type { FetchedRecord, KafkaRecord } from "./client.ts";
 const RECORD_OVERHEAD_BYTES = 128;
 const NOTHING = new Uint8Array(0);
 
-/**
- * An empty value becomes a tombstone. Other values are copied: the caller may change them after an aborted
- * publish while the library still sends.
- */
+/** An empty value becomes a tombstone. Copies others, since callers may change them after an abort. */
 export function toKafka({ key, value, headers }: OutgoingRecord): KafkaRecord {
   const isTombstone = value.byteLength === 0;
   return { key: Buffer.from(key, "utf8"), value: isTombstone ? null : Buffer.from(value), headers };
@@ -36,7 +33,6 @@ export function sizeOf(record: KafkaRecord | FetchedRecord): number {
   return bytes;
 }
 
-/** Groups partitions by topic, as requests need them. */
 export function byTopic<P extends TopicPartition, T>(
   partitions: readonly P[],
   entry: (partition: P) => T,
@@ -50,7 +46,6 @@ export function byTopic<P extends TopicPartition, T>(
   return [...topics].map(([topic, entries]) => ({ topic, partitions: entries }));
 }
 
-/** Map key of a partition. */
 export function partitionKey({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }

@@ -15,7 +15,7 @@ const LATEST = -1;
 /** Kafka's offset answer if no record is as new as the timestamp. */
 const NO_OFFSET = -1;
 
-/** Requests that a library implements for reading. All reject with the library's errors. */
+/** All reject with the library's errors. */
 export interface ReadRequests extends FetchRequests {
   partitionCount(topic: string): Promise<number>;
   /** Offsets of partitions at a time, Unix milliseconds; NO_OFFSET if no record is as new. */
@@ -29,7 +29,6 @@ export class TopicsReader implements KafkaReader {
   readonly #options: ReadOptions;
   readonly #fetcher: Fetcher;
   readonly #closing = new AbortController();
-  /** Number of known partitions by topic. */
   readonly #counts = new Map<string, number>();
   /** End offsets of the initial partitions. Later partitions are read from their beginning. */
   readonly #ends = new Map<string, number>();

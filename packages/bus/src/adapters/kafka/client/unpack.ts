@@ -17,10 +17,7 @@ const UNPACK: readonly ((packed: Buffer) => Buffer)[] = [
   (packed) => zstdDecompressSync(packed, zlibOptions(packed)),
 ];
 
-/**
- * Unpacks the records of a batch. `codec`: number in the batch's attributes. Throws for an unknown codec and
- * corrupt data.
- */
+/** Throws for an unknown `codec` (number in the batch attributes) and corrupt data. */
 export function unpack(codec: number, packed: Buffer): Buffer {
   const unpackWith = UNPACK[codec];
   if (unpackWith === undefined) throw new RangeError(`compression must be one of 0 to 4, got ${codec}`);

@@ -1,9 +1,6 @@
 import type { KafkaClientOptions } from "./options.ts";
 
-/**
- * Waits until brokers know a new topic, since they learn of it one by one. If the wait exceeds a request's
- * timeout, the topic exists all the same.
- */
+/** Waits until brokers know a new topic. If that takes too long, the topic exists all the same. */
 export async function untilServed(
   { clock, requestTimeoutMs, retryInitialMs }: KafkaClientOptions,
   isServed: () => Promise<boolean>,

@@ -13,7 +13,6 @@ import type { KafkaBusOptions } from "../client/options.ts";
 const METADATA = { api: "Metadata", args: { topics: ["t"] }, raw: true };
 const API_VERSIONS = 18;
 
-/** Server that counts connections; `onRequest` handles each request. */
 class FakeBroker {
   connections = 0;
   readonly #server: Server;

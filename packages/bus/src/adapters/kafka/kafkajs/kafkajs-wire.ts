@@ -25,10 +25,7 @@ interface Connected {
   readonly pool: ConnectionPool;
 }
 
-/**
- * Connections to one address. After a failed connection, the next attempt waits for a growing pause. Calls
- * meanwhile fail at once with the last error, which protects the broker.
- */
+/** A failed connection is retried after a growing pause. Calls meanwhile fail with the last error. */
 export class Link {
   readonly address: string;
   readonly #options: KafkaClientOptions;
@@ -115,10 +112,7 @@ export class Link {
     this.#drop(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /**
-   * Closes the connections; the next call reconnects. Half-open connections and failed handshakes are
-   * unusable.
-   */
+  /** The next call reconnects. Half-open connections and failed handshakes are unusable. */
   #drop(error: Error): void {
     for (const connection of this.#connected?.pool.pool ?? []) connection.rejectRequests(error);
     this.#connected = null;

@@ -25,7 +25,6 @@ interface TopicMetadata {
 export const EARLIEST = -2n;
 export const NO_LEADER = -1;
 
-/** Brokers, partition leaders and connections. */
 export class Cluster {
   readonly #options: KafkaClientOptions;
   readonly #requests: ConnectionPool;
@@ -33,7 +32,6 @@ export class Cluster {
   readonly #fetches: ConnectionPool;
   /** Separate connections, because acknowledgements may be slow and would delay other requests. */
   readonly #produces: ConnectionPool;
-  /** Brokers of the last metadata, by node. */
   #brokers = new Map<number, Broker>();
   readonly #topics: TopicCache<TopicMetadata>;
   /** Index of the first broker to ask. Advances after each failure, since a broker may hang. */
@@ -104,7 +102,6 @@ export class Cluster {
     throw kafkaError("unavailable", `${topic}/${partition} has no leader at present`);
   }
 
-  /** Invalidates the topic's leaders, so that the next call asks the brokers. */
   forget(topic: string): void {
     this.#topics.forget(topic);
   }

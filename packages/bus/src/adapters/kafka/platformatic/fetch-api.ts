@@ -3,7 +3,6 @@ import type { Reader } from "@platformatic/kafka";
 
 import type { Aborted } from "../client/record-batches.ts";
 
-/** Fetched batches of one partition, still packed. */
 interface PartitionAnswer {
   readonly topicId: string;
   readonly partition: number;
@@ -22,10 +21,7 @@ const FETCH = 1;
 /** Needs brokers from 3.5 on. */
 const VERSION = 15;
 
-/**
- * Fetches without unpacking batches, and returns errors per partition. The library's fetch unpacks everything
- * without limit, and discards all if one batch is unreadable.
- */
+/** Keeps batches packed and errors per partition. The library's fetch has no limit and fails as a whole. */
 export const fetchApi = createAPI<fetchV15.FetchRequest, FetchAnswer>(
   FETCH,
   VERSION,

@@ -90,7 +90,6 @@ export class PlatformaticFetchRequests implements ReadRequests {
   }
 }
 
-/** Publishes with @platformatic/kafka. */
 export class PlatformaticProduceRequests implements ProduceRequests {
   readonly errors = PLATFORMATIC_ERRORS;
   readonly #options: KafkaClientOptions;
