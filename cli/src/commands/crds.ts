@@ -111,7 +111,6 @@ async function apply(store: ClusterStore, wanted: KubernetesObject, dryRun: bool
   return { name, result: there === null ? "created" : "applied" };
 }
 
-/** Waits until objects of the kind are accepted. */
 async function established(store: ClusterStore, name: string): Promise<void> {
   const deadline = systemClock.monotonic() + ESTABLISHED_WITHIN_MS;
   for (;;) {

@@ -14,10 +14,7 @@ type FigureOf = (source: string, target: string) => PairFigure | null;
 const LEAST_NAME = 4;
 const SWATCH = 2;
 
-/**
- * Column heads become row numbers if names do not fit, cells lose their figures, and finally the last nodes
- * are omitted.
- */
+/** If names don't fit: numbers as column heads, then cells without figures, then fewer nodes. */
 export function heatMatrix(names: readonly string[], figureOf: FigureOf, canvas: Canvas): string {
   const figures = names.map((source) =>
     names.map((target) => (source === target ? null : figureOf(source, target))),

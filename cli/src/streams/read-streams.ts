@@ -1,4 +1,3 @@
-// Reads nodes, links and stream jobs from files of Kubernetes objects.
 import type { NodeStatus, ObjectMeta } from "@isochrone/kubernetes";
 import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import {
