@@ -70,10 +70,7 @@ const MAX_JOBS = 100;
 /** A series silent for this many catch-up spans counts as new afterwards. */
 const FORGET_AFTER_SPANS = 2;
 
-/**
- * Queries Prometheus instead of scraping: a batch of few queries at a fixed interval, all for one time.
- * Publishes each scraped sample once, like the scraping collector.
- */
+/** Asks a batch of few queries per interval, all for one time. Publishes each scraped sample once. */
 export function createPrometheusCollector(
   config: PrometheusCollectorConfig,
   dependencies: PrometheusCollectorDependencies,

@@ -12,11 +12,7 @@ interface Target {
 export class ScrapedPages {
   readonly #targets = new Map<string, Target>();
 
-  /**
-   * @param series of `up`
-   * @param fromMs start of the answer's range
-   * @param atMs its end
-   */
+  /** @param series of `up` @param fromMs start of the answer's range @param atMs its end */
   take(series: readonly RawSeries[], fromMs: number, atMs: number): void {
     for (const { labels, samples } of series) {
       const id = targetOf(labels);
