@@ -16,10 +16,7 @@ const CORE_DEVIATIONS = 3;
  */
 const PLAUSIBLE_SHARE = 0.1;
 const UNITS_OFF = 2.5;
-/**
- * With fewer windows the share of other traffic is unknown: the first ones cover the moment the link filled
- * up.
- */
+/** With fewer windows, other traffic is unknown: the first ones cover the moment the link filled up. */
 const MIN_SHARE_WINDOWS = 6;
 const MAX_SHARE = 1.5;
 const MAD_TO_SIGMA = 1.4826;
@@ -74,10 +71,7 @@ export function isFull(bin: ArrivalBin, { baseDelayNs, toleranceNs, policed }: E
   return policed ? bin.lost > bin.overflowed : bin.minDelayNs > baseDelayNs + toleranceNs;
 }
 
-/**
- * Joins neighbouring full bins into windows. A bin counts from the previous bin's last arrival, so that bin
- * must be full too.
- */
+/** Joins full bins to windows. A bin counts from the previous bin's last arrival, which must be full too. */
 function fullWindows(bins: readonly ArrivalBin[], rules: EstimateRules): Window[] {
   const windows: Window[] = [];
   let open = emptyWindow();

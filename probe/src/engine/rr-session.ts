@@ -24,10 +24,7 @@ import type { Appointment } from "./timetable.ts";
 /** Packets remembered beyond those that can wait at once, to tell late from duplicate. */
 const REMEMBERED = 64;
 
-/**
- * Bookkeeping of one request/response flow over any transport: signs ahead, takes times, matches answers,
- * declares losses.
- */
+/** Bookkeeping of a request/response flow: signs ahead, takes times, matches answers, declares losses. */
 export class RrSession {
   readonly #context: EngineContext;
   readonly #peer: ProbePeer;

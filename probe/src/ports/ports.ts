@@ -1,4 +1,3 @@
-// Ports of the probe to the measuring side and the plan source, with their messages.
 import type { BandwidthResult, ExponentialHistogramData, Method, Outcome } from "@isochrone/telemetry";
 
 /**
@@ -232,7 +231,6 @@ export interface BandwidthLease {
   readonly maxBytes: number;
 }
 
-/** Grants leases: the aggregator. */
 export interface BandwidthLeases {
   /** Null: not now; ask again after `retryAfterMs`. Rejects with a ProbeError if no server can be reached. */
   acquire(

@@ -195,10 +195,7 @@ export class KernelUdpListener implements Listener {
     into.push({ slot, packet, stampNs: received.info(slot).kernelTime });
   }
 
-  /**
-   * The residence runs from the kernel's receive stamp to the point in the send call at which packets usually
-   * leave.
-   */
+  /** Residence: from the kernel's receive stamp to the usual departure within the send call. */
   #answer(admitted: readonly Admitted[], atMs: number): void {
     if (admitted.length === 0) return;
     const { libc, memory, monotonic } = this.#deps;

@@ -94,10 +94,7 @@ export class Responder {
     return reason === null;
   }
 
-  /**
-   * Turns an admitted request into its answer, in place. `residenceMs`: from reception until the answer will
-   * leave.
-   */
+  /** Works in place. `residenceMs`: from reception until the answer will leave. */
   answer(packet: Buffer, residenceMs: number): void {
     const beganMs = this.#deps.monotonic();
     turnIntoResponse(packet, residenceMs * 1e6);
