@@ -22,7 +22,7 @@ const LEAF_SHARE = 0.39 / (0.39 + 0.48);
 const HOT_SPOT_SHARE = 0.05;
 /** Callers of a hot spot besides its parent, as a share of the possible ones. */
 const HOT_SPOT_CALLERS = 0.3;
-/** Heavy tail whose variance samples can show. */
+/** Heavy tail, truncated by MOST_TIMES_LEAST: samples can't show an infinite variance. */
 const PARETO_SHAPE = 1.5;
 const MOST_TIMES_LEAST = 64;
 const LEAST_REQUEST_BYTES = 200;
