@@ -230,7 +230,6 @@ class SupervisedThreads implements MeasuringThreads {
     }
   }
 
-  /** Adds the other threads' reports since the last snapshot. */
   #complete(member: Member, snapshot: EngineSnapshot): EngineSnapshot {
     const { flows, zeroCheck } = this.#icmp.drain(member.id);
     return {

@@ -1,4 +1,3 @@
-// A round-trip matrix in heat colours, fitted to the terminal's width.
 import { HEAT_EDGES_MS, paintedMs } from "./heat.ts";
 import type { Canvas } from "./heat.ts";
 

@@ -1,4 +1,3 @@
-// Builds our extender entry of a KubeSchedulerConfiguration from the command line.
 import { isQualifiedName } from "@isochrone/kubernetes";
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";

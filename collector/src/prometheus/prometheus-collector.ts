@@ -26,7 +26,6 @@ import { SeriesTrust, type TrustSettings } from "./series-trust.ts";
 import type { PrometheusBounds, prometheusFields } from "./settings.ts";
 import { freshMetrics, seriesNode } from "./to-metrics.ts";
 
-/** Settings of Prometheus mode: its own, and the collector's that apply to every mode. */
 export type PrometheusCollectorConfig = {
   readonly [K in keyof typeof prometheusFields]: ValueOf<(typeof prometheusFields)[K]>;
 } & Pick<

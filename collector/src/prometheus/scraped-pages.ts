@@ -38,7 +38,6 @@ export class ScrapedPages {
   }
 }
 
-/** Labels that all series of a page share. */
 function targetOf({ job = "", instance = "", cluster = "" }: RawSeries["labels"]): string {
   return `${job}\n${instance}\n${cluster}`;
 }

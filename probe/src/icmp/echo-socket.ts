@@ -153,9 +153,7 @@ export class EchoSocket {
     this.#libc.free(filter);
   }
 
-  /**
-   * A refused send may have used a kernel number: read outstanding stamps, then restart both counters at 0.
-   */
+  /** A refused send may have used a kernel number: read outstanding stamps, then restart both counters. */
   #restartNumbering(handlers: EchoHandlers): void {
     this.#drainErrors(handlers);
     this.#socket.restartNumbering();

@@ -84,10 +84,7 @@ export class KernelUdpListener implements Listener {
   readonly #lanes: Lane[] = [];
   #steeredRevision = 0;
   readonly #leaving: LeaveTime;
-  /**
-   * Time from setting the residence to the send call, per packet. It applies to a batch, so one slow sample
-   * must not count.
-   */
+  /** From setting the residence to the send call. Applies to a batch, so one slow sample must not count. */
   readonly #preparing = new LeastTime(4);
 
   constructor(responder: Responder, { address, port }: ListenAddress, deps: KernelUdpDeps) {

@@ -69,7 +69,7 @@ export class Cluster {
     return await this.#produces.get(this.#brokerOf(nodeId));
   }
 
-  /** Asks known brokers after the bootstrap brokers, which may be gone or mere proxies. */
+  /** Tries bootstrap brokers, which may be gone or mere proxies, and all known ones. */
   async anyBroker(): Promise<Connection> {
     const brokers = [...this.#options.brokers.map(parseBroker), ...this.#brokers.values()];
     const turn = this.#turn % brokers.length;
