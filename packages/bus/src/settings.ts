@@ -90,6 +90,7 @@ type Values = {
   readonly sealRecords: boolean;
 };
 
+/** How a service is connected with the others. */
 export const busSettings: Section<"bus", typeof table> = section("bus", table, {
   description:
     "What carries measurements from probes and collectors to the aggregators; the same for all services.",
@@ -109,6 +110,7 @@ export const busSettings: Section<"bus", typeof table> = section("bus", table, {
   ],
 });
 
+/** Values of {@link busSettings}. */
 export type BusSettings = SettingsOf<typeof busSettings>;
 
 const MAX_PORT = 65_535;

@@ -1,23 +1,25 @@
 export const PATTERNS = ["P1", "P2", "P3", "P4"] as const;
 
+/** The system and its requests. */
 export interface SystemSettings {
+  /** Access points, each with its nodes. */
   readonly sites: number;
-  /** Nodes per site; several numbers repeat in turn. */
+  /** Nodes of each site; of several numbers, one after the other. */
   readonly nodesPerSite: readonly number[];
-  /** An access point dispatches one request per slot; null: on arrival. */
+  /** An access point dispatches one request in a slot; null: each request when it arrives. */
   readonly slotSeconds: number | null;
   readonly frameSeconds: number;
   readonly ownMs: number;
   readonly otherMs: number;
   readonly cloudMs: number;
   readonly uplinkMegabits: number;
-  /** Interval at which other sites' load is updated. */
+  /** How often other sites' load is seen. */
   readonly gossipSeconds: number;
   readonly perSecond: number;
   readonly pattern: (typeof PATTERNS)[number];
   readonly seconds: number;
-  /** Factor on the work of all services. */
+  /** Factor of all services' work. */
   readonly workScale: number;
-  /** Share of requests that reach the first site; 0: equal shares. */
+  /** Part of the requests that reach the first site; 0: all sites have equal parts. */
   readonly hotShare: number;
 }
