@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
 import { POD, serveDecisions, SLOW_JOB } from "../harness/page-decisions.ts";
 import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
@@ -40,6 +40,12 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
       ],
     });
     publishing = setInterval(() => void testbed.publish(), 1_000);
+    const slowLinks = async (): Promise<number> => {
+      const answer = await fetch(`${testbed.url}/api/v1/graph/cluster`);
+      const { links } = (await answer.json()) as ClusterGraphSnapshot;
+      return links.filter(({ rttMs }) => (rttMs.p50 ?? 0) > 600).length;
+    };
+    await vi.waitFor(async () => expect(await slowLinks()).toBe(2), { ...PATIENCE, interval: 500 });
     visit = await PageVisit.open(`${testbed.url}/#/`);
     page = visit.page;
   }, 60_000);
@@ -185,6 +191,12 @@ describe.runIf(hasBrowser)("a stranger's five tasks", { timeout: 120_000 }, () =
     testbed.set(1, 4, 700);
     testbed.set(4, 1, 700);
     publishing = setInterval(() => void testbed.publish(), 1_000);
+    const slowLinks = async (): Promise<number> => {
+      const answer = await fetch(`${testbed.url}/api/v1/graph/cluster`);
+      const { links } = (await answer.json()) as ClusterGraphSnapshot;
+      return links.filter(({ rttMs }) => (rttMs.p50 ?? 0) > 600).length;
+    };
+    await vi.waitFor(async () => expect(await slowLinks()).toBe(2), { ...PATIENCE, interval: 500 });
     visit = await PageVisit.open(`${testbed.url}/#/`);
     page = visit.page;
     await page
