@@ -7,8 +7,8 @@ import { describeSubscribers } from "./bus/subscribers.ts";
 import { describeRecords } from "./bus/records.ts";
 
 /**
- * Everything that code on the bus relies on. Every adapter passes it; what one can't do by its nature is a
- * declared capability.
+ * The behaviour that code on the bus relies on. Every adapter passes it. Capabilities declare inherent
+ * limits.
  */
 export function describeBusContract(name: string, contract: BusContract): void {
   describe(`bus contract: ${name}`, () => {

@@ -5,9 +5,8 @@ import { describeSending } from "./icmp/sending.ts";
 import { IcmpUnderTest, type IcmpContract } from "./icmp/under-test.ts";
 
 /**
- * What whoever sends echoes must do, over a real wire between two network namespaces. Every prober passes it;
- * what one can't do by its nature is a declared capability. `missing`: why this prober can't run here; null
- * when it can.
+ * The behaviour of every echo prober, on a real wire between two network namespaces. Capabilities declare
+ * inherent limits. `missing`: reason why this prober can't run here; null if it can.
  */
 export function describeIcmpContract(
   name: string,

@@ -10,7 +10,7 @@ const state = (name: string, states: Fields): Fields => ({
   ...states,
 });
 
-/** What a kubelet would say of the pod `full`. */
+/** Status of pod `full` as a kubelet would write it. */
 export const EVERY_STATUS = {
   phase: "Running",
   observedGeneration: 3,
