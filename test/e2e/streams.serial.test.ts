@@ -1,5 +1,5 @@
-// `isochrone up --streams`: the jobs as a baseline places them, as the controller does, and after a link has
-// lost capacity, with frames that pass the emulated network.
+// `isochrone up --streams`: jobs placed by a baseline, then by the controller, and then after a link lost
+// capacity, with frames through the emulated network.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
