@@ -1,5 +1,5 @@
-// `npm run experiment -- NAME`: as `isochrone experiment NAME`, with the real kube-scheduler where there are
-// programs for it, or Go to build them.
+// `npm run experiment -- NAME`: like `isochrone experiment NAME`, with the real kube-scheduler if its
+// binaries exist or Go can build them.
 import { CommandError, createProgram } from "@isochrone/cli/testing";
 import { reasonOf } from "@isochrone/primitives";
 import { RealKubeScheduler } from "./kube-scheduler.ts";
