@@ -20,12 +20,12 @@ import { FaultTestbed, SERVICE_ACCOUNTS, userAgentOf } from "../harness/faults/f
 import { isOncePerChange } from "../harness/faults/step-account.ts";
 
 /**
- * From the end of a fault until every object says what is so. Without one it takes the window of 4 s and the
- * intervals of 1 s, some 4 s.
+ * From the end of a fault until every object shows the truth. Without a fault it takes about 4 s: the window
+ * and the 1 s intervals.
  */
 const WITHIN_MS = 20_000;
 const TURNED_AWAY_MS = 4_000;
-/** Of all three processes together; Leases alone are asked for 2.5 times a second each. */
+/** All three processes together. Leases alone need 2.5 requests per second each. */
 const MAX_REQUESTS_PER_SECOND = 30;
 
 const support = controlPlaneSupport(["kwok"]);
@@ -67,7 +67,7 @@ describe.runIf(support.supported)("when the API server", { timeout: 120_000 }, (
       const fromMs = Date.now();
       await testbed.change();
       await sleep(TURNED_AWAY_MS);
-      // The harness asks as the same users, but is called otherwise.
+      // The harness uses the same users but other user agents.
       const asked = await cluster.auditEvents(
         ({ userAgent, receivedMs }) => userAgent.startsWith("isochrone-") && receivedMs >= fromMs,
       );
@@ -83,7 +83,7 @@ describe.runIf(support.supported)("when the API server", { timeout: 120_000 }, (
     const wrong = await testbed.through("restart, tokens ended", WITHIN_MS, async () => {
       const fromMs = Date.now();
       await testbed.revokeTokens();
-      // It would remember for 10 s whom it has let in.
+      // Clear its authentication cache of 10 s.
       await testbed.cluster.restartApiServer();
       const refused = async (): Promise<string[]> => {
         const events = await testbed.cluster.auditEvents(

@@ -1,4 +1,5 @@
-// The chart refuses what the services would refuse: each bound in the tables of the settings, asked of Helm.
+// The chart rejects all values that the services would reject: passes each limit of the settings tables to
+// Helm.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Setting } from "@isochrone/runtime";
@@ -22,14 +23,14 @@ interface ChartSchema {
 
 const { settings } = (JSON.parse(readFileSync(join(CHART, "values.schema.json"), "utf8")) as ChartSchema)
   .definitions;
-/** Those that the chart leaves to its values, settings of earlier versions included. */
+/** Settings that the chart accepts as values, including those of earlier versions. */
 const KNOWN: readonly Bounded[] = [...new Set(Object.values(SECTIONS).flat())].flatMap(({ name, table }) =>
   Object.keys(settings.properties[name]?.properties ?? {}).map((key) => {
     return { section: name, key, setting: table[key]! };
   }),
 );
 const OPEN = KNOWN.filter(({ setting }) => setting.removed === null);
-/** A number of the smallest unit as text. */
+/** Formats a number in the smallest unit. */
 const TEXT_OF: Readonly<Record<string, (value: number) => string>> = {
   duration: (value) => `${value} ms`,
   bytes: (value) => `${value}B`,

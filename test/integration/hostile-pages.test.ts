@@ -1,6 +1,6 @@
-// What pods of a hostile namespace can say of others' traffic, with the collector's default settings: pages
-// on real sockets, found through the cluster's objects, scraped, and drawn into graphs by a real aggregator.
-// On Istio's and Cilium's labels anybody can lay hands.
+// Claims of hostile pods about others' traffic with the collector's default settings: pages on real sockets,
+// discovered through cluster objects, scraped, and built into graphs by a real aggregator. Anyone can forge
+// the labels of Istio and Cilium.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { ClusterTargets, collectorSettings, createCollector } from "@isochrone/collector";
@@ -19,7 +19,7 @@ const SCRAPE_MS = 300;
 const FORGED_PER_SECOND = 2e9;
 const HONEST_PER_SECOND = 100;
 
-/** What a page counts: one series of requests. */
+/** A series of requests on a page. */
 interface Claim {
   readonly reporter: string;
   readonly source: string;
@@ -27,7 +27,7 @@ interface Claim {
   readonly perSecond: number;
 }
 
-/** The rows of claims as Istio's proxies show them, whose counters go on by the clock. */
+/** Istio proxy rows of the claims, with counters that grow with time. */
 function istioPage(claims: readonly Claim[], seconds: number): string {
   const rows = claims.map(({ reporter, source, target, perSecond }) => {
     const [sourceNamespace, sourceWorkload] = source.split("/");
@@ -59,13 +59,13 @@ const claim = (reporter: string, source: string, target: string, perSecond: numb
   perSecond,
 });
 
-/** Between others, in each reporter's name. */
+/** Claims between others, under each reporter's name. */
 const LIES = ["source", "destination", "waypoint"].flatMap((reporter) => [
   claim(reporter, "bank/vault", "bank/ledger", FORGED_PER_SECOND),
   claim(reporter, "shop/web", "bank/vault", FORGED_PER_SECOND),
   claim(reporter, "shop/web", "shop/db", FORGED_PER_SECOND),
 ]);
-/** Of its own pods, which it may say. */
+/** Legitimate claims about its own pods. */
 const OWN = [
   claim("source", "evil/sidecar", "shop/db", FORGED_PER_SECOND),
   claim("destination", "bank/vault", "evil/sidecar", FORGED_PER_SECOND),
@@ -132,7 +132,7 @@ const logger = new MemoryLogger();
 const asked = new Map<string, number>();
 let aggregator: Aggregator;
 
-/** @returns the port of each page, on an address of its own pod's */
+/** @returns the port of each page, on its pod's address */
 async function servePages(): Promise<Map<string, number>> {
   const ports = new Map<string, number>();
   for (const [name, page] of Object.entries(PAGES)) {
@@ -190,7 +190,7 @@ async function refused(): Promise<number> {
   return values.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** The hostile pages have been read when what they may say is in a graph. */
+/** The hostile pages are read once their legitimate claims are in a graph. */
 async function untilDrawn(): Promise<void> {
   const isDrawn = async (): Promise<boolean> => {
     const own = (await channelsOf("evil")).map(([name]) => name).join();

@@ -1,4 +1,4 @@
-// The real Kafka that other tests start: what they rely on.
+// Tests the harness's real Kafka.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -55,7 +55,8 @@ async function produce(
 }
 
 /**
- * The topic's first `count` values, sorted; each once: a plain producer that asks again may write one twice.
+ * Returns the topic's first `count` distinct values, sorted. A plain producer that retries may write one
+ * twice.
  */
 async function consume(
   brokers: readonly string[],
@@ -81,7 +82,9 @@ async function consume(
   return [...values].toSorted();
 }
 
-/** All that an error and its causes say: the library wraps refusals of brokers in several layers. */
+/**
+ * Returns the messages of an error and its causes, because the library wraps broker errors in several layers.
+ */
 async function complaint(failing: Promise<unknown>): Promise<string> {
   const all = (error: unknown): string => {
     if (!(error instanceof Error)) return "";
@@ -108,7 +111,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(20);
 }
 
-// At once: most of their time they wait for brokers to start.
+// Concurrently, because they mostly wait for brokers to start.
 describe.runIf(support.supported)("a Kafka cluster for tests", { concurrent: true }, () => {
   test("keeps what it has acknowledged through SIGKILL and a new start", async (context) => {
     const kafka = await cluster(context, { brokers: 1 });

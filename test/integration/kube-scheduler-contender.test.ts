@@ -1,5 +1,5 @@
-// The real kube-scheduler that experiments are handed: what it binds is what the trial asked, and a trial
-// knows nothing of those before it.
+// The real kube-scheduler of experiments: it schedules the trial's pods, and trials are isolated from each
+// other.
 import {
   createContender,
   type SchedulableNode,
@@ -67,7 +67,7 @@ describe.runIf(support.supported)("the real kube-scheduler of experiments", () =
   test("decides for the contender, which says so", async () => {
     const contender = createContender("default", {
       kubeScheduler: real,
-      // Nobody but Isochrone asks for these.
+      // Only Isochrone's contenders use these.
       product: undefined as never,
       clock: { monotonic: () => 0 },
     });

@@ -1,4 +1,4 @@
-// The page Bill in a real browser, over a real aggregator with prices of one's own.
+// The Bill page in a real browser, with a real aggregator and custom prices.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,5 @@
-// The rights of the descheduler, and of the planner that redeems its moves, on a cluster in which pods really
-// move: nothing that it asks is denied, and nothing of its own file is left unused. What other parts may do:
-// rbac.test.ts.
+// Permissions of the descheduler, and of the planner that executes its moves, on a cluster with real moves:
+// no request is denied, and no grant of its files is unused. rbac.test.ts covers other components.
 import { readFileSync } from "node:fs";
 import { TEMPLATE_HASH_LABEL, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -32,8 +31,8 @@ const RULES = [
 ];
 const NAMESPACE = "drift";
 /**
- * Each end of the channel has a replica in two zones; in the one that goes far away only both together gain
- * by leaving.
+ * Each end of the channel has a replica in both zones. In the zone that becomes distant, only moving both
+ * together helps.
  */
 const WORKLOADS = { front: "Deployment", back: "StatefulSet" } as const;
 const CHANNELS = [["front", "back", 300_000]] as const;
@@ -70,7 +69,7 @@ describe.runIf(support.supported)("the rights of the descheduler", { timeout: 15
     return verdictOf({ grants, uses, scenarios: [], faultsOnly: {}, byChance: new Set() });
   };
 
-  /** Patches that take a pod out of its ReplicaSet: the planner's right to patch pods is for others. */
+  /** Patches that release a pod from its ReplicaSet. The planner's permission to patch pods is for others. */
   const releases = async (): Promise<number> => {
     const path = `/metadata/labels/${TEMPLATE_HASH_LABEL}`;
     const patches = await cluster.auditEvents(

@@ -1,4 +1,4 @@
-// Of the test of the rights: what is granted, and what was done.
+// Collects the grants and requests for the permission tests.
 import {
   grantsOf,
   MANIFEST_VALUES,
@@ -12,7 +12,7 @@ import { BY_CHANCE } from "./rbac-faults.ts";
 
 const { NAMESPACE, NAME } = MANIFEST_VALUES;
 
-/** By the roles that the cluster has, and its audit log. */
+/** Reads the cluster's roles and its audit log. */
 export async function evidenceOf(
   cluster: ControlPlane,
   scenarios: readonly Scenario[],

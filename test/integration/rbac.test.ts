@@ -1,5 +1,5 @@
-// Every part of Isochrone under its own service account with the rules of helm/isochrone/files/rbac, every
-// day and under faults: the API server denies nothing that it asks for, and no grant is left unused.
+// Every component under its own service account with the rules of helm/isochrone/files/rbac, in normal
+// operation and under faults: the API server denies no request, and no grant is unused.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -58,7 +58,7 @@ const BASE: readonly string[] = [
   "scheduler-plugin",
 ];
 
-/** rbac-descheduler, stream-jobs-rights, zone-weights and orchestration.test.ts have these. */
+/** rbac-descheduler, stream-jobs-rights, zone-weights and orchestration.test.ts cover these. */
 const ELSEWHERE = /^scheduler-plugin-(de.*|evictions|streams|dispatch|hints|scale)$/;
 
 const TOPOLOGY: ObjectRef = { ...KINDS.networkTopology, namespace: TOPOLOGY_NAMESPACE, name: TOPOLOGY_NAME };
@@ -99,7 +99,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
 
   const evidence = (): Promise<Evidence> => evidenceOf(cluster, scenarios, FAULTS_ONLY);
   const verdict = async (): Promise<Verdict> => verdictOf(await evidence());
-  /** What no scenario is for. */
+  /** Unused grants that no scenario covers. */
   const unusedEveryday = async (): Promise<string[]> => {
     const { unused } = await verdict();
     return unused.filter((grant) => !Object.hasOwn(FAULTS_ONLY, grant));
@@ -109,7 +109,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     return unused.filter((grant) => FAULTS_ONLY[grant] === name);
   };
 
-  /** It lasts until the next one: what it has set off may come later. */
+  /** The scenario lasts until the next one, because its effects may come later. */
   async function during(name: string, act: () => Promise<unknown>): Promise<void> {
     const fromMs = Date.now();
     const before = scenarios.pop();
@@ -140,7 +140,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
   test("without the optional features the rules of the services themselves are enough", async () => {
     const plain = await testbed.withoutFeatures();
     await Promise.all(plain.map((component) => component.start()));
-    // Longer than the pause between two looks at what there is to do.
+    // Longer than the interval of the work loop.
     await sleep(1500);
     expect((await verdict()).denied).toEqual([]);
     await Promise.all(plain.map((component) => component.stop()));
@@ -158,7 +158,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     await exists(KEYS);
     const { url } = aggregator;
     plugin = await testbed.schedulerPlugin("scheduler-plugin-0", url);
-    // What the second probe reports, the second replica tells the leader.
+    // The second replica forwards the second probe's reports to the leader.
     const probes = [await testbed.probe(0, url), await testbed.probe(1, second.url)];
     const certified = await certifiedServices(testbed.installation, url);
     const others = [plugin, await testbed.collector(url), ...certified, ...probes];
@@ -318,7 +318,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
       await plugin.stop();
       const planner = { ...LEASE, name: PLANNER_LEASE };
       if ((await object(planner)) !== null) await cluster.remove(planner);
-      // For others too, so that the aggregator leaves it alone.
+      // Gated for others as well, so the aggregator leaves it alone.
       const pod = await addGatedPod(cluster, "waits-too", ["example.com/other"]);
       expect(await uninstall(cluster)).toContain("waits-too");
       expect(hasOurGate((await object(pod))!)).toBe(false);
@@ -353,7 +353,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     expect(await ask("graph-reader", "GET", "/api/v1/graph/workflows")).toBe(200);
     expect(await ask("graph-reader", "POST", "/v1/metrics")).toBe("denied");
     expect(await ask("telemetry-publisher", "GET", "/api/v1/graph/cluster")).toBe("denied");
-    // RBAC lets it in; then its token must be of a pod on a node.
+    // RBAC allows it. Then its token must be bound to a pod on a node.
     expect(await ask("telemetry-publisher", "POST", "/v1/metrics")).toBe(403);
   });
 

@@ -1,10 +1,10 @@
-// kube-scheduler's own word on a pod and every node, without anything being bound: an extender that is told
-// which nodes its filters let through, and refuses them all. One attempt judges all nodes.
+// Gets kube-scheduler's verdict on a pod and every node without binding: an extender receives the nodes that
+// its filters accept and rejects them all. One attempt judges all nodes.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Everything as it comes, but for preemption, which would delete placed pods, and for sampling. */
+/** Defaults, except for preemption, which would delete placed pods, and for node sampling. */
 export const SCHEDULER_CONFIG = (url: string): string => `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: "@KUBECONFIG@", qps: 2000, burst: 4000}
@@ -22,13 +22,13 @@ interface ExtenderArgs {
   readonly NodeNames: readonly string[];
 }
 
-/** What kube-scheduler found out about a pod. */
+/** kube-scheduler's verdict on a pod. */
 export interface Finding {
-  /** Nodes that all its filters let through. */
+  /** Nodes that all filters accept. */
   readonly admitted: ReadonlySet<string>;
-  /** Its reasons against the others, and how many nodes each is for. */
+  /** Reasons against the other nodes, with the number of nodes for each. */
   readonly reasons: ReadonlyMap<string, number>;
-  /** How many nodes it knew. */
+  /** Number of known nodes. */
   readonly nodes: number;
 }
 
@@ -37,9 +37,9 @@ const REFUSAL = "only asked";
 export class Judge {
   readonly url: string;
   readonly #server: Server;
-  /** By pod UID: what the first attempt got through. */
+  /** Nodes accepted in the first attempt, by pod UID. */
   readonly #admitted = new Map<string, readonly string[]>();
-  /** By namespace/name of the pod: where it is to go if it may. */
+  /** Target node by pod as namespace/name. */
   readonly #targets = new Map<string, string>();
 
   static async start(): Promise<Judge> {
@@ -63,12 +63,12 @@ export class Judge {
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** Lets the pod onto this node, if the filters do. */
+  /** Allows the pod on this node if the filters do. */
   send(pod: KubernetesObject, node: string): void {
     this.#targets.set(keyOf(pod), node);
   }
 
-  /** null while kube-scheduler hasn't tried the pod. */
+  /** Returns null before kube-scheduler has tried the pod. */
   finding(pod: KubernetesObject): Finding | null {
     const conditions = (pod.status?.["conditions"] ?? []) as {
       type: string;

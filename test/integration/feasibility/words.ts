@@ -1,4 +1,4 @@
-// Words that clusters and pods are made up of.
+// Generates parts of clusters and pods.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { seededRandom } from "@isochrone/runtime";
 
@@ -19,7 +19,7 @@ export class Some {
     return this.#random.next() < share;
   }
 
-  /** Both included. */
+  /** Both limits are included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.#random.next() * (most - least + 1));
   }
@@ -41,7 +41,6 @@ export function required(terms: readonly Json[]): Json {
   return { requiredDuringSchedulingIgnoredDuringExecution: terms };
 }
 
-/** A NodeSelector. */
 export function onNodes(key: string, operator: string, values: readonly string[]): Json {
   return { required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }] } };
 }

@@ -22,7 +22,7 @@ const rule = (name: string, labels: Record<string, string>): KubernetesObject =>
   spec: { host: "db" },
 });
 
-/** Whatever sends requests elsewhere than their Service says. */
+/** Tests policies on redirecting requests away from their Service. */
 export function describeDispatch(testbed: AdmissionTestbed): void {
   describe("of what spreads requests", () => {
     beforeAll(async () => {

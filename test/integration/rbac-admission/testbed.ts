@@ -12,8 +12,8 @@ type Caller = (typeof OURS)[number] | "stranger";
 export const NODE = "/api/v1/nodes/node-0";
 
 /**
- * A cluster in which our accounts, and a stranger, have every right by RBAC, so that nothing but the policies
- * stands in the way.
+ * A cluster in which our accounts and a stranger have all RBAC permissions, so that only the policies can
+ * deny.
  */
 export class AdmissionTestbed {
   #cluster: ControlPlane | null = null;
@@ -57,7 +57,7 @@ export class AdmissionTestbed {
     return this.#clients.get(caller)!;
   }
 
-  /** "ok", or the code and what the API server says. A list is a JSON patch. */
+  /** Returns "ok", or the code and the API server's message. A list is a JSON patch. */
   async verdict(
     caller: Caller,
     method: string,
@@ -70,8 +70,8 @@ export class AdmissionTestbed {
   }
 
   /**
-   * What a policy says against it. Something else when it isn't denied, or isn't denied by a policy alone:
-   * the stranger must pass.
+   * Returns the policy's denial. Returns another text if the request is allowed or if more than the policy
+   * denies it: the stranger must pass.
    */
   async denialOf(
     caller: Caller,
