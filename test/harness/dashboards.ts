@@ -1,4 +1,4 @@
-// Grafana's dashboards as Grafana gets them, and a real Prometheus to ask what their panels ask.
+// Reads Grafana's dashboards and runs their queries on a real Prometheus.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startPrometheus, type RunningPrometheus, type ScrapeConfig } from "./prometheus/server.ts";
@@ -13,11 +13,11 @@ interface PanelJson {
 }
 
 interface PanelQuery {
-  /** Dashboard and panel. */
+  /** Dashboard and panel title. */
   readonly panel: string;
-  /** With all values of all variables. */
+  /** The query with all values of all variables. */
   readonly expr: string;
-  /** What the empty panel says of a feature that may be off; null: it always has data. */
+  /** Text of an empty panel for a feature that may be off. Null: the panel always has data. */
   readonly hint: string | null;
 }
 
@@ -39,7 +39,7 @@ export function panelQueries(): PanelQuery[] {
   });
 }
 
-/** Scrapes what `isochrone up` lists for it. @param labUrl of the emulator's controls */
+/** Scrapes the targets that `isochrone up` lists. @param labUrl URL of the emulator's control API */
 export async function scrapeEmbedded(labUrl: string): Promise<RunningPrometheus> {
   const listed = (await (await fetch(`${labUrl}/lab/v1/metrics-targets`)).json()) as {
     targets: string[];
@@ -55,8 +55,8 @@ export async function scrapeEmbedded(labUrl: string): Promise<RunningPrometheus>
 }
 
 /**
- * How many series an expression gives now.
- * @throws Error with Prometheus' words for one that it can't read
+ * Returns the number of series of an expression.
+ * @throws Error with Prometheus' message for an invalid one
  */
 export async function seriesOf(prometheus: RunningPrometheus, expr: string): Promise<number> {
   const body = new URLSearchParams({ query: expr });

@@ -1,6 +1,5 @@
-// Takes the words of `docker build` and `docker run` that the documentation has, and does to a folder what
-// they do to an image: an image is the folder that build-image-layout makes, at /app. Users, capabilities and
-// the base are an engine's, and not stood in for.
+// Stands in for the documented `docker build` and `docker run` commands. An image is the folder that
+// build-image-layout makes, at /app. Does not emulate users, capabilities and the base image.
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +36,7 @@ function build(target: string, tag: string): void {
 
 function run(tag: string): void {
   const image = join(LAYOUTS, tag);
-  // What is mounted is a container's own: several of them begin at once.
+  // Mounts are separate for each container, because several start at once.
   const container = join(LAYOUTS, `container-${process.pid}`);
   for (const volume of values.volume ?? []) {
     const [from, to] = volume.split(":") as [string, string];
@@ -51,7 +50,7 @@ function run(tag: string): void {
   if (program !== "node") throw new Error(`the image's program must be node, got ${program}`);
   const child = spawn(
     process.execPath,
-    // Options of Node's, then the file that it runs.
+    // Node options, then the script.
     args.map((word) => (word.startsWith("--") ? word : inImage(image, word))),
     {
       cwd: container,
@@ -62,7 +61,7 @@ function run(tag: string): void {
   child.on("exit", (code) => (process.exitCode = code ?? 1));
 }
 
-/** As the Dockerfile's stage has it. */
+/** Reads the entry point from the Dockerfile's stage. */
 function entryPoint(target: string): string[] {
   const stages = readFileSync(join(ROOT, "Dockerfile"), "utf8").split(/^FROM /m);
   const stage = stages.find((text) => text.split("\n", 1)[0]!.endsWith(` AS ${target}`)) ?? "";

@@ -1,5 +1,5 @@
-// The few commands of kubectl that Isochrone prints, carried out on a store: nobody can ask a real one for a
-// cluster in memory.
+// Runs the kubectl commands that Isochrone prints on a store, because kubectl can't access a cluster in
+// memory.
 import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 

@@ -1,9 +1,9 @@
-// The metrics that our services have, as their code names them.
+// Collects the metric names in our services' code.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** prom-client's own, under our prefix. */
+/** prom-client's own metrics under our prefix. */
 const OF_THE_PROCESS = /^isochrone_(nodejs|process)_/;
 const SERVICES = [
   "probe",
@@ -15,7 +15,7 @@ const SERVICES = [
   "packages",
 ];
 
-/** Every name in the code; those of the API server's client are put together from parts. */
+/** Returns every name in the code. The API server client's names are composed from parts. */
 export function metricNamesInCode(): Set<string> {
   const texts = SERVICES.flatMap((service) =>
     readdirSync(join(ROOT, service), { recursive: true, encoding: "utf8" })
@@ -26,7 +26,7 @@ export function metricNamesInCode(): Set<string> {
   return new Set([...texts, client].flatMap((text) => text.match(/\bisochrone_[a-z_]+/g) ?? []));
 }
 
-/** The metrics that a text of PromQL asks for and that nobody publishes. */
+/** Returns metrics in a PromQL text that nobody publishes. */
 export function unknownMetrics(text: string, known: ReadonlySet<string>): string[] {
   const used = new Set(text.match(/\bisochrone_[a-z_]+/g));
   return [...used]

@@ -1,4 +1,4 @@
-// The scheduler-plugin with its controller of StreamJobs, as its process would be.
+// Runs the scheduler-plugin with its StreamJob controller in process.
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -15,7 +15,7 @@ export interface RunningStreams {
   readonly logger: MemoryLogger;
   /** By node. */
   flowPlans(): Promise<Map<string, FlowPlan>>;
-  /** As the managers of these nodes say it by an aggregator. */
+  /** Confirms plans through an aggregator, like the managers of these nodes. */
   confirm(nodes: Iterable<string>): Promise<void>;
   metrics(): Promise<string>;
   stop(): Promise<void>;

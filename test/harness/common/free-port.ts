@@ -2,15 +2,15 @@ import { codeOf } from "@isochrone/primitives";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-// Below the range from which the kernel takes ports of outgoing connections: those can't take a port while
-// its server is down.
+// Start of a range below the kernel's ephemeral ports, so that outgoing connections can't take the port of a
+// stopped server.
 const FIRST = 20_000;
 const LAST = 32_000;
 const TRIES = 200;
 
 /**
- * A port that nobody listens on, other than those `taken`. On an address of another network namespace any
- * port is free.
+ * Returns a port without a listener that is not in `taken`. Any port is free on an address of another network
+ * namespace.
  */
 export async function freePort(host: string, taken: Set<number>): Promise<number> {
   for (let attempt = 0; attempt < TRIES; attempt++) {

@@ -1,5 +1,5 @@
-// Gives the network namespace that it runs in the interfaces of a node without devices: a way out below a
-// macvlan, a bridge with a pod's cable, an overlay. Prints as JSON which of them are its cards.
+// Creates the interfaces of a node without devices in its network namespace: an uplink below a macvlan, a
+// bridge with a pod's veth pair, an overlay. Prints as JSON which of them count as network cards.
 import { execFileSync } from "node:child_process";
 import { networkCards } from "@isochrone/kernel-sockets";
 

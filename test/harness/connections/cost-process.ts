@@ -1,5 +1,5 @@
-// `CONNECTIONS RUNS`: makes so many tracked connections of UDP in the network namespace that it runs in, and
-// prints as JSON what it costs to count them, beside a reader of the kernel's text.
+// `CONNECTIONS RUNS`: makes CONNECTIONS tracked UDP connections in its network namespace. Prints the cost of
+// counting them as JSON, next to a reader of the kernel's text.
 import { readFileSync } from "node:fs";
 import { ConnectionRounds, ConntrackSocket } from "@isochrone/collector/testing";
 import { makeUdpConnections } from "./udp-connections.ts";

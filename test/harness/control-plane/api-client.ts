@@ -1,8 +1,8 @@
-// A plain client of an API server, so that tests don't judge our adapter by itself.
+// A plain API server client, so that tests don't judge our adapter by itself.
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
-/** What a caller proves himself with: a token, or a certificate and its key in PEM. */
+/** A token, or a certificate with its key in PEM. */
 export type Credentials =
   | { readonly token: string }
   | { readonly certificate: string; readonly key: string }
@@ -22,10 +22,10 @@ interface Answer {
   readonly text: string;
 }
 
-/** The server said no. */
+/** Thrown for an error response of the server. */
 export class ApiError extends Error {
   readonly code: number;
-  /** The Status object, or what else was answered. */
+  /** The Status object, or the raw response. */
   readonly body: unknown;
 
   constructor(call: string, code: number, body: unknown) {
@@ -53,7 +53,7 @@ export class ApiClient {
     this.#agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ...this.#tls() });
   }
 
-  /** The object answered; a text where it isn't JSON. @throws ApiError */
+  /** Returns the response object, or text if it is not JSON. @throws ApiError */
   async request<T>(
     method: string,
     path: string,
@@ -68,7 +68,7 @@ export class ApiClient {
     return content as T;
   }
 
-  /** Whatever the server says. Rejects when it says nothing in time. */
+  /** Returns any response. Rejects on a timeout. */
   async answer(
     method: string,
     path: string,
@@ -94,12 +94,12 @@ export class ApiClient {
   }
 
   /**
-   * The lines of an answer that goes on, such as a watch, until the signal or the server ends it.
+   * Yields lines of a streaming response such as a watch, until the signal or the server ends it.
    * @throws ApiError
    */
   async *lines(path: string, signal: AbortSignal): AsyncGenerator<string> {
     const headers = { accept: "application/json" };
-    // A connection of its own: it may be the one that a test cuts.
+    // Uses its own connection, because a test may cut it.
     const response = await this.#send("GET", path, headers, "", { agent: false, signal, ...this.#tls() });
     response.setEncoding("utf8");
     let rest = "";
@@ -112,8 +112,7 @@ export class ApiClient {
   }
 
   /**
-   * A request whose body never comes: the server works at it until it loses patience, or this is aborted.
-   * Resolves then.
+   * Sends a request without its body, so that the server waits until its timeout or the abort. Resolves then.
    */
   async linger(path: string, signal: AbortSignal): Promise<void> {
     const headers = { "content-type": "application/json", "content-length": 2 };
@@ -155,7 +154,7 @@ export class ApiClient {
         resolve,
       );
       sent.on("error", (error: NodeJS.ErrnoException) => {
-        // The server closed a connection while it idled, before it saw this request.
+        // The server closed an idle connection before it saw this request.
         if (error.code === "ECONNRESET" && sent.reusedSocket)
           resolve(this.#send(method, path, headers, payload, options));
         else reject(new Error(`${method} ${path}: ${error.message}`, { cause: error }));

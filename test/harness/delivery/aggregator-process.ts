@@ -1,4 +1,4 @@
-// An aggregator as a cluster runs it: its own process, told by its environment, seen through its HTTP API.
+// Runs an aggregator in its own process, configured by the environment, and reads its HTTP API.
 import { once } from "node:events";
 import type { ChildProcess } from "node:child_process";
 import { createWriteStream } from "node:fs";
@@ -10,9 +10,8 @@ import { TUNED } from "../components/tuned.ts";
 interface AggregatorTask {
   readonly name: string;
   readonly seat: Seat;
-  /** Its settings. */
   readonly env: NodeJS.ProcessEnv;
-  /** Everything that its lives print. */
+  /** Collects the output of all its runs. */
   readonly logPath: string;
 }
 
@@ -58,12 +57,12 @@ export class AggregatorProcess {
     this.#child = child;
   }
 
-  /** Without a chance to say anything. */
+  /** Sends SIGKILL. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");
   }
 
-  /** As Kubernetes ends it. */
+  /** Sends SIGTERM, like Kubernetes. */
   async stop(): Promise<void> {
     await this.#end("SIGTERM");
   }
@@ -76,7 +75,7 @@ export class AggregatorProcess {
     await exit;
   }
 
-  /** Null when it is; else what it says. */
+  /** Returns null if the replica is ready, otherwise its reason. */
   async #unready(): Promise<string | null> {
     try {
       await this.#get("/readyz");

@@ -1,5 +1,5 @@
-// Numbered records as probes send them: number n of a producer is one round-trip time of one link, so that
-// the graph's counts tell for each link how many of its numbers arrived.
+// Numbered records in the probes' format. Number n of a producer is one round-trip time of one link, so the
+// graph's counts show how many numbers of each link arrived.
 import {
   Distribution,
   encodeMetrics,
@@ -8,12 +8,12 @@ import {
   RESOURCE_ATTRIBUTES,
 } from "@isochrone/telemetry";
 
-/** How the numbers of a producer are spread over links. */
+/** Distribution of a producer's numbers over links. */
 export interface NumberSpread {
   readonly producer: string;
-  /** Nodes that it speaks for: keys, and so partitions. */
+  /** Number of nodes, which are the record keys and so choose the partition. */
   readonly nodes: number;
-  /** Peers of each. */
+  /** Number of peers per node. */
   readonly peers: number;
 }
 
@@ -22,12 +22,11 @@ interface NumberedLink {
   readonly target: string;
 }
 
-/** The link of number `n`. */
 export function linkOf({ producer, nodes, peers }: NumberSpread, n: number): NumberedLink {
   return { source: `${producer}-${n % nodes}`, target: `peer-${Math.floor(n / nodes) % peers}` };
 }
 
-/** The record of number `n`: 1 ms, taken now. */
+/** Encodes number `n` as a round-trip time of 1 ms, sampled now. */
 export function encodeNumber(spread: NumberSpread, n: number, timeMs: number): Uint8Array {
   const { source, target } = linkOf(spread, n);
   const rtt = new Distribution();

@@ -1,4 +1,4 @@
 import type { ChildProcess, SpawnOptions } from "node:child_process";
 
-/** Starts a program, on this machine or on a node of a lab, as `child_process.spawn` does. */
+/** Starts a program locally or on a lab node, like `child_process.spawn`. */
 export type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => ChildProcess;

@@ -1,15 +1,15 @@
-// A small cluster around the descheduler's rig, one step at a time: the ReplicaSets' controller, a planner
-// and scheduler in one, a kubelet, and the controller of PodDisruptionBudgets.
+// A small cluster for the descheduler in single steps: a ReplicaSet controller, a combined planner and
+// scheduler, a kubelet, and a PodDisruptionBudget controller.
 import { hasCondition, KINDS, readMoveRecords, readRelease } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { ReplicaSets } from "@isochrone/lab/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { DeschedulerRig } from "@isochrone/scheduler-plugin/testing";
 
-/** Where new pods go, and whether they become ready there. */
+/** Placement of new pods, and whether they become ready. */
 export type Arrival = "target" | "elsewhere" | "unready" | "unscheduled";
 
-/** The descheduler's process ends at its nth write: before it, or after it with the answer lost. */
+/** Ends the descheduler's process at its nth write: before the write, or after it with the response lost. */
 interface Crash {
   readonly atWrite: number;
   readonly isDone: boolean;
@@ -24,9 +24,9 @@ const WRITES = new Set<string | symbol>(["jsonPatch", "patch", "evict", "create"
 export class SurgeWorld {
   readonly rig: DeschedulerRig;
   arrival: Arrival = "target";
-  /** Writes of the descheduler so far. */
+  /** Number of the descheduler's writes. */
   writes = 0;
-  /** Fewest pods of web that served at any time, and most that there were. */
+  /** Minimum number of serving web pods at any time, and maximum number of web pods. */
   leastServing = Infinity;
   mostPods = 0;
   readonly #crash: Crash | null;
@@ -45,7 +45,7 @@ export class SurgeWorld {
     await this.rig.begin();
   }
 
-  /** A PodDisruptionBudget keeps at least so many pods of web. */
+  /** Sets the minimum of web pods in a PodDisruptionBudget. */
   async protect(minAvailable: number): Promise<void> {
     const ref = { ...KINDS.podDisruptionBudget, namespace: NAMESPACE, name: "web" };
     const spec = { minAvailable, selector: { matchLabels: { app: "web" } } };
@@ -146,7 +146,7 @@ export class SurgeWorld {
     }
   }
 
-  /** The store as the descheduler's process sees it. */
+  /** The store as seen by the descheduler's process. */
   #dying(store: ClusterStore): ClusterStore {
     return new Proxy(store, {
       get: (target, name) => {

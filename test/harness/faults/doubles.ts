@@ -1,12 +1,12 @@
-// What was written, by the API server's own account, and whether any of it was said twice.
+// Reads accepted writes from the API server's audit log and finds duplicates.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { AuditEvent } from "../control-plane/index.ts";
 
-/** A change that the API server took. */
+/** A write that the API server accepted. */
 export interface AcceptedWrite {
   /** Resource and name. */
   readonly object: string;
-  /** What of ours the object says after it, times left out. */
+  /** Our part of the object after the write, without timestamps. */
   readonly says: string;
   /** User agent of the process. */
   readonly by: string;
@@ -14,7 +14,7 @@ export interface AcceptedWrite {
 }
 
 const WRITES = new Set(["create", "update", "patch", "delete"]);
-/** Of each kind that we keep, what we keep of it. */
+/** Our part of each kind that we write. */
 const KEPT: Readonly<Record<string, (object: KubernetesObject) => unknown>> = {
   nodes: ({ metadata }) => ourAnnotations(metadata.annotations),
   networktopologies: ({ spec }) => spec?.["weights"],
@@ -25,7 +25,7 @@ const KEPT: Readonly<Record<string, (object: KubernetesObject) => unknown>> = {
   },
 };
 
-/** Those of our accounts, oldest first; needs the bodies in the audit log. */
+/** Returns accepted writes of our accounts, oldest first. Needs bodies in the audit log. */
 export function acceptedWrites(events: readonly AuditEvent[], accountPrefix: string): AcceptedWrite[] {
   return events
     .filter(
@@ -41,7 +41,7 @@ export function acceptedWrites(events: readonly AuditEvent[], accountPrefix: str
     }));
 }
 
-/** Writes of which one says of an object what the one before has said: for nothing, or a second time. */
+/** Returns writes that repeat the object's previous content. */
 export function saidTwice(writes: readonly AcceptedWrite[]): AcceptedWrite[] {
   const last = new Map<string, string>();
   return writes.filter(({ object, says }) => {
@@ -51,7 +51,7 @@ export function saidTwice(writes: readonly AcceptedWrite[]): AcceptedWrite[] {
   });
 }
 
-/** Events that tell the same of the same object, by one replica, in several objects instead of one series. */
+/** Returns events of one replica that repeat an event of the same object instead of extending its series. */
 export function toldTwice(events: readonly KubernetesObject[]): string[] {
   const keys = events
     .filter(({ reportingController }) => String(reportingController).startsWith("isochrone.dev/"))

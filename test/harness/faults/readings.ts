@@ -1,12 +1,12 @@
-// What objects say of the truth.
+// Reads costs and orders from objects.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-/** What a node's annotations say of the way to the other region. */
+/** Cost to the other region by a node's annotations. */
 export function farCostOf({ metadata: { name, annotations } }: KubernetesObject): string | undefined {
   return annotations?.[`isochrone.dev/network-cost-${name < "n3" ? "n5" : "n0"}`];
 }
 
-/** Costs between areas, as the NetworkTopology has them. */
+/** Costs between areas in the NetworkTopology. */
 export function areaCostsOf({ spec }: KubernetesObject): unknown[] {
   const weights = spec?.["weights"] as readonly {
     readonly name: string;
@@ -22,7 +22,7 @@ export function areaCostsOf({ spec }: KubernetesObject): unknown[] {
     .map(({ networkCost }) => networkCost);
 }
 
-/** By key, to compare. */
+/** Sorts by key for comparison. */
 export function sorted(indices: Readonly<Record<string, number>> | null): object {
   return Object.fromEntries(Object.entries(indices ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,7 +1,7 @@
-/** What a fault came to. */
+/** Outcome of a fault. */
 export interface StepAccount {
   readonly name: string;
-  /** When it began, Unix time. */
+  /** Start, Unix time. */
   readonly fromMs: number;
   readonly changes: number;
   readonly caughtUpMs: number;
@@ -12,10 +12,9 @@ export interface StepAccount {
 }
 
 /**
- * Whether what was to be written was written, and once by each who leads: two that are fed apart see a median
- * change at different instants, and the second may say the old once more. A node has several owners in turn,
- * and where two lead, two at a time, each with its own view of the instant in which a median changes and with
- * its own coordinates: it may be written once more for each change, and at the beginning.
+ * Whether each expected write happened, and once per leader. Two leaders see a median change at different
+ * instants, so the second may write the old value again. Nodes change owners and may have two at a time, each
+ * with its own coordinates, so each change and the start allow one more write per node.
  */
 export function isOncePerChange(
   { changes, topology, netperf, appGroup, mostOfANode }: StepAccount,

@@ -1,5 +1,5 @@
-// Readers of a node's pages: a collector of Isochrone, or an OpenTelemetry Collector. Both may restart, lose
-// the connection to the aggregator for a while, and send everything twice.
+// Reads a node's pages as an Isochrone collector or an OpenTelemetry Collector. Both may restart, lose the
+// connection to the aggregator, and send everything twice.
 import type { RunningAggregator } from "@isochrone/aggregator/testing";
 import { BusError, type OutgoingRecord, type Publisher } from "@isochrone/bus";
 import { collectorSettings, createCollector } from "@isochrone/collector";
@@ -17,18 +17,16 @@ import {
   resourceRows,
 } from "./usage-sources.ts";
 
-/** Dependencies of a reader. */
 interface Surroundings {
   readonly draw: Draw;
   readonly node: NodeDraw;
   readonly running: RunningAggregator;
-  /** Time of the run's start. */
+  /** Start time of the run. */
   readonly beganMs: number;
 }
 
-/** A reader of a node's pages. */
 interface Reader {
-  /** After each interval. */
+  /** Called after each interval. */
   tick(): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -45,7 +43,7 @@ interface Scraped {
 const isAway = ({ outageMs }: NodeDraw, nowMs: number): boolean =>
   outageMs !== null && nowMs >= outageMs[0] && nowMs < outageMs[1];
 
-/** The pages that tell of a node's usage and that are scraped. */
+/** Returns scraped pages with a node's usage. */
 function usagePages({ draw, node, beganMs }: Surroundings): Scraped[] {
   const target = (kind: Target["kind"], more: Partial<Target> = {}): Target => {
     const url = `http://${node.name}/${kind}`;
@@ -88,13 +86,13 @@ function trafficPages({ draw, node, beganMs }: Surroundings, pages: readonly Pag
     },
     rows: (nowMs) => [
       ...page.rows.flatMap((some) => some(nowMs)),
-      // A Prometheus receiver keeps it to itself.
+      // A Prometheus receiver does not forward it.
       ...(draw.tellsStart && node.reader === "collector" ? [processRow(page, nowMs, beganMs)] : []),
     ],
   }));
 }
 
-/** Readers of a node, which share its fate. @param pages of traffic on the node */
+/** Starts the readers of a node, which share its faults. @param pages traffic pages on the node */
 export async function startReaders(around: Surroundings, pages: readonly Page[]): Promise<Reader[]> {
   const { node } = around;
   const usage = usagePages(around);
@@ -111,7 +109,7 @@ export async function startReaders(around: Surroundings, pages: readonly Page[])
   ];
 }
 
-/** A bus that is away for a while, and whose acknowledgements get lost: records are published again. */
+/** A bus that is away for a while and loses acknowledgements, so that records are published again. */
 class UnreliableBus implements Publisher {
   readonly #around: Surroundings;
 
@@ -185,12 +183,12 @@ class CollectorReader implements Reader {
     const { clock } = this.#around.running;
     const stopping = { isOver: false };
     void this.#collector?.stop().then(() => (stopping.isOver = true));
-    // It waits for a bus that is away.
+    // Waits while the bus is away.
     while (!stopping.isOver) await clock.advance(100);
   }
 }
 
-/** Prometheus receivers of an OpenTelemetry Collector, and its kubeletstats receiver; OTLP/HTTP. */
+/** An OpenTelemetry Collector's Prometheus and kubeletstats receivers, over OTLP/HTTP. */
 class OtelReader implements Reader {
   readonly #around: Surroundings;
   readonly #scraped: readonly Scraped[];
@@ -228,7 +226,7 @@ class OtelReader implements Reader {
         "service.instance.id": instance,
         ...(pod === undefined ? {} : { "k8s.namespace.name": pod.namespace, "k8s.pod.name": pod.name }),
       };
-      // Differences of a node's network are refused as a metric of another type.
+      // The aggregator rejects differences of a node's network as another metric type.
       const starts = kind === "cadvisor" && node.otelStarts === "delta" ? "first_seen" : node.otelStarts;
       return [this.#batch(instance, resource, rows(nowMs), starts)];
     });

@@ -5,9 +5,8 @@ import { MemoryLogger } from "@isochrone/runtime/testing";
 type Options = ConstructorParameters<typeof Reconciler>[0];
 
 /**
- * A manager without a process, that nothing keeps from the node.
- *
- * @param prefix what its tools are run by
+ * Returns a manager in this process with full access to the node.
+ * @param prefix command prefix for its tools
  */
 export function managerWith(
   mode: Options["mode"],

@@ -1,5 +1,5 @@
-// One end of a stream: `receive ADDRESS PORT` prints what has arrived, and what the node's links have
-// received, headers and what came twice included; `send SOURCE TARGET PORT` goes on sending.
+// One end of a stream: `receive ADDRESS PORT` prints the received payload and the bytes of the node's links,
+// which include headers and retransmissions; `send SOURCE TARGET PORT` sends until killed.
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 

@@ -22,7 +22,7 @@ import {
   streamSettings,
   webhookSettings,
 } from "@isochrone/scheduler-plugin";
-/** As each main.ts has them. */
+/** Same as in each main.ts. */
 export const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
   probe: [serviceSettings, probeSettings, busSettings],
   collector: [serviceSettings, collectorSettings, kubernetesSettings, busSettings],

@@ -1,4 +1,4 @@
-// What the tenant asks of our services, and of the API server about what isn't its own.
+// Attempts by requests to our services, and to the API server about objects of others.
 import { encodeHeaders, encodeMetrics, HEADERS, RESOURCE_ATTRIBUTES } from "@isochrone/telemetry";
 import { rttMetrics } from "../../soak/floods/honest.ts";
 import type { Attempt } from "./attempt.ts";
@@ -10,7 +10,7 @@ const STREAMS = 300;
 const PROBE = "isochrone-probe";
 
 /**
- * The strongest token that the tenant can get: of an account named like ours, bound to its own pod on the
+ * Returns the tenant's strongest possible token: an account named like ours, bound to its own pod on the
  * node.
  */
 async function boundToken(tenant: Tenant): Promise<string> {
@@ -36,7 +36,7 @@ function telemetry(
   return tenant.atAggregator("POST", "/v1/metrics", token, all, body);
 }
 
-/** About pods that aren't there, and of those that are the victim's. */
+/** A request about pods that don't exist and about the victim's pods. */
 function question(at: number): object {
   return {
     Pod: {

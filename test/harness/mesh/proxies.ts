@@ -11,7 +11,7 @@
 //   the client's bytes, sent are the server's), metrics/server.rs (formats).
 import type { Exchange } from "./load.ts";
 
-/** A page as an HTTP server gives it. */
+/** A page as an HTTP server returns it. */
 export interface Page {
   readonly contentType: string;
   readonly text: string;
@@ -19,16 +19,13 @@ export interface Page {
 
 type EnvoyReporter = "source" | "destination" | "waypoint";
 
-/** Envoy's buckets for Istio's histograms: pkg/bootstrap and Envoy's defaults, in the unit of the metric. */
+/** Envoy's buckets for Istio's histograms, in the metric's unit: pkg/bootstrap and Envoy's defaults. */
 const BOUNDS = [
   0.5, 1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000,
   3_600_000,
 ];
 
-/**
- * circllhist's: values are kept by their first two digits, and stand for the middle of what those have in
- * common.
- */
+/** Approximates values like circllhist: keeps two significant digits and uses the middle of their range. */
 class ApproximateHistogram {
   count = 0;
   sum = 0;
@@ -59,11 +56,11 @@ interface Counts {
   readonly durationMs: ApproximateHistogram;
 }
 
-/** The metrics page of a sidecar or a waypoint: istio_stats of HTTP, nothing of TCP. */
+/** Metrics page of a sidecar or a waypoint: HTTP metrics of istio_stats, without TCP. */
 export class EnvoyPage {
   readonly #reporter: EnvoyReporter;
   readonly #byStatus = new Map<number, Counts>();
-  /** All bytes that this page has counted. */
+  /** Total bytes counted on this page. */
   bytes = 0;
 
   constructor(reporter: EnvoyReporter) {
@@ -71,8 +68,8 @@ export class EnvoyPage {
   }
 
   /**
-   * @param addedBytes what proxies before this one have put into the request: x-request-id,
-   * x-forwarded-client-cert and the like
+   * @param addedBytes request headers added by earlier proxies, such as x-request-id and
+   * x-forwarded-client-cert
    */
   take({ status, requestBytes, responseBytes, durationMs }: Exchange, addedBytes = 0): void {
     let counts = this.#byStatus.get(status);
@@ -157,13 +154,13 @@ interface TcpCounts {
   connections: number;
 }
 
-/** A node's ztunnel: connections of the pods on it, at whichever end. */
+/** Metrics page of a node's ztunnel: connections of its pods, at either end. */
 export class ZtunnelPage {
   readonly #counts = new Map<string, TcpCounts>();
-  /** All bytes that this page has counted. */
+  /** Total bytes counted on this page. */
   bytes = 0;
 
-  /** One connection's exchange. `addedBytes` as for EnvoyPage. */
+  /** Counts one connection's exchange. `addedBytes` as for EnvoyPage. */
   take(
     reporter: "source" | "destination",
     source: string,
@@ -232,7 +229,7 @@ function ztunnelLabels(reporter: string, source: string, destination: string): s
   return labelsOf({
     reporter,
     ...end("source", source),
-    // The service that was meant, whoever the connection went to.
+    // The requested service, regardless of the connection's target.
     destination_service: "db.shop.svc.cluster.local",
     destination_service_namespace: "shop",
     destination_service_name: "db",

@@ -1,4 +1,4 @@
-// Floors that AppGroups declare, and the places of flows in the plans of nodes.
+// Tests limits of floors declared by AppGroups, and of flows in node plans.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -67,7 +67,7 @@ function flow(from: string, to: string, at: number, bitsPerSecond = 1e6): Addres
   };
 }
 
-/** An AppGroup with pods of one workload on a node and of another on another node. */
+/** Creates an AppGroup with pods of two workloads on two nodes. */
 async function floorsOf(
   sources: number,
   targets: number,
@@ -96,7 +96,7 @@ async function floorsOf(
     ...Array.from({ length: targets }, (_, at) => pod("db", "n1", at)),
   ];
   for (const object of pods) read.takePod({ type: "added", object });
-  // Its AppGroup is listed soon.
+  // The AppGroup is listed soon.
   for (let isListed = false; !isListed; isListed = read.groups().length > 0) {
     await sleep(5);
     read.floors();
