@@ -1,4 +1,4 @@
-// What the processes of a simulated cluster are told, and say.
+// Tasks and outputs of a simulated cluster's processes.
 import type { KafkaBusOptions } from "@isochrone/bus/kafka";
 import type { WorldShape } from "./world.ts";
 

@@ -1,5 +1,5 @@
-// An aggregator without Kafka, as the chart runs it for a small cluster. The first line of its output is its
-// address; each line of its input is an object that somebody makes in the cluster; the end of input stops it.
+// An aggregator without Kafka, like the chart's for a small cluster. Prints its address as the first line.
+// Each input line is an object to create in the cluster. Ends when standard input closes.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { openBus } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";

@@ -1,4 +1,4 @@
-// Draws of a fuzzer. Each input has a seed of its own, so that it can be made again without those before it.
+// Random draws of a fuzzer. Each input has its own seed, so that it can be recreated alone.
 import { seededRandom } from "@isochrone/runtime";
 
 export class Draws {
