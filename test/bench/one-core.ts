@@ -1,9 +1,8 @@
 import { spawnSync } from "node:child_process";
 
 /**
- * Confines this process, with the threads of its garbage collector, to the last core that it may use: the
- * figure is then that of one core, and a scheduler that moves it about doesn't disturb it. Gives words for
- * the result's name.
+ * Confines this process and its garbage collector to its last allowed core, for a one-core figure without
+ * migrations. Returns a suffix for the result's name.
  */
 export function pinToOneCore(): string {
   const pid = String(process.pid);

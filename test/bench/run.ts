@@ -1,7 +1,6 @@
-// Runs every *.bench.ts below this folder, each in a process of its own, one after the other, and prints one
-// table. Arguments: parts of paths; only files that contain one of them are run. `--json` prints the results
-// as JSON lines instead. Every argument that begins with -- is passed on: `--quick` is understood by those
-// files that say so.
+// Runs every *.bench.ts below this folder in its own process, one at a time, and prints one table. Arguments:
+// parts of paths that select files. `--json` prints results as JSON lines instead. Passes all arguments that
+// begin with -- on; some files support `--quick`.
 import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { dirname, relative } from "node:path";
@@ -24,7 +23,7 @@ const files = globSync("**/*.bench.ts", { cwd: here })
   .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .sort();
 
-/** The results of one file, or the reason why it has none. */
+/** Results of one file, or the reason for none. */
 function runFile(file: string): Promise<readonly BenchResult[]> {
   return new Promise((resolve, reject) => {
     const results: BenchResult[] = [];

@@ -1,4 +1,5 @@
-// CPU time of decisions: a request among endpoints, by rule and by net, and a frame of orchestration.
+// CPU time of decisions: a request among endpoints, by rule and by neural network, and a frame of
+// orchestration.
 import {
   AS_PRINTED,
   Cmmac,
@@ -18,7 +19,7 @@ const DECISIONS = 2_000;
 const WARM_UP = 500;
 const FRAMES = 20;
 const SERVICES = 30;
-/** Of the scenario `kais`. */
+/** Shape of the scenario `kais`. */
 const SHAPE = { sites: 5, nodesPerSite: 8, services: SERVICES };
 
 export async function run(): Promise<BenchResult[]> {
@@ -48,8 +49,8 @@ export async function run(): Promise<BenchResult[]> {
 type System = ReturnType<typeof system>;
 
 /**
- * Every node hosts every service, in part busy.
- * @param gbPerService memory of a node; a replica takes 0.25, and there are two of each on average
+ * Every node hosts every service and is partly busy.
+ * @param gbPerService memory per node and service; a replica takes 0.25 and each has two on average
  */
 function cluster(sites: number, nodesPerSite: number, services: number, gbPerService = 1): System {
   const draw = seeded(sites * nodesPerSite);

@@ -1,5 +1,5 @@
-// What the dispatcher's policies are worth: share of requests in time, over drawn systems of endpoints that
-// no training saw, and over such as training draws seldom or never.
+// Benefit of the dispatcher's policies: share of requests in time, on drawn systems of endpoints outside the
+// training set, and on systems that training rarely or never draws.
 import { byDeadline, byLeastRequest } from "@isochrone/dispatch/endpoints";
 import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { shareInTime } from "@isochrone/experiments/testing";

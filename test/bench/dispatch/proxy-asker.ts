@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 export interface Measured {
-  /** Of each answered request. */
+  /** Latency of each answered request. */
   readonly ms: readonly number[];
   readonly failed: number;
 }

@@ -1,6 +1,6 @@
-// The aggregator that the graph source is measured against, in a process of its own, with as many workflows
-// and pods as a large cluster has. Tells its parent the address; builds a graph for each message, after it
-// has moved as many pods as the message says.
+// The aggregator for the graph source benchmark in its own process, with the workflows and pods of a large
+// cluster. Sends its address to the parent. For each message, moves the given number of pods and builds a
+// graph.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";

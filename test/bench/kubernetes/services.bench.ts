@@ -1,7 +1,7 @@
-// What the aggregator and the scheduler-plugin take of the largest cluster: their real processes, against an
-// API server that shows 5,000 nodes and 100,000 pods of 8 KB over HTTPS. Each starts while nothing changes;
-// then some hundred pods a second do. Linux only. `--quick`: 15 s of changes instead of 60.
-// `--profiles=FOLDER`: leaves CPU and heap profiles there.
+// Resources of the aggregator and the scheduler-plugin on the largest cluster: their real processes with an
+// API server of 5,000 nodes and 100,000 pods of 8 KB over HTTPS. Each starts without changes; then some
+// hundred pods per second change. Linux only. `--quick`: 15 s of changes instead of 60. `--profiles=FOLDER`:
+// writes CPU and heap profiles there.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -21,8 +21,7 @@ const CHANGES_PER_SECOND = 100;
 const CHANGES_SECONDS = process.argv.includes("--quick") ? 15 : 60;
 const [PROFILES] = process.argv.flatMap((argument) => /^--profiles=(.+)/.exec(argument)?.[1] ?? []);
 /**
- * A container of 1 GiB takes this: Node's own default is by the machine's memory, which it then fills before
- * it collects.
+ * For a container of 1 GiB. Node's default depends on the machine's memory, which it fills before collecting.
  */
 const HEAP_LIMIT = "--max-old-space-size=640";
 const EXEC_ARGV =
@@ -101,7 +100,7 @@ async function measured(
   ];
 }
 
-/** Pods are replaced one by one, so that their number stays. */
+/** Pods are replaced one by one, so their number is constant. */
 async function expectWhole(url: string): Promise<void> {
   const answer = await fetch(`${url}/api/v1/graph/workflows`);
   const { workflows } = (await answer.json()) as { workflows: { pods: number }[] };

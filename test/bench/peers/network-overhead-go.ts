@@ -1,10 +1,10 @@
-// The Go side of the common fixture: a module of our own around the plugin's sources of a checkout, with a
-// test file that is generated here. The checkout's own module asks for versions that can't be had everywhere,
-// and its benchmarks panic as shipped; it is left untouched.
+// The Go side of the common fixture: a generated module and test file around the plugin's sources of a
+// checkout. The checkout's own module needs versions that are not available everywhere, and its benchmarks
+// panic as shipped. The checkout is not modified.
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Folders that the plugin is made of. */
+/** Folders of the plugin. */
 const SOURCES = [
   "apis/config",
   "apis/scheduling",
@@ -12,14 +12,12 @@ const SOURCES = [
   "pkg/networkaware/util",
   "pkg/util",
 ];
-/** Modules that these import; what they need in turn is found by the go command. */
+/** Modules that these import. The go command finds their dependencies. */
 const MODULES = /^(github\.com\/diktyo-io\/|k8s\.io\/|sigs\.k8s\.io\/controller-runtime$)/;
-/** Published from Kubernetes' own repository: all of one version. */
+/** Published from Kubernetes' own repository, all at one version. */
 const STAGED = /^k8s\.io\/(?!klog|utils|kube-openapi|gengo)/;
 
-/**
- * Writes the module into `target`, an empty folder. Throws when `checkout` isn't one of scheduler-plugins.
- */
+/** Writes the module into `target`, an empty folder. Throws if `checkout` is not scheduler-plugins. */
 export async function generateModule(
   checkout: string,
   target: string,
@@ -61,8 +59,8 @@ function moduleText(goMod: string, kubernetesVersion: string): string {
 }
 
 /**
- * Prints one line of JSON per cluster size. The client copies objects as the plugin's cached reader does, the
- * snapshot is kube-scheduler's own, and Filter and Score run on 16 goroutines as there.
+ * Prints one JSON line per cluster size. As in the real plugin, the client copies objects like the cached
+ * reader, the snapshot is kube-scheduler's own, and Filter and Score run on 16 goroutines.
  */
 const TEST = String.raw`package networkoverhead
 

@@ -1,7 +1,7 @@
-// A day of descheduling against a new plan at each step, and against the rule of seed 000 (mode paper), by
-// the same code through the same ports. Without data the network is made up; matrices of real ones are read
-// from ISOCHRONE_BENCH_MATRICES, files joined by the path delimiter: those of one folder are one day, in the
-// order of the numbers at their ends. `--quick`: six hours. ISOCHRONE_BENCH_TABLE names a file for the table.
+// A day of descheduling compared with a new plan at each step and with the paper's rule (mode paper), by the
+// same code and ports. Without data the network is generated. ISOCHRONE_BENCH_MATRICES names files of real
+// matrices, joined by the path delimiter: files of one folder are one day, ordered by the numbers at their
+// ends. `--quick`: six hours. ISOCHRONE_BENCH_TABLE names a file for the table.
 import { writeFileSync } from "node:fs";
 import { basename, delimiter, dirname } from "node:path";
 import { loadMatrix } from "@isochrone/lab";
@@ -16,8 +16,8 @@ const STEP_MS = 60_000;
 /** The default. */
 const COOL_DOWN_MS = 15 * 60_000;
 /**
- * Of the made-up networks, and of what runs on them; ISOCHRONE_BENCH_SEEDS names others, `1,2,3`. Measured
- * networks have the first one.
+ * Seeds of generated networks and workloads; ISOCHRONE_BENCH_SEEDS overrides them, such as `1,2,3`. Measured
+ * networks use the first one.
  */
 const SEEDS = (process.env["ISOCHRONE_BENCH_SEEDS"] ?? "1").split(",").map(Number);
 const MAX_COST = 1.1;

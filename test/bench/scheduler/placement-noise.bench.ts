@@ -1,6 +1,6 @@
-// What minSpread is for: nodes that are alike but for the noise of measuring, and a network that tells them
-// apart. Placement cost with the default beside other values, in process. ISOCHRONE_BENCH_TABLE names a file
-// for the table.
+// Effect of minSpread: nodes that differ only by measurement noise, and a network that tells them apart.
+// Placement cost with the default and with other values, in process. ISOCHRONE_BENCH_TABLE names a file for
+// the table.
 import { median } from "@isochrone/primitives";
 import { writeFileSync } from "node:fs";
 import { loadSettings } from "@isochrone/runtime";
@@ -19,7 +19,7 @@ const WEIGHTS = [
   { gamma: 0.2, delta: 0.8 },
 ];
 
-/** Cost with these settings, by seed; the unit is the scenario's own. */
+/** Cost by settings and seed, in the scenario's own unit. */
 interface Scenario {
   readonly name: string;
   readonly costs: (settings: Settings) => number[];

@@ -1,4 +1,4 @@
-// Jobs for the benchmarks of streams, and how long decisions take.
+// Jobs for the stream benchmarks, and decision times.
 import type { Draw } from "@isochrone/primitives";
 import type { StreamJob } from "@isochrone/streams";
 import { videoJob } from "@isochrone/streams/simulation";
@@ -16,7 +16,7 @@ export function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-/** CPU time of this thread alone, ms: without that of compilers, collectors and other threads beside it. */
+/** CPU time of this thread, ms: excludes compilers, garbage collectors and other threads. */
 export function threadMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;

@@ -1,6 +1,6 @@
 import { upperMedian } from "@isochrone/primitives";
 
-/** What of a plan the bench looks at. */
+/** The checked parts of a plan. */
 interface Plan {
   readonly node: string;
   readonly peers: readonly { readonly node: string }[];
@@ -13,7 +13,7 @@ export interface PlanSurvey {
   readonly bytes: Spread;
   readonly peersPerNode: Spread;
   readonly inDegree: Spread;
-  /** One request after the other, each with its whole answer. */
+  /** Sequential requests, each until its complete response. */
   readonly requestMs: Spread;
 }
 
@@ -24,11 +24,11 @@ export interface Spread {
   readonly max: number;
 }
 
-/** How long the aggregator may take until it has plans. Milliseconds. */
+/** Timeout for the aggregator's first plans. Milliseconds. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 50;
 
-/** Asks for the plan of every node over HTTP. */
+/** Requests the plan of every node over HTTP. */
 export async function surveyPlans(url: string, nodes: readonly string[]): Promise<PlanSurvey> {
   await planOnceReady(url, nodes.at(-1) ?? "");
   const peers = new Map<string, readonly string[]>();
@@ -56,7 +56,7 @@ export async function surveyPlans(url: string, nodes: readonly string[]): Promis
   };
 }
 
-/** Waits until the node's plan can be had. */
+/** Waits until the node has a plan. */
 export async function planOnceReady(url: string, node: string): Promise<void> {
   await statusOnce(url, node, 200);
 }
