@@ -23,7 +23,6 @@ const files = globSync("**/*.bench.ts", { cwd: here })
   .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .sort();
 
-/** Results of one file, or the reason for none. */
 function runFile(file: string): Promise<readonly BenchResult[]> {
   return new Promise((resolve, reject) => {
     const results: BenchResult[] = [];

@@ -224,7 +224,6 @@ function open(client: KafkaClientName, options: Partial<KafkaBusOptions> = {}): 
   return bus;
 }
 
-/** Collects records by default. */
 async function subscribe(
   bus: Bus,
   topic: string,
@@ -242,7 +241,6 @@ async function subscribe(
   return seen;
 }
 
-/** Memory of buffers after garbage collection. */
 function heldBytes(): number {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
@@ -256,7 +254,6 @@ interface Foreign {
   readonly timestamp?: bigint;
 }
 
-/** Publishes like another program. */
 async function publishForeign(topic: string, message: Foreign): Promise<void> {
   const producer = new Producer({ clientId: "foreign", bootstrapBrokers: [...kafka.internalBrokers] });
   try {

@@ -1,4 +1,3 @@
-// The adapter with a faulty network or a faulty API server.
 import { isStoreError, KINDS } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -31,7 +30,6 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
   });
   afterAll(async () => cluster?.close());
 
-  /** Returns a store behind a proxy that can inject faults. */
   const far = async (options: CutProxyOptions = {}): Promise<{ proxy: CutProxy; kubeconfig: string }> => {
     const proxy = await cluster.startCutProxy(options);
     proxies.push(proxy);

@@ -1,4 +1,3 @@
-// Read permissions and large reads.
 import { KINDS, trimmedPod } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -22,7 +22,6 @@ const UNTIL_MEASURED = "until node cli/src/main.ts graph | grep -E '^a +.*[0-9]+
 const canIsolate = spawnSync("unshare", [...IN_NETWORK, "ip", "link", "set", "lo", "up"]).status === 0;
 if (!canIsolate) console.warn("docs/by-hand.md is not run: there are no network namespaces for this user");
 
-/** The commands below a heading. */
 function commandsBelow(heading: string): string[] {
   const page = readFileSync(join(ROOT, "docs/by-hand.md"), "utf8");
   const section = page.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";

@@ -79,7 +79,6 @@ describe("pods of the embedded cluster", () => {
     2 * WITHIN_MS,
   );
 
-  /** Output of the command about the embedded cluster. */
   async function said(...words: readonly string[]): Promise<unknown> {
     const lines: string[] = [];
     const args = [...words, "--server", embedded.urls.page, "--lab", embedded.urls.lab, "-o", "json"];

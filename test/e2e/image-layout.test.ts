@@ -98,7 +98,6 @@ describe("an image", () => {
       .toContain("isochrone_peers");
   });
 
-  /** Start command of a component in the Dockerfile. */
   function startOf(component: string): { env: Record<string, string>; flags: string[] } {
     const stage = readFileSync(DOCKERFILE, "utf8")
       .split(/^FROM /m)
@@ -309,7 +308,6 @@ describe("an image", () => {
   });
 });
 
-/** Installed packages, without ours. */
 function packagesIn(root: string): string[] {
   const names = [...walk(root)].flatMap((path) => {
     const found = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(path);
@@ -318,7 +316,6 @@ function packagesIn(root: string): string[] {
   return [...new Set(names)].sort();
 }
 
-/** Paths below a folder, without following links. */
 function* walk(root: string, below = ""): Generator<string> {
   for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
     const path = below === "" ? entry.name : `${below}/${entry.name}`;
@@ -327,7 +324,6 @@ function* walk(root: string, below = ""): Generator<string> {
   }
 }
 
-/** Hash of names, contents, modes and times. */
 function fingerprint(root: string): string {
   const hash = createHash("sha256");
   for (const path of [...walk(root)].sort()) {

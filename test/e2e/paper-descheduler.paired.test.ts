@@ -36,7 +36,6 @@ interface Pod {
   readonly node: string;
 }
 
-/** Algorithm 1 as printed, for each pod on each node with room. */
 class Oracle {
   readonly #cluster: ClusterGraphSnapshot;
   readonly #workflow: WorkflowGraphSnapshot;
@@ -56,7 +55,6 @@ class Oracle {
     );
   }
 
-  /** By node. */
   scores(pod: Pod): Map<string, number> {
     const open = this.#cluster.nodes.filter(({ name }) => name === pod.node || this.#fits(pod, name));
     return new Map(open.map(({ name }) => [name, this.#score(pod, name)]));
@@ -70,7 +68,6 @@ class Oracle {
     return range === 0 ? 0 : (Math.max(...all) - scores.get(pod.node)!) / range;
   }
 
-  /** Cost of all channels, bytes/s x ms. */
   cost(): number {
     return this.pods.reduce((sum, pod) => sum + this.#communication(pod, pod.node), 0) / 2;
   }

@@ -116,7 +116,6 @@ describe("savings of the embedded cluster", () => {
     }
   }
 
-  /** Checks that every pod is ready in its planned zone in place of the moved ones. */
   async function carriedOut({ commands, moves }: SavingsOption): Promise<void> {
     for (const command of commands) await entered(command);
     await eventually("pods are where they were to be", WITHIN_MS, async () => {
@@ -128,7 +127,6 @@ describe("savings of the embedded cluster", () => {
     });
   }
 
-  /** Waits until both endpoints of api are in its slice, with hints or without. */
   async function sliced(isNear: boolean): Promise<void> {
     await eventually(`api has two endpoints, ${isNear ? "with" : "without"} hints`, WITHIN_MS, async () => {
       const slice = await embedded.store.get({ ...KINDS.endpointSlice, namespace: "default", name: "api-1" });

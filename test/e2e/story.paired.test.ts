@@ -23,7 +23,6 @@ const SETTLED_LOOKS = 4;
 /** Minimum number of timeline points for a median. */
 const LEAST_POINTS = 3;
 
-/** Records about an act during its measurement. */
 interface ActRecord {
   readonly networkMs: number;
   readonly load: LoadRecord;
@@ -36,7 +35,6 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
   let visit: PageVisit;
   let record: LabRecord;
   let emulator: string;
-  /** The link that the story offers to slow down. */
   let link: { readonly a: string; readonly b: string; readonly slowMs: number; readonly healthyMs: number };
   /** The worst user median while the link was slow and no pod had moved. */
   let slowedMs: number;
@@ -244,7 +242,6 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       })
       .toMatch(new RegExp(oneOf.map((text) => text.replaceAll(".", "\\.")).join("|")));
 
-  /** Checks that the load's median since then is below the worst of the slow phase. */
   const expectBelowSlowed = (fromMs: number): Promise<void> =>
     expect
       .poll(
@@ -257,7 +254,6 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       )
       .toBe(true);
 
-  /** Reported moves, oldest first. */
   const waysSaid = (): readonly StatedWay[] =>
     terminal.said.split("\n").flatMap((line) => {
       const statement = readStatement(line.replace(/^\d\d:\d\d:\d\d {2}/, ""));
@@ -288,7 +284,6 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
     }
   }
 
-  /** Median of the shown pair. */
   async function shownMedianMs(): Promise<number> {
     return millisecondsOf(await visit.page.locator(".tile dd").first().textContent());
   }

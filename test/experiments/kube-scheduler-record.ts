@@ -36,13 +36,10 @@ const SCORE =
   /"Plugin scored node for pod" pod="default\/([^"]+)" plugin="([^"]+)" node="([^"]+)" score=(\d+)/g;
 const HOST = "127.0.0.1";
 
-/** Workload, pin (-1: none), feasible nodes, choice (-1: none), scores by plugin and feasible node. */
 type Decision = [workload: number, pin: number, feasible: number[], choice: number, scores: number[][]];
 
-/** Receives the nodes that passed the filters. */
 class Listener {
   readonly url: string;
-  /** By pod name. */
   readonly feasible = new Map<string, readonly string[]>();
   readonly #server: Server;
 

@@ -23,7 +23,6 @@ const TOO_MUCH_CPU = "100000";
 /** kube-scheduler watches Services separately from pods and can't report what it has seen. */
 const HEARD_MS = 500;
 
-/** kube-scheduler's result for a pod. */
 type Fate = { readonly node: string } | { readonly message: string };
 
 /** A cluster within the control plane, isolated from the view of its pods. */
@@ -32,7 +31,6 @@ export interface Trial {
   schedule(pod: WaitingPod): Promise<Fate>;
   /** Schedules all pods at once, in order. Returns their nodes or the first message. */
   scheduleAll(pods: readonly WaitingPod[]): Promise<ReadonlyMap<string, string> | string>;
-  /** Name of a trial's pod or node in the control plane. */
   readonly inside: (name: string) => string;
   readonly outside: (name: string) => string;
   close(): Promise<void>;
@@ -53,7 +51,6 @@ export class RealKubeScheduler implements KubeScheduler {
     return new RealKubeScheduler(await startControlPlane({ components: ["scheduler"] }));
   }
 
-  /** @param plane with a kube-scheduler */
   constructor(plane: ControlPlane) {
     this.#plane = plane;
   }

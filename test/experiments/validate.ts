@@ -11,7 +11,6 @@ import {
   type Validation,
 } from "@isochrone/experiments/testing";
 
-/** Relative tolerance of the p95. */
 const TOLERANCE = 0.15;
 
 const { values } = parseArgs({

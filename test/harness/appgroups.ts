@@ -9,7 +9,6 @@ import type { ControlPlane, Rule } from "./control-plane/index.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Paths of the Isochrone CRDs: AppGroup, NetworkTopology. */
 export const OUR_CRDS: readonly string[] = [
   join(ROOT, "helm/isochrone/crds/appgroup.diktyo.x-k8s.io_appgroups.yaml"),
   join(ROOT, "helm/isochrone/crds/networktopology.diktyo.x-k8s.io_networktopologies.yaml"),
@@ -23,7 +22,6 @@ export function upstreamText(name: string): string {
   return readFileSync(upstreamFile(name), "utf8");
 }
 
-/** Cluster-wide permissions that the scheduler-plugin needs for AppGroups. */
 export const APP_GROUP_RULES: readonly Rule[] = [
   {
     apiGroups: ["appgroup.diktyo.x-k8s.io"],
@@ -35,7 +33,6 @@ export const APP_GROUP_RULES: readonly Rule[] = [
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
-/** Permissions in the Lease's namespace. */
 export const LEASE_RULES: readonly Rule[] = [
   {
     apiGroups: ["coordination.k8s.io"],
@@ -52,7 +49,6 @@ export interface RunningPlugin {
   stop(): Promise<void>;
 }
 
-/** Starts a replica under its own service account with minimal permissions. */
 export async function startPlugin(
   cluster: ControlPlane,
   name: string,

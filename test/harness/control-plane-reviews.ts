@@ -5,7 +5,6 @@ import { systemClock } from "@isochrone/runtime";
 
 const REVIEWS: ReadonlySet<string> = new Set(["TokenReview", "SubjectAccessReview"]);
 
-/** Returns a memory store that delegates reviews to another store. */
 export function storeWithReviewsOf(judge: ClusterStore): ClusterStore {
   const memory = createMemoryStore({ clock: systemClock });
   const create = (object: KubernetesObject): Promise<KubernetesObject> =>

@@ -1,4 +1,3 @@
-// Reads Grafana's dashboards and runs their queries on a real Prometheus.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startPrometheus, type RunningPrometheus, type ScrapeConfig } from "./prometheus/server.ts";
@@ -13,9 +12,7 @@ interface PanelJson {
 }
 
 interface PanelQuery {
-  /** Dashboard and panel title. */
   readonly panel: string;
-  /** The query with all values of all variables. */
   readonly expr: string;
   /** Text of an empty panel for a feature that may be off. Null: the panel always has data. */
   readonly hint: string | null;
@@ -39,7 +36,6 @@ export function panelQueries(): PanelQuery[] {
   });
 }
 
-/** Scrapes the targets that `isochrone up` lists. @param labUrl URL of the emulator's control API */
 export async function scrapeEmbedded(labUrl: string): Promise<RunningPrometheus> {
   const listed = (await (await fetch(`${labUrl}/lab/v1/metrics-targets`)).json()) as {
     targets: string[];

@@ -50,7 +50,6 @@ function run(tag: string): void {
   if (program !== "node") throw new Error(`the image's program must be node, got ${program}`);
   const child = spawn(
     process.execPath,
-    // Node options, then the script.
     args.map((word) => (word.startsWith("--") ? word : inImage(image, word))),
     {
       cwd: container,
@@ -61,7 +60,6 @@ function run(tag: string): void {
   child.on("exit", (code) => (process.exitCode = code ?? 1));
 }
 
-/** Reads the entry point from the Dockerfile's stage. */
 function entryPoint(target: string): string[] {
   const stages = readFileSync(join(ROOT, "Dockerfile"), "utf8").split(/^FROM /m);
   const stage = stages.find((text) => text.split("\n", 1)[0]!.endsWith(` AS ${target}`)) ?? "";

@@ -1,4 +1,3 @@
-// Starts the embedded cluster with the command, as a user does, and reads its JSON output.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -10,7 +9,6 @@ const command = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
 /** Usually seconds; a busy machine may take minutes. */
 const START_WITHIN_MS = 280_000;
 
-/** A line of `isochrone up -o json`. */
 interface UpEvent {
   readonly event: string;
   readonly [field: string]: unknown;
@@ -56,12 +54,10 @@ export class EmbeddedSystem {
     return new EmbeddedSystem(child);
   }
 
-  /** Resolves when every service is up. */
   static start(...args: readonly string[]): Promise<EmbeddedSystem> {
     return EmbeddedSystem.startWith({}, ...args);
   }
 
-  /** Like `start`, with settings from the environment. */
   static async startWith(
     env: Readonly<Record<string, string>>,
     ...args: readonly string[]
@@ -76,7 +72,6 @@ export class EmbeddedSystem {
     }
   }
 
-  /** Returns the first event of that name and waits for it if necessary. */
   async event(name: string, timeoutMs: number): Promise<UpEvent> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
@@ -124,7 +119,6 @@ export class EmbeddedSystem {
     return this.get("page", "/api/v1/decisions?limit=100");
   }
 
-  /** Runs the command line against this system. Rejects on a non-zero exit code. */
   async cli(...args: readonly string[]): Promise<string> {
     const child = spawn(process.execPath, [command, ...args], { stdio: ["ignore", "pipe", "pipe"] });
     let stdout = "";
@@ -140,7 +134,6 @@ export class EmbeddedSystem {
     return this.#child.pid!;
   }
 
-  /** Sends SIGINT, like Ctrl-C. Resolves with the exit code. */
   async stop(): Promise<number | null> {
     if (this.#child.exitCode !== null) return this.#child.exitCode;
     this.#child.kill("SIGINT");
@@ -152,7 +145,6 @@ export class EmbeddedSystem {
   }
 }
 
-/** Polls until the check returns a value. On a timeout, throws the last failure. */
 export async function eventually<T>(
   what: string,
   timeoutMs: number,

@@ -26,7 +26,6 @@ import type { ControlPlane } from "./control-plane/index.ts";
 
 const HOST = "127.0.0.1";
 const SERVER_NAME = "scheduler-plugin.isochrone.svc";
-/** Path of the command line for Node. */
 export const COMMAND = fileURLToPath(new URL("../../cli/bin/isochrone.mjs", import.meta.url));
 export const NAMESPACE = "default";
 export const WORKFLOW = "flow";
@@ -101,7 +100,6 @@ export interface GraphApi {
   close(): Promise<void>;
 }
 
-/** Starts the part of the graph API that the scheduler-plugin reads. */
 export async function startGraphApi(): Promise<GraphApi> {
   let said: Parameters<GraphApi["say"]>[0] = null;
   // Same keep-alive as our servers, so that a client that was busy for seconds finds its connection open.
@@ -144,7 +142,6 @@ export async function startGraphApi(): Promise<GraphApi> {
   };
 }
 
-/** Certificates of extender and kube-scheduler, and of an unknown client. */
 export class Certificates {
   readonly folder: string;
   readonly authority: TestAuthority;
@@ -179,7 +176,6 @@ export interface Replica {
   readonly url: string;
   readonly port: number;
   metrics(): Promise<string>;
-  /** Number of kube-scheduler's answered requests, optionally of one verb and outcome. */
   requests(labels?: string): Promise<number>;
   decisions(pod?: string): Promise<Decision[]>;
   post(verb: string, body: unknown, as?: TestCertificate): Promise<{ status: number; json: unknown }>;
@@ -287,16 +283,10 @@ leaderElection: {leaderElect: false}
 interface ConfigOptions {
   /** @default the client certificate that the extender trusts */
   readonly client?: TestCertificate;
-  /** Options of the command. */
   readonly options?: readonly string[];
-  /** Configuration to merge into. @default {@link BASE_CONFIG} */
   readonly base?: string;
 }
 
-/**
- * Returns the kube-scheduler configuration that `isochrone scheduler-config` writes for the extender at
- * `url`.
- */
 export async function schedulerConfig(
   url: string,
   certificates: Certificates,

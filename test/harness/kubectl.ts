@@ -1,5 +1,3 @@
-// Runs the kubectl commands that Isochrone prints on a store, because kubectl can't access a cluster in
-// memory.
 import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 

@@ -48,12 +48,10 @@ export class LabRecord {
     return ask(`${this.#page}/api/v1/graph/workflows/default/sample`);
   }
 
-  /** Returns a response of the graph API or of a service behind it. */
   page<T>(path: string): Promise<T> {
     return ask(`${this.#page}${path}`);
   }
 
-  /** Returns the metrics of a service. */
   async metrics(job: string, instance: string): Promise<string> {
     return (await answered(`${this.#emulator}/lab/v1/metrics/${job}/${instance}`)).text();
   }

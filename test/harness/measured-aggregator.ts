@@ -1,4 +1,3 @@
-// Runs a whole aggregator on a real API server with telemetry like that of probes and collectors.
 import { aggregatorSettings, clusterControllerSections, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { BufferedPublisher } from "@isochrone/bus";
@@ -60,7 +59,6 @@ const PUBLISH_INTERVAL_MS = 1000;
 /** Enough for a p90 after one record. */
 const SAMPLES_PER_RECORD = 30;
 
-/** Publishes the measurements every second until it is stopped. */
 export class MeasuredAggregator {
   readonly logger = new MemoryLogger();
   readonly measured: Measurements = { rttMs: {}, bursts: {}, bytesPerSecond: {}, flows: {} };
@@ -103,18 +101,15 @@ export class MeasuredAggregator {
     });
   }
 
-  /** URL of the graph API. */
   get url(): string {
     return this.#aggregator.address().url;
   }
 
-  /** Returns a response of the graph API. */
   async graph(path: string): Promise<unknown> {
     const response = await fetch(`${this.#aggregator.address().url}${path}`);
     return response.json();
   }
 
-  /** Returns all metrics in Prometheus text format. */
   metrics(): Promise<string> {
     return this.#registry.metrics();
   }

@@ -1,4 +1,3 @@
-// Collects the metric names in our services' code.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -15,7 +14,6 @@ const SERVICES = [
   "packages",
 ];
 
-/** Returns every name in the code. The API server client's names are composed from parts. */
 export function metricNamesInCode(): Set<string> {
   const texts = SERVICES.flatMap((service) =>
     readdirSync(join(ROOT, service), { recursive: true, encoding: "utf8" })
@@ -26,7 +24,6 @@ export function metricNamesInCode(): Set<string> {
   return new Set([...texts, client].flatMap((text) => text.match(/\bisochrone_[a-z_]+/g) ?? []));
 }
 
-/** Returns metrics in a PromQL text that nobody publishes. */
 export function unknownMetrics(text: string, known: ReadonlySet<string>): string[] {
   const used = new Set(text.match(/\bisochrone_[a-z_]+/g));
   return [...used]

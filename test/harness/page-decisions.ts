@@ -151,7 +151,6 @@ const job = (name: string, framesPerSecond: number) => ({
   flows: [],
 });
 
-/** Returns the response by path. */
 function answerTo({ pathname, searchParams }: URL): object {
   switch (pathname) {
     case "/api/v1/acts": {

@@ -19,9 +19,7 @@ import {
 
 interface PageTestbedOptions {
   readonly nodes: number;
-  /** Number of nodes per zone. */
   readonly zoneSize: number;
-  /** Number of peers that each node probes. */
   readonly degree: number;
   /** Name of node `index`. @default node-0001 */
   readonly nameOf?: (index: number) => string;
@@ -32,7 +30,6 @@ interface PageTestbedOptions {
   /** Enables the page's emulator controls, as in the embedded cluster. @default none */
   readonly emulator?: LinkRoutesOptions;
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** Path of a price file. @default the built-in prices */
   readonly prices?: string;
 }
 
@@ -40,9 +37,7 @@ export interface PageTestbed {
   readonly url: string;
   readonly aggregator: Aggregator;
   readonly names: readonly string[];
-  /** Sets the measured round trip between two nodes, ms. Null: no response. */
   set(source: number, target: number, ms: number | null): void;
-  /** Publishes once for every probe. */
   publish(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -50,7 +45,6 @@ export interface PageTestbed {
 const SAMPLES = 25;
 const ZONES_PER_REGION = 4;
 
-/** Starts the testbed, publishes once, and waits for a graph. */
 export async function startPageTestbed(options: PageTestbedOptions): Promise<PageTestbed> {
   const { nodes, zoneSize, degree } = options;
   const nameOf = options.nameOf ?? ((index) => `node-${String(index + 1).padStart(4, "0")}`);
@@ -144,7 +138,6 @@ function peersOf(index: number, nodes: number, degree: number): number[] {
   return [...peers];
 }
 
-/** Name of a workflow and of its single workload. */
 export function workflowOf(index: number): string {
   return `flow-${String(index + 1).padStart(5, "0")}`;
 }
@@ -168,7 +161,6 @@ function pageOf(emulator: LinkRoutesOptions | undefined) {
       };
 }
 
-/** A Deployment of workflow `shop`, and its running pod. */
 function shopObjects(workload: string, nodeName: string) {
   const hash = "7d4b9c6f58";
   const labels = { app: workload, "isochrone.dev/workflow": "shop" };
@@ -269,7 +261,6 @@ interface Sample {
   readonly ms: number | null;
 }
 
-/** A probe's records of one interval. */
 export function recordsOf(node: string, samples: readonly Sample[]): Uint8Array {
   return encodeMetrics({
     resource: { [RESOURCE_ATTRIBUTES.node]: node },

@@ -68,7 +68,6 @@ interface DispatchAnswer {
   readonly body: object;
 }
 
-/** Serves the scheduler-plugin's responses about Services. */
 export async function serveTraffic(
   answer: () => DispatchAnswer = () => ({ status: 200, body: { services: TRAFFIC } }),
 ): Promise<{ readonly url: string; close(): void }> {

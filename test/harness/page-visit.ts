@@ -53,17 +53,14 @@ export class PageVisit {
     return visit;
   }
 
-  /** Navigates by URL, as from a shared link. */
   async goTo(path: string): Promise<void> {
     await this.page.goto(`${this.#url}/#${path}`);
   }
 
-  /** Texts of all cells of a table's column. */
   async column(table: string, index: number): Promise<string[]> {
     return await this.page.locator(`${table} tbody td:nth-child(${index})`).allTextContents();
   }
 
-  /** Descriptions of axe-core's findings: light, dark, and phone width. */
   async barriers(): Promise<string[]> {
     const found = new Map<string, string>();
     const size = this.page.viewportSize() ?? DESK;

@@ -1,11 +1,9 @@
-// Bytes between zones by the proxy counters of the embedded cluster: the receiver's, or the sender's where a
-// workload sends from several zones to one.
 import type { LabCluster } from "@isochrone/lab";
 
 const SUM = /^istio_(?:request|response)_bytes_sum\{(.*)\} (\S+)$/;
 
 export interface PairBytes {
-  /** By "zone zone" of caller and callee. */
+  /** Keyed by "zone zone" of caller and callee. */
   readonly bytes: ReadonlyMap<string, number>;
   /** Requests received from users, cumulative. */
   readonly requests: number;

@@ -15,13 +15,11 @@ interface PlannerTestbed {
   /** Available from the first test on, like the fields below. */
   readonly cluster: ControlPlane;
   readonly graphs: GraphApi;
-  /** Starts a planner that stops after the test. */
   readonly planner: (options?: Partial<PlannerOptions>) => Promise<RunningPlanner>;
   /** Creates a namespace with the shop's graphs; `placed` gives existing nodes by workload. */
   readonly begin: (namespace: string, placed?: Parameters<typeof shopGraphs>[1]) => Promise<void>;
 }
 
-/** Call it in the describe. */
 export function plannerTestbed(): PlannerTestbed {
   let cluster: ControlPlane;
   let graphs: GraphApi;

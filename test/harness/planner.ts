@@ -32,7 +32,6 @@ export interface RunningPlanner {
   decisions(namespace: string, pod?: string): Promise<Decision[]>;
   plans(namespace: string): Promise<Plan[]>;
   metrics(): Promise<string>;
-  /** Sums a metric's lines that contain `labels`. */
   sum(name: string, labels?: string): Promise<number>;
   stop(): Promise<void>;
 }
@@ -44,11 +43,9 @@ export interface PlannerOptions {
   readonly graphs?: GraphSource;
   readonly planner?: Readonly<Record<string, unknown>>;
   readonly scheduler?: Readonly<Record<string, unknown>>;
-  /** Webhook settings. @default no webhook */
   readonly webhook?: Readonly<Record<string, unknown>>;
 }
 
-/** Resolves when it listens. */
 export async function startPlanner(options: PlannerOptions): Promise<RunningPlanner> {
   const { kubeconfig, graphUrl, graphs, planner = {}, scheduler = {}, webhook } = options;
   const config = loadSettings([schedulerPluginSettings, plannerSettings, webhookSettings], {
@@ -140,7 +137,6 @@ function twoRegionsMs(a: string, b: string): number {
   return first < 4 === second < 4 ? 1 + Math.abs(first - second) : 80;
 }
 
-/** A pod, or a workload's pods, gated for the planner. */
 export function gated(
   namespace: string,
   workload: string,
@@ -157,7 +153,6 @@ export function gated(
   };
 }
 
-/** Target nodes of the newest plan, by pod. */
 export async function plannedNodes(running: RunningPlanner, namespace: string): Promise<Map<string, string>> {
   const plans = (await running.decisions(namespace)).filter(({ best }) => best !== null);
   return new Map(plans.toReversed().map(({ pod, best }) => [pod.name, best!]));

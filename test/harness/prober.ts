@@ -1,4 +1,3 @@
-// Starts measuring engines on nodes of a NamespaceLab and sums their results.
 import { once } from "node:events";
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
@@ -7,7 +6,6 @@ import type { NamespaceLab } from "@isochrone/lab/namespaces";
 import type { EngineConfig, EngineSnapshot, FlowSnapshot, ProbePeer } from "@isochrone/probe/testing";
 import { Distribution, OUTCOMES, type Outcome } from "@isochrone/telemetry";
 
-/** Task of the child process. */
 export interface ProberTask {
   readonly config: Omit<EngineConfig, "keys">;
   /** Hexadecimal. "": packets are not authenticated. */
@@ -22,7 +20,6 @@ export type ProberLine =
   | { readonly kind: "open"; readonly udpPort: number; readonly tcpPort: number }
   | { readonly kind: "snapshot"; readonly snapshot: EngineSnapshot };
 
-/** Totals of one flow. */
 export interface FlowTotal {
   readonly node: string;
   readonly method: string;
@@ -62,7 +59,6 @@ export function engineConfig(
   };
 }
 
-/** An engine in a process on a node. */
 export class Prober {
   readonly #child: ChildProcess;
   readonly #snapshots: EngineSnapshot[] = [];
@@ -97,7 +93,6 @@ export class Prober {
     return this.#snapshots;
   }
 
-  /** Ends the engine and returns its totals by peer and method. */
   async stop(): Promise<FlowTotal[]> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) {
       const exit = once(this.#child, "exit");

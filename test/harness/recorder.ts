@@ -1,4 +1,3 @@
-// Records a running embedded cluster: each version of its graphs and each state of its pods.
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { EmbeddedSystem } from "./embedded.ts";
@@ -11,7 +10,6 @@ interface ObjectList {
   }[];
 }
 
-/** The cluster's objects in one state of its pods. */
 interface RecordedDump {
   /** Request time, Unix ms. The dump contains everything that happened before. */
   readonly atMs: number;
@@ -31,7 +29,6 @@ export class Recorder {
   #isStopped = false;
   #state = "";
 
-  /** @param workflow namespace/name */
   constructor(system: EmbeddedSystem, workflow: string) {
     this.#system = system;
     this.#workflow = workflow;

@@ -12,10 +12,8 @@ import { startGraphApi, type GraphApi } from "./extender.ts";
 import { flowNetwork, STREAM_CRD_NAMES, STREAM_CRDS } from "./streams.ts";
 import { startStreams, type RunningStreams, type StreamsOptions } from "./streams-plugin.ts";
 
-/** Control plane components for these tests. */
 export const STREAM_COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
 
-/** The checked fields of a status. */
 interface JobStatus {
   readonly phase: string;
   readonly throughput: number;
@@ -33,7 +31,6 @@ interface StreamsTestbed {
   /** Available from the first test on, like the fields below. */
   readonly cluster: ControlPlane;
   readonly graphUrl: string;
-  /** Starts a controller that stops after the test. */
   readonly start: (options?: Partial<StreamsOptions>) => Promise<RunningStreams>;
   /** Starts a separate process whose pods wait for rules. Killed after the test. */
   readonly startProcess: (environment?: Readonly<Record<string, string>>) => ChildProcess;
@@ -43,14 +40,12 @@ interface StreamsTestbed {
   readonly statusOf: (namespace: string, name: string) => Promise<Partial<JobStatus>>;
   readonly phase: (namespace: string, name: string) => Promise<string | undefined>;
   readonly podsOf: (namespace: string) => Promise<KubernetesObject[]>;
-  /** Nodes by task. */
   readonly nodesOf: (namespace: string) => Promise<Record<string, string | null>>;
 }
 
 const MAIN = join(import.meta.dirname, "../../scheduler-plugin/src/main.ts");
 const API = "/apis/isochrone.dev/v1alpha1";
 
-/** Call it in the describe. */
 export function streamsTestbed(
   nodes: Parameters<ControlPlane["addNodes"]>[0],
   links: Parameters<typeof flowNetwork>[1],

@@ -1,10 +1,8 @@
-// Builders of stream jobs for tests on a real control plane.
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Paths of the FlowNetwork and StreamJob CRDs. */
 export const STREAM_CRDS: readonly string[] = [
   join(ROOT, "helm/isochrone/crds/isochrone.dev_flownetworks.yaml"),
   join(ROOT, "helm/isochrone/crds/isochrone.dev_streamjobs.yaml"),
@@ -17,7 +15,6 @@ export const STREAM_CRD_NAMES: readonly string[] = [
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A task with a pod that may run anywhere. */
 export function streamTask(name: string, fields: object = {}): Json {
   return {
     name,

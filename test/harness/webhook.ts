@@ -64,7 +64,6 @@ export class WebhookTestbed {
     this.installation = new Installation(cluster);
   }
 
-  /** @param rules in addition to the webhook's */
   async prepare(nodes = 2, rules: readonly string[] = []): Promise<void> {
     const { cluster } = this;
     for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
@@ -81,7 +80,6 @@ export class WebhookTestbed {
     return this.#graphs!.url;
   }
 
-  /** Sets the graph API's responses. */
   say(graphs: Parameters<GraphApi["say"]>[0]): void {
     this.#graphs!.say(graphs);
   }
@@ -93,7 +91,6 @@ export class WebhookTestbed {
     await this.#graphs?.close();
   }
 
-  /** Creates a replica with the webhook on, without starting it. */
   async plugin(
     name: string,
     webhook: ComponentSettings[string] = {},
@@ -122,7 +119,6 @@ export class WebhookTestbed {
     });
   }
 
-  /** Creates the aggregator that opens gates. */
   async aggregator(name: string, gates: ComponentSettings[string]): Promise<ComponentProcess> {
     return this.installation.component("aggregator", name, {
       aggregator: { ...LEASE_TIMES, replicaName: name },
@@ -132,7 +128,6 @@ export class WebhookTestbed {
     });
   }
 
-  /** Writes heartbeats of a planner that plans nothing. */
   async beat(): Promise<void> {
     await this.stopBeating();
     await this.#renew();
@@ -144,7 +139,6 @@ export class WebhookTestbed {
     this.#beating = null;
   }
 
-  /** Waits until the webhook sets gates. */
   async untilGating(): Promise<void> {
     const look = async (): Promise<void> => {
       if ((await this.admitted()).join() !== PLACEMENT_GATE) throw new Error("the webhook sets no gates yet");
@@ -175,7 +169,6 @@ export class WebhookTestbed {
     };
   }
 
-  /** Runs `isochrone gates ...` as the administrator or as the uninstallation's account. */
   gates(args: readonly string[], kubeconfig = this.cluster.kubeconfig): Promise<CommandResult> {
     return this.command(["gates", ...args], kubeconfig);
   }
@@ -289,7 +282,6 @@ class Balancer {
   #next = 0;
   /** While true, accepts connections and sends nothing. */
   isSilent = false;
-  /** Number of connections accepted while silent. */
   held = 0;
   /** Forwarding delay of a new connection, ms. */
   delayMs = 0;
@@ -304,7 +296,6 @@ class Balancer {
     this.#ports.push(port);
   }
 
-  /** Closes open connections, so that the next request opens a new one. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }

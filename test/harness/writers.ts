@@ -1,4 +1,3 @@
-// Runs the aggregator's writers on a store with handmade graphs.
 import { annotationSettings } from "@isochrone/aggregator";
 import type { Ownership, PublishedGraphs } from "@isochrone/aggregator/testing";
 import { createWriters } from "@isochrone/aggregator/testing";
@@ -30,7 +29,6 @@ interface WriterGroundOptions {
   readonly self?: { readonly name: string; readonly sinceMs: number };
 }
 
-/** Writers of one replica. Tests may change the graph in `nodes` and `links`. */
 export class WriterTestbed {
   nodes: readonly ClusterNode[] = [];
   links: readonly Link[] = [];
@@ -40,7 +38,6 @@ export class WriterTestbed {
   readonly #clock: Clock;
   readonly #informers: Informer[];
   readonly #writers: Service;
-  /** While set, the watch's view of the cluster is frozen. */
   #frozen: readonly Informer[] | null = null;
   #held = new Map<Informer, ReturnType<Informer["items"]>>();
 
@@ -137,7 +134,6 @@ export class WriterTestbed {
   }
 }
 
-/** A node with 2 of 4 cores and 4 of 8 GiB available by default. */
 export function graphNode(name: string, more: Partial<ClusterNode> = {}): ClusterNode {
   const allocatable = { allocatableCpuMillicores: 4000, allocatableMemoryBytes: 8 * 1024 ** 3 };
   return node(name, 2000, 4 * 1024 ** 3, { ...allocatable, ...more });

@@ -38,7 +38,6 @@ class Probe {
   readonly node: string;
   readonly #keys: KeyStore;
   readonly #lagMs: number;
-  /** Secrets by id. */
   held = new Map<number, string>();
   signing: number | null = null;
 

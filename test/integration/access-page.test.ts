@@ -1,4 +1,3 @@
-// Tests the page on a server that requires tokens, in a real browser.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
@@ -18,7 +17,6 @@ let aggregator: Aggregator;
 let accepted: string;
 /** Access decision for the accepted token. */
 let judgement: AccessDecision;
-/** Requested paths with their tokens. */
 let asked: { readonly token: string; readonly path: string | null }[];
 
 function gate() {

@@ -94,7 +94,6 @@ interface Holder {
   readonly revoke: () => Promise<void>;
 }
 
-/** @param pod that the token is bound to. @default a Secret */
 async function holderOf(
   name: string,
   audiences: readonly string[] | null = ["isochrone"],
@@ -115,7 +114,6 @@ async function holderOf(
   };
 }
 
-/** Returns the status, and the response's problem if there is one. */
 async function ask({ fetch: get }: Holder, path: string): Promise<{ status: number; detail: string }> {
   const answer = await get(url + path);
   const text = await answer.text();
@@ -128,7 +126,6 @@ function publisherOf({ fetch: post }: Holder): OtlpHttpPublisher {
   return new OtlpHttpPublisher({ url: `${url}/v1/metrics`, fetch: post });
 }
 
-/** Returns a probe with the token that a kubelet would project for its pod on the node. */
 async function probeOn(node: string): Promise<Holder> {
   const name = `probe-${node}-${performance.now()}`;
   // Creates the account as well.

@@ -31,7 +31,6 @@ interface Row {
   readonly truthMs: readonly number[];
   /** Entry to exit, without the holding time that the responder reports: the best that a sender can know. */
   readonly statedMs: readonly number[];
-  /** Requests by the wire's record. */
   readonly requests: number;
 }
 
@@ -200,7 +199,6 @@ function isStampedByKernel({ stamps }: FlowTotal): boolean {
   return stamps.user <= 1 + 0.001 * stamps.kernel;
 }
 
-/** Returns every quantile of every responding target whose error exceeds the promise. */
 function faults(rows: readonly Row[], quantiles: readonly number[]): string[] {
   return rows.flatMap(({ target, flow, truthMs }) => {
     if (target === "dead") return [];

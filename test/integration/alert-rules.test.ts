@@ -1,4 +1,3 @@
-// Tests alert rules with Prometheus, their metric names against those of the services, and the runbook pages.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-// Tests animated PNGs in a real browser.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -18,7 +18,6 @@ type Json = Readonly<Record<string, unknown>>;
 const UPSTREAM = ["appgroup-api.crd.yaml", "networktopology-api.crd.yaml"];
 const OLDER = ["scheduler-plugins-appgroup.crd.yaml", "scheduler-plugins-networktopology.crd.yaml"];
 
-/** Removes descriptions. */
 function undescribed(value: unknown, areProperties = false): unknown {
   if (Array.isArray(value)) return value.map((item) => undescribed(item));
   if (typeof value !== "object" || value === null) return value;

@@ -90,7 +90,6 @@ describe.runIf(support.supported)("an AppGroup's limits on a real kube-scheduler
   const labels = { "appgroup.diktyo.x-k8s.io": "a1" };
   const pin = (node: string) => ({ spec: { nodeSelector: { "kubernetes.io/hostname": node } } });
 
-  /** Returns the Deployment's pods once all have a node. */
   const deploy = async (name: string, node: string | null, replicas = 1): Promise<string[]> => {
     const where = node === null ? {} : pin(node);
     await cluster.createWorkload(name, {

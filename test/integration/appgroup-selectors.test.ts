@@ -135,7 +135,6 @@ interface PodFields {
   readonly namespace?: string;
   readonly group?: string;
   readonly selector: string;
-  /** Null: a bare pod. */
   readonly release: string | null;
   readonly on: string | null;
 }
@@ -187,7 +186,6 @@ async function created(...objects: readonly KubernetesObject[]): Promise<void> {
   await rebuilt();
 }
 
-/** Nodes that the extender rejects for a new pod of p1. */
 async function rejected(release: string | null): Promise<string[]> {
   const Pod = podObject({ selector: "p1", release, on: null });
   const response = await fetch(`${plugin.address().url}/scheduler/filter`, {

@@ -31,7 +31,6 @@ if (!support.supported) console.warn(`AppGroup status on a real API server skipp
 
 describe.runIf(support.supported)("AppGroup status on a real API server", () => {
   let cluster: ControlPlane;
-  /** Namespace of one test. */
   let namespace: string;
   const plugins: RunningPlugin[] = [];
 
@@ -257,7 +256,6 @@ describe.runIf(support.supported)("AppGroup status on a real API server", () => 
     }
   });
 
-  /** Number of AppGroup writes that the API server answered for these replicas. */
   async function writesOf(of: readonly RunningPlugin[]): Promise<number> {
     const users = new Set(of.map(({ user }) => user));
     const events = await cluster.auditEvents(

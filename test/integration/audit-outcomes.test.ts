@@ -1,4 +1,3 @@
-// Tests the auditor's rule about moves that are reported as on target.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { outcomeIsTrue } from "../harness/audit/api-rules.ts";

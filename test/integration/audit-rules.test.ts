@@ -1,4 +1,3 @@
-// Tests the auditor's rules: each catches a false statement and accepts a true one.
 import { readStatement } from "@isochrone/cli/testing";
 import { seededRandom } from "@isochrone/runtime";
 import type { Departures } from "@isochrone/topology";

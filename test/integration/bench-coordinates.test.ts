@@ -1,4 +1,3 @@
-// Runs `isochrone bench coordinates` as a user types it.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -32,7 +32,6 @@ const ROUTES: readonly (readonly [source: string, target: string, type: string])
 ];
 const WORKLOADS = [...new Set(ROUTES.flatMap(([source, target]) => [source, target]))];
 
-/** The application's topology with some channels' traffic in bytes per second, by `source target`. */
 function messaging(traffic: Readonly<Record<string, number>> = {}): WorkflowGraphSnapshot {
   const graph = workflowGraph(Object.fromEntries(WORKLOADS.map((name) => [name, []])), []);
   const [plain] = workflowGraph({}, [["a", "b", 0]]).channels;
@@ -66,7 +65,6 @@ describe.runIf(support.supported)("the messaging application on a real kube-sche
     "isochrone.dev/workflow": WORKFLOW,
   });
 
-  /** Returns the nodes with the highest priority for the workload's pod. */
   const best = async (extender: Replica, workload: string, among: readonly string[]): Promise<string[]> => {
     const metadata = { name: workload, namespace: "default", labels: labelsOf(workload) };
     const answer = await extender.post("prioritize", { Pod: { metadata }, NodeNames: among });
@@ -75,7 +73,6 @@ describe.runIf(support.supported)("the messaging application on a real kube-sche
     return scores.flatMap(({ Host, Score }) => (Score === most ? [Host] : [])).sort();
   };
 
-  /** Returns the node that kube-scheduler chooses for the workload's pod. */
   const place = async (workload: string, pin?: string): Promise<string> => {
     const memory = workload === "rabbitmq" ? "3G" : "1500M";
     const pinned = pin === undefined ? {} : { spec: { nodeSelector: { "kubernetes.io/hostname": pin } } };

@@ -46,7 +46,6 @@ describe.runIf(support.supported)("of our services", { timeout: 120_000 }, () =>
     return names;
   };
 
-  /** Returns the pods' nodes once all pods have one. */
   const nodesOf = (names: readonly string[]): Promise<string[]> =>
     testbed.cluster.waitFor(
       "pods",
@@ -62,7 +61,6 @@ describe.runIf(support.supported)("of our services", { timeout: 120_000 }, () =>
     return ((await answer.json()) as { decisions: Decision[] }).decisions;
   };
 
-  /** Creates pods one at a time until a decision matches. */
   async function untilDecided(
     words: RegExp,
   ): Promise<{ readonly node: string; readonly decision: Decision }> {
@@ -79,7 +77,6 @@ describe.runIf(support.supported)("of our services", { timeout: 120_000 }, () =>
     }
   }
 
-  /** Number of that process' requests of this kind to the API server. */
   const tried = async (name: string, verb: string, resource: string): Promise<number> => {
     const agent = userAgentOf(name);
     const events = await testbed.cluster.auditEvents(

@@ -1,4 +1,4 @@
-// What the API server and the network do to running services: nothing is lost, nothing is doubled, nobody
+// Faults of the API server and the network under running services: nothing is lost or doubled, no service
 // ends, memory stays flat. The services are processes of their own: two aggregators, fed over OTLP, and a
 // scheduler-plugin, all behind a proxy that can cut.
 //

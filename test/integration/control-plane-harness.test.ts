@@ -1,4 +1,3 @@
-// Tests the harness's real control plane.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -47,7 +46,6 @@ interface Started {
   readonly folder: string;
 }
 
-/** Starts a separate test process that can be killed. */
 async function startElsewhere(
   { onTestFinished }: TestContext,
   environment: NodeJS.ProcessEnv,

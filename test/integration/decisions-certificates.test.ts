@@ -59,7 +59,6 @@ describe("decisions behind client certificates", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Returns the response to a reader of the graph API. */
   async function decisionsThrough(
     client: Partial<TestCertificate>,
   ): Promise<{ status: number; json: unknown }> {

@@ -85,7 +85,6 @@ async function start(settings: Readonly<Record<string, unknown>> = {}): Promise<
   stopping.push(() => plugin.stop());
 }
 
-/** Returns the aggregator's workflows on a network with known costs. */
 function withCosts(source: GraphApiSource): GraphSource {
   return {
     start: () => Promise.resolve(),
@@ -152,7 +151,6 @@ function podObject(namespace: string, app: string, on: string | null): Kubernete
   };
 }
 
-/** Demands of a channel in addition to its ends. */
 type AppGroupChannel = { readonly from: object; readonly to: object; readonly [demand: string]: unknown };
 
 function appGroup(
@@ -173,7 +171,6 @@ function appGroup(
   };
 }
 
-/** Returns the extender's response to kube-scheduler about a new pod. */
 async function asked(
   namespace: string,
   app: string,
@@ -188,7 +185,6 @@ async function asked(
   return { failed: FailedNodes ?? failedNodes ?? {}, priorities: await post("prioritize") };
 }
 
-/** Returns all placement results for the victim's pods. */
 async function ofVictim(): Promise<unknown> {
   const workflow = graphs.workflow("shop", "flow")!;
   const answers = [await asked("shop", "web"), await asked("shop", "db")];

@@ -39,7 +39,6 @@ const node = (name: string): KubernetesObject => ({
 const ownedBy = (kind: string, name: string) => [
   { apiVersion: "apps/v1", kind, name, uid: `${kind}-${name}`, controller: true },
 ];
-/** A Deployment with one pod on each node. */
 const workload = (name: string, ...nodes: readonly string[]): KubernetesObject[] => [
   {
     ...KINDS.deployment,

@@ -82,7 +82,6 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
           ...(name === "db" ? { nodeSelector: { "kubernetes.io/hostname": "n0" } } : {}),
         },
       });
-    // All replicas must be available at all times: web starts replacements first, api does not.
     for (const name of ["web", "api"]) await cluster.create(budgetOf(name, 2));
     const strategy = { type: "Recreate", rollingUpdate: null };
     await cluster.patch({ ...KINDS.deployment, namespace: NAMESPACE, name: "api" }, { spec: { strategy } });
@@ -202,7 +201,6 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
   const nodesOf = (gang: string) => async (): Promise<(string | null)[]> =>
     (await batch()).filter(({ metadata }) => metadata.name.startsWith(`${gang}-`)).map(nodeNameOf);
 
-  /** Gates that a new pod would have now. */
   const admitted = async (): Promise<string[]> => {
     const container = { name: "main", image: "none" };
     const pod = {
@@ -228,13 +226,11 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
       { namespace: NAMESPACE },
     );
 
-  /** Decisions of the last run about the workload's pods. */
   const decisionsOf = async (workload: string): Promise<string[]> =>
     (await running.report()).pods
       .filter(({ name }) => name.startsWith(`${workload}-`))
       .map(({ decision }) => decision);
 
-  /** Names of planned pods. */
   const planned = async (): Promise<string[]> => (await running.decisions("plan")).map(({ pod }) => pod.name);
 });
 

@@ -47,7 +47,6 @@ describe.runIf(support.supported)("the descheduler", () => {
     return started;
   };
 
-  /** db stays on n0, and all pods wait for the planner. Resolves when all run. */
   const deploy = async (namespace: string): Promise<void> => {
     await cluster.createNamespace(namespace);
     for (const [name, replicas] of Object.entries(REPLICAS))
@@ -77,7 +76,6 @@ describe.runIf(support.supported)("the descheduler", () => {
   const zonesOf = (graphs: FollowedGraphs, workload: string): string[] =>
     graphs.nodesOf(workload).map((node) => ZONES[node]!);
 
-  /** Cost of the workflow, and of its best plan, bytes/s x ms. */
   const costs = async (graphs: FollowedGraphs, namespace: string): Promise<{ now: number; best: number }> => {
     await graphs.refresh();
     const nodes = await cluster.list("nodes");
@@ -152,7 +150,6 @@ describe.runIf(support.supported)("the descheduler", () => {
     expect(await running.metric("isochrone_descheduler_evictions_total")).toBe(evictions);
   });
 
-  /** Remaining move records. */
   const recordsOf = async (namespace: string): Promise<unknown[]> =>
     (await cluster.list("/apis/apps/v1/replicasets", {}))
       .filter(({ metadata }) => metadata.namespace === namespace)
@@ -327,7 +324,6 @@ describe.runIf(support.supported)("the descheduler", () => {
   };
 });
 
-/** All replicas must be available at all times. */
 function budgetOf(namespace: string, app: string): KubernetesObject {
   return {
     apiVersion: "policy/v1",

@@ -32,10 +32,8 @@ const missing = [controlPlaneSupport(COMPONENTS), helmSupport()].flatMap((suppor
 if (ADDRESS === undefined) missing.push("this machine has no address but loopback ones");
 if (missing.length > 0) console.warn(`kills under dispatched requests are not tested: ${missing.join("; ")}`);
 
-/** A killed process. Times are from performance.now(). */
 interface Kill {
   readonly kind: "dispatcher" | "endpoint" | "other";
-  /** Index within its kind. */
   readonly index: number;
   readonly beganMs: number;
   readonly goneMs: number;
@@ -109,7 +107,6 @@ describe.runIf(missing.length === 0)("200 requests a second through three dispat
         );
   }
 
-  /** Starts a process, and creates a ready pod of web at its address and port. */
   async function addEndpoint(each: number, port: number): Promise<void> {
     const journal = join(installation.folder, `journal-${each}`);
     journals.push(journal);
@@ -140,7 +137,6 @@ describe.runIf(missing.length === 0)("200 requests a second through three dispat
     });
   }
 
-  /** Number of endpoints that a dispatcher knows. */
   async function knows(each: number): Promise<number> {
     const traffic = new Traffic([ports[each]!], "web.default", PER_SECOND);
     await sleep(50);
@@ -167,7 +163,6 @@ describe.runIf(missing.length === 0)("200 requests a second through three dispat
     ];
   }
 
-  /** Kills each process and restarts it after a while. */
   async function killInTurn(traffic: Traffic): Promise<readonly Kill[]> {
     const kills: Kill[] = [];
     for (const { kind, index, kill, start } of victims()) {

@@ -84,7 +84,6 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
     ) as T;
   }
 
-  /** Creates a ready pod of web at this machine's address. */
   async function addPod(name: string): Promise<void> {
     const pod = { namespace: "default", name };
     await cluster.create({
@@ -101,7 +100,6 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
   const slices = (): Promise<KubernetesObject[]> =>
     cluster.list(KINDS.endpointSlice, { namespace: "default", labels: "kubernetes.io/service-name=web" });
 
-  /** Returns an endpoint of the Service, like kube-proxy. */
   async function endpointOfService(): Promise<{ readonly host: string; readonly port: number }> {
     const [slice] = await slices();
     const [endpoint] = looseList<{ addresses: unknown }>(slice?.endpoints);
@@ -256,7 +254,6 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
   });
 });
 
-/** Serves responses of a pod of web at this machine's address. */
 async function serving(port: number): Promise<Server> {
   const server = createServer((_request, response) => response.end("from the pod"));
   server.listen(port, ADDRESS);
@@ -264,7 +261,6 @@ async function serving(port: number): Promise<Server> {
   return server;
 }
 
-/** Returns status and body, or the reason for none. */
 function answerOf(
   to: { readonly host: string; readonly port: number },
   host = "web.default",

@@ -150,7 +150,6 @@ describe("100 MB", () => {
       await counted('isochrone_http_refused_total{server="scheduler",reason="body_budget"}'),
     ).toBeGreaterThan(0);
     await answersAsEver();
-    // A closed connection frees its partly read body.
     await expect.poll(() => pour("filter", 3 * MEBIBYTE, false).then((answer) => answer?.status)).toBe(400);
   });
 });

@@ -40,7 +40,6 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
 
   const nodes = (availableCpuMillicores: number | null = null) =>
     NODES.map((name) => ({ name, availableCpuMillicores }));
-  /** Puts q on that node. */
   const sayQOn = (node: string): void =>
     testbed.graphs.say({
       cluster: clusterGraph(nodes(), twoRegionsMs),
@@ -281,7 +280,6 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
       }
     };
     await annotate(Date.now());
-    // Pods of earlier tests still occupy their nodes' CPU.
     const extender = await replica({ gamma: 0, delta: 1 });
     await testbed.cluster.restartScheduler(await schedulerConfig(extender.url, testbed.certificates));
     testbed.graphs.say(null);

@@ -25,10 +25,8 @@ import { generateWorkloads } from "./feasibility/workloads.ts";
 const CASES = Number(process.env["ISOCHRONE_TEST_FEASIBILITY_CASES"] ?? 200);
 const SEED = Number(process.env["ISOCHRONE_TEST_SEED"] ?? 7);
 const PODS_PER_CLUSTER = 20;
-/** Not covered: a pod with a node name is not scheduled. */
 const NOT_MET: readonly FilterPlugin[] = ["Unsupported", "NodeName"];
 
-/** Workflows of about 9 pods. */
 const PLANS = Math.max(12, Math.round(CASES / 20));
 const OBSERVED = { version: 1, observedAt: "2026-01-01T00:00:00.000Z" };
 const EMPTY_GRAPHS = {

@@ -16,7 +16,6 @@ const BUILD_MS = 1_000;
 interface Asked {
   readonly path: string;
   readonly status: number;
-  /** Workflows whose graphs were returned. */
   readonly graphs: readonly string[];
 }
 
@@ -25,7 +24,6 @@ let store: ClusterStore;
 let aggregator: Aggregator;
 let source: GraphApiSource;
 let asked: Asked[];
-/** Requests with this path fail. */
 let broken: string | null;
 
 beforeEach(async () => {
@@ -80,7 +78,6 @@ const observed: GraphFetch = async (url, init) => {
   return new Response(text, { status: answer.status, headers: answer.headers });
 };
 
-/** Requests since the last call. */
 const taken = (): Asked[] => asked.splice(0);
 
 function deployment(name: string): KubernetesObject {

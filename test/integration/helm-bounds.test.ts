@@ -30,7 +30,6 @@ const KNOWN: readonly Bounded[] = [...new Set(Object.values(SECTIONS).flat())].f
   }),
 );
 const OPEN = KNOWN.filter(({ setting }) => setting.removed === null);
-/** Formats a number in the smallest unit. */
 const TEXT_OF: Readonly<Record<string, (value: number) => string>> = {
   duration: (value) => `${value} ms`,
   bytes: (value) => `${value}B`,

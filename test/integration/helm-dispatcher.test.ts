@@ -1,4 +1,3 @@
-// Renders the dispatcher's objects from the chart without a cluster.
 import { loadSettings } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grantsOf } from "../harness/components/index.ts";

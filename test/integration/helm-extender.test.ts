@@ -1,4 +1,3 @@
-// Tests which clients the chart's values allow to call the extender.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Helm, helmSupport, only, podSpecOf, settingsOf, type ChartValues } from "../harness/helm/index.ts";
 

@@ -271,7 +271,6 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
   });
 });
 
-/** Returns an authorization header of the account for the graph API. */
 async function bearer(cluster: ControlPlane, name: string): Promise<Record<string, string>> {
   const options = { audiences: [AUDIENCE] };
   const { token } = await cluster.serviceAccountToken({ namespace: NAMESPACE, name }, options);
@@ -287,7 +286,6 @@ async function clearOfDryRuns(cluster: ControlPlane): Promise<void> {
   );
 }
 
-/** Marks the pod of `helm test` as succeeded, like a kubelet. */
 async function succeed(cluster: ControlPlane, name: string): Promise<void> {
   await cluster.waitFor(
     "pods",
@@ -301,7 +299,6 @@ async function succeed(cluster: ControlPlane, name: string): Promise<void> {
   );
 }
 
-/** Creates the objects left by services with more replicas and with telemetry. */
 async function leaveMore(cluster: ControlPlane): Promise<void> {
   for (const name of ["isochrone-aggregator", "isochrone-aggregator-isochrone-aggregator-0"])
     await cluster.create({ ...KINDS.lease, metadata: { namespace: NAMESPACE, name }, spec: {} });

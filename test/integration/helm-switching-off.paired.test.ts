@@ -64,7 +64,6 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
   let helm: Helm;
   let cluster: ControlPlane;
   let services: Services;
-  /** Objects from before the first release. */
   let before: string[];
   let count = 0;
 
@@ -94,7 +93,6 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
   const upgrade = (values: ChartValues): Promise<void> =>
     run("upgrade", CHART, "--install", "--reset-values", "--values", helm.valuesFile(values));
 
-  /** Starts the release's programs with its settings. */
   async function startServices(values: ChartValues): Promise<void> {
     const objects = await helm.template(values);
     const aggregator = await services.start("aggregator", objects, {
@@ -130,10 +128,6 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
     readonly running: string;
   }
 
-  /**
-   * Creates one pod of each kind: released and on its node, released but too large for any node, and gated by
-   * the webhook.
-   */
   async function waitingPods(): Promise<Waiting> {
     let running = "";
     await expect
@@ -178,7 +172,6 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
     await cluster.remove({ ...KINDS.node, name: large });
   }
 
-  /** Objects created since the first release, except for definitions and Helm's own records. */
   const left = async (): Promise<string[]> =>
     (await inventory(cluster, NAMESPACE)).filter(
       (name) => !before.includes(name) && !/^CustomResourceDefinition | sh\.helm\.release\./.test(name),

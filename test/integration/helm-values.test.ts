@@ -1,4 +1,3 @@
-// Renders the chart's values and their rejections without a cluster.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { loadSettings, yamlValue } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -136,7 +136,6 @@ async function p50(): Promise<number | null> {
 
 const lines = (event: string): number => JSON.stringify(logger).split(event).length - 1;
 
-/** Number of points and records rejected for any reason. */
 async function refusedPoints(): Promise<number> {
   const page = await (await fetch(`${base}/metrics`)).text();
   return [...page.matchAll(/^isochrone_aggregator_refused_total\{[^}]*\} (\d+)/gm)].reduce(
@@ -145,7 +144,6 @@ async function refusedPoints(): Promise<number> {
   );
 }
 
-/** Sends valid data and waits until it is visible: earlier input blocked nothing. */
 async function expectStillServing(): Promise<void> {
   expect((await post(record(rttOf(10, Date.now())))).status).toBe(200);
   await eventually("the link is in the graph", 5_000, async () => Math.abs((await p50()) ?? 0) > 0);

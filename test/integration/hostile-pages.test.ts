@@ -19,7 +19,6 @@ const SCRAPE_MS = 300;
 const FORGED_PER_SECOND = 2e9;
 const HONEST_PER_SECOND = 100;
 
-/** A series of requests on a page. */
 interface Claim {
   readonly reporter: string;
   readonly source: string;
@@ -27,7 +26,6 @@ interface Claim {
   readonly perSecond: number;
 }
 
-/** Istio proxy rows of the claims, with counters that grow with time. */
 function istioPage(claims: readonly Claim[], seconds: number): string {
   const rows = claims.map(({ reporter, source, target, perSecond }) => {
     const [sourceNamespace, sourceWorkload] = source.split("/");
@@ -59,13 +57,11 @@ const claim = (reporter: string, source: string, target: string, perSecond: numb
   perSecond,
 });
 
-/** Claims between others, under each reporter's name. */
 const LIES = ["source", "destination", "waypoint"].flatMap((reporter) => [
   claim(reporter, "bank/vault", "bank/ledger", FORGED_PER_SECOND),
   claim(reporter, "shop/web", "bank/vault", FORGED_PER_SECOND),
   claim(reporter, "shop/web", "shop/db", FORGED_PER_SECOND),
 ]);
-/** Legitimate claims about its own pods. */
 const OWN = [
   claim("source", "evil/sidecar", "shop/db", FORGED_PER_SECOND),
   claim("destination", "bank/vault", "evil/sidecar", FORGED_PER_SECOND),

@@ -18,7 +18,6 @@ const supports = [helmSupport(), controlPlaneSupport(COMPONENTS)];
 const missing = supports.flatMap((support) => (support.supported ? [] : [support.reason]));
 if (missing.length > 0) console.warn(`a hostile tenant is not tested: ${missing.join("; ")}`);
 
-/** Returns the differences between two pictures with both values. */
 function changesOf(before: Picture, after: Picture): string[] {
   const [was, is] = [before, after].map((picture) => new Map(Object.entries(picture)));
   return [...new Set([...was!.keys(), ...is!.keys()])].flatMap((name) => {
@@ -41,7 +40,6 @@ describe.runIf(missing.length === 0)("a tenant that may do everything in its own
     await testbed.planned("worker");
     observer = await Observer.open(testbed);
     tenant = await Tenant.open(testbed);
-    // The first plan had no traffic data.
     await observer.steady({ isPlanned: false });
     places = await testbed.plannedAnew("worker");
     before = await observer.steady({ isPlanned: true });

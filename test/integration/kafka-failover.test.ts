@@ -77,7 +77,6 @@ describe.runIf(support.supported)("Kafka brokers that die", () => {
   }, 90_000);
 });
 
-/** One library's topic, subscriber and publisher. */
 class Run {
   readonly client: KafkaClientName;
   readonly topic: string;
@@ -135,7 +134,6 @@ function record(
   return { key, value: Buffer.from(String(number)), headers: {} };
 }
 
-/** Records a subscriber's values. */
 class Reader {
   /** Numbers in order of first arrival, by key. */
   readonly firstSeen = new Map<string, number[]>();
@@ -165,7 +163,6 @@ class Reader {
   }
 }
 
-/** Publishes numbers in one loop per key and retries each until it is acknowledged. */
 class Publisher {
   readonly #bus: Bus;
   readonly #topic: string;

@@ -1,4 +1,3 @@
-// Tests the harness's real Kafka.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -82,9 +81,6 @@ async function consume(
   return [...values].toSorted();
 }
 
-/**
- * Returns the messages of an error and its causes, because the library wraps broker errors in several layers.
- */
 async function complaint(failing: Promise<unknown>): Promise<string> {
   const all = (error: unknown): string => {
     if (!(error instanceof Error)) return "";

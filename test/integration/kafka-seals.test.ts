@@ -37,7 +37,6 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
   const unproven = createUnprovenCounter(registry);
   const buses: Bus[] = [];
   const letters: string[] = [];
-  /** Records on the probes' topic. */
   const onTopic: BusRecord[] = [];
   let sequence = 0;
 
@@ -73,7 +72,6 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
     await kafka.allow("otel", "topic", FOREIGN, ["write"]);
     for (const topic of inputs) await kafka.allow("aggregator", "topic", topic, ["read"]);
     await kafka.allow("aggregator", "topic", STATE_TOPICS.graph, ["read", "write"]);
-    // A permission for this test only.
     await kafka.allow("aggregator", "topic", STATE_TOPICS.deadLetter, ["read", "write"]);
     const logger = new MemoryLogger();
     keys = new RecordKeys({
@@ -130,7 +128,6 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
 
   const keyOf = (node: string): RecordKey => keys.keyFor({ kind: "node", node });
 
-  /** A record of a node's probe: the number of packets sent to node x. */
   function probeRecord(node: string, sent: number): OutgoingRecord {
     const timeMs = Date.now();
     const attributes = { destination_node: "x", method: "udp_rr", ip_family: "4", outcome: "sent" };

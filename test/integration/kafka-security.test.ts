@@ -24,7 +24,6 @@ const CLOSED_TOPIC = "security.closed";
 const MISSING_TOPIC = "security.missing";
 const HAMMER_WINDOW_MS = 6_000;
 
-/** Forwards connections to a broker and counts them. */
 class Counter {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

@@ -51,7 +51,6 @@ it("documents every setting of every topic with its value and reason", () => {
   }
 });
 
-/** The specs under other names, so that tests can share a cluster. */
 function specsNamed(suffix: string, choices: TopicChoices = {}): TopicSpec[] {
   return topicSpecs(choices).map((spec) => ({ ...spec, topic: `${spec.topic}.${suffix}` }));
 }

@@ -70,7 +70,6 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     await cluster?.close();
   });
 
-  /** Publishes graphs with the pods' nodes, like an aggregator. */
   async function sayGraphs(): Promise<number> {
     const { cluster: ofNodes, workflow } = shopGraphs(NAMESPACE);
     const bound = (await pods()).filter((pod) => nodeNameOf(pod) !== null);
@@ -87,7 +86,6 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     (await cluster.list("pods", { namespace })).filter(
       ({ metadata }) => metadata.deletionTimestamp === undefined,
     );
-  /** Waits for this number of pods with nodes. */
   const running = (count: number, namespace = NAMESPACE): Promise<KubernetesObject[]> =>
     cluster.waitFor(
       "pods",
@@ -161,7 +159,6 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     return all.flat();
   }
 
-  /** Each pod is on the planner's node, or the planner gives the reason why not. */
   async function expectExplained(of: readonly KubernetesObject[]): Promise<void> {
     const elsewhere = of.filter((pod) => nodeNameOf(pod) !== pod.metadata.annotations?.[PLANNED_NODE]);
     for (const { metadata } of elsewhere) {
@@ -171,7 +168,6 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     }
   }
 
-  /** Checks on the API server that no node is over its allocatable resources. */
   async function expectWithinAllocatable(): Promise<void> {
     const used = new Map<string, number>();
     for (const pod of await cluster.list("pods")) {
@@ -369,7 +365,6 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     await testbed.untilGating();
   });
 
-  /** The replica that plans. */
   async function leading(): Promise<ComponentProcess | undefined> {
     for (const plugin of plugins)
       if (/^isochrone_planner_leading 1$/m.test(await (await plugin.get("/metrics")).text())) return plugin;

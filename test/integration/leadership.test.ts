@@ -45,7 +45,6 @@ async function startCandidate(name: string): Promise<Candidate> {
   return candidate;
 }
 
-/** Name of the lease holder. Null: none. */
 async function holder(): Promise<string | null> {
   const lease = await cluster.request<Lease>("GET", LEASE_PATH).catch(() => null);
   return lease?.spec.holderIdentity?.split("_")[0] ?? null;
@@ -61,7 +60,6 @@ async function untilHolder(isIt: (name: string | null) => boolean): Promise<Cand
   }
 }
 
-/** Number of accepted acts of a process since then. */
 async function accepted(name: string, sinceMs: number): Promise<string[]> {
   const events = await cluster.auditEvents(
     ({ userAgent, verb, code, receivedMs }) =>

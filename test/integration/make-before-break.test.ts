@@ -12,7 +12,6 @@ const MOST_WRITES = 16;
 
 interface Expected {
   readonly pods: number;
-  /** Minimum number of serving pods at any time. */
   readonly serving: number;
   readonly most: number;
 }
@@ -20,7 +19,6 @@ interface Expected {
 interface Scenario extends Expected {
   readonly arrival?: Arrival;
   readonly minAvailable?: number;
-  /** Event while the pod is released. */
   readonly meanwhile?: (world: SurgeWorld) => Promise<unknown>;
   readonly outcome: string | null;
 }

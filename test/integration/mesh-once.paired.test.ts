@@ -31,7 +31,6 @@ const NODE_OF: Readonly<Record<string, string>> = {
   "db-2": "n1",
 };
 
-/** A mesh's pages and the proxies that count an exchange. */
 interface Mesh {
   readonly pages: Readonly<Record<string, { readonly page: Page; readonly bytes: number }>>;
   take(exchange: Exchange): void;
@@ -83,11 +82,9 @@ interface Result {
   readonly requestsPerSecond: number;
   readonly bytesPerSecond: number;
   readonly errorRatio: number;
-  /** Total count of all proxies per exchanged byte. */
   readonly reportedTimes: number;
 }
 
-/** Pages on loopback, a collector that scrapes them, and an aggregator that builds the graph. */
 class ScrapedGraph {
   readonly #kind: Target["kind"];
   readonly #pages: Readonly<Record<string, { readonly page: Page }>>;
@@ -161,7 +158,6 @@ class ScrapedGraph {
   }
 }
 
-/** A mesh under load. */
 class MeshRun {
   readonly #mesh: Mesh;
   readonly #load: CountedLoad;
@@ -173,7 +169,6 @@ class MeshRun {
     this.#graph = new ScrapedGraph("istio", mesh.pages);
   }
 
-  /** Returns the graph under load and the load's own figures. */
   async run(): Promise<Result> {
     await this.#graph.start();
     const beganMs = Date.now();

@@ -61,7 +61,6 @@ describe("while pods of Deployments move", () => {
       ({ metadata }) => metadata.labels?.["app"] === workload && metadata.deletionTimestamp === undefined,
     )!;
 
-  /** Number of failed requests during the act, including requests in flight at its end. */
   async function failuresOf(act: () => Promise<void>): Promise<number> {
     const beganMs = systemClock.monotonic();
     await act();

@@ -28,7 +28,6 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager's process", { t
   let before: string;
   let folder: string;
   let planFile: string;
-  /** Response of the aggregator's stand-in. */
   let said: string;
 
   beforeEach(async () => {
@@ -187,7 +186,6 @@ function flowsIn(page: string): unknown {
   return (JSON.parse(page) as { flows: unknown }).flows;
 }
 
-/** The page of a process that may not listen yet. */
 function safely(read: () => string): string {
   try {
     return read();

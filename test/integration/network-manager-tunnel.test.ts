@@ -17,7 +17,6 @@ describe.skipIf(!flowMeshSupport().supported)("the tunnel", () => {
 
   const managerOf = (node: NodeName): Reconciler => managerWith("route", mesh.prefix(node));
 
-  /** Plan of a node for a flow through the relay. */
   function relayed(node: NodeName, addresses: typeof ADDRESS): FlowPlan {
     const flow: PlannedFlow = {
       ...flowOnTheWay(node, RELAYED, PORT, RATE),

@@ -26,7 +26,6 @@ afterEach(() => mesh?.remove());
 const managerOf = (node: NodeName, mode: Parameters<typeof managerWith>[0]): Reconciler =>
   managerWith(mode, mesh.prefix(node));
 
-/** Within a few percent of the rate on the wire. */
 function near(bitsPerSecond: number, wire = WIRE): { readonly least: number; readonly most: number } {
   return { least: (bitsPerSecond / wire) * 0.95, most: (bitsPerSecond / wire) * 1.03 };
 }

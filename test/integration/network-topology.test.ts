@@ -17,7 +17,6 @@ const NODES = [
   { name: "n2", region: "west", zone: "z2" },
   { name: "n3", region: "east", zone: "z3" },
 ];
-/** The part that users write by hand in KEP-260. */
 const USER_DEFINED = {
   name: "UserDefined",
   topologyList: [
@@ -299,7 +298,6 @@ function weightsOf({ spec }: KubernetesObject): Weights[] {
   return (spec?.["weights"] ?? []) as Weights[];
 }
 
-/** NetperfCosts from one area to another. */
 function costOf(
   object: KubernetesObject,
   origin: string,

@@ -31,7 +31,6 @@ const HOST = "127.0.0.1";
 const TICK_SECONDS = 0.01;
 const EXPORTER = { namespace: "monitoring", pod: "node-exporter-x7f2k", node: "n1" };
 
-/** Seconds that all CPUs were idle since boot. */
 function idleSeconds(): number {
   const [, idle] = /^cpu +(?:\d+ ){3}(\d+) /m.exec(readFileSync("/proc/stat", "utf8")) ?? [];
   return Number(idle) / 100;
@@ -42,12 +41,10 @@ function totalBytes(): number {
   return Number(kibibytes) * 1024;
 }
 
-/** A collector, its published records, and an aggregator that builds a graph from them. */
 class Side {
   readonly bus: MemoryBus = createMemoryBus({ clock: systemClock });
   readonly idle: number[] = [];
   readonly memory: number[] = [];
-  /** Reported nodes, metrics and CPU modes. */
   readonly told = new Set<string>();
   readonly #sums = new Map<number, number>();
   readonly #aggregator: Aggregator;

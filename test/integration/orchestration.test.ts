@@ -111,7 +111,6 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
     testbed.say({ cluster: { ...graph, nodes }, workflow, demand });
   }
 
-  /** Creates a Service and its Deployment, whose pods the planner places. */
   async function app(name: string, replicas: number): Promise<void> {
     await cluster.create({
       ...KINDS.service,
@@ -137,7 +136,6 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
       },
       { namespace: "default", timeoutMs: 60_000 },
     );
-  /** Number of pods by zone. */
   const spread = (found: readonly KubernetesObject[]): Record<string, number> => {
     const counts: Record<string, number> = {};
     for (const pod of found) {

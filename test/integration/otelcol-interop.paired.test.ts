@@ -52,7 +52,6 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
     if (Date.now() > deadline) throw new Error(`${what}: not within 40 s`);
 }
 
-/** Returns a sample of a text page by name and some labels. */
 function sample(page: string, name: string, labels: Readonly<Record<string, string>> = {}): number | null {
   const line = page
     .split("\n")
@@ -68,7 +67,6 @@ const SCRAPE_INTERVAL_MS = 500;
 const SCRAPES = 10;
 /** First working set of web's container on the page. */
 const WEB_BYTES = 241_664;
-/** Steps with a fault of the scraped page. */
 const AWAY = 4;
 const CONTAINER_REPLACED = 6;
 const PROXY_RESTARTED = 7;

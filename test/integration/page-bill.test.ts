@@ -1,4 +1,3 @@
-// The Bill page in a real browser, with a real aggregator and custom prices.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

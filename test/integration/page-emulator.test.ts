@@ -161,7 +161,6 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
 
   test("leave marks on the overview", async () => {
     await visit.goTo("/overview");
-    // Without load, the overview says so and invents nothing.
     await expect.poll(() => page.locator("main").textContent()).toContain("No requests yet");
     const timeline = (await (await fetch(`${testbed.url}/lab/v1/timeline`)).json()) as {
       readonly marks: readonly { readonly kind: string }[];

@@ -60,7 +60,6 @@ describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", (
     await isWell();
     await page.getByRole("button", { name: "Today" }).click();
     await expect.poll(() => page.locator("#dag g.workload.moved").count()).toBe(0);
-    // Each channel between two nodes links to its pair.
     expect(await page.locator('#channels a[href^="#/pair/"]').count()).toBeGreaterThan(0);
     // Each name has its own text direction.
     expect(await page.locator("#placements bdi").count()).toBeGreaterThanOrEqual(EVIL.length);

@@ -51,7 +51,6 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
 
   const tile = (label: string) => page.locator(".tile", { hasText: label }).textContent();
 
-  /** Median from one node to another by the API, once a graph has it. */
   async function median(source: string, target: string): Promise<number> {
     let found: number | null = null;
     const look = async (): Promise<number | null> => {
@@ -200,7 +199,6 @@ describe.runIf(hasBrowser)("a stranger's five tasks", { timeout: 120_000 }, () =
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Starts at the overview page. Returns the number of clicks until the words are visible. */
   async function clicksUntil(steps: readonly Locator[], words: RegExp, sight: string): Promise<number> {
     await visit.goTo("/");
     await page.getByRole("heading", { name: "Overview" }).waitFor();

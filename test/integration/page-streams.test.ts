@@ -1,4 +1,3 @@
-// The Streams page in a real browser, with a real aggregator and a stand-in for the scheduler-plugin.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

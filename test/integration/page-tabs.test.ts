@@ -10,7 +10,6 @@ const VISITS = 20;
 const PATIENCE_MS = 30_000;
 /** Connections per server that a browser opens over HTTP/1.1. */
 const MAX_CONNECTIONS = 6;
-/** The test's own connections, kept alive after it reads the metrics. */
 const OWN_CONNECTIONS = 2;
 
 describe.runIf(hasBrowser)("tabs of one browser", () => {
@@ -43,7 +42,6 @@ describe.runIf(hasBrowser)("tabs of one browser", () => {
     const text = await (await fetch(`${testbed.url}/metrics`)).text();
     return Number(/^isochrone_aggregator_event_clients (\d+)$/m.exec(text)?.[1]);
   };
-  /** Number of server connections by the kernel. */
   const connections = (): number => {
     const port = Number(new URL(testbed.url).port).toString(16).toUpperCase().padStart(4, "0");
     const held = new RegExp(`^ *\\d+: [0-9A-F]+:${port} [0-9A-F:]+ 01 `);
@@ -56,7 +54,6 @@ describe.runIf(hasBrowser)("tabs of one browser", () => {
       .poll(() => page.locator("#freshness").textContent(), { timeout: PATIENCE_MS })
       .toMatch(/^live/);
   };
-  /** Waits until the page shows the slowest pair's time, set to 400 ms here. */
   const showsSlow = async (page: Page): Promise<void> => {
     await expect
       .poll(() => page.locator("#worst tbody tr").first().textContent(), { timeout: PATIENCE_MS })

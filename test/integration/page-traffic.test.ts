@@ -1,4 +1,3 @@
-// The Traffic page in a real browser, with a real aggregator and a stand-in for the scheduler-plugin.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
 import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";

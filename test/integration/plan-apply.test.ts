@@ -66,7 +66,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
 
   const pods = (): Promise<KubernetesObject[]> => cluster.list("pods", { namespace });
 
-  /** Publishes graphs with the pods' nodes, like an aggregator. */
   async function sayGraphs(): Promise<void> {
     const near = (a: string, b: string): boolean => (regionOf(a) === regionOf(b)) !== isInverted;
     const graph = clusterGraph(
@@ -89,7 +88,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     });
   }
 
-  /** Places pods by plans for inverted regions. Resolves with their nodes. */
   async function begin(name: string): Promise<Placement> {
     clearInterval(saying);
     await removeAll();
@@ -144,7 +142,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     await cluster.waitFor("pods", (all) => all.length === 0, { namespace });
   }
 
-  /** Nodes by workload, once exactly the wanted replicas exist and are ready. */
   const settled = (): Promise<Placement> =>
     cluster.waitFor("pods", (all) => (isWhole(all) ? placementOf(all) : null), {
       namespace,
@@ -155,7 +152,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     all.every((pod) => pod.metadata.deletionTimestamp === undefined && hasCondition(pod, "Ready")) &&
     Object.entries(REPLICAS).every(([workload, count]) => placementOf(all)[workload]?.length === count);
 
-  /** Returns the command's output. @param mayFail whether it may exit with an error */
   async function isochrone(words: readonly string[], mayFail = false): Promise<string> {
     const lines: string[] = [];
     const args = [...words, "--kubeconfig", cluster.kubeconfig];
@@ -175,7 +171,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
   ];
   const plan = (...words: readonly string[]): Promise<string> => isochrone(planWords(words));
 
-  /** Starts the command as a process that can be killed. */
   function planProcess(...words: readonly string[]): Run {
     const args = [...TUNED, MAIN, ...planWords(words), "--kubeconfig", cluster.kubeconfig];
     const env = { PATH: process.env["PATH"], ...SETTINGS };
@@ -184,7 +179,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     return new Run(child);
   }
 
-  /** Returns the moves once all are possible. */
   async function shownMoves(): Promise<WorkflowPlanReport["moves"]> {
     let moves: WorkflowPlanReport["moves"] = [];
     await expect
@@ -204,7 +198,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     return findings.find(({ check }) => check === "moving pods")!.value;
   };
 
-  /** Checks that no object keeps a trace of ours. */
   async function expectClean(): Promise<void> {
     const objects = [
       ...(await pods()),
@@ -252,7 +245,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     await expectClean();
   });
 
-  /** Pods that a command is moving, by the cluster's objects. */
   const moving = async (): Promise<string[]> =>
     (await pods()).flatMap(({ metadata: { name, annotations, deletionTimestamp } }) =>
       deletionTimestamp === undefined &&
@@ -316,7 +308,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
   });
 });
 
-/** A running command. */
 class Run {
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown>;

@@ -60,7 +60,6 @@ describe.runIf(support.supported)("a rolling restart", { timeout: 2 * WITHIN_MS 
 
   type Kind = "Deployment" | "StatefulSet";
 
-  /** Plans while region `ap` has the place of `eu`, far from the best placement. */
   async function deployFarAway(kindOf: (workload: string) => Kind): Promise<void> {
     for (const resource of ["deployments", "statefulsets"])
       await cluster.request("DELETE", `/apis/apps/v1/namespaces/${NAMESPACE}/${resource}`);
@@ -89,7 +88,6 @@ describe.runIf(support.supported)("a rolling restart", { timeout: 2 * WITHIN_MS 
   const restart = (...what: readonly string[]): Promise<string> =>
     cluster.kubectl("-n", NAMESPACE, "rollout", "restart", ...what);
 
-  /** Waits until every controller has replaced all its pods and they are ready. */
   async function settled(): Promise<void> {
     const options = { namespace: NAMESPACE, timeoutMs: WITHIN_MS };
     for (const resource of ["deployments", "statefulsets"])

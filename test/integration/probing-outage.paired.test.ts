@@ -49,7 +49,6 @@ test("the aggregator, plan and bus in one, is away for thirty times what the buf
   expect(await testbed.aggregatorMetric("isochrone_records_missing_total")).toBe(0);
 }, 180_000);
 
-/** Number of requests of one node to all peers. */
 function sent(): Promise<number> {
   return testbed.metric("a", "isochrone_rr_requests_total");
 }

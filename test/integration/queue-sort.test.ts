@@ -44,7 +44,6 @@ profiles:
     plugins: ${plugins}
 `;
 
-  /** Returns kube-scheduler's error about a configuration; it exits at once. */
   async function complaint(text: string): Promise<string> {
     const file = join(folder, "config.yaml");
     await writeFile(file, text);

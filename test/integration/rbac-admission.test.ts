@@ -1,4 +1,3 @@
-// Tests the admission policies of helm/isochrone/files/admission on a real API server.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { AdmissionTestbed, annotate, NODE, OURS } from "./rbac-admission/testbed.ts";

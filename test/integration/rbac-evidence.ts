@@ -1,4 +1,3 @@
-// Collects the grants and requests for the permission tests.
 import {
   grantsOf,
   MANIFEST_VALUES,
@@ -12,7 +11,6 @@ import { BY_CHANCE } from "./rbac-faults.ts";
 
 const { NAMESPACE, NAME } = MANIFEST_VALUES;
 
-/** Reads the cluster's roles and its audit log. */
 export async function evidenceOf(
   cluster: ControlPlane,
   scenarios: readonly Scenario[],

@@ -1,5 +1,3 @@
-// Faults of the permission tests, and the grants that only faults need.
-
 export const RACES = "objects change while they are written";
 export const OTHERS = "somebody else changes what is written";
 export const UNASKED = "an AppGroup is no longer asked for";
@@ -10,7 +8,6 @@ export const UNPLANNED = "a pod waits and nobody plans";
 export const UNINSTALLED = "Isochrone is uninstalled";
 export const SUBRESOURCE = "a definition with the subresource status";
 
-/** Grants that only these scenarios need. */
 export const FAULTS_ONLY: Readonly<Record<string, string>> = {
   "isochrone-aggregator get deployments.apps": RACES,
   "isochrone-aggregator get statefulsets.apps": RACES,

@@ -11,7 +11,6 @@ import { NODES, SHOP, type Testbed } from "./rbac-testbed.ts";
 const WITHIN_MS = 60_000;
 const OPENED_WITHIN_MS = 120_000;
 
-/** Creates a pod that waits for the planner, as in a user's manifest. */
 export async function addGatedPod(
   cluster: ControlPlane,
   name: string,
@@ -43,7 +42,6 @@ async function strandPod(cluster: ControlPlane, namespace: string, nodes: readon
   await cluster.patch({ ...KINDS.pod, namespace, name }, { status: { conditions: [condition] } }, "status");
 }
 
-/** Settings of an aggregator that opens gates soon. All others let pods wait, however busy the machine is. */
 export const SHORT_DEADLINE = { gates: { enabled: true, deadlineMs: 2000, checkIntervalMs: 500 } };
 
 /**

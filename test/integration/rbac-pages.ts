@@ -1,7 +1,6 @@
 // Pages that the collector scrapes in the permission tests. Values vary, so that there is always something to
 // write.
 
-/** cAdvisor page of a kubelet with one pod per workload. @param beganMs time at which counters are 0 */
 export function usagePage(workloads: readonly string[], namespace: string, beganMs: number): string {
   const seconds = (Date.now() - beganMs) / 1000;
   const rows = workloads.flatMap((name, index) => {
@@ -21,7 +20,6 @@ export function usagePage(workloads: readonly string[], namespace: string, began
   ].join("\n");
 }
 
-/** Istio page of `web`, which talks to `db`. */
 export function trafficPage(namespace: string, beganMs: number): string {
   const labels = `reporter="source",source_workload="web",source_workload_namespace="${namespace}",destination_workload="db",destination_workload_namespace="${namespace}",request_protocol="tcp"`;
   const bytes = Math.round((Date.now() - beganMs) * 100);

@@ -1,4 +1,3 @@
-// Record keys in the permission tests, without Kafka.
 import { readFileSync } from "node:fs";
 import { MANIFEST_VALUES, type Installation } from "../harness/components/index.ts";
 

@@ -32,7 +32,6 @@ export { askForRecordKeys } from "./rbac-record-keys.ts";
 const { NAMESPACE, NAME, CANARY_NAMESPACE, NETPERF_NAMESPACE, NETPERF_NAME, KEYS_SECRET } = MANIFEST_VALUES;
 export const SHOP = "shop";
 export const NODES = ["node-0", "node-1"] as const;
-/** Deployment, StatefulSet, DaemonSet. */
 const WORKLOADS = { web: "Deployment", db: "StatefulSet", agent: "DaemonSet" } as const;
 type WorkloadName = keyof typeof WORKLOADS;
 /** On separate nodes, so that their channel crosses zones. */
@@ -64,7 +63,6 @@ export class Testbed {
   readonly installation: Installation;
   readonly #closers: (() => unknown)[] = [];
   readonly #beganMs = Date.now();
-  /** Loopback addresses of the probes, unique per node. */
   readonly #addresses = NODES.map(
     (_, index) => `127.${randomInt(10, 250)}.${randomInt(1, 250)}.${10 + index}`,
   );
@@ -82,7 +80,6 @@ export class Testbed {
     for (const close of this.#closers.toReversed()) await close();
   }
 
-  /** Creates the cluster's objects and pages. Rules and policies exist already. */
   async prepare(): Promise<void> {
     const { cluster } = this;
     const port = (): Promise<number> => this.installation.port();
@@ -120,7 +117,6 @@ export class Testbed {
     );
   }
 
-  /** Starts aggregator, scheduler-plugin and collector with all optional features off. */
   async withoutFeatures(): Promise<ComponentProcess[]> {
     const checks = { checkIntervalMs: 500 };
     const aggregator = await this.installation.component("aggregator", "plain-aggregator", {
@@ -149,7 +145,6 @@ export class Testbed {
     ];
   }
 
-  /** Starts one of two replicas. @param server URL of the API server; @default the cluster's */
   async aggregator(
     replicaName: string,
     more: ComponentSettings = {},
@@ -238,7 +233,6 @@ export class Testbed {
     return this.installation.component("collector", "collector-0", { collector });
   }
 
-  /** Starts the probe of the node with that index. */
   async probe(index: number, aggregatorUrl: string): Promise<ComponentProcess> {
     const { probeUdpPort, probeTcpPort, probeBandwidthPort } = this.#probePorts;
     const probe = {
@@ -262,7 +256,6 @@ export class Testbed {
     return this.installation.component("probe", `probe-${index}`, { probe });
   }
 
-  /** Creates a user's AppGroup: `web` needs bandwidth to `db`. */
   async declare(topologySortingAlgorithm = "KahnSort"): Promise<void> {
     const workload = (name: WorkloadName): object => ({
       kind: WORKLOADS[name],
@@ -292,7 +285,6 @@ export class Testbed {
     await this.cluster.bindAndRun({ namespace: SHOP, name }, NODES[0]);
   }
 
-  /** Creates replicas of `web` and `db` that wait for the planner, gated as in a user's manifest. */
   async addGatedReplicas(): Promise<void> {
     this.#gated++;
     for (const app of ["web", "db"] as const) {

@@ -48,7 +48,6 @@ import { raceForObjects } from "./rbac-races.ts";
 
 const { NAMESPACE, NAME, KEYS_SECRET, NETPERF_NAMESPACE, NETPERF_NAME, TOPOLOGY_NAMESPACE, TOPOLOGY_NAME } =
   MANIFEST_VALUES;
-/** Files that belong to no optional feature. */
 const BASE: readonly string[] = [
   "aggregator",
   "collector",
@@ -127,7 +126,6 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
   const holderOf = async (ref: ObjectRef): Promise<string> =>
     String((await object(ref))?.spec?.["holderIdentity"]);
   const leaseOf = ({ name }: ComponentProcess): ObjectRef => ({ ...LEASE, name: `${LEASE.name}-${name}` });
-  /** Nodes whose annotations were written since then. */
   const writtenSince = async (sinceMs: number): Promise<string[]> => {
     const names: string[] = [];
     for (const name of NODES) {

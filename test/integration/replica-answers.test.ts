@@ -43,12 +43,10 @@ interface PlanList {
   readonly incomplete?: readonly string[];
 }
 
-/** All responses of one aggregator. */
 interface Answers {
   readonly decisions: DecisionList;
   readonly plans: PlanList;
   readonly proposals: PlanList;
-  /** Explanations of each pod by the command and by the MCP server. */
   readonly explained: readonly unknown[];
   readonly toldByMcp: readonly unknown[];
   readonly plansOfMcp: unknown;
@@ -67,7 +65,6 @@ describe.runIf(support.supported)("two replicas of the scheduler-plugin", { time
   let sides: readonly Side[];
   let pods: readonly string[];
   let saying: NodeJS.Timeout | undefined;
-  /** Whether the pods' region has become slow. */
   let isSlow = false;
 
   beforeAll(async () => {
@@ -121,7 +118,6 @@ describe.runIf(support.supported)("two replicas of the scheduler-plugin", { time
     await cluster?.close();
   });
 
-  /** Publishes graphs with the pods' nodes, like an aggregator. */
   async function sayGraphs(): Promise<void> {
     const { cluster: usual, workflow } = shopGraphs(SHOP);
     const bound = (await cluster.list("pods", { namespace: SHOP })).filter((pod) => nodeNameOf(pod) !== null);
@@ -244,7 +240,6 @@ const movesOf = ({ proposals }: Answers): unknown =>
     pods.map(({ name, from, node }) => [name, from, node]),
   ]);
 
-/** Drops values that each replica's scorer recomputes, and unreachable replicas. */
 function comparable(answers: Answers): Answers {
   const left = ["now", "incomplete"];
   const text = JSON.stringify(answers, (key, value: unknown) => (left.includes(key) ? undefined : value));
@@ -264,7 +259,6 @@ async function prioritize({ url }: ComponentProcess, Pod: unknown): Promise<void
   expect(answer.status).toBe(200);
 }
 
-/** An aggregator that uses one of the replicas, and an MCP server that uses this aggregator. */
 class Side {
   readonly #aggregator: Awaited<ReturnType<typeof startAggregator>>;
   readonly #mcp: McpServer;
@@ -322,7 +316,6 @@ class Side {
   }
 }
 
-/** Runs `isochrone mcp` over standard input. */
 class McpServer {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, (answer: { readonly result?: unknown }) => void>();

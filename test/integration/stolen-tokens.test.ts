@@ -81,7 +81,6 @@ describe.runIf(missing.length === 0)("a stolen token", { timeout: 60_000 }, () =
       : object;
   }
 
-  /** Creates the objects of the attempts. */
   async function objects(): Promise<void> {
     await cluster.addNodes(1);
     await cluster.createPods(["pod-0"], { labels: { app: "web" } });
@@ -110,7 +109,6 @@ describe.runIf(missing.length === 0)("a stolen token", { timeout: 60_000 }, () =
     ]);
   }
 
-  /** Returns 2xx, or the denial. */
   async function verdict(account: string, [verb, path, body]: Attempt): Promise<string> {
     const dry = verb === "GET" || path.includes("?") ? path : `${path}?dryRun=All`;
     const contentType = verb === "PATCH" ? "application/merge-patch+json" : "application/json";

@@ -27,7 +27,6 @@ const JOBS = 12;
 /** Rounding error of sums of rates. */
 const ROUNDING = 1.0001;
 
-/** Uses the host network, so that its pods wait for rules; each on its own port. */
 function remote(at: number): KubernetesObject {
   const profile = [{ nodeLabels: { device: "server" }, secondsPerFrame: 0.01 }];
   const template = {
@@ -45,7 +44,6 @@ function remote(at: number): KubernetesObject {
 
 /** Managers that confirm every plan on each poll. */
 class Managers {
-  /** Distinct plans in order of arrival. */
   readonly seen: ReadonlyMap<string, FlowPlan>[] = [];
   isConfirming = true;
   readonly #streams: RunningStreams;

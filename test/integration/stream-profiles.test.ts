@@ -28,7 +28,6 @@ const BOX = "amd64, 4 CPUs, device=box";
 const SERVER = "amd64, 8 CPUs, device=server";
 const SPEEDS = "case $NODE_NAME in n3) echo 0.04;; *) echo 0.25;; esac > /dev/termination-log";
 
-/** A task with a slow declared speed on boxes and servers, profiled by this script. */
 function profiledTask(script: string, fields: object = {}): object {
   return streamTask("work", {
     profile: [

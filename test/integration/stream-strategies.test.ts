@@ -26,7 +26,6 @@ const LINKS = [
   { source: "n1", target: "n2", capacity: "20M" },
 ];
 const byText = (a: string, b: string): number => a.localeCompare(b);
-/** A frame of 2 Mbit with its headers, Mbit. */
 const FRAME = 2.0912;
 const SITE = { ...KINDS.flowNetwork, name: "site" };
 
@@ -58,7 +57,6 @@ describe.runIf(support.supported)(
       const found = conditionsOf((await job(namespace, name))!).find(({ type }) => type === "Placed");
       return `${found?.status} ${found?.reason}: ${found?.message}`;
     };
-    /** Total rate of jobs on the narrow link, Mbit/s. */
     const narrow = async (namespace: string, names: readonly string[]): Promise<number> => {
       let sum = 0;
       for (const name of names)

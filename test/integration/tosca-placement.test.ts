@@ -57,7 +57,6 @@ describe.each(["docs/examples/messaging.yaml", "test/data/tosca/messaging.clout.
       }
     });
 
-    /** Best nodes among those with room. */
     function best(pod: string, placed: ReadonlyMap<string, string>): string[] {
       const workflow = new WorkflowGraph({
         ...graph,

@@ -31,7 +31,6 @@ const SERVICES = [
   "mongodb",
   "rabbitmq",
 ];
-/** [001], figures 1 and 4. */
 const CHANNELS = [
   ["api-gateway", "message-notifier", "HTTPServerPushRoute", 10],
   ["api-gateway", "message-publisher", "HTTPRoute", 100],
@@ -47,7 +46,6 @@ if (!support.supported) console.warn(`TOSCA on a real control plane skipped: ${s
 
 describe.runIf(support.supported)("a TOSCA template on a real control plane", () => {
   let cluster: ControlPlane;
-  /** Namespace of one test. */
   let namespace: string;
   let kubeconfig: string;
   let plugin: RunningPlugin | null = null;

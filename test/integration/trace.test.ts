@@ -22,7 +22,6 @@ import { servePages } from "../harness/otelcol/pages.ts";
 const COLLECTOR = join(import.meta.dirname, "../../collector/src/main.ts");
 const READY_MS = 60_000;
 
-/** The required part of the traces messages, from opentelemetry-proto 1.x. */
 const PROTO = `
 syntax = "proto3";
 message ExportTraceServiceRequest { repeated ResourceSpans resource_spans = 1; }
@@ -121,7 +120,6 @@ function trafficPage(scrape: number): string {
   return `# TYPE istio_requests_total counter\nistio_requests_total{${labels.join(",")}} ${10 * scrape}\n`;
 }
 
-/** Spans of one record: the scrape, the publish, and the ingestion. */
 interface Way {
   readonly scrape: Span;
   readonly send: Span;

@@ -76,7 +76,6 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
   const gates = async (options: PodFields): Promise<string[]> => gatesOf(await created(options));
   const metrics = async (): Promise<string> => (await plugin.get("/metrics")).text();
 
-  /** Creates a pod that the webhook answered for and returns its name. */
   async function expectAnswered(): Promise<string> {
     await testbed.untilGating();
     const pod = await created({ namespace: "shop" });
@@ -205,7 +204,7 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
     const { value } = findings.find(({ check }) => check === "pods without the webhook's answer")!;
     expect(value).toContain(`shop/${name}`);
     expect(value).not.toContain(answered);
-    // By the API server's own count, including earlier tests.
+    // The API server's own count includes earlier tests.
     expect(value).toMatch(/the API server continued without it [1-9]\d* times/);
   });
 

@@ -9,7 +9,6 @@ const NODES = 5000;
 const MINUTE_MS = 60_000;
 const REFRESH_MS = 10 * MINUTE_MS;
 
-/** Wraps a store that counts applies with their times. */
 function counted(store: ClusterStore, clock: ManualClock): { store: ClusterStore; appliedMs: number[] } {
   const appliedMs: number[] = [];
   const around: ClusterStore = {

@@ -126,7 +126,7 @@ describe.runIf(support.supported)("zone weights on a real API server", { timeout
       namespace: "default",
       labels: `kubernetes.io/service-name=${app}`,
     });
-  /** By endpoint as "zone > hinted zones", sorted. */
+  /** Hints as "endpoint zone > hinted zones", sorted. */
   const hints = async (app: string): Promise<string[]> => {
     const found = await slices(app);
     return found
@@ -146,7 +146,6 @@ describe.runIf(support.supported)("zone weights on a real API server", { timeout
     ...Array.from({ length: east }, () => "east > "),
     ...Array.from({ length: west }, () => "west > "),
   ];
-  /** Count of each Event about rejected weights. */
   const refusals = async (): Promise<number[]> => {
     const events = await cluster.list(
       { apiVersion: "events.k8s.io/v1", kind: "Event" },

@@ -7,7 +7,6 @@ import type { Picture } from "./palette.ts";
 export interface Frame {
   /** Chromium's format; all of one size. */
   readonly png: Buffer;
-  /** Display time. */
   readonly ms: number;
 }
 
@@ -18,7 +17,6 @@ interface Box {
   readonly height: number;
 }
 
-/** Palette indexes, row by row. */
 interface Indexed {
   readonly indexes: Buffer;
   readonly ms: number;
@@ -100,7 +98,6 @@ function merged(frames: readonly Indexed[]): Indexed[] {
   return kept;
 }
 
-/** The smallest box around all differences. */
 function changed(before: Buffer, after: Buffer, width: number, height: number): Box {
   let [left, top, right, bottom] = [width, height, 0, 0];
   for (let y = 0; y < height; y++)

@@ -67,7 +67,6 @@ export interface Picture {
   readonly width: number;
   readonly height: number;
   readonly pixels: Buffer;
-  /** Bytes per pixel. */
   readonly step: number;
 }
 
@@ -86,7 +85,6 @@ export function decode(png: Buffer): Picture {
   return { width, height, step, pixels: unfiltered(inflateSync(Buffer.concat(data)), width * step, step) };
 }
 
-/** Reverses PNG's filters (PNG specification, 9.2). */
 function unfiltered(raw: Buffer, stride: number, step: number): Buffer {
   const height = raw.length / (stride + 1);
   const out = Buffer.alloc(stride * height);

@@ -93,13 +93,11 @@ export async function recordStory(
   return toAnimation([{ png: still, ms: STILL_MS }, ...frames]);
 }
 
-/** Picks the first, the last, and evenly spaced ones in between. */
 function evenly(pngs: readonly Buffer[]): Buffer[] {
   if (pngs.length <= KEPT) return [...pngs];
   return Array.from({ length: KEPT }, (_, at) => pngs[Math.round((at * (pngs.length - 1)) / (KEPT - 1))]!);
 }
 
-/** Both parts side by side below the caption. */
 async function composed({ matrix, overview, canvas }: Stage, caption: string): Promise<Buffer> {
   const [left, right] = await Promise.all([
     matrix.locator("#matrix").screenshot(),

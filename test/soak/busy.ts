@@ -1,4 +1,3 @@
-// Processes that only use CPU, to run a soak on a busy machine.
 import { spawn, type ChildProcess } from "node:child_process";
 
 /** Each ends by itself after the run, even if this process is gone. */
@@ -7,7 +6,6 @@ const SPIN = "const end = Date.now() + Number(process.argv[1]); while (Date.now(
 export class BusyProcesses {
   readonly #children: readonly ChildProcess[];
 
-  /** @param lifeMs time after which they end by themselves */
   constructor(count: number, lifeMs: number) {
     this.#children = Array.from({ length: count }, () =>
       spawn(process.execPath, ["-e", SPIN, String(lifeMs)], { stdio: "ignore" }),

@@ -1,4 +1,3 @@
-/** Counters that must not grow, by their name in the report. */
 const WATCHED_COUNTERS = {
   missing: ["isochrone_records_missing_total"],
   refused: ["isochrone_aggregator_refused_total", "isochrone_aggregator_http_refused_total"],

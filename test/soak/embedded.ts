@@ -11,7 +11,6 @@ import { figures, verdictLines } from "./report.ts";
 import { Sampler, type Sample } from "./sample.ts";
 import { judge } from "./verdict.ts";
 
-/** Time until windows are full and code is compiled. */
 const WARM_UP_MS = 60_000;
 const SAMPLE_MS = 5_000;
 const CHANGE_MS = 15_000;
@@ -99,7 +98,6 @@ function printProgress({ atMs, rssBytes, agreement, counters, othersShare, stead
   );
 }
 
-/** Resolves early, without an error, when the run ends. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -113,7 +111,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Runs until its time is over or it is interrupted. Returns false if a check failed. */
 export async function runEmbedded(args: readonly string[]): Promise<boolean> {
   const ending = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => ending.abort());

@@ -9,7 +9,6 @@ export class GraphLoad {
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>[] = [];
   #latenciesMs: number[] = [];
-  /** Number of chunks received from event streams. */
   events = 0;
   failures = 0;
 
@@ -27,7 +26,6 @@ export class GraphLoad {
     await Promise.allSettled(this.#running);
   }
 
-  /** Response times since the last call. */
   takeLatencies(): readonly number[] {
     const taken = this.#latenciesMs;
     this.#latenciesMs = [];

@@ -13,17 +13,12 @@ const MAX_LOSS_RATIO = 0.1;
 const MIN_RTT_MS = 5;
 const MAX_RTT_MS = 400;
 
-/** The largest deviation of one sample. */
 export interface Agreement {
-  /** Number of compared ordered pairs. */
   readonly compared: number;
   /** As a share of the tolerance; above 1 is out of tolerance. */
   readonly worst: number;
-  /** Medians out of tolerance. */
   readonly mediansOutside: number;
-  /** 90th percentiles out of tolerance. */
   readonly p90sOutside: number;
-  /** Pair, quantile and values of the worst deviation. */
   readonly detail: string;
 }
 
@@ -41,7 +36,6 @@ export class LinkChanger {
     this.#random = random;
   }
 
-  /** Changes round-trip time or loss of a random pair, both ways. */
   async change(): Promise<string> {
     const a = this.#pick(this.#nodes);
     const b = this.#pick(this.#nodes.filter((node) => node !== a));
@@ -52,7 +46,6 @@ export class LinkChanger {
     return `${a} - ${b} ${JSON.stringify(change)}`;
   }
 
-  /** Compares p50 and p90 of all settled links. */
   async compare(graph: () => Promise<ClusterGraphSnapshot>): Promise<Agreement> {
     const [{ links }, { pairs }] = await Promise.all([graph(), this.#lab.record(WINDOW_MS)]);
     const nowMs = Date.now();

@@ -4,7 +4,6 @@ import { numberOption } from "./numbers.ts";
 export interface SoakOptions {
   readonly durationMs: number;
   readonly seed: number;
-  /** Requests per second to the workflow's entry. */
   readonly requestsPerSecond: number;
   /** Upper limit of the graph API's p99 response time. */
   readonly maxGraphP99Ms: number;

@@ -2,7 +2,6 @@ import type { Random } from "@isochrone/runtime";
 import type { EmbeddedSystem } from "../harness/embedded.ts";
 import { processName } from "./proc.ts";
 
-/** Process ids of the running system. */
 interface Pids {
   readonly relay: number[];
   readonly pods: number[];
@@ -54,7 +53,6 @@ export class PodKiller {
     this.#random = random;
   }
 
-  /** Whether a killed pod has neither recovered nor timed out. */
   isWaiting(nowMs: number): boolean {
     const last = this.kills.at(-1);
     return last !== undefined && last.recoveredMs === null && nowMs - last.atMs <= RECOVERY_DEADLINE_MS;
@@ -72,7 +70,6 @@ export class PodKiller {
     return kill;
   }
 
-  /** Checks the recovery of the last killed pod. */
   async check(): Promise<void> {
     const kill = this.kills.at(-1);
     if (kill === undefined || kill.recoveredMs !== null) return;

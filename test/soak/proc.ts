@@ -1,4 +1,3 @@
-// Reads process statistics from the kernel. Linux only.
 import { readFileSync } from "node:fs";
 
 /** Totals of one process since its start. */
@@ -39,7 +38,6 @@ export function machineBusySeconds(): number {
   return busy / TICKS_PER_SECOND;
 }
 
-/** Last word of the command line, which names stand-in programs. Returns null if the process is gone. */
 export function processName(pid: number): string | null {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").filter(Boolean).at(-1) ?? null;
@@ -53,7 +51,7 @@ export class CpuShares {
   readonly #before = new Map<number, number>();
   #beforeMs: number | null = null;
 
-  /** By group. Returns null for the first sample. New processes count with their total use. */
+  /** Shares by group. Returns null for the first sample. New processes count with their total use. */
   look(groups: Readonly<Record<string, readonly number[]>>, nowMs: number): Record<string, number> | null {
     const seconds = this.#beforeMs === null ? null : (nowMs - this.#beforeMs) / 1000;
     this.#beforeMs = nowMs;

@@ -9,7 +9,6 @@ import { endOnSignals } from "./signals.ts";
 
 const USAGE =
   "npm run soak -- quiet [--minutes N (120)] [--seed N (1)] [--busy processes (0)] | --model [--seeds N (20)] [--minutes N (60)]";
-/** Timeout of the verdict on a busy machine. */
 const START_MS = 1_800_000;
 
 export async function runQuiet(args: readonly string[]): Promise<boolean> {

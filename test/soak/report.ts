@@ -2,7 +2,6 @@ import { nearestRank, ascending } from "@isochrone/primitives";
 import { GROUPS, type Sample } from "./sample.ts";
 import { mebibytes, type Verdict } from "./verdict.ts";
 
-/** Table of a run's figures. */
 export function figures(samples: readonly Sample[]): string {
   const row = (name: string, unit: string, values: readonly number[], digits = 1): string[] => [
     name,

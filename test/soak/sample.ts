@@ -11,9 +11,7 @@ type Group = (typeof GROUPS)[number];
 
 /** A sample of the running system. */
 export interface Sample {
-  /** Since the start of the measurement. */
   readonly atMs: number;
-  /** Sums over the group's processes. */
   readonly rssBytes: Readonly<Record<Group, number>>;
   /** Shares of a core since the previous sample. Null for the first. */
   readonly cpuShare: Readonly<Record<Group, number>> | null;

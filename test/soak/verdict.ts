@@ -4,7 +4,6 @@ import { RECOVERY_DEADLINE_MS, type Kill } from "./pods.ts";
 import type { Sample } from "./sample.ts";
 
 interface Findings {
-  /** Since the end of the warm-up. */
   readonly samples: readonly Sample[];
   readonly kills: readonly Kill[];
   readonly streamFailures: number;

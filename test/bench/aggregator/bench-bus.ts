@@ -1,7 +1,6 @@
 import type { Batch, Bus, BusRecord, OutgoingRecord, Subscription } from "@isochrone/bus";
 import { partitionOf, type SubscribeOptions } from "@isochrone/bus/testing";
 
-/** Same as in a cluster. */
 const PARTITIONS = 24;
 const MAX_BATCH_RECORDS = 200;
 

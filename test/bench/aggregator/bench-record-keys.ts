@@ -1,7 +1,6 @@
 import { MemoryKeyStore, RecordKeys } from "@isochrone/aggregator/testing";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 
-/** A service that may report on all namespaces. */
 export const MESH_SPEAKER = "mesh";
 
 /** The same secret in every process, so that one seals and another verifies. */

@@ -20,7 +20,6 @@ export function splitCores(): SplitCores | null {
   return { measured: String(cores.at(-1)), others: cores.slice(0, -1).join(",") };
 }
 
-/** Confines this process and its future children. */
 export function confineTo(cores: string): void {
   const { status } = spawnSync("taskset", ["-acp", cores, String(process.pid)]);
   if (status !== 0) throw new Error(`taskset must confine this process to ${cores}, ended with ${status}`);

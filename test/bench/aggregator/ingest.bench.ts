@@ -26,7 +26,6 @@ const LIMITS = { maxLinks: 500_000, maxChannels: 200_000, maxPods: 500_000 };
 const OPTIONS = { maxFutureMs: 2_000, maxSeries: 1_000_000, maxSources: 16_384 };
 const RULE = { methods: ["udp_rr", "tcp_rr", "icmp"], quantile: "p50" } as const;
 
-/** One round as the bus delivers it. */
 function recordsOf(round: number, nowMs: number): IncomingRecord[] {
   const sequences = new Map<string, number>();
   return Array.from(

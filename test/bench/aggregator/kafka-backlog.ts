@@ -1,4 +1,3 @@
-// A backlog of the mix in a real broker's topics, consumed by one aggregator on its own core.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -26,7 +25,6 @@ const POLL_MS = 250;
 const DEADLINE_MS = 300_000;
 const BUILD_DEADLINE_MS = 30_000;
 
-/** Progress of the aggregator. */
 export interface Progress {
   readonly atMs: number;
   /** Points of records in the windows. */
@@ -36,7 +34,6 @@ export interface Progress {
 
 export interface BacklogRun {
   readonly progress: readonly Progress[];
-  /** Core of the aggregator. */
   readonly pinned: string;
 }
 
@@ -64,9 +61,6 @@ export async function takeBacklog(sealed: boolean): Promise<BacklogRun> {
   }
 }
 
-/**
- * Publishes all rounds. The last one has the current time, so that the window covers them during consumption.
- */
 async function publishMix(brokers: readonly string[], sealed: boolean): Promise<void> {
   const { bus: settings } = loadSettings([busSettings], {
     env: {},
@@ -118,7 +112,6 @@ function startAggregator(brokers: readonly string[], core: string | null, sealed
   return spawn(first!, rest, { stdio: ["pipe", "pipe", "inherit"] });
 }
 
-/** Waits until the whole backlog is in the windows. */
 async function consume(url: string, pid: number): Promise<Progress[]> {
   const all: Progress[] = [];
   const deadlineMs = Date.now() + DEADLINE_MS;
@@ -143,7 +136,6 @@ async function look(url: string, pid: number): Promise<Progress> {
   };
 }
 
-/** Checks that the graph API has every link with samples. */
 async function verify(url: string): Promise<void> {
   const deadlineMs = Date.now() + BUILD_DEADLINE_MS;
   for (;;) {

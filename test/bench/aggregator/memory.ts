@@ -89,7 +89,6 @@ interface Held {
   readonly maxRssBytes: number;
 }
 
-/** Measures an aggregator after a window of records of these kinds. */
 async function measure(kinds: readonly Kind[], showClasses: boolean): Promise<Held> {
   const world = new World(shape);
   const clock = new ManualClock(START_MS + PANE_MS);
@@ -175,7 +174,6 @@ function print(name: string, held: Held, base: Held, entities: Readonly<Record<s
 
 const pods = nodes * PODS_PER_NODE;
 const links = nodes * PEERS_PER_NODE;
-/** By measurement: the number that divides its bytes. */
 const ENTITIES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   none: { pod: pods },
   probe: { link: links, series: 3 * links },

@@ -99,7 +99,6 @@ async function start(keys: RecordKeys | null): Promise<Contender> {
   return { bus, clock, intake };
 }
 
-/** Returns the intake's time without that of publishers and their garbage. */
 async function take({ bus, clock }: Contender, records: readonly Addressed[]): Promise<number> {
   globalThis.gc?.({ type: "minor" });
   const before = process.cpuUsage();

@@ -11,7 +11,6 @@ const CONTENT_TYPES = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 } as const;
 
-/** A page as served. */
 export interface PackedPage {
   readonly body: Uint8Array;
   readonly contentType: string;
@@ -29,7 +28,6 @@ export class PageServer {
   readonly #server = createServer();
   readonly #bodies: Uint8Array[] = [];
   readonly #waiting = new Map<number, () => void>();
-  /** Number of requested pages. */
   asked = 0;
 
   constructor(pages: readonly PackedPage[]) {
@@ -74,7 +72,6 @@ export class PageServer {
     await once(this.#server, "close");
   }
 
-  /** Number of received points with values. */
   get points(): number {
     let points = 0;
     const count = (): void => void points++;

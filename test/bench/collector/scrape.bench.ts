@@ -15,13 +15,11 @@ const IDLE_START_MS = 6_000;
 const IDLE_MS = 2_000;
 const IDLE_WINDOWS = 3;
 const MAX_RATIO = 0.5;
-/** Sidecars per node. */
 const SIDECARS = 12;
 
 interface Scenario {
   readonly name: string;
   readonly kind: ScraperOptions["kind"];
-  /** Pages per round. */
   readonly targets: number;
   readonly page: (round: number) => BenchPage;
   readonly reduce?: boolean;
@@ -134,7 +132,6 @@ export async function run(): Promise<BenchResult[]> {
   return results;
 }
 
-/** Pages of all rounds, and the number of samples per page that the allow-list keeps. */
 function pagesOf({ page, targets, reduce = true }: Scenario): { pages: PackedPage[]; samples: number } {
   const count = (WARM_ROUNDS + ROUNDS + 1) * targets;
   const pages = Array.from({ length: count }, (_, round) => packed(page(round)));

@@ -11,9 +11,7 @@ const TICKS_PER_SECOND = 100;
 const UTIME = 13;
 
 export interface ScraperOptions {
-  /** Address of the pages and of the OTLP receiver. */
   readonly url: string;
-  /** Pages scraped per interval. */
   readonly targets: number;
   readonly kind: "cadvisor" | "istio";
   readonly intervalMs: number;
@@ -22,7 +20,6 @@ export interface ScraperOptions {
 }
 
 export interface Scraper {
-  /** CPU time of all threads so far. */
   cpuMs(): number;
   close(): Promise<void>;
 }
@@ -44,7 +41,6 @@ const FAMILIES = [
   "process_start_time_seconds",
 ];
 
-/** Sample names of the allow-list as a regular expression. */
 export function allowedNames(reduce: boolean): string {
   const parts = reduce ? "_(sum|count)" : "_(sum|count|bucket)";
   return FAMILIES.map((family) =>

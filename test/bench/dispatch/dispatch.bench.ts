@@ -19,7 +19,6 @@ const DECISIONS = 2_000;
 const WARM_UP = 500;
 const FRAMES = 20;
 const SERVICES = 30;
-/** Shape of the scenario `kais`. */
 const SHAPE = { sites: 5, nodesPerSite: 8, services: SERVICES };
 
 export async function run(): Promise<BenchResult[]> {

@@ -71,7 +71,6 @@ async function ask(asker: ChildProcess, asked: Asked): Promise<Measured> {
   return measured;
 }
 
-/** A minimal proxy in Node. */
 async function plainProxy(ports: readonly number[]): Promise<Server> {
   const agent = new Agent({ keepAlive: true });
   let turn = 0;

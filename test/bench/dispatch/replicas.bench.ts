@@ -24,9 +24,7 @@ export async function run(): Promise<BenchResult[]> {
 }
 
 interface Frames {
-  /** Maximum. */
   readonly frameMs: number;
-  /** Medians. */
   readonly loopMs: number;
   readonly heldMs: number;
 }

@@ -1,10 +1,8 @@
-// The queueing model: events per second, and the time for a minute of figure 3's heaviest load.
 import { scenarioFile } from "@isochrone/experiments";
 import type { Point } from "@isochrone/experiments/testing";
 import { createModelTestbed, loadScenario } from "@isochrone/experiments/testing";
 import type { BenchResult } from "../types.ts";
 
-/** Calls per user request. */
 const CALLS_A_REQUEST = 32;
 /** A call arrives, is processed, and is answered. A request is itself a call and is also sent. */
 const EVENTS_A_REQUEST = 3 * (CALLS_A_REQUEST + 1) + 1;

@@ -96,7 +96,6 @@ function watch(plural: string, form: Form, response: ServerResponse): void {
     );
 }
 
-/** Sends changes as fast as they are read, then nothing. */
 async function flood(form: Form, response: ServerResponse): Promise<void> {
   for (let i = 0; i < WATCHED_CHANGES && !response.destroyed; i += 1) {
     if (response.write(cluster.podEvent(form, "MODIFIED", i))) continue;

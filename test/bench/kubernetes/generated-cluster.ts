@@ -37,7 +37,7 @@ interface Collection {
 export class GeneratedCluster {
   readonly #ready = new Template(podObject(true));
   readonly #binaryPod = new Template(podObject(true), binaryItem);
-  /** By form, type and readiness of the pod. */
+  /** Templates by form, type and readiness of the pod. */
   readonly #podEvents = new Map<string, Template>();
   readonly #changed = new Map<number, { readonly version: number; readonly age: number }>();
   readonly #annotations = new Map<string, Record<string, string>>();
@@ -53,7 +53,6 @@ export class GeneratedCluster {
   };
   #changes = 0;
 
-  /** A page of a list. Kinds that are not generated are empty. */
   page(plural: string, query: URLSearchParams, form: Form): Buffer {
     const count = plural === "nodes" ? NODES : (this.#collections[plural]?.count ?? 0);
     const from = Number(query.get("continue") ?? 0);
@@ -70,7 +69,6 @@ export class GeneratedCluster {
     return Buffer.concat([Buffer.from(head), this.#items(plural, from, to), Buffer.from("]}")]);
   }
 
-  /** Returns a function that ends it. */
   watch(plural: string, form: Form, listener: WatchListener): () => void {
     const watchers = this.#watchers.get(plural) ?? new Map<WatchListener, Form>();
     this.#watchers.set(plural, watchers.set(listener, form));
@@ -88,7 +86,6 @@ export class GeneratedCluster {
     return template.object(this.#podNumbers(index));
   }
 
-  /** Makes the next pod in turn ready or unready, or replaces it. */
   changePod(): void {
     this.#changes += 1;
     const index = (this.#changes * 31) % PODS;
@@ -104,7 +101,6 @@ export class GeneratedCluster {
     this.#tellPod("ADDED", index);
   }
 
-  /** Applies a node's annotations and returns the node. */
   annotateNode(name: string, annotations: Record<string, string>): Buffer {
     this.#annotations.set(name, annotations);
     this.#changes += 1;
@@ -144,7 +140,6 @@ export class GeneratedCluster {
   }
 }
 
-/** Concatenates objects, each with its separator. */
 function written(
   template: Template,
   from: number,

@@ -9,7 +9,6 @@ export const REPLICA_SETS = 50_000;
 export const WORKFLOWS = 1_000;
 export const WATCHED_CHANGES = 20_000;
 
-/** Address of the server. */
 export interface Serving {
   readonly url: string;
   readonly ca: string;
@@ -20,7 +19,6 @@ export interface Pace {
   readonly changesPerSecond: number;
 }
 
-/** Task of a reading process. */
 export interface ReadingTask extends Serving {
   readonly what: "cluster" | "pods" | "metadata" | "watch" | "library";
 }

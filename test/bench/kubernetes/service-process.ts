@@ -1,4 +1,3 @@
-// Runs a service's real main.ts as a process and measures its resources.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -17,7 +16,6 @@ export class ServiceProcess {
   readonly #child: ChildProcess;
   readonly #startedMs = performance.now();
 
-  /** @param main path from the repository's root @param port listen port in its settings */
   constructor(
     main: string,
     port: number,
@@ -33,7 +31,6 @@ export class ServiceProcess {
     });
   }
 
-  /** Seconds from the start until it is ready. */
   async ready(): Promise<number> {
     for (;;) {
       const elapsedMs = performance.now() - this.#startedMs;
@@ -45,7 +42,6 @@ export class ServiceProcess {
     }
   }
 
-  /** CPU seconds of all threads so far. */
   get cpuSeconds(): number {
     const stat = readFileSync(`/proc/${this.#child.pid}/stat`, "latin1");
     // The command's name, in parentheses, may contain spaces.

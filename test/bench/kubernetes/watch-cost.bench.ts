@@ -11,7 +11,6 @@ import { startControlPlane, type ControlPlane } from "../../harness/control-plan
 import type { BenchResult } from "../types.ts";
 
 const PODS = 200;
-/** Changes per turn. */
 const CHANGES = 500;
 const ROUNDS = 8;
 const REPLAYS = 10;
@@ -27,7 +26,6 @@ const WATCHER = { namespace: "bench", name: "watcher" };
 
 interface Watched {
   readonly cluster: ControlPlane;
-  /** Token of the watcher. */
   readonly token: string;
 }
 
@@ -134,7 +132,6 @@ function middle(values: readonly number[]): number {
 }
 
 interface OpenWatch {
-  /** Ends the watch after this number of pods. */
   readonly ended: (pods: number) => Promise<void>;
 }
 

@@ -12,7 +12,6 @@ import type { BenchResult } from "../types.ts";
 const COUNTS = [500, 5_000] as const;
 const RUNS = 5;
 const RATE = 10_000;
-/** Limit for the smaller plan. */
 const MAX_MS = 500;
 
 export async function run(): Promise<BenchResult[]> {
@@ -117,7 +116,7 @@ function costOf(all: readonly Cost[]): Cost {
 
 const TICK_MS = 10;
 
-/** Of this process and of children it has waited for. */
+/** Sums this process and the children it has waited for. */
 function cpuMs(): number {
   const [, fields = ""] = readFileSync("/proc/self/stat", "utf8").split(") ");
   const ticks = fields.split(" ").slice(11, 15).map(Number);

@@ -108,7 +108,6 @@ async function startAggregator(folder: string): Promise<ComponentProcess> {
 const nameOf = (node: number): string => `node-${String(node + 1).padStart(4, "0")}`;
 const zoneOf = (node: number): number => Math.floor(node / ZONE_SIZE);
 
-/** The probes of all nodes. */
 class Feed {
   readonly #url: string;
 
@@ -116,7 +115,6 @@ class Feed {
     this.#url = url;
   }
 
-  /** Publishes this number of rounds in real time. */
   async run(rounds: number): Promise<void> {
     const posts = NODES / NODES_PER_POST;
     const began = performance.now();
@@ -154,7 +152,6 @@ class Feed {
   }
 }
 
-/** Each with its own connection. */
 class Browsers {
   readonly #url: string;
   readonly #isReading: boolean;
@@ -217,7 +214,6 @@ class Browsers {
   }
 }
 
-/** The process' share of a core while the probes publish. */
 async function shareOf(aggregator: ComponentProcess, feed: Feed): Promise<number> {
   const before = { cpu: processUse(aggregator.pid!)!.cpuSeconds, ms: performance.now() };
   await feed.run(PHASE_ROUNDS);

@@ -4,7 +4,6 @@
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Folders of the plugin. */
 const SOURCES = [
   "apis/config",
   "apis/scheduling",

@@ -14,7 +14,6 @@ import { kubernetesVersion } from "../../harness/control-plane/versions.ts";
 import { fixtureOf } from "../placement/overhead-fixture.ts";
 import { generateModule } from "./network-overhead-go.ts";
 
-/** Number of alternating measurements per side. */
 const TURNS = 3;
 const OUR_ROUNDS = 300;
 /** Whole scheduling cycles of the plugin take tenths of a second. */
@@ -171,7 +170,6 @@ function printResults(ours: readonly Measured[][], theirs: readonly Measured[][]
   if (theirs.length === 0) console.log("(the Go side runs with --scheduler-plugins DIR)");
 }
 
-/** Returns standard output. Errors contain the cause. */
 function run(
   program: string,
   args: readonly string[],

@@ -13,7 +13,6 @@ import type { BenchResult } from "../types.ts";
 
 const HOURS = process.argv.includes("--quick") ? 6 : 24;
 const STEP_MS = 60_000;
-/** The default. */
 const COOL_DOWN_MS = 15 * 60_000;
 /**
  * Seeds of generated networks and workloads; ISOCHRONE_BENCH_SEEDS overrides them, such as `1,2,3`. Measured
@@ -82,7 +81,6 @@ function lineOf(network: string, found: SimulatedDay): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-/** By folder. */
 function measuredDays(): Map<string, number[][][]> {
   const files = (process.env["ISOCHRONE_BENCH_MATRICES"] ?? "")
     .split(delimiter)

@@ -7,9 +7,7 @@ import { defaultMatrix } from "@isochrone/lab/testing";
 import { optimum, pricedProblem, siteProblem, smallProblem } from "@isochrone/placement/planner-testing";
 
 const INSTANCES = 200;
-/** Nodes of the search tree. */
 const LIMIT = 500_000;
-/** A good initial plan reduces the search for the proof. */
 const OPTIONS = { seed: 1, now: (): number => 0, deadlineMs: 1 };
 
 /** Problems of 27 services on 9 hosts, and searches for each: some converge on plans that others miss. */

@@ -88,13 +88,10 @@ interface Size {
   readonly pods: number;
   readonly nodes: number;
   readonly problems: number;
-  /** Probability of each kind of constraint. With 1,000 pods some contradict each other. */
   readonly constraints: number;
-  /** Time of the long searches for comparison. */
   readonly longMs: number;
 }
 
-/** Compares with the best of long searches of several seeds, and with the lower bound. */
 function larger({ pods, nodes, problems, constraints, longMs }: Size): BenchResult[] {
   const found: (Timed & { readonly gap: number; readonly bound: number })[] = [];
   for (let seed = 1; seed <= problems; seed++) {

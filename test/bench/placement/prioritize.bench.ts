@@ -12,7 +12,6 @@ const NODE_COUNTS = [100, 1_000, 5_000];
 /** Rounds until both are compiled and their caches are warm. */
 const WARM_UP = 1_000;
 const ROUNDS = 600;
-/** For both extenders. */
 const BODY_LIMIT = 64 * 1024 * 1024;
 /** Product rule: maximum ratio to an extender that does nothing. */
 const MAX_RATIO = 1.5;

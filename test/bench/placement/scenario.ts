@@ -1,4 +1,3 @@
-// A cluster and a workflow of a given size, and kube-scheduler's request.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, ClusterNode, Link, Workload } from "@isochrone/topology";
 import { seededRandom } from "@isochrone/runtime";
@@ -51,7 +50,6 @@ export function graphsOf(nodeCount: number, nowMs: number): GraphSource {
   };
 }
 
-/** Names of all nodes in cluster order. */
 export function allNames(nodeCount: number): string[] {
   return Array.from({ length: nodeCount }, (_, index) => nodeName(index));
 }

@@ -25,7 +25,6 @@ interface Answer {
   readonly elapsedMs: number;
   readonly rttUs: { readonly p50: number; readonly p99: number };
   readonly residenceUs: { readonly p50: number; readonly p99: number };
-  /** CPU of the responder's process meanwhile. */
   readonly cpuMs: number;
 }
 

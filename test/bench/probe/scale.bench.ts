@@ -70,7 +70,6 @@ export async function run(): Promise<BenchResult[]> {
   return stages.flatMap((stage) => resultsOf(stage, stages[0]!));
 }
 
-/** Scales all intervals by the same factor. */
 function slowedDown(interval: number): Pace {
   const factor = interval / intervalMs;
   return {
@@ -123,7 +122,6 @@ function cpuOf(stage: StageResult, part: "group" | "witness"): number {
   return stage[part].cpuMsPerSecond + (part === "group" ? stage.answeringCpuMsPerSecond : 0);
 }
 
-/** Compares with the first size. */
 function compared(
   name: string,
   unit: string,

@@ -26,7 +26,6 @@ const WINDOW_SECONDS = 3_600;
 interface Landed {
   readonly ms: number;
   readonly cpuMs: number;
-  /** Cost of the plan, bytes/s x ms. */
   readonly cost: number;
 }
 
@@ -91,7 +90,6 @@ async function landing(problem: PlanProblem): Promise<Landed> {
   }
 }
 
-/** Resolves to the time until all pods of the problem were released by a plan. */
 async function measured(store: ClusterStore, problem: PlanProblem, run: string): Promise<number> {
   const pods = problem.pods.map((_, index) => podOf(problem, index, run));
   const beganMs = performance.now();
@@ -174,7 +172,6 @@ function linksOf(cluster: ClusterGraph): Link[] {
   );
 }
 
-/** The graphs of a problem, always fresh. */
 class ProblemGraphs implements GraphSource {
   readonly #snapshot: ClusterGraphSnapshot;
   readonly #cluster: ClusterGraph;

@@ -25,7 +25,7 @@ import type { Run, Spender } from "./landing/run.ts";
 import { landAtOnce } from "./landing/trivial-planner.ts";
 
 const LANDED_SHARE = 0.995;
-/** By number of nodes: the minimum share of plain pods' rate, or of the whole floor's. */
+/** Minimum share of plain pods' rate by number of nodes, or of the whole floor's. */
 const OF_PLAIN: ReadonlyMap<number, number> = new Map([
   [1_000, 0.6],
   [5_000, 0.8],
@@ -61,7 +61,6 @@ interface Runs {
   readonly admitted: readonly Admitted[];
 }
 
-/** One cluster size under test. */
 interface Testbed {
   readonly cluster: ControlPlane;
   readonly nodes: readonly string[];

@@ -19,7 +19,6 @@ const WEIGHTS = [
   { gamma: 0.2, delta: 0.8 },
 ];
 
-/** Cost by settings and seed, in the scenario's own unit. */
 interface Scenario {
   readonly name: string;
   readonly costs: (settings: Settings) => number[];

@@ -28,7 +28,6 @@ import type { PlacementExperiment } from "./placement/problem.ts";
 const SEEDS = process.argv.includes("--quick") ? 5 : 20;
 const MAX_OF_PLAIN = 0.6;
 const MAX_OF_OPTIMUM = 1.2;
-/** Longer than the polling interval of the graphs. */
 const SETTLE_MS = 400;
 
 const VARIANTS = ["plain", "with the extender", "with the extender, network only"] as const;
@@ -78,7 +77,6 @@ function experimentsOf(dataIsPinned: boolean): Promise<PlacementExperiment[]> {
   );
 }
 
-/** By seed, in order. */
 async function measure(testbed: Testbed, experiments: readonly PlacementExperiment[]): Promise<Costs[]> {
   const { cluster, certificates, graphs } = testbed;
   const costs = experiments.map((experiment) => ({ optimum: optimum(experiment).cost }) as Costs);

@@ -1,4 +1,3 @@
-// Measures runs of a real kube-scheduler.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlPlane } from "../../harness/control-plane/index.ts";
 import { sumOf } from "../../harness/extender.ts";

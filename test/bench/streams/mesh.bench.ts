@@ -9,7 +9,6 @@ const RATE = LINK / 2;
 const FRAME_BYTES = 12_500;
 const FRAMES_PER_SECOND = RATE / (8 * FRAME_BYTES);
 
-/** A ring plus one chord per node. */
 function meshLinks(): MeshLink[] {
   const links = new Map<string, MeshLink>();
   for (let a = 0; a < NODES; a++)

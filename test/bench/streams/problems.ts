@@ -1,4 +1,3 @@
-// Jobs for the stream benchmarks, and decision times.
 import type { Draw } from "@isochrone/primitives";
 import type { StreamJob } from "@isochrone/streams";
 import { videoJob } from "@isochrone/streams/simulation";
@@ -10,7 +9,6 @@ export function videoJobs(random: RandomNetwork, count: number, draw: Draw): Str
   );
 }
 
-/** CPU time of this process, ms. */
 export function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

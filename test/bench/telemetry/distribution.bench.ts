@@ -22,7 +22,6 @@ function latencies(): Float64Array {
   });
 }
 
-/** Median time of one operation over the rounds. The first third only warms up. */
 function nanosecondsEach(operations: number, round: () => void): number {
   const samples: number[] = [];
   for (let i = 0; i < ROUNDS; i++) {

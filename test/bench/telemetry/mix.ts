@@ -4,7 +4,6 @@ import { PROBE_METRICS, RESOURCE_ATTRIBUTES, TOPICS, encodeMetrics } from "@isoc
 import type { Attributes, ExponentialHistogramData, Metric } from "@isochrone/telemetry";
 
 interface MixOptions {
-  /** Each node has 100 series. @default 1000 */
   readonly nodes?: number;
   /** Share of workloads replaced by new pods and so new series in each round. @default 0 */
   readonly churnRatio?: number;
@@ -16,7 +15,6 @@ interface MixOptions {
 
 interface MixRecord {
   readonly topic: string;
-  /** The node. */
   readonly key: string;
   readonly value: Uint8Array;
   readonly points: number;
@@ -31,7 +29,6 @@ const USAGE_METRICS = ["container_memory_working_set_bytes", "container_memory_r
 const SCOPE = { name: "isochrone.bench" } as const;
 const ZONES = 3;
 
-/** All records of a round, by node. */
 export function* mixRound(round: number, options: MixOptions = {}): Generator<MixRecord> {
   const { nodes = 1_000, churnRatio = 0, startMs = Date.UTC(2026, 0, 1), roundMs = 10_000 } = options;
   const timeMs = startMs + round * roundMs;

@@ -4,9 +4,7 @@ import { afterEach, beforeEach, vi } from "vitest";
 
 /** Guarantees of an adapter beyond the port, or its inherent limits. */
 export interface BusCapabilities {
-  /** Partitions of every topic of the bus under test. */
   readonly partitions: number;
-  /** Whether offsets increase without gaps. */
   readonly denseOffsets: boolean;
   /** Whether publishers wait for the slowest subscriber and are finally rejected. */
   readonly backPressure: boolean;
@@ -29,7 +27,6 @@ export interface BusContract {
   readonly create: () => Promise<BusUnderTest>;
 }
 
-/** Records received by a subscriber so far. */
 interface Collected {
   readonly records: BusRecord[];
   /** Number of records at each notification that it had caught up. */
@@ -60,7 +57,6 @@ export class BusHarness {
     return this.#under!.bus;
   }
 
-  /** Unique per test. */
   get topic(): string {
     return `contract.${this.#name}.${process.pid}.${this.#serial}`;
   }
@@ -69,7 +65,6 @@ export class BusHarness {
     return this.#under!.pass(ms);
   }
 
-  /** Subscribes and collects. */
   async collect(options: Partial<SubscribeOptions> = {}): Promise<Collected> {
     const records: BusRecord[] = [];
     const caughtUpAt: number[] = [];

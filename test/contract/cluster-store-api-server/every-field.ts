@@ -164,7 +164,6 @@ export const namedByPods = (namespace: string): KubernetesObject[] => [
   },
 ];
 
-/** By name. None can be scheduled. */
 export function podsOfEveryField(namespace: string): KubernetesObject[] {
   const metadata = {
     labels: { app: "web", "example.com/empty": "" },

@@ -10,7 +10,6 @@ const state = (name: string, states: Fields): Fields => ({
   ...states,
 });
 
-/** Status of pod `full` as a kubelet would write it. */
 export const EVERY_STATUS = {
   phase: "Running",
   observedGeneration: 3,

@@ -29,7 +29,6 @@ export class Observed implements ApiServerObserver {
   }
 }
 
-/** Stores and informers of a test, closed with it. */
 export class Testbed {
   readonly logger = new MemoryLogger({ clock: systemClock });
   readonly #stores: ApiServerClusterStore[] = [];

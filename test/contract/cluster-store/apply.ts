@@ -7,7 +7,6 @@ import type { StoreHarness } from "./harness.ts";
 const annotated = (annotations: Record<string, string>): KubernetesObject =>
   node("n", { metadata: { name: "n", annotations } });
 
-/** Tests field ownership by server-side apply. */
 export function describeApply(under: StoreHarness): void {
   const annotations = async (): Promise<Record<string, string> | undefined> =>
     (await under.store.get(nodeRef("n")))?.metadata.annotations;

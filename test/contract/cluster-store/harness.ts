@@ -30,10 +30,8 @@ export interface StoreContract {
   readonly collectsGarbage?: boolean;
 }
 
-/** A watch in progress. */
 interface Followed {
   readonly events: WatchEvent[];
-  /** Settles when the iteration does. */
   readonly done: Promise<void>;
   texts(): string[];
 }
@@ -45,7 +43,6 @@ export class StoreHarness {
   #under: StoreUnderTest | null = null;
   #end = new AbortController();
 
-  /** As declared by the contract. */
   readonly collectsGarbage: boolean;
 
   constructor({ create, collectsGarbage = true }: StoreContract) {
@@ -80,7 +77,6 @@ export class StoreHarness {
     return vi.waitFor(check, { timeout: PATIENCE_MS, interval: 5 });
   }
 
-  /** Collects the events of a watch. */
   follow(
     kind: KindRef,
     resourceVersion: string,
@@ -103,7 +99,6 @@ export class StoreHarness {
   }
 }
 
-/** An object without a namespace, unless `rest` has one. */
 export function object(kind: KindRef, name: string, rest: Partial<KubernetesObject> = {}): KubernetesObject {
   return { ...kind, metadata: { name }, ...rest };
 }
@@ -124,7 +119,6 @@ export const pod = (
 export const podRef = (name: string): ObjectRef => ({ ...KINDS.pod, namespace: "default", name });
 export const nodeRef = (name: string): ObjectRef => ({ ...KINDS.node, name });
 
-/** A Deployment with one replica and one container, unless the pod spec differs. */
 export const deployment = (name: string, podSpec: Record<string, unknown> = {}): KubernetesObject => ({
   ...object(KINDS.deployment, name),
   metadata: { name, namespace: "default" },

@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import { node, nodeRef, pod, podRef } from "./harness.ts";
 import type { StoreHarness } from "./harness.ts";
 
-/** Tests JSON patches as used by preconditioned acts. */
 export function describeJsonPatch(under: StoreHarness): void {
   it("adds, replaces and removes, with slashes and tildes of names escaped", async () => {
     await under.store.create(

@@ -21,7 +21,7 @@ export interface Answer {
 }
 
 export type ToFar =
-  /** By requested address; others stay silent. Null: the kernel answers. */
+  /** Rules by requested address; others stay silent. Null: the kernel answers. */
   | { readonly type: "rules"; readonly rules: Readonly<Record<string, Answer>> | null }
   | { readonly type: "count" }
   /** Only the kernel answers and nothing is counted from now on, to measure without a listener. */
@@ -51,7 +51,6 @@ listener.setOption(SYS.SOL_RAW, SYS.ICMP_FILTER, ~(1 << ECHO_REQUEST));
 const poller = new Poller(libc);
 poller.add(listener.fd, READABLE, () => {});
 const batch = new ReceiveBatch(libc, 32, DATA_BYTES);
-/** By source address. */
 const senders = new Map<string, { socket: KernelSocket; batch: SendBatch }>();
 let rules: Readonly<Record<string, Answer>> | null = null;
 let requests = 0;

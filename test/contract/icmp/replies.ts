@@ -6,7 +6,6 @@ import type { IcmpUnderTest } from "./under-test.ts";
 /** Longer than any loopback or veth takes, even on a busy machine. Seconds. */
 const ABSURD_SECONDS = 0.2;
 
-/** Tests the handling of replies and of their absence. */
 export function describeReplies(under: IcmpUnderTest): void {
   test("several targets of both families: every packet is answered, and timed", async () => {
     const { testbed } = under;

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { WIRE } from "./testbed.ts";
 import type { IcmpUnderTest } from "./under-test.ts";
 
-/** Tests the timing, targets and number of requests. */
 export function describeSending(under: IcmpUnderTest): void {
   test("the schedule is kept: neither more nor fewer packets than asked for", async () => {
     const { testbed } = under;

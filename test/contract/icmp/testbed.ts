@@ -89,7 +89,6 @@ export class Testbed {
     this.#near.send({ type: "task", task } satisfies ToNear);
   }
 
-  /** Sets the replies of the far end. */
   async rule(rules: Readonly<Record<string, Partial<Answer>>> | null): Promise<void> {
     const whole =
       rules === null
@@ -104,12 +103,10 @@ export class Testbed {
     await this.#next(this.#far, "ruled");
   }
 
-  /** Number of echo requests seen by the far end. */
   async requests(): Promise<number> {
     return (await this.counted()).requests;
   }
 
-  /** Number of requests, and the newest one's content. */
   counted(): Promise<Extract<FromFar, { type: "counted" }>> {
     this.#far.send({ type: "count" } satisfies ToFar);
     return this.#next(this.#far, "counted");
@@ -144,7 +141,6 @@ export class Testbed {
     this.zeroCheck = { sent: before.sent + zero.sent, received: before.received + zero.received, source };
   }
 
-  /** Node names in the newest non-empty report. */
   get reported(): string[] {
     return (this.#lastReport?.flows ?? []).map(({ node }) => node);
   }
@@ -175,7 +171,6 @@ export class Testbed {
     this.#near.send({ type: "busy", on } satisfies ToNear);
   }
 
-  /** Child processes of all threads of the near end, with program names. */
   children(): { readonly pid: number; readonly name: string }[] {
     return readdirSync(`/proc/${this.nearPid}/task`).flatMap((task) => {
       const text = readFileSync(`/proc/${this.nearPid}/task/${task}/children`, "utf8").trim();

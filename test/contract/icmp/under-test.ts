@@ -10,7 +10,6 @@ export interface IcmpContract {
   /** Whether it detects damaged payloads. */
   readonly seesDamage: boolean;
   readonly hops: boolean;
-  /** Reason of a send without a route. */
   readonly refusal: string;
   /** Reason of a loss that a router reported as host unreachable. Null: not reported. */
   readonly unreachable: string | null;

@@ -54,7 +54,6 @@ const RESULTS: Readonly<Record<string, (ended: Ended) => Verdict>> = {
   },
 };
 
-/** Checks an eviction's outcome against the state of its pod and of the replacement. */
 export function outcomeIsTrue(
   { pod, best, outcome, at, workload }: StatedDecision,
   lives: PodLives,
@@ -78,14 +77,12 @@ export interface StatedFlight {
   readonly to: string;
 }
 
-/** Checks that an in-flight move targets another node and that its pod ran on the stated source. */
 export function flightIsTrue({ name, from, to }: StatedFlight, lives: PodLives): Verdict {
   if (from === to) return `${name} moves from ${from} to ${to}`;
   const life = lives.all.find((each) => each.name === name);
   return life === undefined || life.node === from ? null : `${name} was on ${life.node}, not on ${from}`;
 }
 
-/** The count of on-target moves must not exceed the number of pods that changed nodes. */
 export function countedMovesAreTrue(onTarget: number, lives: PodLives): Verdict {
   const changed = lives.replacements().filter(({ old, next }) => old.node !== next.node).length;
   return onTarget <= changed
@@ -100,7 +97,6 @@ interface StatedMark {
   readonly to: string;
 }
 
-/** Checks a timeline mark against the pod's change of node. */
 export function markIsTrue({ at, workload, from, to }: StatedMark, lives: PodLives): Verdict {
   if (from === to) return `${workload} did not leave ${from}`;
   const atMs = Date.parse(at);

@@ -12,14 +12,12 @@ interface AuditOptions {
   readonly seed: number;
   /** Time after the verdict. */
   readonly durationMs: number;
-  /** Number of random faults during `durationMs`. */
   readonly faults: number;
   /**
    * Before the faults, slows the busiest link until a pod move is reported, for at most this long.
    * @default no slow link
    */
   readonly movesWithinMs?: number;
-  /** Arguments of the command, in addition to the seed and free ports. */
   readonly args?: readonly string[];
   /** Audits the overview page in a browser as well. @default false */
   readonly page?: boolean;
@@ -29,7 +27,6 @@ interface AuditOptions {
 
 interface AuditResult {
   readonly findings: readonly Finding[];
-  /** Number of statements checked, by kind. */
   readonly checked: Readonly<Record<string, number>>;
   readonly faults: readonly MadeFault[];
   /** Pods that changed nodes after the verdict, and pods that were replaced on the same node. */

@@ -1,4 +1,3 @@
-// Builds a pod as the auditor reads it, for tests of its rules.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 
 interface AuditedPod {

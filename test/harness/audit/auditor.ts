@@ -64,7 +64,6 @@ interface Proposed {
 
 export class Auditor {
   readonly findings: Finding[] = [];
-  /** Number of statements checked, by kind. */
   readonly checked: Record<string, number> = {};
   readonly #demo: DemoRun;
   readonly #truth: DemoTruth;
@@ -289,7 +288,6 @@ export class Auditor {
     this.#followProposal(proposal, text, atMs, quietSinceMs);
   }
 
-  /** Reports a proposal that was withdrawn although nothing changed. */
   #followProposal(proposal: StatedProposal, text: string, atMs: number, quietSinceMs: number): void {
     const key = proposal.pods.map(({ workload, node }) => `${workload} -> ${node}`).join(", ");
     const previous = this.#proposed;
@@ -320,7 +318,6 @@ export class Auditor {
     );
   }
 
-  /** Records an in-flight move. Its outcome must be reported later. */
   #announce({ name, from, to }: StatedFlight, atMs: number): void {
     const life = this.#truth.lives.all.find((each) => each.name === name);
     if (life === undefined || this.#flights.has(name)) return;
@@ -328,7 +325,6 @@ export class Auditor {
     this.#announced.push({ workload: life.workload, from, to, atMs });
   }
 
-  /** Removes and returns the workload's newest announcement. */
   #close(workload: string): Announced | null {
     const found = this.#announced.findLast((each) => each.workload === workload) ?? null;
     this.#announced = this.#announced.filter((each) => each.workload !== workload);
@@ -393,7 +389,6 @@ function planText({ savedRatio, pods }: StatedProposal): string {
   return `saves ${saved} %: ${ways || "all pods stay"}`;
 }
 
-/** Returns the time at which a pod last came or went. */
 function lastChangeOf({ lives }: DemoTruth): number {
   return Math.max(0, ...lives.all.map(({ readyMs, endedMs }) => Math.max(readyMs ?? 0, endedMs ?? 0)));
 }

@@ -82,7 +82,6 @@ class DemoFaults {
   readonly #truth: DemoTruth;
   readonly #embedded: Embedded;
   readonly #signal: AbortSignal | undefined;
-  /** Target nodes by pod, as announced in the descheduler's report. */
   readonly #targets = new Map<string, string>();
   readonly #movedWorkloads = new Set<string>();
   #moves = 0;
@@ -201,7 +200,6 @@ class DemoFaults {
     return points.reduce((sum, { errors }) => sum + errors, 0) / 5;
   }
 
-  /** Restarts the moved Deployments one at a time and returns failed requests per pod. */
   async #rolled(): Promise<number | null> {
     const workloads = [...this.#movedWorkloads];
     if (workloads.length === 0) return null;

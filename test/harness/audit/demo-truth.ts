@@ -26,7 +26,6 @@ export class DemoTruth {
   readonly record: LabRecord;
   /** Emulated network time per request while the whole workflow was placed. */
   readonly requestTimes: TruePlacementCost[] = [];
-  /** All points of the load generator, oldest first. */
   readonly points: TimelinePoint[] = [];
   marks: readonly ({ readonly at: string; readonly kind: string } & Readonly<Record<string, unknown>>)[] = [];
   /** Failed polls. Events during a failed poll are unknown. */

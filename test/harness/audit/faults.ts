@@ -1,4 +1,3 @@
-// Draws faults of the emulated network from a seed, injects them and heals them.
 import type { LabClient } from "@isochrone/lab/testing";
 import type { Random } from "@isochrone/runtime";
 import type { NetworkTruth } from "./network-truth.ts";
@@ -48,9 +47,7 @@ interface Surroundings {
   readonly truth: NetworkTruth;
   readonly random: Random;
   readonly zones: ReadonlyMap<string, string>;
-  /** Nodes that have pods, by descending number of pods. */
   readonly usedNodes: () => readonly string[];
-  /** Links that calls cross, as "a b" and "b a", by descending bytes. */
   readonly crossedLinks: () => Promise<readonly string[]>;
 }
 
@@ -93,7 +90,6 @@ export class FaultMaker {
     return this.#made("slow-link", await this.#slow(pair, VERY_SLOW_MS));
   }
 
-  /** Restores every link that can be healed to its initial state. */
   async heal(): Promise<void> {
     for (const pair of this.#changed) {
       const [a = "", b = ""] = pair.split(" ");
@@ -167,7 +163,6 @@ export class FaultMaker {
     return `zone ${zone} is ${addedMs} ms farther from all others`;
   }
 
-  /** Picks a link that calls cross, if there is one. */
   async #pickPair(): Promise<string> {
     const isAlive = (pair: string): boolean => pair.split(" ").every((node) => !this.#dead.has(node));
     const all = [...this.#healthy.keys()].filter(isAlive);

@@ -1,10 +1,8 @@
-/** A statement that is false or that could not be checked. */
 export interface Finding {
   readonly atMs: number;
   readonly channel: "terminal" | "api" | "page" | "metrics";
   readonly rule: string;
   readonly statement: string;
-  /** The truth instead of the statement, and its source. */
   readonly evidence: string;
 }
 

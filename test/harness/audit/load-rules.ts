@@ -1,4 +1,3 @@
-// Checks statements about requests against the load generator's record.
 import type { Statement } from "@isochrone/cli/testing";
 import { upperMedian } from "@isochrone/primitives";
 import type { TimelinePoint } from "../lab-record.ts";
@@ -15,7 +14,6 @@ const ABOUT_MS = 150_000;
 /** Below this number, a quantile is just one of the requests. */
 const MIN_REQUESTS = 10;
 
-/** Checks that a stated figure lies between the minimum and maximum of the load's record for the period. */
 export function figureIsTrue(
   figure: Figure,
   stated: number | null,
@@ -35,7 +33,6 @@ export function figureIsTrue(
   return `the load recorded a ${figure} of ${low.toFixed(0)} to ${high.toFixed(0)} ms, ${stated} ms is stated`;
 }
 
-/** Checks the stated effect of a move against the requests before and after it. */
 export function moveMeasuredIsTrue(
   said: Stated<"moveMeasured">,
   points: readonly TimelinePoint[],
@@ -66,7 +63,6 @@ function failedShareIsTrue(percent: number | null, points: readonly TimelinePoin
     : `${percent} % are said to have failed, the load recorded at most ${most.toFixed(0)} %`;
 }
 
-/** Checks that the verdict and its table rows state the same values for an act. */
 export function verdictIsSame(row: Stated<"verdict">, placed: Stated<"placed"> | null): Verdict {
   if (placed === null) return `nothing was measured of "${row.act}"`;
   const names = ["p50Ms", "p95Ms", "networkMs"] as const;

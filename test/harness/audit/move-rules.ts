@@ -28,13 +28,11 @@ interface Way {
 export const waysOf = (ways: readonly StatedWay[]): Way[] =>
   ways.flatMap(({ workloads, from, to }) => workloads.map((workload) => ({ workload, from, to })));
 
-/** Checks that a sentence's count equals the number of pods it names. */
 export function countIsTrue(count: number, ways: readonly StatedWay[]): Verdict {
   const named = waysOf(ways).length;
   return named === count ? null : `${named} pods are named`;
 }
 
-/** Checks that a pod about to move still runs on its source and has another target. */
 export function movingIsTrue({ workload, from, to }: Way, atMs: number, lives: PodLives): Verdict {
   if (to === null) return `${workload} has no target`;
   if (to === from) return `${workload} is to stay on ${from}`;
@@ -43,7 +41,6 @@ export function movingIsTrue({ workload, from, to }: Way, atMs: number, lives: P
   return `${workload} was on ${nodesOf(there)} then, not on ${from}`;
 }
 
-/** Checks that a pod left its source and that its replacement is ready on the announced target. */
 export function movedIsTrue(
   { workload, from, to }: Way,
   atMs: number,
@@ -69,7 +66,6 @@ export function movedIsTrue(
 
 const IN_TIME_MS = 8_000;
 
-/** Checks that a failed move left its pod on the stated node, which is not the target. */
 export function failedIsTrue(
   { workload, from, to, target }: StatedFailure,
   atMs: number,
@@ -96,7 +92,6 @@ export function failedIsTrue(
   return isThere ? null : `no pod of ${workload} runs on ${to}: ${livesText(recent)}`;
 }
 
-/** Checks that a move reported as in flight has not ended. */
 export function stillMovingIsTrue({ workload, to }: Way, atMs: number, lives: PodLives): Verdict {
   const landed = lives
     .between(workload, atMs - 2 * SLACK_MS, atMs)
@@ -108,7 +103,6 @@ export function stillMovingIsTrue({ workload, to }: Way, atMs: number, lives: Po
   return landed.length > 0 && others.length === 0 ? `${livesText(landed)} has arrived` : null;
 }
 
-/** Returns announcements whose outcome was never reported. */
 export function unanswered(open: readonly Announced[], nowMs: number): Announced[] {
   return open.filter(({ atMs }) => nowMs - atMs > TOLD_WITHIN_MS);
 }

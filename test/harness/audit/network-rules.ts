@@ -1,4 +1,3 @@
-// Checks statements about links, placements and savings against the emulated network.
 import type { Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Verdict } from "./findings.ts";
 import type { NetworkTruth } from "./network-truth.ts";
@@ -17,7 +16,6 @@ const LOST_TOLERANCE = 0.1;
 type StatedLink = Pick<Link, "source" | "target" | "rttMs" | "lossRatio" | "costMs" | "errorMs" | "origin"> &
   Partial<Pick<Link, "provisional">>;
 
-/** Checks an actionable cost against the round trips of the pair during its measurement, within its error. */
 export function costIsTrue(link: StatedLink, atMs: number, truth: NetworkTruth): Verdict {
   const { source, target, costMs, errorMs, origin, provisional = false } = link;
   if (costMs === null || origin !== "measured" || provisional) return null;
@@ -32,7 +30,6 @@ export function costIsTrue(link: StatedLink, atMs: number, truth: NetworkTruth):
   return `${stated}; the emulator had ${range.minMs.toFixed(2)} to ${range.maxMs.toFixed(2)} ms`;
 }
 
-/** Checks that a pair reported as dead was cut, and that an answering pair was not. */
 export function deadIsTrue(
   { source, target, lossRatio }: StatedLink,
   atMs: number,
@@ -44,7 +41,6 @@ export function deadIsTrue(
   return `${source} -> ${target} is called dead and was never cut`;
 }
 
-/** Checks that a pair reported as lossy had injected loss or was cut. */
 export function lossIsTrue(
   { source, target, lossRatio }: StatedLink,
   atMs: number,
@@ -99,7 +95,6 @@ export interface StatedPlan {
   }[];
 }
 
-/** Returns the placement after all moves that are possible now. */
 export function plannedPlacement({ pods }: Pick<StatedPlan, "pods">, today: Placement): Placement {
   const planned = new Map(today);
   for (const { workload, node, obstacle = null } of pods)
@@ -107,10 +102,6 @@ export function plannedPlacement({ pods }: Pick<StatedPlan, "pods">, today: Plac
   return planned;
 }
 
-/**
- * Checks that the best plan costs less than today's placement by the emulator and that its stated cost is not
- * higher.
- */
 export function bestPlanIsTrue(
   plan: StatedPlan,
   today: Placement,

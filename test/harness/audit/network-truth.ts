@@ -1,5 +1,3 @@
-// Records the emulated network over time from polls of its matrix.
-
 /** A state of the emulator. Null: cut. */
 interface NetworkState {
   readonly atMs: number;
@@ -7,7 +5,6 @@ interface NetworkState {
   readonly rttMs: readonly (readonly (number | null)[])[];
 }
 
-/** Round trips of a pair during a period, and whether it was cut at some time or all the time. */
 interface PairRange {
   readonly minMs: number;
   readonly maxMs: number;
@@ -20,7 +17,6 @@ export class NetworkTruth {
   /** Injected loss by pair. The matrix does not show it. */
   readonly #lossy = new Map<string, number>();
 
-  /** Stores a state only if it changed. */
   take(state: NetworkState): void {
     const last = this.#states.at(-1);
     if (last !== undefined && JSON.stringify(last.rttMs) === JSON.stringify(state.rttMs)) return;

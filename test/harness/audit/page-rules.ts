@@ -1,4 +1,3 @@
-// Checks the statements of the overview page in the words shown on the screen.
 import type { Verdict } from "./findings.ts";
 
 const MS = String.raw`(?:[\d.,\s]+ (?:ms|µs|s|min)|unreachable|–)`;
@@ -10,7 +9,6 @@ const SINCE = String.raw`since [\d: -]+`;
 const forms = (...sources: readonly string[]): readonly RegExp[] =>
   sources.map((source) => new RegExp(`^${source}$`));
 
-/** Titles of concerns about requests and pairs of nodes. */
 const CONCERNS = forms(
   String.raw`${PLURAL} of the last ${PLURAL} requests? failed`,
   String.raw`${PLURAL} pairs? of nodes without an answer(?:, such as \S+ → \S+)?`,
@@ -49,7 +47,6 @@ const INSTRUMENTS = forms(
 export const concernIsKnown = (title: string): boolean =>
   [...CONCERNS, ...INSTRUMENTS].some((form) => form.test(title.trim()));
 
-/** Sentences of the event list. */
 const HAPPENED: readonly RegExp[] = [
   new RegExp(String.raw`^${PLURAL} pods? moved$`),
   /^\S+: \S+ → \S+(?:, moving| failed, .+)?$/,
@@ -64,7 +61,6 @@ export const happenedIsKnown = (text: string): boolean => HAPPENED.some((form) =
 const LEAST_SHARE = 0.5;
 const SLACK_MS = 10;
 
-/** Checks the tile "The best plan would save". @param savedMs saving by the emulator for the API's plan */
 export function planTileIsTrue(value: string, savedMs: number): Verdict {
   const text = value.trim();
   if (text === "–" || text === "nothing") return null;

@@ -1,4 +1,3 @@
-// Tracks pod lifetimes by polling the cluster's objects.
 import { conditionsOf, podView, workloadOf, type KubernetesObject } from "@isochrone/kubernetes";
 
 /** One pod on one node. Times are first sightings by a poll. Null: not seen yet. */
@@ -14,9 +13,7 @@ export interface PodLife {
    * polls. Null: no proof.
    */
   provenReadyMs: number | null;
-  /** Number of polls that saw the pod before it ended. */
   sights: number;
-  /** Time when the pod was terminating or gone. */
   endedMs: number | null;
 }
 
@@ -83,7 +80,6 @@ export class PodLives {
     return [...this.#byUid.values()];
   }
 
-  /** Returns the workload's pods that existed at any time in the interval. */
   between(workload: string, fromMs: number, toMs: number): PodLife[] {
     return this.all.filter(
       (life) =>
@@ -93,7 +89,6 @@ export class PodLives {
     );
   }
 
-  /** Returns the node of the ready pod by workload. Each workload has one pod. */
   placementAt(atMs: number): ReadonlyMap<string, string> {
     const there = this.all.filter(
       ({ readyMs, endedMs }) => readyMs !== null && readyMs <= atMs && (endedMs === null || endedMs > atMs),
@@ -101,7 +96,6 @@ export class PodLives {
     return new Map(there.map(({ workload, node }) => [workload, node]));
   }
 
-  /** Returns replaced pods with their first ready successor, in time order. */
   replacements(): { readonly old: PodLife; readonly next: PodLife }[] {
     const taken = new Set<string>();
     return this.all

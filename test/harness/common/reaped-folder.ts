@@ -31,7 +31,6 @@ export class ReapedFolder {
     return { ...process.env, [MARK]: this.path };
   }
 
-  /** Kills the processes and deletes the folder. A second call waits for the first. */
   remove(): Promise<void> {
     this.#removing ??= this.#remove();
     return this.#removing;

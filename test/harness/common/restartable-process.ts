@@ -13,9 +13,7 @@ interface ProgramCommand {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** Both streams are appended to this file. */
   readonly logPath: string;
-  /** Whether the program serves. `log` returns its output since this start. */
   readonly isReady: (log: () => string) => boolean | Promise<boolean>;
   readonly startWithinMs: number;
   readonly spawn?: Spawn;
@@ -25,9 +23,7 @@ const STOP_WITHIN_MS = 30_000;
 const POLL_MS = 25;
 const TAIL_LINES = 20;
 
-/** Thrown if the program ends or times out before it is ready. */
 export class StartError extends Error {
-  /** Whether another process listens on one of its ports. */
   readonly portTaken: boolean;
 
   constructor(name: string, why: string, log: string) {
@@ -36,7 +32,6 @@ export class StartError extends Error {
   }
 }
 
-/** A program that tests start, stop, kill and pause. */
 export class RestartableProcess {
   readonly #program: ProgramCommand;
   #process: ChildProcess | null = null;
@@ -52,12 +47,10 @@ export class RestartableProcess {
     return this.#running()?.pid ?? null;
   }
 
-  /** Whether the program was starting at that Unix time. */
   wasStarting(atMs: number): boolean {
     return this.#starts.some(({ beganMs, readyMs }) => beganMs <= atMs && atMs <= readyMs);
   }
 
-  /** Output over all starts. */
   get log(): string {
     return existsSync(this.#program.logPath) ? readFileSync(this.#program.logPath, "utf8") : "";
   }
@@ -97,7 +90,6 @@ export class RestartableProcess {
     }
   }
 
-  /** Kills with SIGKILL, like a power failure. Resolves when the process is gone. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL", STOP_WITHIN_MS);
   }
@@ -124,7 +116,6 @@ export class RestartableProcess {
     this.#running()?.kill("SIGCONT");
   }
 
-  /** Returns whether the program ended in time. */
   async #end(signal: NodeJS.Signals, deadlineMs: number): Promise<boolean> {
     const child = this.#running();
     if (child === null) return true;
@@ -141,7 +132,6 @@ export class RestartableProcess {
   }
 }
 
-/** Whether a signal stopped all threads. */
 async function isStopped(pid: number): Promise<boolean> {
   const tasks = `/proc/${pid}/task`;
   const states = (await readdir(tasks)).map((task) => readFile(`${tasks}/${task}/stat`, "utf8"));

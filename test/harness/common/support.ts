@@ -1,4 +1,3 @@
-/** Whether a part of the harness can run here, or the reason to skip a suite. */
 export type Support = { readonly supported: true } | { readonly supported: false; readonly reason: string };
 
 /** @throws Error if `CI` is set, so that a missing prerequisite can't hide as a skipped test */

@@ -8,7 +8,6 @@ interface CertificateOptions {
   readonly commonName: string;
   /** O; the groups in Kubernetes. */
   readonly organizations?: readonly string[];
-  /** Server names and IPv4 addresses. */
   readonly hosts?: readonly string[];
   /** Lifetime from now. Negative: expired that long ago. @default one day */
   readonly validForMs?: number;

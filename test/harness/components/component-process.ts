@@ -5,7 +5,6 @@ import { RestartableProcess } from "../common/restartable-process.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
-/** Entry point of each service, and its settings for the address of its pages. */
 const COMPONENTS = {
   probe: { folder: "probe", section: "probe", hostKey: "bindAddress", portKey: "httpPort" },
   collector: { folder: "collector", section: "collector", hostKey: "host", portKey: "port" },
@@ -19,10 +18,8 @@ export type ComponentKind = keyof typeof COMPONENTS;
 interface ComponentOptions {
   readonly kind: ComponentKind;
   readonly name: string;
-  /** Port of its pages on 127.0.0.1, unless the settings name another address. */
   readonly port: number;
   readonly settings: ComponentSettings;
-  /** Environment in addition to the settings. */
   readonly environment: NodeJS.ProcessEnv;
   readonly folder: string;
   /** Client for pages behind TLS. @default plain HTTP */

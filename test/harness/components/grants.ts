@@ -1,9 +1,7 @@
-// Describes RBAC permissions and observed requests in the same terms.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { AuditEvent } from "../control-plane/index.ts";
 
 export interface Grant {
-  /** User name in RBAC. */
   readonly user: string;
   readonly verb: string;
   /** `<resource>[/<subresource>][.<group>]`, or a path that may end in a star. */
@@ -14,7 +12,6 @@ export interface Grant {
   readonly name: string | null;
 }
 
-/** A request that was made or tried. */
 export interface Use extends Grant {
   readonly atMs: number;
   /** Reason of the denial. Null: allowed. */
@@ -48,7 +45,6 @@ export function textOf({ user, verb, on, namespace, name }: Grant): string {
   ].join(" ");
 }
 
-/** Returns the distinct permissions of service accounts by these Roles, ClusterRoles and bindings. */
 export function grantsOf(objects: readonly KubernetesObject[]): Grant[] {
   const rulesOf = new Map<string, readonly RoleRule[]>();
   for (const object of objects) {
@@ -78,7 +74,6 @@ function grantsOfRule(user: string, namespace: string | null, rule: RoleRule): G
   ]);
 }
 
-/** Whether the permission allows the request, alone or among others. */
 export function covers(grant: Grant, use: Grant): boolean {
   return (
     grant.user === use.user &&
@@ -119,7 +114,6 @@ function ownUses(event: AuditEvent): Use[] {
   return verb === "patch" && code === 201 ? [use, { ...use, verb: "create", name: null }] : [use];
 }
 
-/** Returns the request about an account that another client asked the API server to review. */
 function reviewedUse({ requestObject, responseObject, receivedMs: atMs, isEarly }: AuditEvent): Use | null {
   const { spec } = (requestObject ?? {}) as { spec?: ReviewSpec };
   const { status } = (responseObject ?? {}) as { status?: { allowed?: boolean } };

@@ -9,7 +9,6 @@ import { ComponentProcess, type ComponentKind } from "./component-process.ts";
 import type { ComponentSettings } from "./tuned.ts";
 import { MANIFEST_VALUES } from "./manifests.ts";
 
-/** Audience of tokens for the graph API. */
 export const AUDIENCE = "isochrone";
 
 /**
@@ -30,7 +29,6 @@ export class Installation {
     return this.#folder.path;
   }
 
-  /** Returns a port on 127.0.0.1 that was not returned before. */
   port(): Promise<number> {
     return freePort("127.0.0.1", this.#ports);
   }
@@ -74,7 +72,6 @@ export class Installation {
     return component;
   }
 
-  /** Returns the path of a file with the CA certificates that the graph API's ConfigMap holds now. */
   async caFile(configMap: string = MANIFEST_VALUES.TRUST_CONFIG_MAP): Promise<string> {
     const path = join(this.folder, `${configMap}.crt`);
     // Replaces the file atomically, like a kubelet, because others read it meanwhile.
@@ -122,7 +119,6 @@ export class Installation {
     await this.#folder.remove();
   }
 
-  /** Trusts the CA certificates of the ConfigMap, like pods that mount it. */
   #trustingFetch(configMap: string): Fetch {
     return async (url, init) => {
       const trusted = await this.#trusted(configMap);

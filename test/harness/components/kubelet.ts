@@ -9,9 +9,7 @@ import type { ControlPlane } from "../control-plane/index.ts";
 interface KubeletOptions {
   readonly cluster: ControlPlane;
   readonly node: string;
-  /** Server certificate for 127.0.0.1. */
   readonly certificate: Certificate;
-  /** Body of /metrics/cadvisor, called for each request. */
   readonly page: () => string;
 }
 
@@ -20,10 +18,6 @@ const REVIEWS = {
   access: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
 };
 
-/**
- * A stand-in for the part of a kubelet that collectors use. The API server authorizes requests as for a
- * kubelet.
- */
 export class KubeletStandIn {
   readonly #options: KubeletOptions;
   readonly #server: Server;

@@ -1,4 +1,3 @@
-// Reads the chart's permissions from its files: one file per component and one per optional feature.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KubernetesObject } from "@isochrone/kubernetes";
@@ -7,7 +6,6 @@ import type { ControlPlane } from "../control-plane/index.ts";
 
 const FILES = join(import.meta.dirname, "../../../helm/isochrone/files");
 
-/** Values of the placeholders in the files; the services' defaults where they exist. */
 export const MANIFEST_VALUES = {
   NAMESPACE: "isochrone",
   NAME: "isochrone",
@@ -30,9 +28,7 @@ export const MANIFEST_VALUES = {
 
 type ManifestValues = Readonly<Record<keyof typeof MANIFEST_VALUES, string>>;
 
-/** Names of the RBAC files, without .yaml. */
 export const RULE_FILES: readonly string[] = namesIn("rbac");
-/** Names of the admission policy files, without .yaml. */
 export const POLICY_FILES: readonly string[] = namesIn("admission");
 
 /** Returns the objects of a file. @throws Error for a placeholder without a value */
@@ -49,7 +45,6 @@ export function manifest(
   return parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject);
 }
 
-/** Installs the given RBAC files, or all of them, and creates their namespaces. */
 export async function installRules(cluster: ControlPlane, names = RULE_FILES): Promise<void> {
   const objects = names.flatMap((name) => manifest("rbac", name));
   const { NAMESPACE, CANARY_NAMESPACE } = MANIFEST_VALUES;

@@ -1,5 +1,3 @@
-// Configures service processes in tests. Settings come from the environment; a preloaded module changes
-// constants.
 import { join } from "node:path";
 import { environmentName } from "@isochrone/runtime/testing";
 import { SECTIONS } from "../helm/sections.ts";
@@ -9,7 +7,6 @@ export type ComponentSettings = Readonly<
   Record<string, Readonly<Record<string, string | number | boolean | readonly string[] | null>>>
 >;
 
-/** Node arguments before the service's main.ts. */
 export const TUNED: readonly string[] = ["--import", join(import.meta.dirname, "tuned-process.ts")];
 
 const CONSTANTS: ReadonlySet<string> = new Set(
@@ -20,7 +17,6 @@ const CONSTANTS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Environment for a process started with {@link TUNED}. */
 export function tunedEnvironment(settings: ComponentSettings): Record<string, string> {
   const all = Object.entries(settings).flatMap(([section, values]) =>
     Object.entries(values).map(([key, value]): [string, string] =>

@@ -1,7 +1,5 @@
-// Compares granted permissions with the requests that accounts made.
 import { covers, textOf, type Grant, type Use } from "./grants.ts";
 
-/** A period with a fault. */
 export interface Scenario {
   readonly name: string;
   readonly fromMs: number;
@@ -21,7 +19,6 @@ export interface Evidence {
 
 /** All lists are empty if the grants are exactly the needed ones. */
 export interface Verdict {
-  /** Denied requests. */
   readonly denied: readonly string[];
   /** Permissions that neither normal operation nor their scenario used. */
   readonly unused: readonly string[];

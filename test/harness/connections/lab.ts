@@ -10,7 +10,6 @@ const PREFIX = `isoct${process.pid}`;
 const AGENT = fileURLToPath(new URL("./agent-process.ts", import.meta.url));
 const TRAFFIC = fileURLToPath(new URL("./traffic-process.ts", import.meta.url));
 
-/** Addresses of outside hosts, by the agents' names for them. */
 export const WORLD = { "s3-eu": "52.218.0.9", internet: "8.8.8.8" } as const;
 const WORLD_NAMES = ["s3-eu", "internet"] as const;
 
@@ -22,7 +21,6 @@ export const PORT = 8080;
 type NodeName = "n1" | "n2";
 type PodName = keyof typeof PODS;
 
-/** Two clients on the first node, and servers on both nodes. */
 export const PODS = {
   web: { node: "n1", address: "10.244.1.2" },
   cart: { node: "n1", address: "10.244.1.3" },
@@ -32,7 +30,6 @@ export const PODS = {
 
 const NAMESPACES = ["n1", "n2", "world", ...Object.keys(PODS)];
 
-/** Whether a lab can run here, or the reason why not. */
 export function connectionLabSupport(): Support {
   const missing: string[] = [];
   if (process.platform !== "linux" || process.getuid?.() !== 0)
@@ -47,7 +44,6 @@ export function connectionLabSupport(): Support {
   return support;
 }
 
-/** Output of one agent. */
 export interface AgentReport {
   /** Bytes by `client server`, and by `pod destination direction`. */
   readonly pairs: Map<string, number>;
@@ -60,7 +56,6 @@ interface RunningAgent {
   stop(): Promise<void>;
 }
 
-/** Remove the lab at the end. */
 export class ConnectionLab {
   readonly #children: ChildProcess[] = [];
 
@@ -247,7 +242,6 @@ export class ConnectionLab {
       write(node, `/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_${state}`, "1");
   }
 
-  /** Turns the node's byte counters on or off. */
   setAccounting(node: NodeName, value: "0" | "1"): void {
     write(node, "/proc/sys/net/netfilter/nf_conntrack_acct", value);
   }
@@ -262,7 +256,6 @@ export class ConnectionLab {
     return () => writeFileSync(MAXIMUM, before);
   }
 
-  /** Number of entries in the node's conntrack table. */
   tracked(node: NodeName): number {
     return Number(inside(node, "cat", "/proc/sys/net/netfilter/nf_conntrack_count"));
   }
@@ -281,7 +274,6 @@ export class ConnectionLab {
     return cpus.reduce((sum, line) => sum + ofCpu(line), 0);
   }
 
-  /** Starts counting the node's connections. The returned function stops it. */
   async agent(node: NodeName, intervalMs: number): Promise<RunningAgent> {
     const report: AgentReport = { pairs: new Map(), metrics: "", isReady: false };
     const child = this.#spawn(node, [AGENT, node, String(intervalMs)]);
@@ -305,7 +297,6 @@ export class ConnectionLab {
     };
   }
 
-  /** Runs another program in a node's network until the lab is removed. */
   program(node: NodeName, path: string, env: Readonly<Record<string, string>>): ChildProcess {
     const child = spawn("ip", ["netns", "exec", nameOf(node), path], {
       stdio: ["ignore", "pipe", "ignore"],
@@ -315,7 +306,6 @@ export class ConnectionLab {
     return child;
   }
 
-  /** Starts a listening server. */
   async serve(pod: PodName | "world"): Promise<void> {
     const child = this.#spawn(pod, [TRAFFIC, "serve", String(PORT)]);
     await new Promise<void>((resolve, reject) => {
@@ -324,7 +314,6 @@ export class ConnectionLab {
     });
   }
 
-  /** Resolves when the traffic has ended. */
   async traffic(pod: PodName, ...args: readonly (string | number)[]): Promise<void> {
     const child = this.#spawn(pod, [TRAFFIC, ...args.map(String)]);
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -345,7 +334,6 @@ export class ConnectionLab {
   }
 }
 
-/** Runs a program of this folder in its own namespace with connection counting and returns its output. */
 export function runInNamespace(program: string, ...args: readonly number[]): string {
   const path = fileURLToPath(new URL(program, import.meta.url));
   run("ip", "netns", "add", nameOf("own"));

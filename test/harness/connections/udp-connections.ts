@@ -1,11 +1,9 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 
-/** Number of sockets per target address, and of ports that each socket sends to. */
 const SOCKETS = 200;
 const PORTS = 50;
 
-/** Makes tracked connections of one packet each to loopback addresses. */
 export async function makeUdpConnections(count: number): Promise<void> {
   for (let made = 0, target = 1; made < count; target++) {
     const sockets = await Promise.all(Array.from({ length: SOCKETS }, opened));

@@ -1,8 +1,6 @@
-// Builds objects for permissions and request limits.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { userNameOf, type Identity } from "./kubeconfig.ts";
 
-/** An RBAC rule. */
 export type Rule =
   | {
       readonly apiGroups: readonly string[];
@@ -14,7 +12,6 @@ export type Rule =
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
-/** Returns a role and its binding; cluster-wide without a namespace. */
 export function bindingObjects(
   name: string,
   identity: Identity,

@@ -2,7 +2,6 @@
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
-/** A token, or a certificate with its key in PEM. */
 export type Credentials =
   | { readonly token: string }
   | { readonly certificate: string; readonly key: string }
@@ -22,10 +21,8 @@ interface Answer {
   readonly text: string;
 }
 
-/** Thrown for an error response of the server. */
 export class ApiError extends Error {
   readonly code: number;
-  /** The Status object, or the raw response. */
   readonly body: unknown;
 
   constructor(call: string, code: number, body: unknown) {

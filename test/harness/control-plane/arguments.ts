@@ -159,7 +159,6 @@ export function kwokArguments(
   ];
 }
 
-/** Logs all requests at the same level. @param level Metadata, Request or RequestResponse */
 export function auditPolicy(level: string): string {
   const policy = {
     apiVersion: "audit.k8s.io/v1",

@@ -1,4 +1,3 @@
-// Parses the API server's audit log.
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -12,7 +11,6 @@ export interface AuditEvent {
   readonly apiGroup: string;
   readonly namespace: string;
   readonly name: string;
-  /** Includes the query. */
   readonly path: string;
   readonly userAgent: string;
   /** 0 without a response. */
@@ -28,7 +26,6 @@ export interface AuditEvent {
   readonly reason: string;
   /** The server was not ready, so its decisions and reviews may ignore its roles. */
   readonly isEarly: boolean;
-  /** Time of receipt, Unix ms. */
   readonly receivedMs: number;
   /** Set with audit "RequestResponse". */
   readonly requestObject?: unknown;

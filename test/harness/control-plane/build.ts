@@ -21,7 +21,6 @@ const source = join(import.meta.dirname, "kubernetes/main.go");
 const key = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 8);
 const platform = `${process.platform}-${process.arch}`;
 
-/** Folder with a binary for each of {@link NAMES}. */
 export const kubernetesFolder = cachePath(`control-plane-${KUBERNETES_VERSION}-${key}-${platform}`);
 /** Folder with `kwok` and `stages.yaml`. */
 export const kwokFolder = cachePath(`kwok-${KWOK_VERSION}-${platform}`);
@@ -126,7 +125,6 @@ class Go {
     return run("nice", ["-n", "10", "go", ...args], options);
   }
 
-  /** Returns the folder of a module's sources. */
   async source(module: string, version: string): Promise<string> {
     return (await this.#download(module, version)).Dir;
   }

@@ -27,7 +27,6 @@ const WAIT_MS = 60_000;
 const READY_WITHIN_MS = 60_000;
 const READY_WITHIN_MS_PER_NODE = 30;
 
-/** Accesses a cluster as its administrator. */
 export class ClusterObjects {
   protected readonly api: ApiClient;
   readonly #resources: Resources;
@@ -39,7 +38,6 @@ export class ClusterObjects {
     this.#hasKwok = hasKwok;
   }
 
-  /** Returns the response object. @param settings a content type, or more @throws ApiError */
   request<T = KubernetesObject>(
     method: string,
     path: string,
@@ -63,7 +61,6 @@ export class ClusterObjects {
     return created;
   }
 
-  /** Accepts any number of YAML documents. */
   createYaml(text: string): Promise<KubernetesObject[]> {
     const documents = parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject | null);
     return this.create(documents.filter((object) => object !== null));
@@ -89,7 +86,6 @@ export class ClusterObjects {
     return items;
   }
 
-  /** Applies a JSON merge patch. @param subresource such as status */
   async patch(ref: ObjectRef, patch: object, subresource?: string): Promise<KubernetesObject> {
     const path = await this.#resources.pathOf(ref);
     return this.request("PATCH", subresource === undefined ? path : `${path}/${subresource}`, patch);
@@ -200,7 +196,6 @@ export class ClusterObjects {
   }
 }
 
-/** Returns results in the order of the items. */
 async function inParallel<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   let next = 0;

@@ -31,13 +31,11 @@ interface Testbed {
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly ports: Ports;
-  /** Kubeconfig files of the components. */
   readonly kubeconfigs: {
     readonly controllerManager: string;
     readonly scheduler: string;
     readonly kwok: string;
   };
-  /** Clients for readiness checks. */
   readonly clients: {
     readonly etcd: string;
     readonly apiServer: ApiClient;

@@ -40,7 +40,6 @@ export interface ControlPlaneOptions {
    * @default false
    */
   readonly audit?: boolean | "RequestResponse";
-  /** Extra command-line flags. */
   readonly apiServerFlags?: readonly string[];
   readonly controllerManagerFlags?: readonly string[];
   readonly schedulerFlags?: readonly string[];
@@ -61,12 +60,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
  * any reason.
  */
 export class ControlPlane extends ClusterObjects {
-  /** URL of the API server. */
   readonly url: string;
-  /** PEM of the CA of server and client certificates. */
   readonly ca: string;
   readonly caFile: string;
-  /** Path of the administrator's kubeconfig. */
   readonly kubeconfig: string;
   readonly #components: Components;
   readonly #folder: ReapedFolder;
@@ -136,7 +132,6 @@ export class ControlPlane extends ClusterObjects {
     });
   }
 
-  /** Folder with all its files. */
   get folder(): string {
     return this.#folder.path;
   }
@@ -150,7 +145,6 @@ export class ControlPlane extends ClusterObjects {
     return this.#identities.kubeconfig(await this.#credentialsOf(identity), server);
   }
 
-  /** Returns a client with another identity. */
   async clientOf(identity: Identity, server = this.url): Promise<ApiClient> {
     return this.#identities.client(await this.#credentialsOf(identity), server);
   }
@@ -184,7 +178,6 @@ export class ControlPlane extends ClusterObjects {
     if (this.#components.has("controller-manager")) await this.#untilPodsAreWelcome(name);
   }
 
-  /** Returns all audit events so far, in response order. @param keep filter for large logs */
   async auditEvents(keep: (event: AuditEvent) => boolean = () => true): Promise<AuditEvent[]> {
     const path = join(this.folder, FILES.auditLog);
     const wasStarting = (atMs: number): boolean => this.#components.of("api-server").wasStarting(atMs);
@@ -228,7 +221,6 @@ export class ControlPlane extends ClusterObjects {
     return () => replaced(copy, data);
   }
 
-  /** Starts a faulty network in front of the API server. Pass its `url` to kubeconfigOf. */
   startCutProxy(options: CutProxyOptions = {}): Promise<CutProxy> {
     return CutProxy.start(this.#ports.apiServer, options);
   }
@@ -246,7 +238,6 @@ export class ControlPlane extends ClusterObjects {
     return this.#components.restart("api-server");
   }
 
-  /** @param schedulerConfig as in the options; @default the current one */
   async restartScheduler(schedulerConfig?: string): Promise<void> {
     if (schedulerConfig !== undefined) this.#components.writeSchedulerConfig(schedulerConfig);
     await this.#components.restart("scheduler");
@@ -260,17 +251,14 @@ export class ControlPlane extends ClusterObjects {
     return this.#components.stop(component);
   }
 
-  /** Sends SIGKILL. Resolves when the process is gone. */
   kill(component: Component): Promise<void> {
     return this.#components.of(component).kill();
   }
 
-  /** Sends SIGSTOP, like a machine that hangs. */
   pause(component: Component): Promise<void> {
     return this.#components.of(component).pause();
   }
 
-  /** Sends SIGCONT. */
   resume(component: Component): void {
     this.#components.of(component).resume();
   }
@@ -284,17 +272,14 @@ export class ControlPlane extends ClusterObjects {
     return this.#components.of(component).log;
   }
 
-  /** CPU since the start, and current memory. */
   usage(component: Component): { readonly cpuSeconds: number; readonly residentBytes: number } {
     return this.#components.usage(component);
   }
 
-  /** Returns metrics in Prometheus text format. */
   metrics(component: "api-server" | "controller-manager" | "scheduler"): Promise<string> {
     return this.#components.metrics(component);
   }
 
-  /** Runs kubectl as the administrator and returns its output. */
   kubectl(...args: readonly string[]): Promise<string> {
     const env = { ...this.#folder.environment, KUBECONFIG: this.kubeconfig, HOME: this.folder };
     return run(this.#kubectl, args, { env, timeoutMs: KUBECTL_WITHIN_MS });

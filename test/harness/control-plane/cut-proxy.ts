@@ -12,9 +12,7 @@ export interface CutProxyOptions {
 
 export class CutProxy {
   readonly url: string;
-  /** Delay from server to client, ms. */
   delayMs: number;
-  /** Resets new connections at once, as if no server listened. */
   refusing = false;
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
@@ -37,12 +35,10 @@ export class CutProxy {
     if (cutEveryMs !== undefined) this.cutEvery(cutEveryMs);
   }
 
-  /** Number of open connections. */
   get connections(): number {
     return this.#pairs.size;
   }
 
-  /** Resets every connection. Returns their number. */
   cut(): number {
     const cut = this.#pairs.size;
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy();

@@ -1,9 +1,5 @@
-// Calls etcd through the JSON form of its gRPC API.
-
-/** Key at which API servers share the compacted revision. */
 const COMPACTED = "compact_rev_key";
 
-/** Drops all older revisions and returns the current one. */
 export async function compact(url: string): Promise<number> {
   const { header } = await call<{ header: { revision: string } }>(url, "range", { key: base64(COMPACTED) });
   await call(url, "put", { key: base64(COMPACTED), value: base64(header.revision) });

@@ -7,7 +7,6 @@ interface GangApi {
   readonly featureGates: string;
   readonly groupVersion: string;
   readonly object: (minCount: number) => Pick<KubernetesObject, "kind" | "spec">;
-  /** Fields in the spec of member pods. */
   readonly member: (name: string) => Readonly<Record<string, unknown>>;
 }
 
@@ -20,7 +19,7 @@ const inPodGroup = (podGroupName: string): { schedulingGroup: object } => ({
   schedulingGroup: { podGroupName },
 });
 
-/** By minor version. The features are off by default in all of them. */
+/** Keyed by minor version. The features are off by default in all versions. */
 const APIS: Readonly<Partial<Record<string, GangApi>>> = {
   "1.35": {
     featureGates: "GenericWorkload=true,GangScheduling=true",
@@ -49,7 +48,6 @@ const api = APIS[KUBERNETES_VERSION.split(".", 2).join(".")];
 
 export const hasGangs = api !== undefined;
 
-/** API server and scheduler flags for gangs, if the version has them. */
 export const GANG_FLAGS =
   api === undefined
     ? {}

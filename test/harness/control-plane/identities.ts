@@ -1,4 +1,3 @@
-// Issues the certificates, kubeconfigs and clients of a control plane.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CertificateAuthority, type Certificate } from "../common/x509.ts";
@@ -22,7 +21,6 @@ export class Identities {
     return this.authority.issue({ commonName: user, organizations: groups, ...validity });
   }
 
-  /** Returns the path of a new file. */
   kubeconfig(credentials: Credentials, server: string): string {
     const path = join(this.#folder, `${++this.#files}.yaml`);
     writeKubeconfig(path, server, this.authority.certificate, credentials);
@@ -35,7 +33,6 @@ export class Identities {
     return client;
   }
 
-  /** Closes the clients' connections. */
   close(): void {
     for (const client of this.#clients) client.close();
   }

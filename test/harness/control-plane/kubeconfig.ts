@@ -1,4 +1,3 @@
-// Writes kubeconfig files.
 import { writeFileSync } from "node:fs";
 import type { Credentials } from "./api-client.ts";
 
@@ -16,7 +15,6 @@ export type Identity =
       readonly validForMs?: number;
     };
 
-/** User name in RBAC, audit events and TokenReviews. */
 export function userNameOf(identity: Identity): string {
   if ("user" in identity) return identity.user;
   const { namespace, name } = identity.serviceAccount;

@@ -1,4 +1,3 @@
-// Builders for nodes, pods and workloads.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
 /** KWOK manages nodes with this annotation. */
@@ -18,7 +17,7 @@ export interface NodeOptions {
   readonly memory?: string;
   /** @default 110 */
   readonly pods?: number;
-  /** By resource name, such as network.aware.com/bandwidth. */
+  /** Keyed by resource name, such as network.aware.com/bandwidth. */
   readonly extendedResources?: Readonly<Record<string, string>>;
 }
 
@@ -34,7 +33,6 @@ export interface PodOptions {
   readonly schedulingGates?: readonly string[];
   /** Node set at creation, which bypasses the scheduler. */
   readonly nodeName?: string;
-  /** More fields of the pod's spec. */
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 

@@ -7,7 +7,6 @@ import { supportFrom, type Support } from "../common/support.ts";
 import { buildKubernetes, buildKwok, kubernetesFolder, kwokFolder } from "./build.ts";
 import { KUBERNETES_VERSION } from "./versions.ts";
 
-/** Components in addition to etcd and the API server. */
 export type OptionalComponent = "controller-manager" | "scheduler" | "kwok";
 const OPTIONAL_COMPONENTS: readonly OptionalComponent[] = ["controller-manager", "scheduler", "kwok"];
 
@@ -19,11 +18,9 @@ export interface Programs {
   readonly controllerManager: string;
   readonly scheduler: string;
   readonly kwok: string;
-  /** Path of KWOK's stages for nodes and pods. */
   readonly stages: string;
 }
 
-/** Whether a control plane can run here: its binaries exist or Go can build them. */
 export function controlPlaneSupport(components: readonly OptionalComponent[] = OPTIONAL_COMPONENTS): Support {
   const there = isThere(components) || versionOf("go", "version") !== null;
   const missing = there ? [] : ["there is no go on the path to build it, nor KUBEBUILDER_ASSETS"];

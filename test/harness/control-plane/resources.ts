@@ -1,4 +1,3 @@
-// Maps kinds to paths by the API server's discovery.
 import type { KindRef, KubernetesObject } from "@isochrone/kubernetes";
 import { ApiError, type ApiClient } from "./api-client.ts";
 
@@ -8,7 +7,6 @@ interface ResourceInfo {
   readonly namespaced: boolean;
 }
 
-/** Groups of resources that tests name without a group. */
 const GROUPS: Readonly<Record<string, string>> = {
   deployments: "apps/v1",
   replicasets: "apps/v1",
@@ -18,7 +16,6 @@ const GROUPS: Readonly<Record<string, string>> = {
   leases: "coordination.k8s.io/v1",
 };
 
-/** Looks up kinds on first use. Finds kinds of new definitions, too. */
 export class Resources {
   readonly #api: ApiClient;
   readonly #known = new Map<string, ResourceInfo>();
@@ -32,7 +29,6 @@ export class Resources {
     return `${collection}/${object.name}`;
   }
 
-  /** Path of a kind's collection, in one namespace or all. */
   async collectionOf(kind: KindRef, namespace: string | undefined): Promise<string> {
     const { name, namespaced } = await this.#info(kind);
     return `${groupPath(kind.apiVersion)}${namespaced ? namespacePath(namespace) : ""}/${name}`;

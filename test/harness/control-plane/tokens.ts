@@ -33,7 +33,6 @@ interface Cluster {
 
 const DAY_SECONDS = 86_400;
 
-/** The account must exist. */
 export async function requestToken(
   cluster: Cluster,
   { namespace, name }: ServiceAccountRef,

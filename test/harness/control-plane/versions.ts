@@ -11,7 +11,6 @@ const NEWEST = {
 export const KWOK_VERSION = "0.8.0";
 export const KUBERNETES_VERSION = kubernetesVersion(process.env["ISOCHRONE_TEST_KUBERNETES"] ?? "1.35");
 
-/** @param asked a version, or a minor for its newest known version */
 export function kubernetesVersion(asked: string): string {
   if (/^1\.\d+\.\d+$/.test(asked)) return asked;
   const version: string | undefined = NEWEST[asked as keyof typeof NEWEST];

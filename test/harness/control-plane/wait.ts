@@ -1,10 +1,8 @@
-// Waits with a watch until objects meet a condition.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { ApiClient } from "./api-client.ts";
 
 interface Wait<T> {
-  /** Path of a collection. */
   readonly path: string;
   /** A label selector, such as app=web. */
   readonly labels: string | undefined;
@@ -55,9 +53,7 @@ export async function waitFor<T>(api: ApiClient, wait: Wait<T>): Promise<T> {
   });
 }
 
-/** Mirrors the objects of a collection by list and watch. */
 class Mirror {
-  /** Last error of the list or watch. */
   failure: unknown = null;
   readonly #objects = new Map<string, KubernetesObject>();
   #hasChanged = false;

@@ -4,7 +4,6 @@ import type { AggregatorProcess } from "./aggregator-process.ts";
 
 const LOOK_MS = 250;
 
-/** Polls a replica's graph for its number of links and the age of their newest data. */
 export class AgeWatcher {
   readonly #aggregator: AggregatorProcess;
   readonly #ages: number[] = [];
@@ -17,7 +16,6 @@ export class AgeWatcher {
 
   readonly #links: number;
 
-  /** @param links total number of links */
   constructor(aggregator: AggregatorProcess, links: number) {
     this.#aggregator = aggregator;
     this.#links = links;

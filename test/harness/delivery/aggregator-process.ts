@@ -1,4 +1,3 @@
-// Runs an aggregator in its own process, configured by the environment, and reads its HTTP API.
 import { once } from "node:events";
 import type { ChildProcess } from "node:child_process";
 import { createWriteStream } from "node:fs";
@@ -11,7 +10,6 @@ interface AggregatorTask {
   readonly name: string;
   readonly seat: Seat;
   readonly env: NodeJS.ProcessEnv;
-  /** Collects the output of all its runs. */
   readonly logPath: string;
 }
 
@@ -57,12 +55,10 @@ export class AggregatorProcess {
     this.#child = child;
   }
 
-  /** Sends SIGKILL. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");
   }
 
-  /** Sends SIGTERM, like Kubernetes. */
   async stop(): Promise<void> {
     await this.#end("SIGTERM");
   }

@@ -46,7 +46,6 @@ export interface DeliveryOptions {
 }
 
 interface DeliveryResult {
-  /** One verdict per aggregator. */
   readonly verdicts: readonly Verdict[];
   readonly exact: boolean;
   readonly seconds: number;
@@ -113,9 +112,7 @@ export async function runDelivery(options: DeliveryOptions): Promise<DeliveryRes
 }
 
 interface Places {
-  /** Folder of ledgers and logs. */
   readonly folder: string;
-  /** Kills the processes when this process ends for any reason. */
   readonly processes: ReapedFolder;
 }
 

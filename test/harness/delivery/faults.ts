@@ -3,7 +3,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "@isochrone/runtime";
 
-/** A process that can be removed and restored. */
 export interface Victim {
   readonly name: string;
   takeAway(): Promise<void>;
@@ -14,7 +13,6 @@ export interface FaultPlan {
   readonly count: number;
   /** Mean time between faults. Each gap is drawn from 0.5 to 1.5 times this. */
   readonly everyMs: number;
-  /** Downtime of a victim, ms. */
   readonly awayMs: { readonly least: number; readonly most: number };
 }
 

@@ -25,9 +25,7 @@ export class LedgerWriter {
 
 export interface Ledger {
   readonly acknowledged: ReadonlySet<number>;
-  /** Numbers acknowledged more than once. */
   readonly repeated: number;
-  /** Counts by reason. */
   readonly dropped: Readonly<Record<string, number>>;
 }
 

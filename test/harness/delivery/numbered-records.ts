@@ -8,12 +8,9 @@ import {
   RESOURCE_ATTRIBUTES,
 } from "@isochrone/telemetry";
 
-/** Distribution of a producer's numbers over links. */
 export interface NumberSpread {
   readonly producer: string;
-  /** Number of nodes, which are the record keys and so choose the partition. */
   readonly nodes: number;
-  /** Number of peers per node. */
   readonly peers: number;
 }
 

@@ -63,7 +63,6 @@ const publisher = new BufferedPublisher({
   },
 });
 
-/** Returns the record with the identity of another run of its source. */
 function renumbered({ headers, ...record }: OutgoingRecord): OutgoingRecord {
   return { ...record, headers: { ...headers, [HEADERS.epoch]: `${headers[HEADERS.epoch]}-again` } };
 }

@@ -7,7 +7,6 @@ import type { KafkaBusOptions } from "@isochrone/bus/kafka";
 import type { NumberSpread } from "./numbered-records.ts";
 import type { Spawn } from "./spawn.ts";
 
-/** Task of a producer process. */
 export interface ProducerTask {
   readonly client: KafkaBusOptions["client"];
   readonly brokers: readonly string[];
@@ -15,7 +14,6 @@ export interface ProducerTask {
   readonly spread: NumberSpread;
   readonly records: number;
   readonly perSecond: number;
-  /** Maximum number of buffered records while the bus is away. */
   readonly bufferRecords: number;
   /** Share of publishes whose acknowledgement is lost. */
   readonly lostAcknowledgementRatio: number;
@@ -63,7 +61,6 @@ export class Producer {
     return this.#log;
   }
 
-  /** Resolves when the first records are published. */
   async began(): Promise<void> {
     while (this.#latest.acknowledged === 0) {
       if (this.#child.exitCode !== null) throw new Error(`${this.task.spread.producer} ended:\n${this.#log}`);
@@ -71,7 +68,6 @@ export class Producer {
     }
   }
 
-  /** Resolves when the process ends. Rejects if it failed. */
   async finished(): Promise<void> {
     await this.#exit;
     if (!this.#latest.done) throw new Error(`${this.task.spread.producer} did not finish:\n${this.#log}`);

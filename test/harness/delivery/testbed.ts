@@ -6,7 +6,6 @@ import { startKafka, type KafkaCluster } from "../kafka/index.ts";
 import { freePort } from "../common/free-port.ts";
 import type { Spawn } from "./spawn.ts";
 
-/** A place to run one process. */
 export interface Seat {
   readonly host: string;
   readonly port: number;
@@ -58,7 +57,6 @@ const response = await fetch(url, { signal: AbortSignal.timeout(Number(ms)) });
 process.stdout.write(await response.text());
 process.exitCode = response.ok ? 0 : 1;`;
 
-/** @param names of all seats */
 export async function namespaceTestbed(names: readonly string[], brokers: 1 | 3): Promise<Testbed> {
   const brokerNodes = Array.from({ length: brokers }, (_, i) => `broker-${i + 1}`);
   const lab = await NamespaceLab.create({ nodes: [...brokerNodes, ...names], topology: "bridge" });

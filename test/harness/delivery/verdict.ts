@@ -1,4 +1,3 @@
-// Compares the producers' ledgers with the counts of a replica's graph, by link.
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Ledger } from "./ledger.ts";
 import { linkOf, type NumberSpread } from "./numbered-records.ts";
@@ -15,11 +14,9 @@ export interface Verdict {
   /** Numbers without an entry in the ledger. */
   readonly unexplained: number;
   readonly counted: number;
-  /** Numbers acknowledged but missing in the graph. */
   readonly lost: number;
   /** Numbers that the graph counts more often than they were sent. */
   readonly doubled: number;
-  /** Some of the wrong links. */
   readonly examples: readonly string[];
 }
 

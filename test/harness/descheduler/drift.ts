@@ -24,7 +24,6 @@ interface DayChannel {
   readonly phase: number;
 }
 
-/** Conditions of a day, by node and workload index. */
 export interface Day {
   readonly nodes: readonly DayNode[];
   readonly workloads: readonly DayWorkload[];

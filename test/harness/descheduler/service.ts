@@ -35,7 +35,6 @@ interface FollowedOptions {
 /** Graphs in which the namespace is the workflow. */
 export class FollowedGraphs implements GraphSource {
   readonly #options: FollowedOptions;
-  /** Current cost; may depend on the running pods. */
   costMs: (a: string, b: string) => number = () => 1;
   #pods: KubernetesObject[] = [];
   #timer: NodeJS.Timeout | null = null;

@@ -6,7 +6,6 @@ import { ReplicaSets } from "@isochrone/lab/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { DeschedulerRig } from "@isochrone/scheduler-plugin/testing";
 
-/** Placement of new pods, and whether they become ready. */
 export type Arrival = "target" | "elsewhere" | "unready" | "unscheduled";
 
 /** Ends the descheduler's process at its nth write: before the write, or after it with the response lost. */
@@ -24,7 +23,6 @@ const WRITES = new Set<string | symbol>(["jsonPatch", "patch", "evict", "create"
 export class SurgeWorld {
   readonly rig: DeschedulerRig;
   arrival: Arrival = "target";
-  /** Number of the descheduler's writes. */
   writes = 0;
   /** Minimum number of serving web pods at any time, and maximum number of web pods. */
   leastServing = Infinity;
@@ -45,7 +43,6 @@ export class SurgeWorld {
     await this.rig.begin();
   }
 
-  /** Sets the minimum of web pods in a PodDisruptionBudget. */
   async protect(minAvailable: number): Promise<void> {
     const ref = { ...KINDS.podDisruptionBudget, namespace: NAMESPACE, name: "web" };
     const spec = { minAvailable, selector: { matchLabels: { app: "web" } } };
@@ -146,7 +143,6 @@ export class SurgeWorld {
     }
   }
 
-  /** The store as seen by the descheduler's process. */
   #dying(store: ClusterStore): ClusterStore {
     return new Proxy(store, {
       get: (target, name) => {

@@ -73,7 +73,6 @@ export class World {
     }
   }
 
-  /** Measures the current conditions. Called once per step. */
   measure(): void {
     const { nodes, workloads, channels } = this.#day;
     const observedAt = new Date(this.#clock.now()).toISOString();

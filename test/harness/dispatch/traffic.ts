@@ -1,4 +1,3 @@
-// Sends requests at a constant rate through several dispatchers, each over a new connection.
 import { codeOf } from "@isochrone/primitives";
 import { connect } from "node:net";
 
@@ -15,7 +14,6 @@ export interface Exchange {
   readonly through: number | null;
   readonly beganMs: number;
   readonly endedMs: number;
-  /** Number of status lines on the connection. */
   readonly answers: number;
   /** Status of one complete response with the request's own body. Null: none. */
   readonly status: number | null;
@@ -41,13 +39,11 @@ export class Traffic {
     }, 5);
   }
 
-  /** Sends nothing to a dispatcher that is not ready, like a Service. */
   setReady(index: number, isReady: boolean): void {
     if (isReady) this.#notReady.delete(index);
     else this.#notReady.add(index);
   }
 
-  /** @returns all requests, after each has ended */
   async stop(): Promise<readonly Exchange[]> {
     clearInterval(this.#timer);
     await Promise.all(this.#underWay);

@@ -1,20 +1,15 @@
-// Reads accepted writes from the API server's audit log and finds duplicates.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { AuditEvent } from "../control-plane/index.ts";
 
-/** A write that the API server accepted. */
 export interface AcceptedWrite {
-  /** Resource and name. */
   readonly object: string;
   /** Our part of the object after the write, without timestamps. */
   readonly says: string;
-  /** User agent of the process. */
   readonly by: string;
   readonly atMs: number;
 }
 
 const WRITES = new Set(["create", "update", "patch", "delete"]);
-/** Our part of each kind that we write. */
 const KEPT: Readonly<Record<string, (object: KubernetesObject) => unknown>> = {
   nodes: ({ metadata }) => ourAnnotations(metadata.annotations),
   networktopologies: ({ spec }) => spec?.["weights"],
@@ -25,7 +20,6 @@ const KEPT: Readonly<Record<string, (object: KubernetesObject) => unknown>> = {
   },
 };
 
-/** Returns accepted writes of our accounts, oldest first. Needs bodies in the audit log. */
 export function acceptedWrites(events: readonly AuditEvent[], accountPrefix: string): AcceptedWrite[] {
   return events
     .filter(

@@ -1,5 +1,3 @@
-// Testbed for faults: two aggregators, a scheduler-plugin and a publisher beside a real control plane, with a
-// changing truth.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
@@ -31,7 +29,6 @@ import { TelemetrySource } from "./telemetry-source.ts";
 const { NAMESPACE, NAME, NETPERF_NAMESPACE, NETPERF_NAME } = MANIFEST_VALUES;
 export const SHOP = "shop";
 const ACCOUNTS = `system:serviceaccount:${NAMESPACE}:${NAME}-`;
-/** Service accounts of aggregators and scheduler-plugins. */
 export const SERVICE_ACCOUNTS = ["aggregator", "scheduler-plugin"].map((kind) => ({
   serviceAccount: { namespace: NAMESPACE, name: `${NAME}-${kind}` },
 }));
@@ -62,7 +59,6 @@ interface Truth {
 
 export class FaultTestbed {
   readonly cluster: ControlPlane;
-  /** Proxy between our services and the API server. */
   readonly proxy: CutProxy;
   aggregators: ComponentProcess[] = [];
   plugin!: ComponentProcess;
@@ -106,7 +102,6 @@ export class FaultTestbed {
     await this.cluster.close();
   }
 
-  /** Raises the costs between the regions and reverses the AppGroup's order. */
   async change(): Promise<void> {
     const farMs = FAR_MS[++this.#changes];
     if (farMs === undefined) throw new Error(`the truth changes at most ${FAR_MS.length - 1} times`);
@@ -166,9 +161,6 @@ export class FaultTestbed {
     return [...this.crashed(), ...this.grown()];
   }
 
-  /**
-   * Returns for each fault: number of truth changes, catch-up time, and number of accepted writes per object.
-   */
   async account(): Promise<StepAccount[]> {
     const writes = await this.writes();
     return this.#steps.map(({ name, fromMs, changes, caughtUpMs }, index) => {
@@ -194,7 +186,6 @@ export class FaultTestbed {
     });
   }
 
-  /** Returns our services' writes since `sinceMs`. */
   async writes(sinceMs = 0): Promise<AcceptedWrite[]> {
     return acceptedWrites(
       await this.cluster.auditEvents(({ receivedMs }) => receivedMs >= sinceMs),
@@ -202,12 +193,10 @@ export class FaultTestbed {
     );
   }
 
-  /** Returns all repeated writes and events from the start. */
   async doubled(): Promise<{ readonly said: AcceptedWrite[]; readonly told: string[] }> {
     return { said: saidTwice(await this.writes()), told: toldTwice(await this.cluster.list(KINDS.event)) };
   }
 
-  /** Returns names of processes that ended unexpectedly. */
   crashed(): string[] {
     return this.#started.filter(({ process, pid }) => process.pid !== pid).map(({ process }) => process.name);
   }
@@ -230,7 +219,6 @@ export class FaultTestbed {
     );
   }
 
-  /** Returns the leading aggregator. Returns null without a leader. */
   async leader(): Promise<string | null> {
     const lease = await this.cluster.get({
       ...KINDS.lease,
@@ -241,14 +229,12 @@ export class FaultTestbed {
     return typeof holder === "string" ? holder.split("_")[0] || null : null;
   }
 
-  /** Revokes the tokens of all services. Takes effect within 10 s. */
   async revokeTokens(): Promise<readonly ServiceAccountToken[]> {
     const revoked = this.#tokens.splice(0);
     await Promise.all(revoked.map(({ revoke }) => revoke()));
     return revoked;
   }
 
-  /** Replaces the tokens, like a kubelet. */
   async renewTokens(): Promise<void> {
     for (const kind of ["aggregator", "scheduler-plugin"] as const) await this.#writeKubeconfig(kind);
   }
@@ -272,14 +258,12 @@ export class FaultTestbed {
     return this.#start("scheduler-plugin", name, { scheduler }, port ?? (await this.#port()));
   }
 
-  /** Sends the telemetry to one more URL until closed. */
   addListener(url: string): TelemetrySource {
     const listener = new TelemetrySource({ ...this.#telemetry, urls: [url] }, this.truth.farMs);
     this.#listeners.push(listener);
     return listener;
   }
 
-  /** Marks the end as expected. */
   async kill(process: ComponentProcess): Promise<void> {
     this.#started.splice(
       this.#started.findIndex((one) => one.process === process),
@@ -288,11 +272,6 @@ export class FaultTestbed {
     await process.kill();
   }
 
-  /**
-   * Builds a pod of the workflow, which talks to `q`.
-   * @param nodeName its node;
-   * @default kube-scheduler chooses
-   */
   pod(name: string, workload: "p" | "q", nodeName?: string): KubernetesObject {
     const owner = {
       apiVersion: "apps/v1",

@@ -27,7 +27,6 @@ interface ProbeGroundOptions {
   readonly bufferRecords: number;
 }
 
-/** Longest timeout that a probe allows. Later responses count as lost. */
 const TIMEOUT_PER_RECORD = 3;
 
 export class ProbeTestbed {
@@ -144,7 +143,6 @@ export class ProbeTestbed {
     return (await response.json()) as ClusterGraphSnapshot;
   }
 
-  /** Returns a probe's metrics page. */
   page(node: ProbedNode): Promise<string> {
     const running = this.#probes.get(node);
     if (running === undefined) throw new Error(`no probe runs on ${node}`);
@@ -156,7 +154,6 @@ export class ProbeTestbed {
     return sumOf(await this.page(node), start);
   }
 
-  /** Like `metric`, for the aggregator. */
   async aggregatorMetric(start: string): Promise<number> {
     return sumOf(await this.#aggregatorRegistry.metrics(), start);
   }
@@ -166,7 +163,6 @@ export class ProbeTestbed {
   }
 }
 
-/** Polls until the check no longer throws. */
 export function soon(check: () => Promise<void>): Promise<void> {
   return vi.waitFor(check, { timeout: 25_000, interval: 200 });
 }

@@ -1,12 +1,9 @@
-// Reads costs and orders from objects.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-/** Cost to the other region by a node's annotations. */
 export function farCostOf({ metadata: { name, annotations } }: KubernetesObject): string | undefined {
   return annotations?.[`isochrone.dev/network-cost-${name < "n3" ? "n5" : "n0"}`];
 }
 
-/** Costs between areas in the NetworkTopology. */
 export function areaCostsOf({ spec }: KubernetesObject): unknown[] {
   const weights = spec?.["weights"] as readonly {
     readonly name: string;
@@ -22,7 +19,6 @@ export function areaCostsOf({ spec }: KubernetesObject): unknown[] {
     .map(({ networkCost }) => networkCost);
 }
 
-/** Sorts by key for comparison. */
 export function sorted(indices: Readonly<Record<string, number>> | null): object {
   return Object.fromEntries(Object.entries(indices ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,7 +1,5 @@
-/** Outcome of a fault. */
 export interface StepAccount {
   readonly name: string;
-  /** Start, Unix time. */
   readonly fromMs: number;
   readonly changes: number;
   readonly caughtUpMs: number;

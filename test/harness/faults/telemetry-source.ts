@@ -1,4 +1,3 @@
-// Publishes probe and collector measurements to every aggregator over OTLP.
 import { setTimeout as sleep } from "node:timers/promises";
 import { BufferedPublisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
@@ -16,9 +15,7 @@ interface TelemetrySourceOptions {
   /** Nodes of the same region are near each other. */
   readonly nodes: readonly { readonly name: string; readonly region: string }[];
   readonly namespace: string;
-  /** Workloads that talk to each other. */
   readonly channel: readonly [source: string, target: string];
-  /** URLs of the graph APIs, whether reachable or not. */
   readonly urls: readonly string[];
 }
 
@@ -31,9 +28,7 @@ const BYTES_PER_SECOND = 100_000;
  * Publishes the truth twice per second until closed, like a probe. Buffers undeliverable records for a while.
  */
 export class TelemetrySource {
-  /** Round-trip time between regions, ms. */
   farMs: number;
-  /** Pauses all measurements while true. */
   silent = false;
   readonly #options: TelemetrySourceOptions;
   readonly #publishers: readonly BufferedPublisher[];

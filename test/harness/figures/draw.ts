@@ -48,7 +48,6 @@ export interface PodDraw {
   readonly node: NodeDraw;
   readonly ip: string;
   readonly containers: readonly ContainerDraw[];
-  /** Process of the pod's sidecar. */
   readonly proxy: Life;
 }
 
@@ -72,13 +71,11 @@ const OTEL_STARTS = ["first_seen", "first_seen", "none", "delta"] as const;
 export interface NodeDraw {
   readonly name: string;
   readonly zone: string;
-  /** CPU use in addition to the pods. */
   readonly systemCores: number;
   readonly systemMemoryBytes: number;
   readonly receiveBytesPerSecond: number;
   readonly transmitBytesPerSecond: number;
   readonly usage: UsageSource;
-  /** Reader of the node's traffic pages. */
   readonly reader: "collector" | "otel";
   readonly otelStarts: (typeof OTEL_STARTS)[number];
   /** Restart of the reader, which loses its state. */
@@ -87,7 +84,6 @@ export interface NodeDraw {
   readonly outageMs: readonly [number, number] | null;
   /** Every record arrives twice. */
   readonly isDoubled: boolean;
-  /** Process of the node's agents and proxies. */
   readonly agent: Life;
 }
 
@@ -117,7 +113,6 @@ export interface ChannelDraw {
 /** Calls through sidecars whose far end is outside this cluster: bytes and requests with the outside. */
 interface OutsideCall {
   readonly call: ChannelDraw;
-  /** A workload of another cluster, called like one of this cluster, or an unknown end. */
   readonly farEnd: "other_cluster" | "unknown";
   readonly direction: "out" | "in";
 }
@@ -128,9 +123,7 @@ export const STRAYS = ["unattributed", "unknown_pod", "sampling_unset"] as const
 export interface Draw {
   readonly seed: number;
   readonly cluster: string;
-  /** Another cluster that also sends its telemetry here. None of its figures counts. */
   readonly other: Draw | null;
-  /** Cluster names from the settings. Empty: detect the name. */
   readonly clusterNames: readonly string[];
   readonly outsideCalls: readonly OutsideCall[];
   /** Istio names workloads by the label that users may set instead of their own names. */
@@ -139,7 +132,6 @@ export interface Draw {
   readonly pods: readonly PodDraw[];
   readonly channels: readonly ChannelDraw[];
   readonly strays: readonly (typeof STRAYS)[number][];
-  /** Process of the cluster's single programs: waypoint, service graph. */
   readonly single: Life;
   readonly isOpenMetrics: boolean;
   /** Pages contain their process' start time. */
@@ -161,16 +153,13 @@ export const OTHER_CLUSTER = "there";
 
 interface Naming {
   readonly cluster: string;
-  /** Prefix of nodes, and suffix of pods. */
   readonly nodes: string;
   readonly pods: string;
-  /** OpenTelemetry Collectors send all telemetry and name the cluster. */
   readonly isByOtel: boolean;
 }
 
 const ALONE: Naming = { cluster: UNNAMED_CLUSTER, nodes: "n", pods: "abc", isByOtel: false };
 
-/** Draws a cluster, fully determined by the seed. */
 export function drawOf(seed: number): Draw {
   const draws = new Draws("figures", seed);
   const clusters = draws.pick(["one", "one", "configured", "detected"]);

@@ -1,4 +1,3 @@
-// Computes the expected figures from a draw's truth, by name, independently of product code.
 import {
   LATENCY_BOUNDS,
   NAMESPACE,
@@ -116,7 +115,6 @@ function outsideFigures({ call, farEnd, direction }: Draw["outsideCalls"][number
 const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Means per pod, over pods whose node reports usage. */
 function workloadFigures(draw: Draw, workload: string): Entries {
   const told = podsOf(draw, workload).filter(({ node }) => node.usage !== "node_exporter");
   const cores = mean(told.map(coresOf));

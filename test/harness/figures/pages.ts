@@ -1,4 +1,3 @@
-// Pages of a draw: server, node, and content over time.
 import type { Target } from "@isochrone/collector/testing";
 import type { ChannelDraw, Draw, Life, NodeDraw, PodDraw } from "./draw.ts";
 import { gauge, type Row } from "./rows.ts";

@@ -21,12 +21,10 @@ interface Surroundings {
   readonly draw: Draw;
   readonly node: NodeDraw;
   readonly running: RunningAggregator;
-  /** Start time of the run. */
   readonly beganMs: number;
 }
 
 interface Reader {
-  /** Called after each interval. */
   tick(): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -36,14 +34,12 @@ type PageRows = (nowMs: number) => readonly Row[];
 
 interface Scraped {
   readonly target: Target;
-  /** Null: the page can't be read. */
   readonly rows: PageRows | null;
 }
 
 const isAway = ({ outageMs }: NodeDraw, nowMs: number): boolean =>
   outageMs !== null && nowMs >= outageMs[0] && nowMs < outageMs[1];
 
-/** Returns scraped pages with a node's usage. */
 function usagePages({ draw, node, beganMs }: Surroundings): Scraped[] {
   const target = (kind: Target["kind"], more: Partial<Target> = {}): Target => {
     const url = `http://${node.name}/${kind}`;
@@ -188,7 +184,6 @@ class CollectorReader implements Reader {
   }
 }
 
-/** An OpenTelemetry Collector's Prometheus and kubeletstats receivers, over OTLP/HTTP. */
 class OtelReader implements Reader {
   readonly #around: Surroundings;
   readonly #scraped: readonly Scraped[];

@@ -1,4 +1,3 @@
-// Rows of metrics and their wire formats: a text page or OTLP metrics.
 import type { Attributes, Metric } from "@isochrone/telemetry";
 import type { Life } from "./draw.ts";
 
@@ -38,7 +37,6 @@ export const gauge = (family: string, labels: Labels, value: number, more: Parti
   ...more,
 });
 
-/** Value of a counter with a constant rate, in whole units. */
 export function counted(life: Life, nowMs: number, perSecond: number): number {
   return Math.floor((perSecond * (nowMs - life.bornMs(nowMs))) / 1000);
 }
@@ -54,7 +52,6 @@ function labelText(labels: Labels): string {
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-/** Formats a page as Prometheus text or OpenMetrics. */
 export function pageText(rows: readonly Row[], isOpenMetrics: boolean): string {
   const lines = byFamily(rows).flatMap((group) => {
     const [{ family, type }] = group as [Row];

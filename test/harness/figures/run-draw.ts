@@ -14,16 +14,13 @@ import { outsideCalls, RENDERERS } from "./traffic-sources.ts";
 import { ALLOCATABLE } from "./usage-sources.ts";
 
 const WINDOW_MS = 300_000;
-/** Largest relative error of a figure. */
 const TOLERANCE = 0.01;
 
 interface Outcome {
   /** One line per wrong figure: name, truth and published value. */
   readonly mistakes: readonly string[];
   readonly compared: number;
-  /** Names of figures without a source, published as unknown. */
   readonly unknown: readonly string[];
-  /** Number of dropped rows by reason. */
   readonly leftOut: ReadonlyMap<string, number>;
 }
 
@@ -127,7 +124,6 @@ function isRight(
 
 type Values = Readonly<Record<string, number | string | null | undefined>>;
 
-/** Returns every figure of the graphs, by name. */
 async function publishedFigures(graphs: GraphClient): Promise<Figures> {
   const workflows = (await graphs.workflowChanges(null)).graphs;
   const { nodes } = (await graphs.cluster()).value;

@@ -1,11 +1,9 @@
-// Rows that produce no figure. Each must be counted under its reason.
 import { NAMESPACE, type Draw, type STRAYS } from "./draw.ts";
 import type { Pages } from "./pages.ts";
 import { counted, counter, type Row } from "./rows.ts";
 
 type Stray = (typeof STRAYS)[number];
 
-/** Each is a row on a separate page. */
 const ROWS: Readonly<Record<Stray, { readonly family: string; readonly labels: Row["labels"] }>> = {
   unattributed: {
     family: "beyla_network_flow_bytes_total",

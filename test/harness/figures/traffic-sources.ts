@@ -53,7 +53,6 @@ function istioLabels(reporter: string, { source, target }: ChannelDraw, draw: Dr
   };
 }
 
-/** Responses by code; Istio's rows have a label for it. */
 function answersOf({
   failure,
   failedShare,
@@ -70,7 +69,6 @@ function answersOf({
   return failedShare === 0 ? [good] : [good, bad];
 }
 
-/** A proxy that counts part of a channel. */
 interface Proxy {
   readonly labels: Labels;
   readonly share: number;
@@ -111,7 +109,6 @@ function istioRows(channel: ChannelDraw, proxy: Proxy, nowMs: number): Row[] {
   });
 }
 
-/** Returns pods whose proxies count the channel, with their reporter label. */
 function reporters(
   draw: Draw,
   { source, target, ends }: ChannelDraw,
@@ -137,7 +134,6 @@ function sidecars(draw: Draw, channel: ChannelDraw, pages: Pages, hasSizes: bool
   }
 }
 
-/** Adds calls to and from the outside, as counted by sidecars at the near end. */
 export function outsideCalls(draw: Draw, pages: Pages): void {
   for (const { call, farEnd, direction } of draw.outsideCalls) {
     const side = direction === "out" ? "destination" : "source";
@@ -201,7 +197,6 @@ function linkerd(draw: Draw, channel: ChannelDraw, pages: Pages): void {
       return [
         count("tcp_write_bytes_total", labels, questions),
         count("tcp_read_bytes_total", labels, answers),
-        // The proxy's other side counts the same bytes again.
         count("tcp_write_bytes_total", { ...labels, peer: "src" }, questions),
         count("request_total", requests, requestsPerSecond),
         count(
@@ -231,7 +226,6 @@ function coroot(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   }
 }
 
-/** Returns nodes whose agents see packets between two pods. */
 function nodesOf(from: PodDraw, to: PodDraw): PodDraw["node"][] {
   return [...new Set([from.node, to.node])];
 }
@@ -258,7 +252,6 @@ function obi(draw: Draw, channel: ChannelDraw, pages: Pages): void {
       });
 }
 
-/** Returns both directions of a channel from the view of a one-way counter. */
 function waysOf(draw: Draw, channel: ChannelDraw) {
   const { questions, answers } = bytesPerSecond(channel);
   return pairsOf(draw, channel).flatMap(({ from, to, share }) => [

@@ -1,4 +1,3 @@
-// Rows of a node and its pods by usage source.
 import type { Attributes } from "@isochrone/telemetry";
 import { NAMESPACE, type ContainerDraw, type Draw, type NodeDraw, type PodDraw } from "./draw.ts";
 import { counter, gauge, type Labels, type Row } from "./rows.ts";
@@ -27,7 +26,6 @@ const nodeSeconds = (draw: Draw, node: NodeDraw, nowMs: number): number =>
 const nodeMemory = (draw: Draw, node: NodeDraw): number =>
   node.systemMemoryBytes + podsOn(draw, node).reduce((sum, pod) => sum + memoryOf(pod), 0);
 
-/** Allocatable resources of each node. */
 export const ALLOCATABLE = { cores: 128, memoryBytes: 256_000_000_000 };
 
 interface NodeUse {
@@ -44,7 +42,6 @@ interface Instance {
   readonly id: string;
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
-  /** Time of the figures. */
   readonly readMs: number;
 }
 
@@ -68,7 +65,6 @@ function instancesOf({ name, cores, memoryBytes, life }: ContainerDraw, nowMs: n
  */
 export type CadvisorForm = "total" | "cores" | "standalone" | "without_pods";
 
-/** Labels of a container's or pod's row. */
 function podLabels(form: CadvisorForm, pod: string, container: string): Labels {
   switch (form) {
     case "without_pods":
@@ -92,11 +88,9 @@ export function cadvisorRows(
   beganMs: number,
   form: CadvisorForm,
 ): Row[] {
-  // Two pages of one kubelet read the same containers at the same time.
   const rowAgeMs = form === "without_pods" ? 0 : draw.rowAgeMs;
   const at = (readMs: number): Partial<Row> =>
     rowAgeMs === 0 ? {} : { timeMs: Math.round(beganMs + readMs - (readMs === nowMs ? rowAgeMs : 0)) };
-  /** Figures belong to the row's timestamp. */
   const shownMs = nowMs - rowAgeMs;
   const cpu = (labels: Labels, cpuSeconds: number, readMs: number): Row[] => [
     ...(form === "cores"

@@ -8,13 +8,10 @@ import type { Mesh, NodeName } from "./mesh.ts";
 const PROCESS = fileURLToPath(new URL("./datagram-process.ts", import.meta.url));
 
 interface Receiver {
-  /** Texts received so far; grows. */
   readonly texts: readonly string[];
-  /** Resolves when the port is free again. */
   stop(): Promise<void>;
 }
 
-/** Starts a receiver on the node's port. */
 export async function receivedBy(
   mesh: Mesh,
   node: NodeName,
@@ -67,7 +64,6 @@ const UDP = 17;
 const IP_HEADER_BYTES = 20;
 const UDP_HEADER_BYTES = 8;
 
-/** Encapsulates a datagram as sent to another node's tunnel. */
 export function tunnelled({ source, target, port, text }: Inner): Buffer {
   const payload = Buffer.from(text);
   const udp = Buffer.alloc(UDP_HEADER_BYTES);

@@ -38,7 +38,6 @@ export const ADDRESS: Readonly<Record<NodeName, string>> = {
   r: "10.0.0.3",
   s: "10.0.0.4",
 };
-/** IPv6 addresses, where nodes share only routers. */
 export const ADDRESS6: Readonly<Record<NodeName, string>> = {
   a: "fd00::1",
   b: "fd00::2",
@@ -55,12 +54,10 @@ export const NEIGHBOUR: Readonly<Record<string, { readonly address: string; read
 };
 
 export interface Mesh {
-  /** Name of the node's network namespace. */
   namespace(node: NodeName): string;
   /** Command prefix that runs on the node. */
   prefix(node: NodeName): readonly string[];
   inside(node: NodeName, ...command: string[]): string;
-  /** Adds a pod with this address to the node. Returns the command prefix that runs in it. */
   pod(node: NodeName, address: string): readonly string[];
   /** Returns all state that a network manager could change on the node, as text without counters. */
   rules(node: NodeName): string;
@@ -223,7 +220,6 @@ export function unnumbered(rules: string): string {
 
 const STREAM = fileURLToPath(new URL("./stream-process.ts", import.meta.url));
 
-/** Data received so far. */
 interface Arrival {
   readonly ms: number;
   readonly bytes: number;

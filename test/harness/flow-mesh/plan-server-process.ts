@@ -1,5 +1,3 @@
-// Stands in for the aggregator or the scheduler-plugin on a node's loopback address. `PORT FILE` serves the
-// file as flow plan, or 503 without a file, and prints reports of installed plans.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

@@ -50,7 +50,6 @@ export function planOf(
   };
 }
 
-/** The path of a flow through the relay. */
 export const RELAYED = ["a", "r", "b"] as const satisfies readonly NodeName[];
 
 /** Returns a plan of node a: one flow on its direct link, one through the relay. */

@@ -1,4 +1,3 @@
-// Builds Helm from its Go module, once per version, into the user's cache.
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +17,6 @@ export function helmSupport(): Support {
   return supportFrom(`Helm ${HELM_VERSION}`, there ? [] : ["there is no go on the path to build it"]);
 }
 
-/** Returns the binary's path. The first call builds it, which takes minutes. */
 export async function prepareHelm(): Promise<string> {
   await makeOnce(helmProgram, (target) =>
     inWorkshop(helmProgram, async (go) => {

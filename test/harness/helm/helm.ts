@@ -9,7 +9,6 @@ import { prepareHelm } from "./build.ts";
 
 export const CHART = join(import.meta.dirname, "../../../helm/isochrone");
 
-/** Values as in values.yaml. Omitted values have their defaults. */
 export type ChartValues = Readonly<Record<string, unknown>>;
 
 export interface HelmResult {
@@ -42,7 +41,6 @@ export class Helm {
     this.#folder = new ReapedFolder("isochrone-helm");
   }
 
-  /** Returns the result for any exit code. */
   run(args: readonly string[], kubeconfig?: string): Promise<HelmResult> {
     const { path } = this.#folder;
     const env = {
@@ -62,7 +60,6 @@ export class Helm {
     });
   }
 
-  /** Writes a values file for `--values` and returns its path. */
   valuesFile(values: ChartValues): string {
     const path = join(this.#folder.path, `values-${++this.#files}.yaml`);
     // JSON is valid YAML of every version.

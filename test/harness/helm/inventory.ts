@@ -1,4 +1,3 @@
-// Lists objects that a release and its services created in a cluster.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { ControlPlane } from "../control-plane/index.ts";
 
@@ -26,7 +25,6 @@ const LISTED = [
   "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 ];
 
-/** Names of all objects that a release may leave, without the cluster's own. */
 export async function inventory(cluster: ControlPlane, namespace: string): Promise<string[]> {
   const found: string[] = [];
   for (const path of LISTED) {

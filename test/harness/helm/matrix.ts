@@ -1,4 +1,3 @@
-// Values of realistic installations. Tests render each and validate it on a real API server.
 import type { ChartValues } from "./helm.ts";
 
 const GATED = { webhook: { enabled: true }, planner: { enabled: true } };

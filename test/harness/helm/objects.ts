@@ -1,4 +1,3 @@
-// Finds objects in the chart's output.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { parse } from "yaml";
 
@@ -51,7 +50,6 @@ export function podSpecOf(object: KubernetesObject): PodSpec | null {
   return template?.spec ?? null;
 }
 
-/** Settings file of a component, by section. */
 export function settingsOf(
   objects: readonly KubernetesObject[],
   component: string,

@@ -37,7 +37,6 @@ export function operatorsSupport(): Support {
   return supportFrom("definitions of operators", there ? [] : ["there is no go on the path to fetch them"]);
 }
 
-/** Returns their folder. The first call fetches them. */
 export async function prepareOperators(): Promise<string> {
   await makeOnce(folder, (target) =>
     inWorkshop(folder, async (go) => {

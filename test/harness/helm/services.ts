@@ -52,7 +52,6 @@ export class Services {
     return service;
   }
 
-  /** Returns a port without a listener. */
   port(): Promise<number> {
     return this.#installation.port();
   }

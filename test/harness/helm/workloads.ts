@@ -1,4 +1,3 @@
-// Settings, environment and files that the chart gives to a component's pods.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { podSpecOf, settingsOf } from "./objects.ts";
 
@@ -56,7 +55,6 @@ interface Source {
   readonly serviceAccountToken?: { readonly path: string };
 }
 
-/** Returns paths of volume files. For a whole Secret, its usual entries. */
 export function mountedBy(workload: KubernetesObject): string[] {
   const { containers, volumes = [] } = podSpecOf(workload)!;
   const mounts = (containers[0] as unknown as { volumeMounts: { name: string; mountPath: string }[] })

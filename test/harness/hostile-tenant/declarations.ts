@@ -1,5 +1,3 @@
-// Attempts by objects in the tenant's namespace: to attract the victim's pods, or to put figures into the
-// victim's graphs.
 import { CHANNELS_ANNOTATION, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { workloadObject } from "../control-plane/index.ts";
 import { TENANT, VICTIM, WORKFLOW } from "./testbed.ts";

@@ -8,7 +8,6 @@ import { rttMetrics } from "../../soak/floods/honest.ts";
 import { NODES, VICTIM, type HostileTestbed } from "./testbed.ts";
 
 const EVERY_MS = 500;
-/** Rate of all traffic to db. */
 const BYTES_PER_SECOND = 100_000;
 /** Round trips by the two nodes. The tenant's node is the farthest. */
 const RTT_MS: Readonly<Record<string, number>> = {
@@ -18,8 +17,8 @@ const RTT_MS: Readonly<Record<string, number>> = {
 };
 
 /**
- * By node, because a node's collector is one source with one sequence: the reporter, and the sources of its
- * requests to db.
+ * Keyed by node, because a node's collector is one source with one sequence: the reporter, and the sources of
+ * its requests to db.
  */
 const TRAFFIC = [
   [NODES[1], "source", ["web"]],

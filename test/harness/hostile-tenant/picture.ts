@@ -1,4 +1,3 @@
-// Captures everything that Isochrone reports and does about the victim, without ages, times and versions.
 import { request as httpsRequest } from "node:https";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { authorizedFetch, systemClock, type Fetch } from "@isochrone/runtime";
@@ -17,7 +16,6 @@ const STEADY_WITHIN_MS = 100_000;
 const STEP_BYTES_PER_SECOND = 50_000;
 const ROUND_MS = 2;
 
-/** The compared state. As text, so that a message shows all of it. */
 export interface Picture {
   readonly workflow: unknown;
   readonly links: unknown;
@@ -33,12 +31,10 @@ export interface Picture {
 export class Observer {
   readonly #testbed: HostileTestbed;
   readonly #fetch: Fetch;
-  /** In node order. */
   readonly #probeTokens: readonly string[];
   readonly #pictures = new Map<string, Picture>();
   readonly #stopping = new AbortController();
   #running: Promise<void> | null = null;
-  /** Errors of failed captures. */
   readonly faults: string[] = [];
   largestRssBytes = 0;
 
@@ -68,7 +64,6 @@ export class Observer {
     return (await response.json()) as T;
   }
 
-  /** Returns the extender's response to kube-scheduler or the aggregator. */
   asked<T>(method: string, path: string, body?: unknown): Promise<T> {
     return askExtender(
       this.#testbed.plugin.url,
@@ -148,7 +143,6 @@ export class Observer {
     await this.#running;
   }
 
-  /** All distinct pictures. */
   get pictures(): readonly Picture[] {
     return [...this.#pictures.values()];
   }
@@ -259,7 +253,6 @@ function objectShown(pod: KubernetesObject): string {
   return `${pod.metadata.name} ${pod.metadata.uid} ${nodeNameOf(pod)}`;
 }
 
-/** @throws Error for a response other than 200 */
 async function askExtender(
   url: string,
   { ca, cert, key }: Pick<ClientFiles, "ca"> & Partial<ClientFiles>,
@@ -272,7 +265,6 @@ async function askExtender(
   return JSON.parse(text) as unknown;
 }
 
-/** Returns any response. */
 export function answerOf(
   url: string,
   files: { readonly ca: string; readonly cert?: string | undefined; readonly key?: string | undefined },

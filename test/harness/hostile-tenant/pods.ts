@@ -1,4 +1,3 @@
-// Attempts by the tenant's pods, which impersonate others.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Attempt } from "./attempt.ts";
 import { NODES, TENANT, VICTIM, WORKFLOW } from "./testbed.ts";
@@ -36,7 +35,6 @@ function forgedHubble(): string {
   return `# TYPE hubble_http_requests_total counter\nhubble_http_requests_total{${labels},reporter="client",status="200"} ${count}\n`;
 }
 
-/** Runs pods that claim a page, and waits until the collector has read the pages it selects. */
 async function pages(
   tenant: Tenant,
   page: () => string,

@@ -1,4 +1,3 @@
-// Attempts by requests to our services, and to the API server about objects of others.
 import { encodeHeaders, encodeMetrics, HEADERS, RESOURCE_ATTRIBUTES } from "@isochrone/telemetry";
 import { rttMetrics } from "../../soak/floods/honest.ts";
 import type { Attempt } from "./attempt.ts";
@@ -36,7 +35,6 @@ function telemetry(
   return tenant.atAggregator("POST", "/v1/metrics", token, all, body);
 }
 
-/** A request about pods that don't exist and about the victim's pods. */
 function question(at: number): object {
   return {
     Pod: {

@@ -56,12 +56,10 @@ export class Tenant {
     }
   }
 
-  /** Returns the API server's response status. */
   async ask(method: string, path: string, body?: unknown): Promise<number> {
     return (await this.#client.answer(method, path, body)).code;
   }
 
-  /** Creates or replaces an object in its namespace. Returns the response status. */
   async make(object: KubernetesObject): Promise<number> {
     return this.ask("POST", this.pathOf(object.apiVersion, object.kind), {
       ...object,
@@ -69,7 +67,6 @@ export class Tenant {
     });
   }
 
-  /** Creates several objects. Returns one status if all responses agree. */
   async makeAll(objects: readonly KubernetesObject[]): Promise<number[]> {
     const codes: number[] = [];
     for (const object of objects) codes.push(await this.make(object));
@@ -99,7 +96,6 @@ export class Tenant {
     return found!;
   }
 
-  /** Returns the tenant's own token for Isochrone, optionally bound to its pod. */
   async token(account = ACCOUNT.name, pod: KubernetesObject | null = null): Promise<string> {
     const path = `${this.pathOf("v1", "ServiceAccount")}/${account}/token`;
     const boundObjectRef =
@@ -121,7 +117,6 @@ export class Tenant {
     return answer.status.token;
   }
 
-  /** Returns the aggregator's response status for a request with a token. */
   async atAggregator(
     method: string,
     path: string,
@@ -135,7 +130,6 @@ export class Tenant {
     });
   }
 
-  /** Returns the extender's response status. @param as "stranger": with a certificate of another CA */
   async atExtender(path: string, body: unknown, as: "nobody" | "stranger"): Promise<number> {
     const { ca } = this.#testbed.kubeScheduler;
     const pair = as === "nobody" ? {} : await this.#certificate();
@@ -152,7 +146,6 @@ export class Tenant {
     return (await answerOf(`${webhookUrl}${path}`, files, "POST", review)).status;
   }
 
-  /** Serves a page on 127.0.0.1. Returns its port and its request count. */
   async serve(page: () => string): Promise<{ readonly port: number; readonly asked: () => number }> {
     let asked = 0;
     const server = createServer((_, response) => {

@@ -28,7 +28,6 @@ const { NAMESPACE, NAME } = MANIFEST_VALUES;
 const PLUGIN = `${NAME}-scheduler-plugin`;
 const WORKFLOW_LABELS = { "isochrone.dev/workflow": WORKFLOW };
 const DEPENDENCIES = "isochrone.dev/dependencies";
-/** Number of replicas of the planned workload. */
 const PLANNED = 2;
 /** Enables everything that writes or moves, with short intervals. */
 const VALUES = {
@@ -87,7 +86,6 @@ export class HostileTestbed {
     await this.#helm.close();
   }
 
-  /** Token of a component's pod on a node, like a projected token. */
   async podToken(component: string, node: string): Promise<string> {
     const labels = `app.kubernetes.io/component=${component}`;
     const pod = (await this.cluster.list("pods", { namespace: NAMESPACE, labels })).find(
@@ -100,7 +98,6 @@ export class HostileTestbed {
     return (await this.cluster.serviceAccountToken(account, options)).token;
   }
 
-  /** Status of any response of the aggregator. */
   async aggregatorStatus(method: string, path: string, init: RequestInitLike): Promise<number> {
     const ca = await this.trustedCa();
     const ask = authorizedFetch({ ca: () => ca, clock: systemClock });
@@ -109,7 +106,6 @@ export class HostileTestbed {
     return response.status;
   }
 
-  /** CA of the webhook's certificate, from its registration in the API server. */
   async webhookCa(): Promise<string> {
     const ref = { ...KINDS.mutatingWebhookConfiguration, name: "isochrone-placement" };
     const found = await this.cluster.get(ref);
@@ -117,13 +113,11 @@ export class HostileTestbed {
     return Buffer.from(webhooks[0]!.clientConfig.caBundle, "base64").toString();
   }
 
-  /** CA of the graph API's certificate. */
   async trustedCa(): Promise<string> {
     const name = MANIFEST_VALUES.TRUST_CONFIG_MAP;
     return (await this.#data({ ...KINDS.configMap, namespace: NAMESPACE, name }))["ca.crt"]!;
   }
 
-  /** Token of an account that may read the graphs. */
   async readerToken(): Promise<string> {
     const account = { namespace: NAMESPACE, name: "reader" };
     const { token } = await this.cluster.serviceAccountToken(account, { audiences: [AUDIENCE] });
@@ -256,7 +250,6 @@ export class HostileTestbed {
     });
   }
 
-  /** Creates pods that the planner places and the real kube-scheduler binds. Returns their nodes. */
   async planned(name: string): Promise<string[]> {
     await this.cluster.createWorkload(name, {
       namespace: VICTIM,
@@ -268,7 +261,6 @@ export class HostileTestbed {
     return this.placesOf(name, []);
   }
 
-  /** Returns the workload's nodes, once all pods have one and none is in `previous`. */
   placesOf(name: string, previous: readonly string[]): Promise<string[]> {
     return this.cluster.waitFor(
       "pods",

@@ -7,7 +7,6 @@ import { run } from "../common/commands.ts";
 interface Certificates {
   /** PEM for clients. */
   readonly ca: string;
-  /** PEM file with the server's key and certificates. */
   readonly keystorePath: string;
 }
 

@@ -17,15 +17,12 @@ export interface KafkaOptions {
   readonly brokers: 1 | 3;
   /** Security of the client listener. sasl_tls: SASL_SSL with SCRAM-SHA-512. @default "plaintext" */
   readonly security?: "plaintext" | "sasl_tls";
-  /** Users for sasl_tls; each gets a password. @default ["isochrone"] */
   readonly users?: readonly string[];
   /** Validity of the server certificate. @default "valid" */
   readonly certificate?: "valid" | "expired";
   /** Restricts users to permissions from `allow`. Needs sasl_tls. @default false */
   readonly authorizer?: boolean;
-  /** Heap of each broker. @default 256 */
   readonly heapMegabytes?: number;
-  /** Extra server.properties. */
   readonly properties?: Properties;
   /** IP address of a broker, numbered from 1. @default "127.0.0.1" */
   readonly host?: (nodeId: number) => string;
@@ -33,7 +30,6 @@ export interface KafkaOptions {
   readonly spawn?: SpawnBroker;
 }
 
-/** Credentials of a client. */
 interface KafkaAccess extends User {
   /** PEM of the CA of the brokers' certificates. */
   readonly ca: string;
@@ -69,7 +65,6 @@ async function archiveClasses(distribution: Distribution, path: string): Promise
 
 /** A cluster in a temporary folder. Removed on close and when the creating process ends for any reason. */
 export class KafkaCluster {
-  /** host:port of every broker's client listener. */
   readonly brokers: readonly string[];
   /** host:port of every broker's internal plaintext listener. */
   readonly internalBrokers: readonly string[];
@@ -156,12 +151,10 @@ export class KafkaCluster {
     this.internalBrokers = nodes.map(({ host, internalPort }) => `${host}:${internalPort}`);
   }
 
-  /** Folder with all its files. */
   get folder(): string {
     return this.#folder.path;
   }
 
-  /** Credentials with sasl_tls. @param username @default the first one */
   access(username?: string): KafkaAccess {
     const user = this.#users.find((one) => username === undefined || one.username === username);
     if (user !== undefined) return { ...user, ca: this.#ca };
@@ -199,7 +192,6 @@ export class KafkaCluster {
     return this.#broker(nodeId).log;
   }
 
-  /** Sends SIGKILL. Resolves when the process is gone. */
   kill(nodeId: number): Promise<void> {
     return this.#broker(nodeId).kill();
   }
@@ -219,12 +211,10 @@ export class KafkaCluster {
     await broker.start();
   }
 
-  /** Sends SIGSTOP, like a machine that hangs. */
   pause(nodeId: number): Promise<void> {
     return this.#broker(nodeId).pause();
   }
 
-  /** Sends SIGCONT. */
   resume(nodeId: number): void {
     this.#broker(nodeId).resume();
   }

@@ -1,4 +1,3 @@
-// Gets Apache Kafka as jars from Maven Central, so that no distribution must be unpacked.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -49,7 +48,6 @@ export function kafkaSupport(): Support {
   return supportFrom(`Kafka ${KAFKA_VERSION}`, missing);
 }
 
-/** Downloads missing jars. */
 export async function kafkaDistribution(): Promise<Distribution> {
   await makeOnce(folder, fetchJars);
   const jars = (await readdir(folder)).filter((name) => name.endsWith(".jar")).toSorted();

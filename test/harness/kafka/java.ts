@@ -4,7 +4,6 @@ import type { Distribution } from "./distribution.ts";
 
 interface JavaProgram {
   readonly distribution: Distribution;
-  /** Folder for all output. */
   readonly folder: string;
   readonly main: "kafka.Kafka" | "kafka.tools.StorageTool";
   readonly args: readonly string[];

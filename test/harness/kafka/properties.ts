@@ -7,7 +7,6 @@ export type Properties = Readonly<Record<string, string | number | boolean>>;
 export interface NodeAddress {
   readonly nodeId: number;
   readonly host: string;
-  /** Client listener. */
   readonly port: number;
   /** Plaintext listener for brokers and the harness. */
   readonly internalPort: number;

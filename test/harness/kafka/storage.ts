@@ -1,5 +1,3 @@
-// Formats the folders of a new cluster. Kafka's tool runs only for the first broker, because its output
-// differs in just two identities.
 import { randomBytes } from "node:crypto";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -8,7 +8,6 @@ export interface Exchange {
   readonly requestBytes: number;
   readonly responseBytes: number;
   readonly status: 200 | 503;
-  /** Response time at the client. @default unknown */
   readonly durationMs?: number;
 }
 
@@ -24,7 +23,6 @@ export class CountedLoad {
     this.#onExchange = onExchange;
   }
 
-  /** Makes more requests, spread over the pods of both ends. */
   make(requests: number): void {
     for (let i = 0; i < requests; i++) {
       const exchange: Exchange = {

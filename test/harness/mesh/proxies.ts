@@ -1,4 +1,4 @@
-// What Istio's proxies serve of a load, written from their sources (none of them was run here):
+// Pages of Istio's proxies under a load, written from their sources (no proxy was run here):
 // - sidecar and waypoint: istio/proxy@00aaa6e source/extensions/filters/http/istio_stats/istio_stats.cc
 //   (which reporter, which tags in which order; sizes are the codec's wire bytes of the downstream side:
 //   start line, headers and body), values of tags as in istio/proxy@86a72d0
@@ -11,7 +11,6 @@
 //   the client's bytes, sent are the server's), metrics/server.rs (formats).
 import type { Exchange } from "./load.ts";
 
-/** A page as an HTTP server returns it. */
 export interface Page {
   readonly contentType: string;
   readonly text: string;
@@ -60,7 +59,6 @@ interface Counts {
 export class EnvoyPage {
   readonly #reporter: EnvoyReporter;
   readonly #byStatus = new Map<number, Counts>();
-  /** Total bytes counted on this page. */
   bytes = 0;
 
   constructor(reporter: EnvoyReporter) {
@@ -157,7 +155,6 @@ interface TcpCounts {
 /** Metrics page of a node's ztunnel: connections of its pods, at either end. */
 export class ZtunnelPage {
   readonly #counts = new Map<string, TcpCounts>();
-  /** Total bytes counted on this page. */
   bytes = 0;
 
   /** Counts one connection's exchange. `addedBytes` as for EnvoyPage. */

@@ -1,4 +1,3 @@
-// Injects and heals faults in the model, one at a time. Reports moves, their targets and the effect on users.
 import { seededRandom, type Random } from "@isochrone/runtime";
 import type { PodLife } from "../audit/pod-lives.ts";
 import { ModelCluster } from "./model-cluster.ts";
@@ -14,11 +13,9 @@ interface FaultRunOptions {
   readonly faults: readonly ModelFault[];
 }
 
-/** A fault and its outcome. */
 export interface FaultReport {
   readonly fault: string;
   readonly moved: number;
-  /** Descriptions of mistakes. */
   readonly mistakes: readonly string[];
   /** Requests without a ready pod. A lossy network fails others regardless of moves. */
   readonly failedRequests: number;
@@ -94,7 +91,6 @@ async function oneFault(
   return { report: { fault: text, moved: moved.length, mistakes, failedRequests: failed }, moved, failed };
 }
 
-/** Picks nodes with pods, so that calls cross the faulty link. */
 function make(model: ModelCluster, fault: ModelFault, random: Random): string {
   const byNode = Map.groupBy(model.placement().values(), (node) => node);
   const used = [...byNode].sort(([, a], [, b]) => b.length - a.length).map(([node]) => node);
@@ -130,7 +126,6 @@ function replacedSince(model: ModelCluster, known: ReadonlySet<string>): Replace
   return model.lives.replacements().filter(({ next }) => !known.has(next.uid));
 }
 
-/** Checks that every moved pod runs on its announced node and that this node is another one. */
 function onTarget(model: ModelCluster, moved: readonly Replaced[]): string[] {
   return moved.flatMap(({ old, next }) => {
     if (model.isDead(old.node)) return [];
@@ -149,7 +144,6 @@ function evictedOnce(moved: readonly Replaced[], fault: ModelFault): string[] {
     .map(([workload, all]) => `${workload} was replaced ${all.length} times for one fault`);
 }
 
-/** Checks that no pod is left on a dead node and that every workload runs. */
 function left(model: ModelCluster, fault: ModelFault): string[] {
   if (fault !== "dead-node") return [];
   const placed = [...model.placement()];
@@ -174,7 +168,6 @@ function p95Mistake(
   return `p95 was ${before?.toFixed(0)} ms before ${moved.length} moves and is ${after?.toFixed(0)} ms after them`;
 }
 
-/** Checks that moves after healing lower the true cost. */
 function gained(
   model: ModelCluster,
   before: ReadonlyMap<string, string>,

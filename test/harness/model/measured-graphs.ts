@@ -18,7 +18,6 @@ const METHODS = ["udp_rr", "tcp_rr"] as const;
 /** Probes per second of each probe, which publishes once a second, like the demo with a window of 30 s. */
 const PROBES_PER_SECOND = 2;
 
-/** Bytes of a call's request and response in the sample workflow. */
 export interface CountedChannel {
   readonly source: string;
   readonly target: string;
@@ -45,7 +44,7 @@ export class MeasuredGraphs implements GraphSource {
   readonly #bus: MemoryBus;
   readonly #aggregator: Aggregator;
   readonly #counts = new Map<CountedChannel, { requests: number; bytes: number; answered: number }>();
-  /** By stream; each numbers its own records. */
+  /** Sequence numbers by stream. */
   readonly #sequences = new Map<string, number>();
   #cluster: ClusterGraph | null = null;
   #workflow: WorkflowGraph | null = null;
@@ -97,9 +96,6 @@ export class MeasuredGraphs implements GraphSource {
     return null;
   }
 
-  /**
-   * Simulates one second of probing and of requests; `nodeOf` is the node that counts a workload's requests.
-   */
   async measure(
     requests: ReadonlyMap<CountedChannel, number>,
     nodeOf: (workload: string) => string | null,
@@ -108,7 +104,6 @@ export class MeasuredGraphs implements GraphSource {
     await this.#countTraffic(requests, nodeOf);
   }
 
-  /** Reads the newest graphs, like the scheduler-plugin once a second. */
   async read(): Promise<void> {
     const { app } = this.#aggregator;
     const { namespace, workflow } = this.#options;

@@ -29,7 +29,6 @@ export class ModelClock implements Clock {
     return sleepUntil(this.#sleeps, this.monotonic() + Math.max(0, ms), signal);
   }
 
-  /** Wakes all due sleeps in order and runs the code after each. */
   async advanceTo(targetMs: number): Promise<void> {
     await turn();
     for (let dueMs = this.#sleeps.nextAt; dueMs <= targetMs; dueMs = this.#sleeps.nextAt) {

@@ -29,7 +29,6 @@ interface ModelOptions {
 
 const WINDOW_MS = 30_000;
 const NODES = 8;
-/** Four cores and 8 GiB, like the demo's nodes. */
 const NODE_SIZE = { cpuMillicores: 4_000, memoryBytes: 8 * 2 ** 30 };
 const KUBELET_MS = 500;
 /** Time from binding to readiness of a pod, and from deletion until it is gone. */
@@ -95,12 +94,10 @@ export class ModelCluster {
     return model;
   }
 
-  /** Emulated time, ms. */
   get nowMs(): number {
     return this.clock.now();
   }
 
-  /** Node by workload of ready pods. */
   placement(): ReadonlyMap<string, string> {
     return this.lives.placementAt(this.nowMs);
   }
@@ -129,14 +126,12 @@ export class ModelCluster {
     return this.#dead.has(node);
   }
 
-  /** Restarts a Deployment like `kubectl rollout restart`. */
   async restart(workload: string): Promise<void> {
     const annotations = { "kubectl.kubernetes.io/restartedAt": new Date(this.nowMs).toISOString() };
     const ref = { ...KINDS.deployment, namespace: this.#manifest.namespace, name: workload };
     await this.store.patch(ref, { spec: { template: { metadata: { annotations } } } });
   }
 
-  /** Channels with their last measured traffic. */
   channels(): readonly Channel[] {
     const { namespace, workflow } = this.#manifest;
     return this.graphs.workflow(namespace, workflow)?.channels ?? [];
@@ -263,7 +258,6 @@ export class ModelCluster {
     await this.graphs.read();
   }
 
-  /** Starts bound pods and ends deleted ones. */
   async #kubelets(): Promise<void> {
     const { items } = await this.store.list(KINDS.pod);
     const nowMs = this.nowMs;
@@ -312,7 +306,6 @@ function gated(object: KubernetesObject): KubernetesObject {
   return { ...object, spec: { ...object.spec, template: { ...template, spec: withGate } } };
 }
 
-/** Advances time until the promise settles. Rejects if it does. */
 async function whilePending(promise: Promise<unknown>, step: () => Promise<void>): Promise<void> {
   const state = { isOver: false };
   const end = (): void => void (state.isOver = true);

@@ -9,7 +9,6 @@ export interface TrueLink {
   readonly cut: boolean;
 }
 
-/** Load of the machine. */
 export interface Machine {
   /** Share of the time with CPU contention, in episodes. */
   readonly busyShare: number;
@@ -23,7 +22,6 @@ export const QUIET: Machine = { busyShare: 0, waitingShare: 0, waitMs: 0 };
 /** Measured next to 20 busy processes on two cores: medians of few samples read tens of milliseconds. */
 export const BUSY: Machine = { busyShare: 0.6, waitingShare: 0.45, waitMs: 35 };
 
-/** Mean length of an episode. */
 const EPISODE_MS = 30_000;
 /** Wake-up latency of a process on an idle machine. */
 const WAKE_MS = 0.25;

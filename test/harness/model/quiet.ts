@@ -1,4 +1,3 @@
-// Runs a network without changes and reports the product's reaction to its noise.
 import type { PodLife } from "../audit/pod-lives.ts";
 import { ModelCluster, type ModelProposal } from "./model-cluster.ts";
 import type { Machine } from "./noise.ts";
@@ -43,7 +42,6 @@ export async function quietRun({ seed, minutes, machine }: QuietOptions): Promis
 export const replacedText = ({ old, next }: { readonly old: PodLife; readonly next: PodLife }): string =>
   `${old.workload} ${old.node} -> ${next.node}`;
 
-/** Follows proposals while nothing else changes. */
 export class ProposalFollower {
   readonly withdrawn: string[] = [];
   readonly worse = new Set<string>();

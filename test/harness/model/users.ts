@@ -13,7 +13,6 @@ interface UsersOptions {
 
 type Fault = "no-pod" | "network";
 
-/** A request with its duration or the reason of its failure. */
 interface UserRequest {
   readonly atMs: number;
   readonly outcome: number | Fault;
@@ -78,7 +77,6 @@ export class Users {
     return this.requests.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
   }
 
-  /** Calls all callees in parallel, like the sample's programs. */
   #call(
     workload: string,
     nodeOf: (workload: string) => string | null,

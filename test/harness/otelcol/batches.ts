@@ -1,10 +1,8 @@
-// Builds small batches like those of probes and collectors.
 import { Distribution, PROBE_METRICS, type Metric, type MetricsBatch } from "@isochrone/telemetry";
 import { NODE_NAME } from "./pages.ts";
 
 const LINK = { destination_node: "node-2", method: "udp_rr", ip_family: "ipv4" };
 
-/** A probe's batch for one link and interval. */
 export function probeBatch(
   startMs: number,
   timeMs: number,
@@ -49,7 +47,6 @@ export function probeBatch(
   };
 }
 
-/** A collector's batch for a page. */
 export function scrapedBatch(service: string, metric: Metric): MetricsBatch {
   return {
     resource: { "service.name": service, "service.instance.id": "page", "k8s.node.name": NODE_NAME },

@@ -21,7 +21,6 @@ const READY = "Everything is ready";
 
 /** A running Collector. Removed on close and when the starting process ends for any reason. */
 interface Collector {
-  /** By the names in `ports`. */
   readonly ports: Readonly<Record<string, number>>;
   readonly log: string;
   close(): Promise<void>;

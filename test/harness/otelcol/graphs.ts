@@ -15,7 +15,6 @@ export type Arrival =
   | (OutgoingRecord & { readonly topic: string; readonly atMs: number })
   | { readonly request: Uint8Array; readonly atMs: number };
 
-/** The parts of an aggregator's graphs that depend on telemetry. */
 interface TelemetryGraphs {
   readonly nodes: ClusterGraphSnapshot["nodes"];
   readonly workloads: WorkflowGraphSnapshot["workloads"];
@@ -178,7 +177,6 @@ function objectsOf({ kind, name, pod, owner, hash }: Owned): KubernetesObject[] 
   ];
 }
 
-/** The cluster of the pages in pages.ts. */
 const SHOP: readonly KubernetesObject[] = [
   {
     apiVersion: "v1",

@@ -4,7 +4,6 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 
-/** Receives OTLP/HTTP metrics requests and keeps their bytes in arrival order. */
 interface OtlpSink {
   readonly url: string;
   readonly bodies: readonly Uint8Array[];

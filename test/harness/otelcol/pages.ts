@@ -5,7 +5,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
-/** Node of the pages. */
 export const NODE_NAME = "node-1";
 
 export type PageName = "cadvisor" | "istio";
@@ -16,7 +15,6 @@ export type ServedPage = string | null;
 interface PageServer {
   /** host:port; pages are /cadvisor and /istio. */
   readonly address: string;
-  /** Pages in scrape order. */
   readonly served: Readonly<Record<PageName, readonly ServedPage[]>>;
   close(): Promise<void>;
 }
@@ -97,7 +95,6 @@ function cores(labels: string): number {
   return labels.includes('pod="db-0"') ? 0.3 : WEB_CORES;
 }
 
-/** Rate of a row's counter; differs between rows. */
 function perSecond(labels: string): number {
   return 1000 * (1 + (labels.length % 17));
 }
@@ -114,7 +111,6 @@ interface Channel {
   readonly from: string;
   readonly to: string;
   readonly code: string;
-  /** Requests, and bytes both ways, per step. */
   readonly requests: number;
   readonly requestBytes: number;
   readonly responseBytes: number;

@@ -12,13 +12,11 @@ export function recipe(name: string): string {
   throw new Error(`docs/otel-collector.md has no recipe "${name}"`);
 }
 
-/** Topics of the recipes' Collector and our topics with the same role. */
 export const FOREIGN_TOPICS: Readonly<Record<string, string>> = {
   "otel.usage.v1": TOPICS.usage,
   "otel.traffic.v1": TOPICS.traffic,
 };
 
-/** All topics that a broker needs for them. */
 export const BROKER_TOPICS: readonly string[] = [...Object.values(TOPICS), ...Object.keys(FOREIGN_TOPICS)];
 
 /**

@@ -1,4 +1,3 @@
-// Reads times from the Collector's requests.
 import { exportRequest } from "@isochrone/telemetry/testing";
 
 interface Request {
@@ -33,7 +32,6 @@ function metricsOf(value: Uint8Array): Request["resourceMetrics"][number]["scope
   return decode(value).flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
 }
 
-/** Time from the start to the newest point of the request's counters. */
 export function countedSeconds(value: Uint8Array): number {
   const points = metricsOf(value).flatMap(({ sum }) => sum?.dataPoints ?? []);
   const newest = Math.max(...points.map(({ timeUnixNano }) => timeUnixNano));
@@ -54,7 +52,6 @@ export function scrapeOf(value: Uint8Array): Scrape {
   return { job: job!.value.stringValue, atMs: Math.round(up.gauge.dataPoints[0]!.timeUnixNano / 1e6) };
 }
 
-/** Returns the first scrape of each page per step. Later scrapes repeat the last step. */
 export function stepsOf<T extends Scrape>(scrapes: readonly T[], count: number): T[] {
   const inOrder = scrapes.toSorted((a, b) => a.atMs - b.atMs);
   return ["cadvisor", "istio"].flatMap((page) => inOrder.filter(({ job }) => job === page).slice(0, count));

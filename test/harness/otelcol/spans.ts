@@ -1,7 +1,5 @@
-// Spans of calls between services in an OpenTelemetry SDK's JSON format.
 import { randomBytes } from "node:crypto";
 
-/** OTLP span kinds. */
 export const KIND = { server: 2, client: 3, producer: 4, consumer: 5 } as const;
 const STATUS_ERROR = 2;
 
@@ -17,9 +15,7 @@ export interface Call {
   readonly failed: number;
   readonly milliseconds: number;
   readonly kinds: readonly [client: number, server: number];
-  /** Attributes of the client's span. */
   readonly attributes?: Readonly<Record<string, string>>;
-  /** Recorded spans of the call. @default "both" */
   readonly seen?: "both" | "client" | "server";
 }
 

@@ -19,7 +19,6 @@ export class GoodSource {
   readonly #running: Promise<void>;
   readonly #links = new Map<string, number>();
   readonly #beganMs = Date.now();
-  /** Number of dropped records. */
   dropped = 0;
 
   constructor(bus: Bus) {
@@ -33,7 +32,6 @@ export class GoodSource {
     this.#running = this.#run();
   }
 
-  /** Count of sent numbers by link. */
   get links(): ReadonlyMap<string, number> {
     return this.#links;
   }
@@ -62,7 +60,6 @@ export class GoodSource {
     ]);
   }
 
-  /** Resolves when everything is sent. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;

@@ -35,7 +35,6 @@ function spanMessage(): Uint8Array {
   return SPANS.encode(SPANS.fromObject({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] })).finish();
 }
 
-/** An unusable record and the expected reason. */
 interface Poison {
   readonly name: string;
   readonly reason: string;

@@ -8,7 +8,6 @@ import type { RunningPrometheus, ScrapeConfig } from "./server.ts";
 /** Duration of the pages' changes. */
 export const RUN_MS = 28_000;
 
-/** One sidecar's report of one channel, from a given time. */
 interface Flow {
   readonly target: string;
   readonly requestsPerSecond: number;
@@ -22,7 +21,6 @@ interface Sidecar {
   readonly workload: string;
   readonly pod: string;
   readonly flows: readonly Flow[];
-  /** First time that its page responds. */
   readonly bornMs: number;
   /** Times of its counter resets. */
   readonly restartsMs: readonly number[];
@@ -51,7 +49,6 @@ const PODS = [
   { pod: "web-2", cores: 1.5, memoryBytes: 200_000_000, restartsMs: [] },
   { pod: "api-1", cores: 0.5, memoryBytes: 300_000_000, restartsMs: [] },
 ];
-/** Usage of the kubelet's node, including its network interface. */
 export const NODE = { cores: 3, memoryBytes: 4_000_000_000, receivedBytesPerSecond: 250_000 };
 /** Interval in which Prometheus is paused. */
 const FROZEN_MS = [15_500, 20_600] as const;
@@ -121,7 +118,6 @@ export class MeshPages {
     ];
   }
 
-  /** True rates, sorted by name. */
   channels(): {
     readonly name: string;
     readonly requestsPerSecond: number;

@@ -1,4 +1,3 @@
-// Runs a real Prometheus on a free loopback port with its data in a temporary folder.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -112,7 +111,6 @@ async function samplesOf(url: string, selector: string, untilMs: number): Promis
   );
 }
 
-/** Labels as pairs, sorted by name. */
 export function sortedLabels(labels: Readonly<Record<string, unknown>>): [string, unknown][] {
   return Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -1,4 +1,3 @@
-// Tests limits of channels declared by AppGroups and workloads, as read by the aggregator.
 import {
   DeclaredObjects,
   DEPENDENCIES_ANNOTATION,
@@ -61,7 +60,6 @@ export function declarationTrials(): Trials {
   };
 }
 
-/** Checks that all wanted channels are kept, or that an Event and a metric name the dropped ones. */
 function read(objects: readonly KubernetesObject[], wanted: number): Outcome {
   const events: string[] = [];
   const declared = new DeclaredObjects(OWN_NAMESPACE_ONLY, (_object, refused) =>

@@ -1,4 +1,3 @@
-// Tests limits of requests to dispatched Services and of their endpoints' responses.
 import { ask, DispatchRig } from "@isochrone/dispatcher/testing";
 import { DISPATCH_ANNOTATIONS, KINDS } from "@isochrone/kubernetes";
 import { once } from "node:events";
@@ -33,7 +32,6 @@ export async function dispatchedTrials(): Promise<Trials> {
     const values = await rig.metric(name);
     return values.find((each) => JSON.stringify(each.labels) === JSON.stringify(labels))?.value ?? 0;
   };
-  /** Number of requests that wait at the endpoint, once no more arrive. */
   const arrivals = (): Promise<number> => settled(() => waiting.size);
   const release = async (): Promise<void> => {
     do {

@@ -1,4 +1,3 @@
-// Tests limits of floors declared by AppGroups, and of flows in node plans.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -67,7 +66,6 @@ function flow(from: string, to: string, at: number, bitsPerSecond = 1e6): Addres
   };
 }
 
-/** Creates an AppGroup with pods of two workloads on two nodes. */
 async function floorsOf(
   sources: number,
   targets: number,

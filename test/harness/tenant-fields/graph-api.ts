@@ -1,10 +1,8 @@
-// Tests limits of request parameters of the graph API.
 import { startAggregator } from "@isochrone/aggregator/testing";
 import { headTrial } from "./raw.ts";
 import { textOf, type Outcome, type Trials } from "./trial.ts";
 
 const NODES = 200;
-/** Time to build a graph with these nodes. */
 const BUILT_MS = 5_000;
 const GRAPH = "/api/v1/graph";
 

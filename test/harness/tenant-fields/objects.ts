@@ -1,4 +1,3 @@
-// Tests limits of annotations of pods, controllers, Services and EndpointSlices.
 import {
   DISPATCH_ANNOTATIONS,
   dispatchOrderOf,

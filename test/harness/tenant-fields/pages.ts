@@ -1,4 +1,3 @@
-// Tests limits of pod pages that the collector scrapes.
 import { CollectorTests, istioAt } from "@isochrone/collector/parsers";
 import type { ServerResponse } from "node:http";
 import { textOf, type Outcome, type Trials } from "./trial.ts";

@@ -1,4 +1,3 @@
-// Tests limits of pods' scheduling rules, as read by the planner.
 import { SchedulingModel } from "@isochrone/placement";
 import { textOf, type Outcome, type Trial, type Trials } from "./trial.ts";
 

@@ -1,7 +1,6 @@
 import { connect } from "node:net";
 import type { Outcome } from "./trial.ts";
 
-/** Sends requests whose path, header names or header values have a given length. */
 export async function headTrial(
   port: number,
   { path, host }: { readonly path: string; readonly host: string },

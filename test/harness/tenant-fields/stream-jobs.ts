@@ -1,4 +1,3 @@
-// Tests limits of StreamJob fields and of the number of considered jobs.
 import { reasonOf } from "@isochrone/primitives";
 import { decide, type DecidedJob } from "@isochrone/scheduler-plugin/parsers";
 import {
@@ -53,7 +52,6 @@ export function streamJobTrials(): Trials {
   };
 }
 
-/** Parses the spec like the controller. A text is the message of condition Accepted. */
 function read(spec: Fields): Outcome {
   try {
     return { isCut: false, named: null, input: spec, kept: readJobDefinition("shop/job", specOf(spec)) };
@@ -63,7 +61,6 @@ function read(spec: Fields): Outcome {
   }
 }
 
-/** Parses the spec and validates it with the planner. */
 async function planned(spec: Fields): Promise<Outcome> {
   const outcome = read(spec);
   if (outcome.isCut) return outcome;

@@ -1,6 +1,5 @@
 // Measures a real reader with different amounts of a tenant-writable field.
 
-/** A reader's reaction to an amount. */
 export interface Outcome {
   /** Whether the reader dropped a part. */
   readonly isCut: boolean;
@@ -20,7 +19,6 @@ export interface Trials {
   readonly stop?: () => Promise<void>;
 }
 
-/** A row of the table. */
 interface FieldLine {
   readonly field: string;
   readonly bound: number;
@@ -50,7 +48,6 @@ export function fieldLines(document: string): readonly FieldLine[] {
     });
 }
 
-/** A text with this number of characters. */
 export function textOf(length: number, before = "", after = ""): string {
   return before + "x".repeat(Math.max(0, length - before.length - after.length)) + after;
 }

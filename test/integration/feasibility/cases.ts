@@ -1,4 +1,3 @@
-// Generates clusters and pods for which every filter both accepts and rejects nodes.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { askedPod, generatePod } from "./pods.ts";
 import { CSI_DRIVER } from "./shared.ts";
@@ -6,10 +5,8 @@ import { object, Some, type Json, type Labels } from "./words.ts";
 
 export const PROBE_LABEL = "isochrone.dev/asked";
 
-/** A cluster to create, and pods to ask about. */
 export interface GeneratedCluster {
   readonly nodes: readonly KubernetesObject[];
-  /** Volume attach limits of some nodes. */
   readonly csiNodes: readonly KubernetesObject[];
   readonly placed: readonly PlacedPod[];
   readonly nominated: readonly { readonly pod: KubernetesObject; readonly node: string }[];
@@ -20,7 +17,6 @@ interface PlacedPod {
   readonly pod: KubernetesObject;
   /** Status to patch after creation. Null: unchanged. */
   readonly status: Json | null;
-  /** Whether it is being deleted. */
   readonly terminating: boolean;
 }
 

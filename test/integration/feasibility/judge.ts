@@ -22,13 +22,10 @@ interface ExtenderArgs {
   readonly NodeNames: readonly string[];
 }
 
-/** kube-scheduler's verdict on a pod. */
 export interface Finding {
   /** Nodes that all filters accept. */
   readonly admitted: ReadonlySet<string>;
-  /** Reasons against the other nodes, with the number of nodes for each. */
   readonly reasons: ReadonlyMap<string, number>;
-  /** Number of known nodes. */
   readonly nodes: number;
 }
 
@@ -37,7 +34,6 @@ const REFUSAL = "only asked";
 export class Judge {
   readonly url: string;
   readonly #server: Server;
-  /** Nodes accepted in the first attempt, by pod UID. */
   readonly #admitted = new Map<string, readonly string[]>();
   /** Target node by pod as namespace/name. */
   readonly #targets = new Map<string, string>();
@@ -100,7 +96,6 @@ function keyOf({ metadata: { namespace, name } }: KubernetesObject): string {
   return `${namespace}/${name}`;
 }
 
-/** "0/8 nodes are available: 1 Insufficient cpu, 7 node(s) were unschedulable." */
 function parse(message: string): { nodes: number; reasons: Map<string, number> } {
   const match = /^0\/(\d+) nodes are available: (.*?)\.?(?: preemption: .*| no new claims .*)?$/s.exec(
     message,

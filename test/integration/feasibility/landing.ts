@@ -1,4 +1,3 @@
-// Lands a plan on a real kube-scheduler and on the model.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { QueueStep, Rejection, SchedulingModel } from "@isochrone/placement";
 import type { Testbed } from "./testbed.ts";
@@ -8,7 +7,6 @@ interface LandingOptions {
   readonly testbed: Testbed;
   readonly judge: Judge;
   readonly model: SchedulingModel;
-  /** Gated pods on the API server. */
   readonly pods: readonly KubernetesObject[];
   readonly steps: readonly QueueStep[];
   /** Nominates all pods before the first is released, regardless of their steps. */
@@ -19,9 +17,7 @@ interface Fate {
   readonly target: string;
   /** The model's prediction just before. */
   readonly foretold: Rejection | null;
-  /** Node of the pod. */
   readonly got: string | null;
-  /** Text for messages. */
   readonly said: string;
 }
 
@@ -34,7 +30,6 @@ export class Landing {
     this.#waiting = [...options.steps];
   }
 
-  /** Lands one pod at a time, in order. */
   async *run(): AsyncGenerator<Fate> {
     const { testbed, judge, model, pods, atOnce } = this.#options;
     for (const step of this.#options.steps) {
@@ -58,7 +53,6 @@ export class Landing {
     }
   }
 
-  /** Nominates up to the first pod that must be bound before others are. */
   async #nominate(): Promise<void> {
     const { testbed, model, pods, atOnce } = this.#options;
     const end = atOnce ? -1 : this.#waiting.findIndex(({ before }) => before);

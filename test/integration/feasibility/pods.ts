@@ -1,4 +1,3 @@
-// Generates pods with constraints of every kind.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { NAMESPACES, PRIORITIES, VOLUMES } from "./shared.ts";
 import { object, required, TOPOLOGY_KEYS, type Json, type Labels, type Some } from "./words.ts";
@@ -42,8 +41,8 @@ export function generatePod(
 }
 
 /**
- * Of five pods, one has constraints of any kind. The others have one kind each: spreading, other pods,
- * volumes, or resources. Otherwise they mostly fit.
+ * One pod of five has constraints of any kind. The others have one kind each: spreading, other pods, volumes,
+ * or resources. Otherwise they mostly fit.
  */
 export function askedPod(
   some: Some,

@@ -1,4 +1,3 @@
-// Objects shared by all clusters.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { object, onNodes, type Json, type Labels } from "./words.ts";
 
@@ -31,7 +30,6 @@ export const VOLUMES: readonly { readonly name: string; readonly labels?: Labels
   ...["csi-1", "csi-2", "csi-3"].map((name) => ({ name, spec: { csi: { driver: CSI_DRIVER } } })),
 ];
 
-/** Returns the namespaces, priorities, runtime classes and volumes that all clusters share. */
 export function sharedObjects(): KubernetesObject[] {
   const namespaces = Object.entries(NAMESPACES).map(([name, labels]) =>
     object("v1", "Namespace", { name, labels }),

@@ -1,4 +1,3 @@
-// Counts agreements and disagreements.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { SchedulingModel } from "@isochrone/placement";
 import type { FilterPlugin } from "@isochrone/placement/testing";
@@ -16,7 +15,6 @@ export class Tally {
   /** The model accepts but kube-scheduler rejects, and vice versa. */
   readonly wrongYes: string[] = [];
   readonly wrongNo: string[] = [];
-  /** Both reject for different reasons. */
   readonly otherWords: string[] = [];
 
   get summary(): string {
@@ -56,12 +54,10 @@ export class Tally {
   }
 }
 
-/** Whether both sides accept the same nodes. */
 export function isAgreed({ pod, finding }: Asked, model: SchedulingModel): boolean {
   return model.nodes.every(({ name }) => (model.verdict(pod, name) === null) === finding.admitted.has(name));
 }
 
-/** Plugins that must check such a pod and node. */
 function concerned({ spec = {} }: KubernetesObject, node: NodeState, model: SchedulingModel): FilterPlugin[] {
   const affinity = (spec["affinity"] ?? {}) as Json;
   const claims = JSON.stringify(spec["volumes"] ?? []);

@@ -1,4 +1,3 @@
-// Creates one cluster after the other on one control plane.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { NAMESPACES } from "./shared.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +11,6 @@ const AT_ONCE = 12;
 const POLL_MS = 10;
 const NOW = { gracePeriodSeconds: 0, propagationPolicy: "Background" };
 
-/** A pod on the API server and kube-scheduler's verdict. */
 export interface Asked {
   readonly pod: KubernetesObject;
   readonly finding: Finding;
@@ -79,7 +77,6 @@ export class Testbed {
     }
   }
 
-  /** Returns all objects from the API server. */
   async objects(): Promise<ClusterObjects & { readonly pods: readonly KubernetesObject[] }> {
     const [nodes, pods, namespaces, persistentVolumes, persistentVolumeClaims, csiNodes] = await Promise.all([
       this.#plane.list("nodes"),
@@ -92,7 +89,6 @@ export class Testbed {
     return { nodes, pods, namespaces, persistentVolumes, persistentVolumeClaims, csiNodes };
   }
 
-  /** Deletes pods with the label, or all. */
   async removePods(label = ""): Promise<void> {
     const query = label === "" ? "" : `?labelSelector=${PROBE_LABEL}%3D${label}`;
     await Promise.all(

@@ -1,4 +1,3 @@
-// Generates workflows to plan.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { object, onNodes, required, Some, TOPOLOGY_KEYS, type Json, type Labels } from "./words.ts";
 

@@ -22,7 +22,6 @@ const rule = (name: string, labels: Record<string, string>): KubernetesObject =>
   spec: { host: "db" },
 });
 
-/** Tests policies on redirecting requests away from their Service. */
 export function describeDispatch(testbed: AdmissionTestbed): void {
   describe("of what spreads requests", () => {
     beforeAll(async () => {

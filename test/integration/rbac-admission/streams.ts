@@ -59,7 +59,6 @@ interface PodFields {
 /** Host access: its name, a pod spec or security context with it, and the text of the denial. */
 type Access = readonly [name: string, fields: object, named: string];
 
-/** Tests pods that the scheduler-plugin may and may not create for StreamJobs. */
 export function describeStreams(testbed: AdmissionTestbed): void {
   describe("of pods of StreamJobs", () => {
     const jobs = new Map<string, KubernetesObject>();

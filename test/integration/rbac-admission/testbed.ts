@@ -87,7 +87,6 @@ export class AdmissionTestbed {
   }
 }
 
-/** A merge patch. */
 export function annotate(annotations: Readonly<Record<string, string | null>>): object {
   return { metadata: { annotations } };
 }

@@ -45,7 +45,6 @@ function registration(name: string, entry: Entry = {}): KubernetesObject {
   };
 }
 
-/** Tests webhook registrations, because a webhook sees and may change all objects it is registered for. */
 export function describeWebhooks(testbed: AdmissionTestbed): void {
   describe("of webhooks", () => {
     const ours = registration("isochrone-placement");

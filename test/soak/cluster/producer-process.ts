@@ -75,7 +75,6 @@ async function publish(records: readonly WorldRecord[]): Promise<void> {
   );
 }
 
-/** Restarts one probe of the cluster per second. */
 function restartProbes(toMs: number): void {
   const due = Math.floor((toMs - task.shape.beginMs) / 1000);
   for (; restarted < due; restarted++) {

@@ -25,7 +25,6 @@ interface SimulationOptions {
   readonly windowMs: number;
   readonly producers: number;
   readonly client: KafkaBusOptions["client"];
-  /** Number of channels compared with the truth. */
   readonly sampledChannels: number;
   readonly log: (line: string) => void;
 }
@@ -43,7 +42,6 @@ export interface ClusterSample {
   readonly duplicates: number;
 }
 
-/** Relative errors of channels' rates. */
 interface ChannelErrors {
   readonly compared: number;
   readonly absent: number;
@@ -256,7 +254,6 @@ async function look(url: string, pid: number, atMs: number): Promise<ClusterSamp
   };
 }
 
-/** Sums all series of a family in the text format. Returns null if there is none. */
 function sumOf(text: string, family: string): number | null {
   const rows = [...text.matchAll(new RegExp(`^${family}(?:\\{[^}]*\\})? (\\S+)`, "gm"))];
   return rows.length === 0 ? null : rows.reduce((sum, [, value]) => sum + Number(value), 0);
@@ -272,16 +269,11 @@ async function json<T>(url: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-/**
- * A process of the simulation. Its task is the first argument. It prints lines and ends when its input
- * closes.
- */
 class Child {
   readonly #process: ChildProcess;
   readonly #exit: Promise<unknown>;
   readonly #first = Promise.withResolvers<string>();
   #log = "";
-  /** The newest line that was JSON. */
   latest: unknown;
 
   constructor(
@@ -308,7 +300,6 @@ class Child {
     });
   }
 
-  /** End of its standard error. */
   get log(): string {
     return this.#log;
   }

@@ -20,7 +20,6 @@ export interface WorldShape {
   readonly replicas: number;
   /** Share of all pods replaced per minute. */
   readonly churnPerMinute: number;
-  /** Scrape interval of a node's pods. */
   readonly scrapePeriodMs: number;
   /** Time 0 of the world, Unix ms. */
   readonly beginMs: number;
@@ -128,12 +127,10 @@ export class World {
     return true;
   }
 
-  /** Requests per second of one pod. */
   #podRate(workload: number): number {
     return MEAN_REQUESTS_PER_SECOND * (0.5 + hash(workload) / 2 ** 32);
   }
 
-  /** Requests of one pod between two times. */
   #requests(workload: number, fromMs: number, toMs: number): number {
     const phase = (hash(workload + 1) / 2 ** 32) * 2 * Math.PI;
     const angle = (timeMs: number): number => ((timeMs - this.shape.beginMs) / DRIFT_PERIOD_MS) * 2 * Math.PI;
@@ -184,7 +181,6 @@ export class World {
     return this.#record(TOPICS.probe, node, [rtt, packets]);
   }
 
-  /** A scrape of a node's kubelet. */
   usageRecord(node: number, timeMs: number): WorldRecord {
     const pods = this.#podsOf(node, timeMs);
     const attributesOf = ({ slot, name }: PodIdentity): Attributes => ({
@@ -216,7 +212,6 @@ export class World {
     return this.#record(TOPICS.usage, node, [cpu, memory]);
   }
 
-  /** Scrapes of a node's sidecars. */
   trafficRecord(node: number, timeMs: number): WorldRecord {
     const rows = this.#podsOf(node, timeMs).map((pod) => {
       const workload = this.workloadOfSlot(pod.slot);

@@ -12,12 +12,9 @@ import { FloodedAggregator, MAX_RSS_BYTES } from "./processes.ts";
 
 const USAGE = `npm run soak -- floods [--minutes N of each (10)] [--only ${Object.keys(FLOODS).join("|")}] [--seed N (1)]`;
 const NODES = Array.from({ length: 20 }, (_, at) => `node-${at}`);
-/** Default setting. */
 const PANE_MS = 10_000;
 const MAX_AGE_MS = 3 * PANE_MS;
-/** Time until the graph has every honest link. */
 const WARM_UP_MS = 20_000;
-/** Time until the last reports are in the graph. */
 const SETTLE_MS = 2 * PANE_MS;
 const SAMPLE_MS = 250;
 
@@ -105,7 +102,6 @@ function isComplete(faults: Awaited<ReturnType<Honest["faults"]>> | null): boole
   return faults !== null && faults.absent + faults.wrong + faults.invented === 0;
 }
 
-/** Returns the maximum memory during the flood. */
 async function watch(aggregator: FloodedAggregator, floodMs: number): Promise<number> {
   let peakBytes = 0;
   for (const endMs = Date.now() + floodMs; Date.now() < endMs && aggregator.isRunning;) {

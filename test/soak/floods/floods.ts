@@ -10,13 +10,11 @@ import { gzipSync } from "node:zlib";
 import { ATTACKER_NODE, ATTACKER_TOKEN, bearer } from "./accounts.ts";
 import { rttMetrics } from "./honest.ts";
 
-/** Interfaces available to a flood. */
 interface Target {
   readonly url: string;
   readonly nodes: readonly string[];
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** Creates an object like a tenant in its own namespace. */
   create(object: KubernetesObject): void;
 }
 
@@ -24,7 +22,6 @@ export interface Flood {
   /** Row of the findings list that the flood repeats. */
   readonly row: number;
   readonly about: string;
-  /** Resolves when the signal has ended it. */
   run(target: Target): Promise<void>;
 }
 
@@ -46,7 +43,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Ignores the response. */
 function post(url: string, body: Uint8Array, headers: Record<string, string>): Promise<void> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);

@@ -29,14 +29,12 @@ function truthMs(source: number, target: number): number {
   return 5 + source * 3 + target;
 }
 
-/** Observations of a flooded aggregator. */
 interface Seen {
   /** Age of a reader's newest graph, sampled at a fixed interval. */
   readonly agesMs: readonly number[];
   readonly healthFailures: number;
   readonly streams: number;
   readonly streamFailures: number;
-  /** Records that honest probes dropped. */
   readonly dropped: number;
 }
 
@@ -178,7 +176,6 @@ export class Honest {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       const nextMs = Date.now() + intervalMs;
-      // Failures show in the figures.
       await work().catch(() => undefined);
       await systemClock.sleep(Math.max(0, nextMs - Date.now()), signal).catch(() => undefined);
     }

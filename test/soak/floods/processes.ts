@@ -1,4 +1,3 @@
-// Runs the flooded aggregator's process.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -7,7 +6,6 @@ import { createInterface } from "node:readline";
 
 export interface FloodedTask {
   readonly nodes: readonly string[];
-  /** Settings of the section `aggregator`, in addition to the listen address. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
@@ -56,12 +54,10 @@ export class FloodedAggregator {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** End of its standard error. */
   get log(): string {
     return this.#log();
   }
 
-  /** Creates an object in the cluster. */
   create(object: KubernetesObject): void {
     this.#child.stdin!.write(`${JSON.stringify(object)}\n`);
   }

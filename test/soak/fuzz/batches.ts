@@ -23,7 +23,6 @@ const stateOf = (name: string): ClusterState["nodes"][number] => ({
   allocatableMemoryBytes: 8e9,
   networkCapacityBitsPerSecond: null,
 });
-/** Two nodes, and a workflow of two workloads. */
 export const CLUSTER: ClusterState = {
   nodes: ["n1", "n2"].map(stateOf),
   leaving: new Set(),
@@ -161,7 +160,5 @@ function notMonotonic(batch: MetricsBatch): MetricsBatch {
 }
 
 const HONEST = [probeBatch(), usageBatch(), trafficBatch()];
-/** Includes batches that our writers never produce. */
 export const BATCHES = [...HONEST, ...HONEST.map(notMonotonic)];
-/** Encoded like those of probes and collectors. */
 export const BODIES = HONEST.map((batch) => encodeMetrics(batch));

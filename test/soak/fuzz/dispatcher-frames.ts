@@ -16,7 +16,6 @@ const END_STREAM = 1;
 const ACK = 1;
 const END_HEADERS = 4;
 const HEAD_BYTES = 9;
-/** Number of frames in a flood. */
 const FLOOD = 1_500;
 
 type Field = readonly [string, string];
@@ -135,7 +134,6 @@ function anyFrame(draws: Draws, stream: number): Buffer {
   return Buffer.concat(Array.from({ length: times }, draws.pick(others)));
 }
 
-/** Draws a client's bytes on a connection. */
 export function drawClientFrames(draws: Draws): Buffer {
   const parts = [Buffer.from(PREFACE), frame(SETTINGS, 0, 0)];
   if (draws.chance(0.1)) return Buffer.concat([...parts, rapidResets(draws)]);
@@ -170,7 +168,6 @@ function rapidResets(draws: Draws): Buffer {
   );
 }
 
-/** Draws an endpoint's bytes for a request on stream 1. */
 export function drawAnswerFrames(draws: Draws): Buffer {
   const parts: Buffer[] = [];
   for (let left = 1 + draws.below(4); left > 0; left--) {

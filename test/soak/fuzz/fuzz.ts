@@ -1,4 +1,3 @@
-// The loop of a fuzzer: runs each input of a seed and reports broken rules.
 import { examine, Violation, type Target } from "./oracle.ts";
 import { Draws } from "./random.ts";
 
@@ -21,7 +20,6 @@ interface FuzzResult {
 
 interface FuzzOptions {
   readonly seed: number;
-  /** Whether to stop before the input of this number. */
   readonly isOver: (at: number) => boolean;
   /** Number of the first input. @default 0 */
   readonly from?: number;

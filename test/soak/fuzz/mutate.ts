@@ -71,7 +71,6 @@ const EDGE_NUMBER_WORDS = [
 const MOST_BYTES = 256 * 1024;
 const DEEP = 5_000;
 
-/** Flips, cuts, duplicates and splices bytes. */
 export function mutateBytes(draws: Draws, input: Uint8Array, others: readonly Uint8Array[]): Uint8Array {
   let bytes = Buffer.from(input);
   for (let times = 1 + draws.below(4); times > 0; times--)
@@ -186,7 +185,6 @@ function replaceWord(draws: Draws, text: string, by: string): string {
   return text.slice(0, index) + by + text.slice(index + word.length);
 }
 
-/** Replaces, removes, duplicates or nests some values of plain data. Other objects stay unchanged. */
 export function mutateValue(draws: Draws, value: unknown): unknown {
   const places = countOf(value);
   const wanted = new Set(Array.from({ length: 1 + draws.below(3) }, () => draws.below(places)));
@@ -233,7 +231,6 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
 
-/** Mutates JSON by its values or by its text. */
 export function mutateJson(draws: Draws, seeds: readonly unknown[]): string {
   const seed = draws.pick(seeds);
   if (draws.chance(0.3)) return mutateText(draws, textOf(seed), seeds.map(textOf));

@@ -1,17 +1,14 @@
-// Rules that must hold for every input.
 import { hasHidden } from "@isochrone/runtime/testing";
 import type { Draws } from "./random.ts";
 
 export interface Outcome {
   /** Whether the input was accepted in whole or in part. False: rejected with a coded error. */
   readonly isTaken: boolean;
-  /** Parsed result. Its numbers must all be finite. */
   readonly output?: unknown;
   /** Text shown to users. Must contain no hidden characters. */
   readonly shown?: string;
 }
 
-/** A parser of foreign input. */
 export interface Target {
   readonly name: string;
   /** Inputs that are fully accepted. */
@@ -23,7 +20,6 @@ export interface Target {
   close?(): Promise<void>;
 }
 
-/** Thrown by {@link examine} with the broken rule. */
 export class Violation extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -37,7 +33,6 @@ const SLACK_SECONDS = 1;
 const HEAP_BOUND_BYTES = 512 * 1024 * 1024;
 const MOST_SCANNED = 200_000;
 
-/** Runs an input. Throws Violation. */
 export async function examine(target: Target, input: Uint8Array): Promise<Outcome> {
   const before = process.cpuUsage();
   const heapBefore = process.memoryUsage.rss();

@@ -12,7 +12,6 @@ export class Draws {
     this.#next = () => random.next();
   }
 
-  /** A whole number from 0 to below `below`. */
   below(below: number): number {
     return Math.floor(this.#next() * below);
   }

@@ -1,4 +1,3 @@
-// Makes a target from a reader of text or JSON.
 import { visible } from "@isochrone/runtime";
 import { mutateJson, mutateText } from "./mutate.ts";
 import type { Outcome, Target } from "./oracle.ts";
@@ -14,7 +13,6 @@ interface TextTarget {
   readonly run: (text: string) => Outcome | Promise<Outcome>;
 }
 
-/** Target of a text reader. */
 export function textTarget({ name, iterations, seeds, refusals = [], run }: TextTarget): Target {
   return {
     name,
@@ -30,7 +28,6 @@ interface JsonTarget extends Omit<TextTarget, "seeds" | "run"> {
   readonly run: (json: any) => Outcome; // oxlint-disable-line typescript/no-explicit-any
 }
 
-/** Target of a reader of JSON that its server has parsed. */
 export function jsonTarget({ name, iterations, seeds, refusals = [], run }: JsonTarget): Target {
   return {
     name,

@@ -42,7 +42,6 @@ const ANSWERS = [
 
 const SMALLEST = Buffer.from("GET /a HTTP/1.1\r\nHost: web.shop\r\nConnection: close\r\n\r\n");
 
-/** Client bytes, to honest endpoints. */
 export async function dispatcherClients(): Promise<Target> {
   const lab = await new Lab().start();
   return {
@@ -56,7 +55,6 @@ export async function dispatcherClients(): Promise<Target> {
   };
 }
 
-/** Endpoint bytes, to clients of both protocols. */
 export async function dispatcherEndpoints(): Promise<Target> {
   const lab = await new Lab().start();
   return {
@@ -70,7 +68,6 @@ export async function dispatcherEndpoints(): Promise<Target> {
   };
 }
 
-/** HTTP/2 client frames, to honest endpoints. */
 export async function dispatcherClientFrames(): Promise<Target> {
   const lab = await new Lab().start();
   return {
@@ -83,7 +80,6 @@ export async function dispatcherClientFrames(): Promise<Target> {
   };
 }
 
-/** HTTP/2 endpoint frames, to clients of both protocols. */
 export async function dispatcherEndpointFrames(): Promise<Target> {
   const lab = await new Lab().start();
   return {
@@ -325,7 +321,6 @@ class Lab {
     return text;
   }
 
-  /** Whether the dispatcher knows the Service and its endpoint. */
   async #isThere(service: string): Promise<boolean> {
     const session = { ":authority": `${service}.shop`, ":method": "POST" };
     return this.#overHttp2(session, {}, "end");
@@ -337,7 +332,6 @@ class Lab {
         throw new Violation(`an honest request to ${service} got no answer`);
   }
 
-  /** Throws Violation if the response belongs to another request. */
   async #honest(service: string): Promise<boolean> {
     const token = `t${++this.#token}`;
     const asked = request({

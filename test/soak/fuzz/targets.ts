@@ -1,4 +1,3 @@
-// All parsers of foreign input. Add a line for each new parser.
 import {
   dispatcherClientFrames,
   dispatcherClients,

@@ -98,7 +98,6 @@ async function builds(): Promise<{ builds: number; buildMs: number }> {
   return { builds: await sumOf(name, "_count"), buildMs: 1000 * (await sumOf(name, "_sum")) };
 }
 
-/** Sums all series of a metric. For a histogram, those with the given ending. */
 async function sumOf(name: string, ending = ""): Promise<number> {
   const metric = registry.getSingleMetric(name);
   const { values } = (await metric?.get()) ?? { values: [] };

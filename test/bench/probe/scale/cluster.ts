@@ -1,11 +1,9 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-/** A simulated node. */
 export interface Seat {
   readonly node: string;
   readonly zone: string;
   readonly region: string;
-  /** Its own loopback address. */
   readonly address: string;
 }
 

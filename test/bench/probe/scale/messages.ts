@@ -1,19 +1,15 @@
-// Messages between the bench and its child processes.
 import type { ProbeConfig } from "@isochrone/probe/testing";
 import type { Seat } from "./cluster.ts";
 
-/** Settings of one process' probes; all others have their defaults. */
 export type Pace = Pick<
   ProbeConfig,
   "intervalMs" | "publishIntervalMs" | "connectIntervalMs" | "zeroCheckIntervalMs" | "planRefreshMs"
 >;
 
-/** Resources of a process between `begin` and `end`. */
 export interface Usage {
   readonly elapsedMs: number;
   /** User and system time of all threads. */
   readonly cpuMs: number;
-  /** Main thread only. */
   readonly mainCpuMs: number;
   /** Resident, at the end. */
   readonly rssBytes: number;
@@ -27,12 +23,9 @@ export interface ProbesReport {
   readonly bytes: number;
   /** Size after gzip. */
   readonly compressedBytes: number;
-  /** Packets by outcome. */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** Lost packets by method. */
   readonly lostByMethod: Readonly<Record<string, number>>;
   readonly dropped: number;
-  /** Number of series of each probe's page. */
   readonly series: readonly number[];
 }
 
@@ -48,7 +41,6 @@ export interface AggregatorReport {
 /** Calls by name, with argument and result. */
 export interface AggregatorCalls {
   start(seats: readonly Seat[], port: number): Promise<{ readonly url: string; readonly assignMs: number }>;
-  /** Creates or deletes the probe pods. */
   addPods(): Promise<null>;
   removePods(): Promise<null>;
   begin(): Promise<null>;
@@ -58,7 +50,6 @@ export interface AggregatorCalls {
 
 export interface ProbesCalls {
   start(seats: readonly Seat[], port: number, aggregatorUrl: string, pace: Pace): Promise<null>;
-  /** Makes every probe request its plan now. Returns true if all have one. */
   refresh(): Promise<boolean>;
   ready(): Promise<boolean>;
   begin(): Promise<null>;
@@ -72,7 +63,6 @@ export interface RespondersCalls {
   end(): Promise<Usage>;
 }
 
-/** One call over the channel between parent and child. */
 export interface Call {
   readonly id: number;
   readonly name: string;

@@ -1,14 +1,11 @@
 import { upperMedian } from "@isochrone/primitives";
 
-/** The checked parts of a plan. */
 interface Plan {
   readonly node: string;
   readonly peers: readonly { readonly node: string }[];
 }
 
-/** All plans of a cluster, as its probes get them. */
 export interface PlanSurvey {
-  /** Peers by node. */
   readonly peers: ReadonlyMap<string, readonly string[]>;
   readonly bytes: Spread;
   readonly peersPerNode: Spread;
@@ -28,7 +25,6 @@ export interface Spread {
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 50;
 
-/** Requests the plan of every node over HTTP. */
 export async function surveyPlans(url: string, nodes: readonly string[]): Promise<PlanSurvey> {
   await planOnceReady(url, nodes.at(-1) ?? "");
   const peers = new Map<string, readonly string[]>();
@@ -56,12 +52,10 @@ export async function surveyPlans(url: string, nodes: readonly string[]): Promis
   };
 }
 
-/** Waits until the node has a plan. */
 export async function planOnceReady(url: string, node: string): Promise<void> {
   await statusOnce(url, node, 200);
 }
 
-/** Waits until the node's probe has no address any more. */
 export async function planGone(url: string, node: string): Promise<void> {
   await statusOnce(url, node, 503);
 }

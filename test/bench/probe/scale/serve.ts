@@ -1,4 +1,3 @@
-// The child's end of the channel.
 import type { AggregatorCalls, Answer, Call, ProbesCalls, RespondersCalls, Usage } from "./messages.ts";
 
 /** Serves the parent's calls until the channel closes. Then exits at once. */
@@ -17,7 +16,6 @@ export function serve(calls: AggregatorCalls | ProbesCalls | RespondersCalls): v
   process.on("disconnect", () => process.exit(0));
 }
 
-/** Starts measuring this process. The returned function ends it. */
 export function startUsage(): () => Usage {
   const beganMs = performance.now();
   const cpu = process.cpuUsage();

@@ -12,7 +12,6 @@ import type {
 } from "./messages.ts";
 import { planGone, planOnceReady, spreadOf, surveyPlans, type PlanSurvey, type Spread } from "./plans.ts";
 
-/** One size of the cluster. */
 interface StageOptions {
   readonly nodes: number;
   /** For all nodes but one. */
@@ -26,7 +25,6 @@ interface StageOptions {
   readonly maxProbing: number;
 }
 
-/** Means per node. */
 export interface NodeFigures {
   readonly nodes: number;
   readonly processes: number;
@@ -55,7 +53,6 @@ export interface StageResult {
    */
   readonly answeringCpuMsPerSecond: number;
   readonly aggregator: AggregatorReport & Usage;
-  /** Totals of all probes. */
   readonly outcomes: Readonly<Record<string, number>>;
   readonly lostByMethod: Readonly<Record<string, number>>;
   readonly droppedRecords: number;
@@ -96,7 +93,6 @@ const RESPONDERS_PER_PROCESS = 1000;
 const OPEN_PER_FLOW = 3;
 const OPEN_PER_NODE = 4;
 
-/** Creates a cluster of that size with every node's probe, measures it and removes it. */
 export async function runStage(options: StageOptions): Promise<StageResult> {
   const beganMs = performance.now();
   const seats = seatsOf(options.nodes);
@@ -219,7 +215,6 @@ async function refreshAll(teams: readonly Team[]): Promise<void> {
   }
 }
 
-/** Idle CPU of responders, ms per second. */
 async function idleCpuOf(responders: readonly Child<RespondersCalls>[]): Promise<number> {
   if (responders.length === 0) return 0;
   await Promise.all(responders.map(({ calls }) => calls.begin()));

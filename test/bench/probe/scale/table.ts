@@ -1,7 +1,6 @@
 import type { NodeFigures, StageResult } from "./stage.ts";
 import type { Spread } from "./plans.ts";
 
-/** A row of the table, with one column per stage. */
 type Line = readonly [what: string, valueOf: (stage: StageResult) => string];
 
 const LINES: readonly Line[] = [

@@ -25,10 +25,8 @@ import {
 
 /** A poll costs kube-scheduler about 10 ms; these runs are short. */
 const QUICK_POLL_MS = 100;
-/** Trials per pod of a workflow. */
 const TRIALS = 10;
 
-/** Pods per second. */
 export interface Grown {
   /** From the first create to the last binding. */
   readonly createdRate: number;
@@ -47,7 +45,6 @@ export interface Admitted extends Grown {
   readonly p99Ms: number;
 }
 
-/** Grows by kube-scheduler alone. */
 export async function grownPlainly(cluster: ControlPlane, workflows: number): Promise<Grown> {
   await cluster.restartScheduler();
   const grown = await grow(cluster, workflows);

@@ -1,4 +1,3 @@
-// Pods of workflows for a landing, and graphs of any number of nodes and workflows.
 import { seededRandom } from "@isochrone/runtime";
 import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
@@ -77,7 +76,6 @@ export class BenchGraphs implements GraphSource {
 
 let runs = 0;
 
-/** Range of each workload's replicas. */
 interface Replicas {
   readonly from: number;
   readonly to: number;
@@ -116,7 +114,6 @@ export async function createWorkflows(
   return pods.map(({ metadata }) => metadata.name);
 }
 
-/** Pods of one workflow. */
 export function podsOf(
   workflow: string,
   gates: readonly string[],

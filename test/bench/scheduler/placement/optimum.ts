@@ -8,7 +8,6 @@ import type { PlacementExperiment } from "./problem.ts";
 interface Optimum {
   readonly cost: number;
   readonly nodeOf: readonly number[];
-  /** Number of visited partial placements. */
   readonly steps: number;
 }
 
@@ -31,7 +30,6 @@ class Search {
   /** Cost of the pod's traffic with placed pods, by depth, pod and candidate node. */
   readonly #pull: Float64Array[];
   readonly #at: Int32Array;
-  /** By position in the order. */
   readonly #pinned: readonly (number | null)[];
   readonly #maxSteps: number;
   #best: number;

@@ -17,9 +17,8 @@ export interface PlacementExperiment {
   readonly nodes: readonly { readonly name: string; readonly region: string; readonly zone: string }[];
   /** ms, by node and node; symmetric, 0 with itself. */
   readonly costMs: readonly (readonly number[])[];
-  /** Pods that fit on a node. */
   readonly capacity: number;
-  /** By workload: the node with its data. Null: no constraint. */
+  /** Node with the workload's data. Null: no constraint. */
   readonly pinned: readonly (number | null)[];
 }
 
