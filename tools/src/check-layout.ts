@@ -42,7 +42,8 @@ for (const { name, count, limit, places } of found) {
 }
 process.exitCode = found.length === 0 ? 0 : 1;
 
-function print({ packages, exports, mutualFolders, casts, metrics, ...rest }: Measures): void {
+function print(measures: Measures): void {
+  const { packages, exports } = measures;
   console.log(`${"package".padEnd(24)}  files     code  lines of tests`);
   const total = { folder: "total", files: 0, lines: 0, testLines: 0 };
   for (const size of packages) {
@@ -60,15 +61,13 @@ function print({ packages, exports, mutualFolders, casts, metrics, ...rest }: Me
       `${specifier.padEnd(40)}${String(names).padStart(7)}${String(unused.length).padStart(8)}${String(testsOnly.length).padStart(12)}`,
     );
   console.log(`\n${"measure".padEnd(28)}    now   limit`);
-  const all = limited({ packages, exports, mutualFolders, casts, metrics, ...rest });
+  const all = limited(measures);
   for (const [name, value] of Object.entries(all)) {
     const limit = LIMITS[name as keyof typeof LIMITS];
     const count = typeof value === "number" ? value : value.length;
     console.log(`${name.padEnd(28)}${String(count).padStart(7)}${String(limit).padStart(8)}`);
   }
-  for (const [name, value] of Object.entries({ mutualFolders: mutualFolders.length, metrics }))
-    console.log(`${name.padEnd(28)}${String(value).padStart(7)}`);
   if (!process.argv.includes("--list")) return;
-  for (const [name, places] of Object.entries({ ...all, mutualFolders }))
+  for (const [name, places] of Object.entries(all))
     if (typeof places !== "number" && places.length > 0) console.log(`\n${name}\n  ${places.join("\n  ")}`);
 }

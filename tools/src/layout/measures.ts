@@ -1,4 +1,5 @@
 import { entriesOf } from "@isochrone/primitives";
+import { countCommentLines, vagueComments } from "./comments.ts";
 import { fileCycles, mutualFolders } from "./cycles.ts";
 import { type ExportReport, isTest, reportExports } from "./exports.ts";
 import { LIMITS, type Limited } from "./limits.ts";
@@ -21,6 +22,9 @@ export interface Measures {
   readonly secondDefinitions: readonly string[];
   readonly wideCommentLines: readonly string[];
   readonly wideMarkdownLines: readonly string[];
+  readonly vagueComments: readonly string[];
+  readonly commentLines: number;
+  readonly sharedTypeNames: readonly string[];
   readonly stringIndexReads: number;
   readonly casts: number;
   readonly settings: number;
@@ -36,6 +40,7 @@ interface PackageSize {
 }
 
 const MAX_FILES_PER_FOLDER = 25;
+const TYPE_DECLARATION = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class) (\w+)/gm;
 const SCRIPT = /\.(tsx?|mjs)$/;
 const WITH_HASH_COMMENTS = /(\.(sh|ya?ml|tpl)|Dockerfile|^\.ci\/run)$/;
 
@@ -70,6 +75,14 @@ export function measure(files: readonly File[], manifests: ReadonlyMap<string, M
     wideMarkdownLines: files.flatMap(({ path, text }) =>
       path.endsWith(".md") ? at(path, wideMarkdownLines(text)) : [],
     ),
+    vagueComments: scripts.flatMap(({ path, text }) =>
+      at(path, vagueComments(text, graph.modules.get(path)!.source)),
+    ),
+    commentLines: scripts.reduce(
+      (total, { path, text }) => total + countCommentLines(text, graph.modules.get(path)!.source),
+      0,
+    ),
+    sharedTypeNames: sharedTypeNames(product.map(({ path }) => sourceOf(path))),
     stringIndexReads: sum(countStringIndexReads),
     casts: sum(countCasts),
     settings: countSettings(textOf("docs/configuration.md")),
@@ -105,6 +118,15 @@ function fullFolders(paths: readonly string[]): string[] {
     .map(([folder, count]) => `${folder}: ${count} files`);
 }
 
+/** Names of types and classes that several files declare. */
+function sharedTypeNames(codes: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const code of codes)
+    for (const name of new Set(Array.from(code.matchAll(TYPE_DECLARATION), ([, name]) => name!)))
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count > 1).map(([name, count]) => `${name}: ${count} files`);
+}
+
 function countSettings(page: string): number {
   return page.match(/^\| *`[a-zA-Z]+\.[a-zA-Z.]+`/gm)?.length ?? 0;
 }
@@ -130,6 +152,13 @@ export function limited(measures: Measures): Record<Limited, readonly string[] |
     stringIndexReads: measures.stringIndexReads,
     casts: measures.casts,
     settings: measures.settings,
+    metrics: measures.metrics,
+    mutualFolders: measures.mutualFolders,
+    sharedTypeNames: measures.sharedTypeNames,
+    vagueComments: measures.vagueComments,
+    commentLines: measures.commentLines,
+    productLines: measures.packages.reduce((total, { lines }) => total + lines, 0),
+    testLines: measures.packages.reduce((total, { testLines }) => total + testLines, 0),
   };
 }
 
