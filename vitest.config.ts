@@ -31,10 +31,7 @@ const project = (
 /** Name patterns of files that don't share their folder's workers. */
 const SUFFIXES = { shared: [], alone: ["**/*.serial.test.ts"], paired: ["**/*.paired.test.ts"] };
 
-/**
- * Workers are reused for further files, because reloading the same modules for hundreds of files took a third
- * of the suite's time.
- */
+/** Reloading the same modules for hundreds of files took a third of the suite's time. */
 const SHARED_WORKERS = { isolate: false };
 
 const wherever = (name: string): string[] => [

@@ -1,9 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/**
- * Confines this process and its garbage collector to its last allowed core, for a one-core figure without
- * migrations. Returns a suffix for the result's name.
- */
+/** Pins process and garbage collector to the last allowed core. Returns a suffix for the result's name. */
 export function pinToOneCore(): string {
   const pid = String(process.pid);
   const allowed = spawnSync("taskset", ["-cp", pid], { encoding: "utf8" });

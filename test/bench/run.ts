@@ -1,6 +1,5 @@
-// Runs every *.bench.ts below this folder in its own process, one at a time, and prints one table. Arguments:
-// parts of paths that select files. `--json` prints results as JSON lines instead. Passes all arguments that
-// begin with -- on; some files support `--quick`.
+// Runs each *.bench.ts in its own process. Arguments: parts of paths that select files. `--json` prints JSON
+// lines. Passes arguments that begin with -- on; some files support `--quick`.
 import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { dirname, relative } from "node:path";

@@ -4,10 +4,7 @@ import { describeReplies } from "./icmp/replies.ts";
 import { describeSending } from "./icmp/sending.ts";
 import { IcmpUnderTest, type IcmpContract } from "./icmp/under-test.ts";
 
-/**
- * The behaviour of every echo prober, on a real wire between two network namespaces. Capabilities declare
- * inherent limits. `missing`: reason why this prober can't run here; null if it can.
- */
+/** Every prober passes it on a real wire. `missing`: reason why it can't run here; null if it can. */
 export function describeIcmpContract(
   name: string,
   contract: IcmpContract,

@@ -16,10 +16,7 @@ describeIcmpContract(
   whyMissing(),
 );
 
-/**
- * net-ping is optional. Its native part is built only on demand (tools/src/build-net-ping.ts), which `npm
- * test` tries.
- */
+/** Built only on demand (tools/src/build-net-ping.ts), which `npm test` tries. */
 function whyMissing(): string | null {
   try {
     createRequire(import.meta.url)("net-ping");

@@ -1,5 +1,4 @@
-// Applies and undoes the embedded cluster's best plan with the command. Reads pod nodes from the cluster's
-// objects instead of the command's output.
+// Reads pod nodes from the cluster's objects instead of the command's output.
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";
 import { KINDS } from "@isochrone/kubernetes";

@@ -1,5 +1,4 @@
-// Runs the commands of docs/by-hand.md in a shell in a separate network. No container engine: a stand-in
-// applies `docker build` and `docker run` to the image's folder.
+// Runs the commands of docs/by-hand.md with a stand-in for `docker build` and `docker run`.
 import { execFile, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

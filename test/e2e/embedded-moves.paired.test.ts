@@ -1,4 +1,3 @@
-// The embedded cluster moves pods: the workflow is planned as a whole, a link becomes slow, a node dies.
 // Assertions use the emulator and the cluster's objects, not the mover's reports.
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";

@@ -1,4 +1,3 @@
-// Compares the running system, started like a user's, with the emulator's record and the receivers' counters.
 // The tests share one system in order: steady state, changes, damage.
 import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -55,9 +54,7 @@ const FEATURES_ON = [
   "There is no price for these zones",
 ];
 
-/**
- * Largest deviation of a graph value from the record, as a share of the tolerance: 5 % or 1.5 ms, the larger.
- */
+/** As a share of the tolerance: 5 % or 1.5 ms, the larger. */
 const deviation = (graphMs: number, recordMs: number): number =>
   Math.abs(graphMs - recordMs) / Math.max(0.05 * recordMs, 1.5);
 
@@ -82,13 +79,11 @@ describe("the embedded cluster", () => {
         links.every(({ rttMs, provisional }) => rttMs.p50 !== null && rttMs.p90 !== null && !provisional)
       );
     });
-    // Each pair must agree with the record in both quantiles in one sample, though not all pairs in the same
-    // one. Probes have kernel timestamps but the relay has none, so queueing before the relay is in the graph
-    // only and moves a p90 of 60 samples. In the last sample a few may be off, none by more than twice the
-    // tolerance.
+    // Each pair must agree in both quantiles in one sample, though not all in the same one. Queueing before
+    // the relay is in the graph only and moves a p90 of 60 samples. In the last sample a few may be off, none
+    // by more than twice the tolerance.
     const agreed = new Set<string>();
-    // Usually within 60 s. Not asserted, because replacements at about that time disturb half a minute of
-    // measurements.
+    // Usually within 60 s. Not asserted, because replacements disturb half a minute of measurements.
     const patienceMs = 130_000 - (Date.now() - startedAt);
     const last = await eventually("graph and record agree", patienceMs, async () => {
       const [graph, record] = await Promise.all([
@@ -312,10 +307,7 @@ describe("the embedded cluster", () => {
   }, 40_000);
 });
 
-/**
- * Extender scores by node for a pod that talks to pods on `node`. The pod does not exist in the cluster: the
- * extender answers and records no decision.
- */
+/** The pod does not exist in the cluster: the extender answers and records no decision. */
 async function scoresOf(system: EmbeddedSystem, node: string): Promise<Map<string, number>> {
   const workflow = await system.workflow();
   const onNode = new Set(

@@ -1,5 +1,4 @@
-// `isochrone up --hot-site`: requests of one zone grow, on packets through the emulated network. Spreading
-// and scaling follow the order of the experiment `hot-site`.
+// Spreading and scaling follow the order of the experiment `hot-site`.
 import type { TrafficSnapshot } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EmbeddedSystem } from "../harness/embedded.ts";

@@ -1,5 +1,4 @@
-// Tests an image's content without a container: the build's own step creates a folder, and the programs run
-// from it.
+// Tests an image's content without a container: programs run from the image's folder.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -171,8 +170,7 @@ describe("an image", () => {
     // Memory needed only at the start is released after twenty seconds.
     await expect.poll(() => status("VmRSS") / 1_024, { timeout: 60_000, interval: 250 }).toBeLessThan(70);
     expect(status("RssAnon") / 1_024).toBeLessThan(35);
-    // Nine requests and two own checks per second. A wake-up per packet and turn would be 60. A busy machine
-    // makes fewer.
+    // Nine requests and two checks per second. A wake-up per packet would be 60.
     const [waits, startMs] = [status("voluntary_ctxt_switches"), performance.now()];
     await delay(4_000);
     const perSecond = (status("voluntary_ctxt_switches") - waits) / ((performance.now() - startMs) / 1000);

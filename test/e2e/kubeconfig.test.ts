@@ -1,5 +1,4 @@
-// `isochrone up --kubeconfig`: a real API server, controllers and kube-scheduler, nodes simulated by KWOK,
-// and an emulated network between them.
+// A real control plane with KWOK nodes and an emulated network between them.
 import { readNodeAnnotations } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
@@ -12,10 +11,7 @@ const NODES = 12;
 const START_MS = 400_000;
 const NAMESPACE = "default";
 const PREFIX = "isochrone.dev/";
-/**
- * Slower intervals than users want: 12 nodes, their pods and a control plane share the machine with other
- * tests.
- */
+/** Slower intervals, because 12 nodes and a control plane share the machine with other tests. */
 const BEAT = {
   ISOCHRONE_PROBE_INTERVAL_MS: "2000",
   ISOCHRONE_PROBE_METHODS: "udp_rr",
@@ -128,8 +124,7 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
   test("nodes carry what was measured: costs to all others, and what each has available", async () => {
     const names = (await listOf<Meta>("/api/v1/nodes")).map(({ metadata }) => metadata.name);
     const pairs = names.flatMap((a) => names.filter((b) => b !== a).map((b) => `${a} ${b}`));
-    // The graph changes while annotations are written. A pair is done once both agreed within the writer's
-    // own threshold.
+    // A pair is done once graph and annotation agreed within the writer's own threshold.
     const met = new Set<string>();
     const used = new Set<string>();
     const said = new Map<string, number>();
@@ -156,8 +151,7 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
       nodes: string[];
       rttMs: (number | null)[][];
     };
-    // A busy machine adds to every time and never shortens one: each packet wakes a probe, the relay twice
-    // and a responder.
+    // A busy machine only lengthens times: each packet wakes a probe, the relay twice and a responder.
     let worstMs = 0;
     for (const [pair, costMs] of said) {
       const [i, j] = pair.split(" ").map((name) => truth.nodes.indexOf(name));

@@ -1,5 +1,4 @@
-// Uses a user's manifest instead of the sample: the workflow graph must show its measured channels and none
-// of the sample's.
+// The workflow graph must show the manifest's measured channels and none of the sample's.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

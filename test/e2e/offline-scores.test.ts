@@ -1,5 +1,4 @@
-// `isochrone score` on a dump of the running embedded cluster, with graphs of the same versions, reproduces
-// the scheduler-plugin's decisions.
+// `isochrone score` on a dump with the same graphs reproduces the scheduler-plugin's decisions.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -86,10 +85,7 @@ describe("scores of a dump", () => {
     rmSync(folder, { recursive: true, force: true });
   }, 30_000);
 
-  /**
-   * The decision's graphs, in the format of `isochrone graph -o json`, and the cluster right after it. Null:
-   * not recorded.
-   */
+  /** Graphs in the format of `isochrone graph -o json`, and the cluster. Null: not recorded. */
   function inputsOf(decision: Decision): { graph: string; dump: string } | null {
     const { clusterVersion, workflowVersion } = decision.inputs;
     const cluster = recorder.clusters.get(clusterVersion ?? -1);

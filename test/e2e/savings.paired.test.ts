@@ -1,5 +1,4 @@
-// Savings on an embedded cluster: traffic stays in its zone, pods move, and both, with the printed commands.
-// Compares the promised saving with the proxies' counters.
+// Compares the promised saving with the proxies' counters, after running the printed commands.
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";
 import { KINDS } from "@isochrone/kubernetes";

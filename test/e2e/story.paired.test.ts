@@ -1,7 +1,5 @@
-// The demo's whole story at a terminal and in a browser: three acts and a verdict, a link slowed on the page,
-// pods that move, a healed link, a killed node. Compares each figure with the records of the emulator, the
-// receivers and the load generator. Waits for delays of a busy machine, and requires doubtful results to be
-// marked.
+// Compares each figure of the demo's story with the emulator's, receivers' and load generator's records.
+// Waits for a busy machine, and requires doubtful results to be marked.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -217,9 +215,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
     return (seen.at(-2) ?? seen.at(-1))!;
   }
 
-  /**
-   * Waits until all pods are placed and have stayed for longer than the interval between moves of one plan.
-   */
+  /** Pods must have stayed for longer than the interval between moves of one plan. */
   async function settledPlacement(isWanted: (placement: Placement) => boolean): Promise<Placement> {
     let last: Placement = new Map();
     let same = 0;
@@ -260,11 +256,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       return statement?.kind === "moved" ? statement.ways : [];
     });
 
-  /**
-   * Checks that each pod reported as moved left the named node, and that its workload runs where the last
-   * sentence about it says.
-   * @param victim the only node to check
-   */
+  /** Checks the last sentence about each moved pod. @param victim the only node to check */
   async function expectLanded(before: Placement, after: Placement, victim?: string): Promise<void> {
     const ways = waysSaid().flatMap(({ workloads, from, to }) =>
       workloads.map((workload) => ({ workload, from, to })),
@@ -288,9 +280,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
     return millisecondsOf(await visit.page.locator(".tile dd").first().textContent());
   }
 
-  /**
-   * Checks that the tile shows one of the newest points of the load's record, and a dash for one without p95.
-   */
+  /** The tile shows one of the newest load points, and a dash for one without p95. */
   async function isOverviewTrue(): Promise<boolean> {
     const shown = await visit.page
       .locator(".tile", { hasText: "End to end, p95" })

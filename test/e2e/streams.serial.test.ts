@@ -1,5 +1,4 @@
-// `isochrone up --streams`: jobs placed by a baseline, then by the controller, and then after a link lost
-// capacity, with frames through the emulated network.
+// Jobs placed by a baseline, by the controller, and after a link lost capacity.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-// Random clusters for recorded decisions: partly filled, unequal nodes, with differences for kube-scheduler's
-// default plugins.
+// Random, partly filled clusters with differences for kube-scheduler's default plugins.
 import type { SchedulableNode, SchedulingRequest, WaitingPod } from "@isochrone/experiments/testing";
 import { seededRandom } from "@isochrone/runtime";
 

@@ -1,7 +1,5 @@
-// Records decisions of a real kube-scheduler for the test of the model's scores: nodes that passed its
-// filters, scores by plugin, and the chosen node. An extender that rejects nothing receives the nodes; the
-// log contains the scores. Run: node tools/node24.mjs test/experiments/kube-scheduler-record.ts [DECISIONS]
-// [SEED]
+// Records kube-scheduler's feasible nodes, scores by plugin and choices, by an extender and the log. Run:
+// node tools/node24.mjs test/experiments/kube-scheduler-record.ts [DECISIONS] [SEED]
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { writeFileSync } from "node:fs";

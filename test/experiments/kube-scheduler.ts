@@ -1,5 +1,4 @@
-// A real kube-scheduler for contenders: one control plane for all trials. Each request has its own nodes,
-// which its pods select, so leftovers of earlier trials have no effect.
+// One control plane for all trials. Each selects its own nodes, so leftovers have no effect.
 import type { KubeScheduler } from "@isochrone/experiments";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -181,10 +180,7 @@ export class RealKubeScheduler implements KubeScheduler {
     }
   }
 
-  /**
-   * Waits with an unschedulable pod, whose message contains the number of the trial's nodes that
-   * kube-scheduler knows.
-   */
+  /** An unschedulable pod's message contains the number of nodes that kube-scheduler knows. */
   async #untilKnown(trial: string, nodes: number): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       const name = `known-${attempt}`;

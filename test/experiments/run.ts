@@ -1,5 +1,4 @@
-// `npm run experiment -- NAME`: like `isochrone experiment NAME`, with the real kube-scheduler if its
-// binaries exist or Go can build them.
+// Like `isochrone experiment NAME`, with the real kube-scheduler if it exists or Go can build it.
 import { CommandError, createProgram } from "@isochrone/cli/testing";
 import { reasonOf } from "@isochrone/primitives";
 import { RealKubeScheduler } from "./kube-scheduler.ts";

@@ -1,6 +1,5 @@
-// Measures the same points in the lab and in the model and prints both p95s: `node tools/node24.mjs
-// test/experiments/validate.ts`. Needs the machine for itself. Exit code 1 if a point is off by more than the
-// tolerance and its statistical error.
+// Compares p95s of lab and model: `node tools/node24.mjs test/experiments/validate.ts`. Needs the machine for
+// itself. Exit code 1 if a point is off by more than the tolerance and its statistical error.
 import { parseArgs } from "node:util";
 import {
   type Comparison,

@@ -7,10 +7,7 @@ const executablePath = process.env["ISOCHRONE_TEST_CHROMIUM"] ?? CANDIDATES.find
 /** Whether browser tests can run. With CI set, a missing browser is an error instead of a skip. */
 export const hasBrowser = executablePath !== undefined || process.env["CI"] !== undefined;
 
-/**
- * @param options.hasBackForwardCache enables the back/forward cache, as in users' browsers.
- * @default false
- */
+/** @param options.hasBackForwardCache as in users' browsers. @default false */
 export async function launchBrowser(
   options: { readonly hasBackForwardCache?: boolean } = {},
 ): Promise<Browser> {

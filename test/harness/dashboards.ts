@@ -50,10 +50,7 @@ export async function scrapeEmbedded(labUrl: string): Promise<RunningPrometheus>
   return startPrometheus(configs);
 }
 
-/**
- * Returns the number of series of an expression.
- * @throws Error with Prometheus' message for an invalid one
- */
+/** @throws Error with Prometheus' message for an invalid expression */
 export async function seriesOf(prometheus: RunningPrometheus, expr: string): Promise<number> {
   const body = new URLSearchParams({ query: expr });
   const response = await fetch(`${prometheus.url}/api/v1/query`, { method: "POST", body });

@@ -1,5 +1,4 @@
-// Stands in for the documented `docker build` and `docker run` commands. An image is the folder that
-// build-image-layout makes, at /app. Does not emulate users, capabilities and the base image.
+// Stands in for `docker build` and `docker run`: an image is a folder, without users and capabilities.
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";

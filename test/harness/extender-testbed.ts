@@ -1,5 +1,4 @@
-// Shared by the tests of a describe: a kube-scheduler on a control plane, extender certificates, and a graph
-// API.
+// Shared by a describe: a kube-scheduler, extender certificates, and a graph API.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { nodeNameOf, startControlPlane } from "./control-plane/index.ts";
@@ -12,11 +11,7 @@ interface ExtenderTestbed {
   readonly cluster: ControlPlane;
   readonly certificates: Certificates;
   readonly graphs: GraphApi;
-  /**
-   * Starts a ready replica that stops after the test.
-   * @param graphUrl graph API;
-   * @default that of `graphs`
-   */
+  /** The replica stops after the test. @param graphUrl graph API; @default that of `graphs` */
   readonly replica: (settings?: Readonly<Record<string, unknown>>, graphUrl?: string) => Promise<Replica>;
   /** Returns the pods' nodes once all pods have one. @param namespace @default "default" */
   readonly nodesOf: (names: readonly string[], namespace?: string) => Promise<string[]>;

@@ -1,5 +1,4 @@
-// Testbed of extender tests on a real kube-scheduler: a graph API with settable responses, replicas of the
-// scheduler-plugin behind TLS, and the command's kube-scheduler configuration.
+// Testbed of the extender on a real kube-scheduler, with a graph API of settable responses.
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { channel, link, node } from "@isochrone/placement/testing";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
@@ -192,10 +191,7 @@ interface ReplicaOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Runs a scheduler-plugin in process, on a real API server and behind client certificates. Resolves when it
- * is ready.
- */
+/** Runs a scheduler-plugin in process behind client certificates. Resolves when it is ready. */
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const { cluster, certificates, graphUrl, graphs, settings = {} } = options;
   const { authority, server, client } = certificates;

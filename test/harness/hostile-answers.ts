@@ -1,5 +1,4 @@
-// Responses for workflows, decisions and the aggregator with hostile names. No API server and no test store
-// accepts such names, so they replace real responses on the way to the page.
+// Responses with hostile names, which no store accepts, replace real ones on the way to the page.
 import type {
   Act,
   ActList,

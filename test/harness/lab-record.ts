@@ -79,16 +79,12 @@ export class LabRecord {
     return rttMs[nodes.indexOf(source)]![nodes.indexOf(target)]!;
   }
 
-  /**
-   * Sum of round trips caused by one request, by the emulator's matrix. The receivers' records show who calls
-   * whom.
-   */
+  /** Sum of the emulator's round trips of one request, by the receivers' records. */
   async networkMs(at: Placement): Promise<number> {
     const { nodes, rttMs } = await this.#matrix();
     const { channels } = await ask<Receivers>(`${this.#emulator}/lab/v1/receivers`);
     const calls = channels.filter(({ source }) => source !== "unknown");
-    // Each call of a workload calls each of its callees once. Counters would miss calls that failed on the
-    // way.
+    // Each call causes one call to each callee. Counters would miss calls that failed.
     const visitsOf = (workload: string): number =>
       workload === "m0"
         ? 1

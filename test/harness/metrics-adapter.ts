@@ -1,5 +1,4 @@
-// Stands in for KEDA's adapter and its metrics-api scaler: serves external.metrics.k8s.io and requests each
-// number from a URL. KEDA is not available to tests. The API server and the HorizontalPodAutoscaler are real.
+// Stands in for KEDA's adapter, which tests can't get: requests each number from a URL.
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { CertificateAuthority } from "./common/x509.ts";

@@ -1,5 +1,4 @@
-// A stand-in for a scheduler-plugin that has placed a pod by a plan, proposes a move with its saving, and
-// runs stream jobs.
+// Stands in for a scheduler-plugin with a placed pod, a proposed move and stream jobs.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Act, ActList, Decision, DecisionList, Savings, SavingsOption } from "@isochrone/topology";

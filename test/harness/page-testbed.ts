@@ -197,10 +197,7 @@ function shopObjects(workload: string, nodeName: string) {
 
 const REQUESTS_PER_SECOND = 10;
 
-/**
- * Sidecar counters: each request to the first workload passes on to the next.
- * @param counted metrics with the same count: requests, and bytes for price tests
- */
+/** @param counted metrics with the same count: requests, and bytes for price tests */
 function trafficOf(
   node: string,
   shop: readonly (readonly [string, number])[],

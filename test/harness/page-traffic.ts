@@ -1,5 +1,4 @@
-// Services for the Traffic page: one with a hot zone that shifts to better weights, one with advice only.
-// Includes a stand-in for the scheduler-plugin.
+// Services of the Traffic page: one with a hot zone, one with advice only.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ServiceTraffic, ZoneTraffic } from "@isochrone/topology";

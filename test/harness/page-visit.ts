@@ -92,10 +92,7 @@ export class PageVisit {
   }
 }
 
-/**
- * Waits until the pair is first among the slowest, in either direction, and its cell has the legend's last
- * colour.
- */
+/** Waits for the pair as the slowest in either direction, in the legend's last colour. */
 export async function expectSlowest(
   { page }: PageVisit,
   source: string,

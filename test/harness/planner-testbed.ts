@@ -1,5 +1,4 @@
-// Shared by the tests of a describe: a control plane with the shop's nodes and a graph API. Each test starts
-// its own planners.
+// Shared by a describe: a control plane with the shop's nodes and a graph API.
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { startControlPlane } from "./control-plane/index.ts";
 import type { ControlPlane } from "./control-plane/index.ts";

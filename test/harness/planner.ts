@@ -116,10 +116,7 @@ const TRAFFIC = [
   ["api", "db", 500_000],
 ] as const;
 
-/**
- * web calls api, which calls db. The workflow has the namespace's name. `placed` gives existing nodes by
- * workload.
- */
+/** web calls api, which calls db. `placed` gives existing nodes by workload. */
 export function shopGraphs(
   namespace: string,
   placed: Readonly<Record<string, readonly string[]>> = {},

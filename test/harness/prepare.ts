@@ -1,6 +1,4 @@
-// Downloads and builds test programs that no package brings: Apache Kafka, an OpenTelemetry Collector, a
-// Kubernetes control plane with KWOK, Helm, and CRDs of operators. Runs before the suites, because a first
-// build takes minutes, longer than a test's timeout.
+// Downloads and builds test programs before the suites, because a first build exceeds a test's timeout.
 import { controlPlaneSupport, prepareControlPlane } from "./control-plane/index.ts";
 import { collectorBinary, collectorSupport } from "./otelcol/index.ts";
 import { helmSupport, operatorsSupport, prepareHelm, prepareOperators } from "./helm/index.ts";

@@ -1,6 +1,4 @@
-// Runs one node's measuring engine in its own process, for use inside a network namespace. The task is the
-// first argument. Prints snapshots as JSON lines. Ends when standard input closes. Can keep its main thread
-// busy, like a service's other work.
+// Runs a measuring engine in its own process. The first argument is the task; snapshots are JSON lines.
 import { createMeasuringThreads } from "@isochrone/probe";
 import { createLogger, systemClock } from "@isochrone/runtime";
 import type { ProberLine, ProberTask } from "./prober.ts";

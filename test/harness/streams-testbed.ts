@@ -1,5 +1,4 @@
-// Shared by the tests of a describe: a control plane with nodes and links. Each test starts its own StreamJob
-// controllers.
+// Shared by a describe: a control plane with nodes and links.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,4 @@
-// Testbed of the webhook and the gates: an installation with its permissions and policies, scheduler-plugin
-// processes behind one address like a Service, and a source of planner heartbeats.
+// Testbed of the webhook and the gates, with scheduler-plugin processes behind one address.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";

@@ -1,5 +1,4 @@
-// Authorization of graph API readers and telemetry senders, by a real API server with real service account
-// tokens.
+// Authorization at the graph API by a real API server with real service account tokens.
 import { execFile } from "node:child_process";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
-// Compares the probers' measurements with the wire: real packets through an emulated network with kernel
-// timestamps at entry and exit. Delays, losses and seeds are drawn at run time and unknown to the probers.
+// Compares the probers with kernel timestamps of an emulated network whose delays they don't know.
 import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
@@ -90,8 +89,7 @@ describe.runIf(support.supported)("accuracy against the wire's record", () => {
   test("UDP request/response, signed, with the main thread busy", ONCE_MORE, async () => {
     const rows = await run(lab, { prober: "kernel", method: "udp_rr", busy: true });
     // The responder's time after it wrote the holding time is unaccounted. On two busy cores one response in
-    // ten waits for the CPU there, which no sender can know. Beyond the median, compare with the reported
-    // holding time.
+    // ten waits there, so compare with the reported time beyond the median.
     expect(faults(rows, [0.5])).toEqual([]);
     expect(faults(rows.map(asStated), [0.5, 0.9])).toEqual([]);
     expectHonestCounts(rows);
@@ -161,8 +159,7 @@ async function truthOf(
   const filter = { source: "prober", target, protocol, since } as const;
   const { counts } = await lab.record(filter);
   const exchanges = await lab.exchanges(filter, method === "icmp" ? undefined : packetIdentity);
-  // The kernel answers an echo at once, so its time belongs to the network. The prober subtracts a
-  // responder's own time.
+  // The kernel answers an echo at once. The prober subtracts a responder's own time.
   const truthMs = exchanges.map(({ roundTripMs, addedMs }) => (method === "icmp" ? roundTripMs : addedMs));
   const statedMs =
     method === "udp_rr" ? exchanges.map(({ answer, roundTripMs }) => roundTripMs - heldMs(answer)) : truthMs;
@@ -178,10 +175,7 @@ function heldMs({ head }: WirePacket): number {
   return Number(Buffer.from(head).readBigUInt64BE(68)) / 1e6;
 }
 
-/**
- * Session, nonce and sequence of a request/response packet: bytes 12 to 28 of the payload after the UDP
- * header.
- */
+/** Session, nonce and sequence: bytes 12 to 28 of the payload after the UDP header. */
 function packetIdentity({ head }: WirePacket): string | null {
   return head.length < 36 ? null : Buffer.from(head.subarray(20, 36)).toString("hex");
 }
@@ -191,10 +185,7 @@ function peer(node: string, address: string): ProbePeer {
   return { node, ...place, udpPort: 7411, tcpPort: 7411, bandwidthPort: null };
 }
 
-/**
- * Allows one sample in a thousand without a kernel timestamp. A timestamp that contradicts the monotonic
- * clock, for example while the system clock is adjusted, is replaced by the reader's own and counted.
- */
+/** Allows one sample in a thousand with a reader's timestamp, used when the system clock is adjusted. */
 function isStampedByKernel({ stamps }: FlowTotal): boolean {
   return stamps.user <= 1 + 0.001 * stamps.kernel;
 }
@@ -204,8 +195,7 @@ function faults(rows: readonly Row[], quantiles: readonly number[]): string[] {
     if (target === "dead") return [];
     if (flow.rtt.count < 0.5 * (MEASURE_MS / INTERVAL_MS))
       return [`${target}: ${flow.rtt.count} samples only`];
-    // Exchanges in flight when the prober stopped are only in the record. They may shift a rank by their
-    // number.
+    // Exchanges in flight at the stop are only in the record. They may shift a rank.
     const slack = (truthMs.length - flow.rtt.count + 1) / truthMs.length;
     return quantiles.flatMap((quantile) => {
       const least = quantileOf(truthMs, quantile - slack);

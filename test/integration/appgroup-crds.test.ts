@@ -224,8 +224,7 @@ describe.runIf(support.supported)("on a real API server", () => {
     const older = await verdicts();
 
     await apply(UPSTREAM.map(upstreamFile));
-    // The API server takes a moment to serve a changed schema. The older one drops newer fields and requires
-    // a cost.
+    // The API server serves a changed schema with a delay. The older one drops newer fields.
     const upstream = await vi.waitFor(async () => {
       const judged = await verdicts();
       expect(judged["NetworkTopology: no cost"]).not.toBe(422);

@@ -1,5 +1,4 @@
-// Pauses the leading of two scheduler-plugin processes for longer than its Lease. Its pending writes must
-// have no effect afterwards.
+// Pauses the leader for longer than its Lease. Its pending writes must have no effect.
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

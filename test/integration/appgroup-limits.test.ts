@@ -1,6 +1,5 @@
 // The filter example of KEP-260: two regions of two zones of two nodes, P2 on n1, P3 on n4, and P1 at most 15
-// away from P2. The AppGroup is on a real API server, the aggregator builds its graph from measurements, and
-// a real kube-scheduler calls the extender's filter.
+// away from P2, with a real kube-scheduler.
 import { readFileSync } from "node:fs";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";

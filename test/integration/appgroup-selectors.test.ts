@@ -1,6 +1,5 @@
-// AppGroups whose workload names differ from the objects' names (Helm prefixes, bare pods). Selectors bind
-// the matching pods, in the aggregator's graphs, the extender's responses and `isochrone score`. They bind no
-// pods of other namespaces, whatever labels a tenant writes.
+// AppGroups whose workload names differ from the objects' names. Selectors bind matching pods of the own
+// namespace only, in graphs, extender responses and `isochrone score`.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";

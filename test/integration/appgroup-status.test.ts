@@ -1,5 +1,4 @@
-// AppGroup status on a real API server: handles upstream's objects, with one replica at a time, across
-// restarts.
+// AppGroup status on a real API server, with one replica at a time, across restarts.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createEventRecorder, KINDS, type KubernetesObject } from "@isochrone/kubernetes";

@@ -1,5 +1,4 @@
-// Poisoned records on the partitions of a good source. Each is counted, and kept for inspection or bounded.
-// The good source loses nothing.
+// Each poisoned record is counted, and kept or bounded. The good source loses nothing.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

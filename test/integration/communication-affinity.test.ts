@@ -1,6 +1,5 @@
-// Section 5 of "Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters" on
-// a real kube-scheduler. Where the paper assumes the outcome of a tie, the test pins the pod after the
-// extender confirmed the tie. Everything else must follow.
+// Section 5 of "Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters".
+// Pins a pod where the paper assumes the outcome of a tie.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -1,5 +1,4 @@
-// Compares bytes of real connections by the kernel's connection tracking with the pods' own counters: through
-// a Service address to pods on the same and on another node, for short and long connections.
+// Compares connection tracking with the pods' own counters, through a Service address.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   ConnectionLab,

@@ -1,5 +1,4 @@
-// Faults of our own services beside a real API server and a real kube-scheduler: nothing is lost or doubled,
-// no other service ends, memory is stable. control-plane-faults.test.ts lists which test covers which fault.
+// Faults of our own services. control-plane-faults.test.ts lists which test covers which fault.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

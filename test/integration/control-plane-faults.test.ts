@@ -19,10 +19,7 @@ import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { FaultTestbed, SERVICE_ACCOUNTS, userAgentOf } from "../harness/faults/fault-testbed.ts";
 import { isOncePerChange } from "../harness/faults/step-account.ts";
 
-/**
- * From the end of a fault until every object shows the truth. Without a fault it takes about 4 s: the window
- * and the 1 s intervals.
- */
+/** Without a fault it takes about 4 s: the window and the 1 s intervals. */
 const WITHIN_MS = 20_000;
 const TURNED_AWAY_MS = 4_000;
 /** All three processes together. Leases alone need 2.5 requests per second each. */

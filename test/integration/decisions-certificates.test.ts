@@ -1,5 +1,4 @@
-// Decisions of a scheduler-plugin that requires client certificates, as seen by graph API readers over real
-// TLS.
+// Decisions of a scheduler-plugin that requires client certificates, over real TLS.
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,4 @@
-// Effects of a tenant's declarations, from its objects through the aggregator's graphs to extender responses,
-// strategy scores and plans. None affects pods of another namespace unless that namespace or the operator
-// agrees.
+// A tenant's declarations affect no pods of another namespace unless that one or the operator agrees.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { DEPENDENCIES_ANNOTATION } from "@isochrone/aggregator/testing";
@@ -37,8 +35,7 @@ beforeEach(async () => {
   logger = new MemoryLogger();
   stopping = [];
   for (const name of NODES) await store.create(nodeObject(name));
-  // The victim: web on n1 calls db on n2, and a new pod of each waits for placement. The tenant has pods on
-  // n3 and tries to attract the victim's pods there.
+  // The victim: web on n1 calls db on n2. The tenant on n3 tries to attract the victim's pods.
   await store.create(deployment("shop", "web", calls({ name: "db" })));
   await store.create(deployment("shop", "db"));
   await store.create(deployment("evil", "lure"));

@@ -1,5 +1,4 @@
-// Demand through the real pipeline: sidecar pages on nodes of two zones, a collector per node, the bus, and
-// an aggregator with the cluster's nodes and Services. The pages follow Istio's sources.
+// Demand through the real pipeline. The pages follow Istio's sources.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";

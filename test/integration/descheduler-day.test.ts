@@ -1,5 +1,4 @@
-// Hours of drifting latencies and traffic with the production code and ports. The benchmark
-// placement/descheduler-day runs the whole day, also on measured matrices.
+// The benchmark placement/descheduler-day runs the whole day, also on measured matrices.
 import { describe, expect, test } from "vitest";
 import { day, HOUR_MS } from "../harness/descheduler/drift.ts";
 import { hastyMoves, simulate, undoneMoves } from "../harness/descheduler/simulate.ts";
@@ -13,8 +12,7 @@ describe("a part of a day", () => {
   test.each([
     // A zone has trouble for three hours and none afterwards. Observed: 1.04.
     [1, 1.15],
-    // Nearly all pods must leave a zone, which takes most of an hour in five-minute steps. Observed: 1.13,
-    // and 2.96 without moves.
+    // Leaving a zone takes most of an hour in five-minute steps. Observed: 1.13, and 2.96 without moves.
     [3, 1.25],
   ])(
     "costs little more than planning anew at each step, with a fraction of its moves: seed %i",

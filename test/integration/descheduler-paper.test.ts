@@ -1,5 +1,4 @@
-// Mode paper as in the paper: a real kube-scheduler with the extender, evictions through the real eviction
-// API, and no other part of ours. Pods have no gate, and each workload has one replica.
+// Mode paper with a real kube-scheduler and eviction API: no gates, one replica per workload.
 import { gatesOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { MOVES_ANNOTATION } from "@isochrone/kubernetes/testing";
@@ -75,8 +74,7 @@ describe.runIf(support.supported)("the paper's descheduler", { timeout: 500_000 
     const running = await startDescheduler(cluster.kubeconfig, graphs, settings, { mode: "raw" });
     onTestFinished(() => running.stop().catch(() => undefined));
     await cluster.restartScheduler(schedulerConfig(running.extenderUrl));
-    // Calculated by hand: together on one node, all three cost nothing; on separate nodes each costs. The
-    // extender's 500 points outweigh the default plugins' preference for an emptier node.
+    // Together on one node all three cost nothing. The extender's 500 points outweigh default plugins.
     const isContent = async (): Promise<boolean> => {
       const { skipped, inFlight } = await running.report();
       return skipped["no_gain"] === 3 && inFlight.length === 0 && new Set(nodesOf()).size === 1;

@@ -1,5 +1,4 @@
-// Workload pods on a real control plane: a replacement lands on its recorded target for every kind of
-// controller. If the target fills up between decision and landing, the move fails visibly, and once.
+// A replacement lands on its recorded target for every kind of controller, or the move fails visibly.
 import { hasCondition, KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -17,9 +16,7 @@ import { PLACEMENT_GATE } from "../harness/planner.ts";
 
 const WAIT = { timeout: 60_000, interval: 250 };
 const LONG_MS = 3_600_000;
-/**
- * Finalizer that keeps an evicted StatefulSet pod, and so delays its successor, until the test removes it.
- */
+/** Finalizer that keeps an evicted StatefulSet pod until the test removes it. */
 const HOLD = "example.com/hold";
 
 const support = controlPlaneSupport(["scheduler", "controller-manager", "kwok"]);

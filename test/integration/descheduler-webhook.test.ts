@@ -1,6 +1,5 @@
-// The full path of a pod without a manual gate: its namespace opts in by a label, the real API server calls
-// our webhook, the planner lands the pod, the network changes, the descheduler evicts it, and the replacement
-// takes the same path to the recorded target. No part touches the gangs beside it.
+// The path of a pod without a manual gate, through webhook, planner, descheduler and back. No part touches
+// the gangs beside it.
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";

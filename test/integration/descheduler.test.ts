@@ -1,6 +1,4 @@
-// The descheduler on a real control plane: it uses the real eviction API, the real controller-manager
-// recreates the pods, the planner sends them to the move record's node, and the real kube-scheduler binds
-// them.
+// Uses the real eviction API, controller-manager and kube-scheduler, with our planner.
 import {
   hasCondition,
   KINDS,
@@ -245,8 +243,7 @@ describe.runIf(support.supported)("the descheduler", () => {
     const channels = tiers.flatMap((a, index) => tiers.slice(index + 1).map((b) => [a, b, 100_000] as const));
     const graphs = new FollowedGraphs({ cluster, namespace, zones: ZONES, workloads: tiers, channels });
     graphs.costMs = farAway("zc");
-    // One or two pods that leave zb lose almost as much to those that stay there as they gain from those in
-    // za.
+    // One or two pods leaving zb lose almost as much to those that stay as they gain in za.
     const running = await start(graphs, {
       minGainRatio: 0.3,
       maxGroup: 2,

@@ -1,5 +1,4 @@
-// Three dispatchers under load while each process is killed in turn: dispatchers, endpoints, and all sources
-// of endpoint data.
+// Kills each dispatcher, endpoint and source of endpoint data in turn, under load.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";

@@ -1,5 +1,4 @@
-// The dispatcher's process on a real API server with Kubernetes' own EndpointSlice controller and only the
-// chart's permissions. Nothing listens on its pod's address.
+// Uses Kubernetes' own EndpointSlice controller and only the chart's permissions.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { once } from "node:events";
 import { createServer, request, type Server } from "node:http";

@@ -1,5 +1,4 @@
-// Compares three methods for the cheapest plan of a small problem: integer programming with the real solver,
-// branch and bound, and the planner's search.
+// Compares integer programming, branch and bound, and the planner's search.
 import { exactPlan, plan } from "@isochrone/placement";
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, expect, test } from "vitest";

@@ -1,5 +1,4 @@
-// Ways to exclude pods that don't need the extender, on a real kube-scheduler; and the extender behind a real
-// aggregator.
+// Ways to exclude pods without the extender, and the extender behind a real aggregator.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, nodeNameOf } from "../harness/control-plane/index.ts";
 import { MeasuredAggregator } from "../harness/measured-aggregator.ts";

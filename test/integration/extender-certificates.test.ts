@@ -1,5 +1,4 @@
-// The extender with its own certificates and the chart's permissions. The command's output alone configures a
-// real kube-scheduler. No other client gets a response.
+// The command's output alone configures kube-scheduler. No other client gets a response.
 import { KINDS } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
@@ -126,8 +125,7 @@ describe.runIf(support.supported)("an extender that makes its own certificates",
     );
     expect(stderr).toContain("run this again and restart it before 20");
     expect(stdout).not.toContain("PRIVATE KEY");
-    // There is no Service network here: the address is the machine's own, and the certificate keeps the
-    // Service's name.
+    // The address is the machine's own, and the certificate keeps the Service's name.
     const here = stdout.replace(/urlPrefix: https:\/\/[^/]+\//, `urlPrefix: https://127.0.0.1:${port}/`);
     await testbed.cluster.restartScheduler(here);
     await testbed.cluster.createPods(["near-q"], {

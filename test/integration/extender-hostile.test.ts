@@ -1,5 +1,4 @@
-// Sends the extender requests that kube-scheduler never sends, as from a broken or hostile client, over real
-// HTTP. Each gets a clear response, is counted and bounded in memory. Valid requests are served throughout.
+// Requests of broken or hostile clients get a clear response and are counted and bounded.
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
@@ -58,9 +57,8 @@ async function post(verb: string, body: string): Promise<Answer> {
 }
 
 /**
- * Sends `bytes` in chunks until done or until a response arrives. With a declared length, sends only the
- * first chunk, because that must suffice. Returns null if the connection was cut before the response was
- * read, as happens to clients that keep sending.
+ * Sends chunks until a response arrives; with a declared length only the first one. Returns null if the
+ * connection was cut before the response was read.
  */
 function pour(verb: string, bytes: number, stated: boolean): Promise<Answer | null> {
   const { promise, resolve } = Promise.withResolvers<Answer | null>();

@@ -1,5 +1,4 @@
-// Slow or lossy links, dead nodes, and their repair: pods move once, to the announced node, and requests get
-// faster. The soak `faults --model` makes 40 runs.
+// Pods move once, to the announced node. The soak `faults --model` makes 40 runs.
 import { expect, test } from "vitest";
 import { faultRun, MODEL_FAULTS } from "../harness/model/fault-run.ts";
 import { QUIET } from "../harness/model/noise.ts";

@@ -1,5 +1,4 @@
-// Some draws of `npm run soak -- figures`: clusters with a known truth through pages, OTLP, collectors,
-// windows and the graph API. Compares every published figure with the truth.
+// Some draws of `npm run soak -- figures`, compared with their known truth.
 import { describe, expect, test } from "vitest";
 import { CHANNEL_SOURCES, drawOf, STRAYS, USAGE_SOURCES, type Draw } from "../harness/figures/draw.ts";
 import { expectedFigures } from "../harness/figures/expected.ts";

@@ -1,5 +1,4 @@
-// Runs each parser's fuzzer in `npm test` with fixed seeds and input counts, about a minute in total. `npm
-// run soak -- fuzz` runs longer.
+// Fixed seeds and input counts, about a minute. `npm run soak -- fuzz` runs longer.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { fuzz } from "../soak/fuzz/fuzz.ts";
 import { mutateJson } from "../soak/fuzz/mutate.ts";

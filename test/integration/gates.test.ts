@@ -1,5 +1,4 @@
-// Pods never wait forever: gates open when every scheduler-plugin is dead, by hand, and on uninstallation.
-// Judged by the real kube-scheduler's bindings.
+// Pods never wait forever: gates open without scheduler-plugins, by hand, and on uninstallation.
 import { gatesOf, KINDS, PLACEMENT_GATE, STREAM_GATE, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
@@ -51,8 +50,8 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
   });
 
   /**
-   * Creates a pod with our gate, judged by the creation response, because the gate may open before the last
-   * pod exists. On a busy machine a late heartbeat may let a pod pass ungated; recreate it then.
+   * Judged by the creation response, because the gate may open early. A late heartbeat may let a pod pass
+   * ungated; recreate it then.
    */
   async function createGated(pod: KubernetesObject): Promise<void> {
     for (;;) {

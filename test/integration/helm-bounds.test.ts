@@ -1,5 +1,4 @@
-// The chart rejects all values that the services would reject: passes each limit of the settings tables to
-// Helm.
+// The chart rejects values outside the limits of the settings tables.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Setting } from "@isochrone/runtime";

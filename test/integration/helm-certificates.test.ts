@@ -1,6 +1,4 @@
-// The full life cycle of the graph API's own certificates, in seconds instead of months: two replicas, and
-// clients that read CA certificates from a file that a kubelet updates with a delay. No request is ever
-// rejected.
+// Rotations of the graph API's certificates and CAs, in seconds. No request is ever rejected.
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,9 +19,7 @@ const { NAMESPACE, CERTIFICATES_SECRET, TRUST_CONFIG_MAP } = MANIFEST_VALUES;
 const SECRET = { ...KINDS.secret, namespace: NAMESPACE, name: CERTIFICATES_SECRET };
 const TRUSTED = { ...KINDS.configMap, namespace: NAMESPACE, name: TRUST_CONFIG_MAP };
 const RULES = ["aggregator", "aggregator-access-review", "aggregator-certificates", "aggregator-replicas"];
-/**
- * A new CA takes over about every 45 s. A certificate lives for 12 s. Clients reread their files every 5 s.
- */
+/** A new CA takes over every 45 s. Certificates live for 12 s. Clients reread files every 5 s. */
 const SHORT = {
   authorityLifetimeMs: 54_000,
   certificateLifetimeMs: 12_000,

@@ -1,6 +1,4 @@
-// The chart on a real API server: it accepts every object of every value set, and a release is installed,
-// upgraded and removed. No kubelet runs: KWOK marks pods as ready and Jobs as done, and the test runs their
-// programs under their accounts.
+// No kubelet runs: KWOK marks pods as ready, and the test runs their programs under their accounts.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";

@@ -1,6 +1,5 @@
-// Disables features that hold pods, with the real chart on a real control plane: rollback, upgrade to the
-// defaults, and removal; each with gated, pending and running pods. No kubelet runs: services run as
-// processes under the release's accounts with its settings, and the test runs the hooks' programs.
+// Rollback, upgrade to the defaults, and removal, each with gated, pending and running pods. No kubelet runs:
+// programs run here under the release's accounts.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -177,10 +176,7 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
       (name) => !before.includes(name) && !/^CustomResourceDefinition | sh\.helm\.release\./.test(name),
     );
 
-  /**
-   * Returns leftovers that the documentation does not mention: objects outside any release, and pod
-   * annotations.
-   */
+  /** Leftovers that the documentation does not mention: unreleased objects and annotations. */
   async function untold(values: ChartValues | null): Promise<string[]> {
     const ofRelease = values === null ? [] : await helm.template(values);
     const released = new Set(ofRelease.map(({ kind, metadata }) => `${kind} ${metadata.name}`));

@@ -63,8 +63,7 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
       for (const object of objects) {
         const spec = podSpecOf(object);
         if (spec === null) continue;
-        // With service links, the Service isochrone-aggregator would set ISOCHRONE_AGGREGATOR_PORT, which is
-        // an invalid setting.
+        // With service links the Service would set ISOCHRONE_AGGREGATOR_PORT, an invalid setting.
         expect({ name, object: object.metadata.name, links: spec.enableServiceLinks }).toMatchObject({
           links: false,
         });

@@ -1,5 +1,4 @@
-// Hostile and broken input to a running aggregator over real HTTP. Each is rejected or bounded, named in one
-// log line and counted in a metric. Valid input is served throughout.
+// Hostile input is rejected or bounded, logged once and counted, while valid input is served.
 import { createAggregator, aggregatorSettings } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -215,8 +214,7 @@ describe("a running aggregator", () => {
 
   it("refuses a record from the future and counts it", async () => {
     const before = await metric("isochrone_aggregator_refused_total", "future");
-    // The sender's clock is right (sent-at is now) but its points lie an hour ahead, so no clock skew
-    // explains them.
+    // The clock is right (sent-at is now) but points lie an hour ahead: no clock skew.
     await post(record(rttOf(500, Date.now() + 3_600_000)));
     await eventually(
       "counted",

@@ -1,6 +1,4 @@
-// Claims of hostile pods about others' traffic with the collector's default settings: pages on real sockets,
-// discovered through cluster objects, scraped, and built into graphs by a real aggregator. Anyone can forge
-// the labels of Istio and Cilium.
+// Hostile pods' claims about others' traffic, because anyone can forge Istio's and Cilium's labels.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { ClusterTargets, collectorSettings, createCollector } from "@isochrone/collector";

@@ -1,6 +1,4 @@
-// A hostile tenant on a real control plane: an installation with the chart's values, a victim, and a user
-// with all permissions in its own namespace. None of its attempts may change what Isochrone reports and does
-// about the victim, at any moment.
+// None of a tenant's attempts may change what Isochrone reports and does about the victim.
 import { KINDS } from "@isochrone/kubernetes";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

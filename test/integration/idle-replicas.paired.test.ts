@@ -1,5 +1,4 @@
-// API requests of idle standby replicas with default intervals. Both tests count at the same time and tell
-// their replicas apart by user agent.
+// API requests of idle standby replicas. Concurrent tests are told apart by user agent.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";

@@ -1,6 +1,5 @@
-// Every record is counted once: compares the producers' files with the graphs of three replicas while brokers
-// and aggregators are killed. Two negative controls must fail: a producer that renumbers records, and windows
-// that are too short.
+// Compares the producers' files with three replicas' graphs. Two negative controls must fail: renumbered
+// records, and too short windows.
 import { describe, expect, test } from "vitest";
 import { runDelivery, type DeliveryOptions } from "../harness/delivery/delivery.ts";
 import { kafkaSupport } from "../harness/kafka/index.ts";

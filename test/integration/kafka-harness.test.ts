@@ -53,10 +53,7 @@ async function produce(
   }
 }
 
-/**
- * Returns the topic's first `count` distinct values, sorted. A plain producer that retries may write one
- * twice.
- */
+/** Distinct values, sorted, because a plain producer that retries may write one twice. */
 async function consume(
   brokers: readonly string[],
   topic: string,

@@ -1,5 +1,4 @@
-// A real broker with the permissions from docs/kafka.md: possible changes by a holder of a probe's password
-// or by an attacker on the wire.
+// Possible changes by a holder of a probe's password or by an attacker on the wire.
 import {
   createUnprovenCounter,
   type Intake,
@@ -197,8 +196,7 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
       // Unsealed: stripped headers.
       probeRecord("a", 1000),
       { key, value, headers: stripped },
-      // Another node as speaker under the own key; another value; another partition; a key without a master
-      // key.
+      // Another node under the own key; another value; another partition; an unknown key.
       seal({ ...keyOf("b"), speaker: "node/a" }, TOPICS.probe, probeRecord("a", 1000)),
       { key, value: probeRecord("a", 1000).value, headers },
       { key: elsewhere, value, headers },

@@ -1,5 +1,4 @@
-// Denied access and its reasons: each denial has its own code, names the resource, and does not make a client
-// hammer the brokers.
+// Each denial has its own code, names the resource, and causes no retry storm.
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, connect } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";

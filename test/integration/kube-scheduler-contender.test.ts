@@ -1,5 +1,4 @@
-// The real kube-scheduler of experiments: it schedules the trial's pods, and trials are isolated from each
-// other.
+// Trials on the real kube-scheduler of experiments are isolated from each other.
 import {
   createContender,
   type SchedulableNode,

@@ -1,5 +1,4 @@
-// Pods that are created with their nodes: two scheduler-plugin processes, one of them leading, behind one
-// address on a real control plane with the chart's permissions.
+// Two scheduler-plugin processes, one of them leading, behind one address.
 import { conditionsOf, KINDS, WEBHOOK_ANSWER } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
@@ -12,10 +11,7 @@ import { PLANNER_COMPONENTS } from "../harness/planner-testbed.ts";
 import { CONFIGURATION, ENABLED, WebhookTestbed } from "../harness/webhook.ts";
 
 const NAMESPACE = "shop";
-/**
- * Control group scheduled by kube-scheduler alone: two pods per node, with the same operations as on the
- * others.
- */
+/** Control group, scheduled by kube-scheduler alone with the same operations. */
 const PLAIN = "plain";
 const PLAIN_REPLICAS = 16;
 const WORKLOADS = ["web", "api", "db"];
@@ -125,11 +121,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     expect(atOnce.length).toBeGreaterThan(0);
   }
 
-  /**
-   * Reports the time from creation to binding next to the control group's, and checks that kube-scheduler
-   * never failed to find a node.
-   * @param before names of kube-scheduler's earlier pods
-   */
+  /** Checks that kube-scheduler never failed to find a node. @param before its earlier pods' names */
   async function reportWaits(
     what: string,
     added: readonly KubernetesObject[],

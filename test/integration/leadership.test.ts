@@ -1,5 +1,4 @@
-// Leader election between real processes on a real API server: a leader that was paused and resumes performs
-// no more acts.
+// A leader that was paused and resumes performs no more acts.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

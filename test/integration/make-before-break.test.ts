@@ -1,5 +1,4 @@
-// A move that starts the replacement first, with the embedded cluster's controllers. At every failure and
-// every crash of the descheduler, no pod is missing and none is left over.
+// At every crash of the descheduler, no pod is missing and none is left over.
 import { hasCondition, KINDS, moveOwnerOf, readRelease, TEMPLATE_HASH_LABEL } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { SurgeWorld } from "../harness/descheduler/surge-world.ts";

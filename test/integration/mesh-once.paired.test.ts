@@ -1,7 +1,6 @@
-// Channels from pages of a mesh and of a service graph. The same load passes through sidecars, through
-// ztunnels, and through ztunnels and a waypoint. Several proxies report it, and the graph must show it once.
-// Compares bytes of HTTP/1.1 on the client's connection, including headers, which Istio's proxies count as
-// body sizes (see docs/collecting.md). The pages follow upstream's sources; no proxy ran.
+// Several proxies of a mesh report the same load, and the graph must show it once. Compares HTTP/1.1 bytes
+// including headers, which Istio counts as body sizes (see docs/collecting.md). The pages follow upstream's
+// sources.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { collectorSettings, createCollector } from "@isochrone/collector";
@@ -224,8 +223,7 @@ describe("a service graph of the OpenTelemetry Collector", () => {
   test("has channels between workloads by their owners, with requests and failures, and bytes that are not known", async () => {
     await systemClock.sleep(5000);
     const channels = await graph.channels();
-    // Excludes rows of failed requests and inconsistent rows. A database, a host, a user and a service
-    // without a namespace belong to no workload.
+    // Excludes failed and inconsistent rows, and ends that belong to no workload.
     const expected = [
       { source: "frontend", target: "cart", requestsPerSecond: 36 + 4, errorRatio: 4 / 40 },
       { source: "frontend", target: "catalogue", requestsPerSecond: 25, errorRatio: 0 },

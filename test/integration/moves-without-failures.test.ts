@@ -1,5 +1,4 @@
-// User requests while pods of a Deployment move, counted at the load generator. At most as many fail as in a
-// rolling update of the Deployment.
+// A move fails at most as many user requests as a rolling update of the Deployment.
 import { KINDS, moveOwnerOf } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";

@@ -1,5 +1,4 @@
-// Compares a real NetObserv eBPF agent on a pod's interface with the pod's own counters.
-// ISOCHRONE_TEST_NETOBSERV_AGENT is the path of its binary; skipped without it.
+// ISOCHRONE_TEST_NETOBSERV_AGENT is the path of the agent's binary; skipped without it.
 import { expect, test } from "vitest";
 import { ConnectionLab, connectionLabSupport, PODS, PORT } from "../harness/connections/lab.ts";
 

@@ -16,10 +16,7 @@ const MAIN = fileURLToPath(import.meta.resolve("@isochrone/network-manager/main"
 const AGGREGATOR = fileURLToPath(new URL("../../aggregator/src/main.ts", import.meta.url));
 const PLAN_SERVER = fileURLToPath(new URL("../harness/flow-mesh/plan-server-process.ts", import.meta.url));
 
-/**
- * Services start in seconds, or a minute next to thirty busy programs. Each poll runs programs, so polls are
- * rare.
- */
+/** Services start in seconds, or a minute on a busy machine. Each poll runs programs, so polls are rare. */
 const eventually = <T>(read: () => T): ReturnType<typeof expect.poll<T>> =>
   expect.poll(read, { timeout: 110_000, interval: 250 });
 

@@ -1,5 +1,4 @@
-// network-overhead on a real kube-scheduler with more nodes than a full response lists. Short responses rank
-// nodes like full ones, and the plugin's messages reach the pod.
+// More nodes than a full response lists: short responses rank nodes like full ones.
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
@@ -14,9 +13,7 @@ const support = controlPlaneSupport(["scheduler"]);
 if (!support.supported)
   console.warn(`network-overhead on a real kube-scheduler is not tested: ${support.reason}`);
 
-/**
- * Nodes n, n+3, n+6, ... share zone and region. n42 is 1 ms from nodes of its zone and 40 ms from all others.
- */
+/** Nodes n, n+3, n+6, ... share a zone. n42 is 1 ms from its zone and 40 ms from all others. */
 function cluster(): ClusterGraphSnapshot {
   const zoneOf = (name: string): number => Number(name.slice(1)) % 3;
   const snapshot = clusterGraph(
@@ -108,8 +105,7 @@ describe.runIf(support.supported)("network-overhead on a real kube-scheduler", (
       workflow: workflow(),
     });
     onTestFinished(() => testbed.graphs.say({ cluster: { ...cluster(), version: 3 }, workflow: workflow() }));
-    // The measured cost from there is 40 ms, above the limit of 15. A pod rejected by the previous graph
-    // would wait minutes for its next attempt.
+    // The measured 40 ms exceed the limit of 15. A rejected pod would wait minutes for a retry.
     const pod = { metadata: { name: "asked", namespace: "default", labels } };
     const accepted = async (): Promise<unknown> =>
       ((await extender.post("filter", { Pod: pod, NodeNames: ["n1"] })).json as { NodeNames?: string[] })

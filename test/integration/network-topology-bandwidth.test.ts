@@ -1,5 +1,4 @@
-// Bandwidth as an extended resource: nodes advertise measured or declared values, and a real kube-scheduler's
-// fit plugin counts them.
+// Nodes advertise bandwidth as an extended resource, which kube-scheduler's fit plugin counts.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {

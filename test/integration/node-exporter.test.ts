@@ -1,6 +1,5 @@
-// A real node_exporter as the source of a node's available resources, scraped directly and through a real
-// Prometheus. Published values lie between the kernel's values before and after.
-// aggregator/src/domain/usage/node-exporter.test.ts tests the result.
+// A real node_exporter, scraped directly and through Prometheus. Published values lie between the kernel's
+// values before and after.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { collectorSettings, createCollector } from "@isochrone/collector";

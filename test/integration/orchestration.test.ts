@@ -1,6 +1,4 @@
-// Replicas by zone on a real control plane: Kubernetes' own controllers manage Deployments, EndpointSlices
-// and HorizontalPodAutoscalers, kube-scheduler places pods, and the scheduler-plugin is a process with only
-// the chart's permissions.
+// Uses Kubernetes' own controllers and kube-scheduler, and only the chart's permissions.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import type { ReplicaReport, ZoneDemand } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

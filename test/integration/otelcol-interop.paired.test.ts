@@ -1,5 +1,4 @@
-// A real OpenTelemetry Collector at both ends of our topics, with the configurations from
-// docs/otel-collector.md.
+// A real Collector at both ends, with the configurations from docs/otel-collector.md.
 import type { Bus, BusRecord, Publisher } from "@isochrone/bus";
 import { collectorSettings, createCollector } from "@isochrone/collector";
 import { createKafkaBus } from "@isochrone/bus/kafka";
@@ -119,8 +118,8 @@ function cadvisorSeconds({ cadvisor }: Served): number {
 }
 
 /**
- * Graphs are equal except for series new on a page. The Collector's receiver gives no start time, so their
- * first value is a baseline. Our collector reports that they began after the previous page.
+ * A series new on a page differs: the Collector's receiver gives no start time, so its first value is a
+ * baseline.
  */
 function expectSameGraphs(theirs: DrawnGraphs, ours: DrawnGraphs, served: Served): void {
   const cpu = ({ graphs }: DrawnGraphs): number =>
@@ -140,8 +139,7 @@ function expectSameGraphs(theirs: DrawnGraphs, ours: DrawnGraphs, served: Served
   // The receiver's own metrics, and its staleness markers for a missing page.
   expect(theirs.unused).toEqual(["no_data", "unknown_metric"]);
 
-  // Equals the served page: two rows of web -> db with 12 and 2 requests per step, each restarted with one
-  // request.
+  // The served rows: 12 and 2 requests per step, each restarted with one request.
   const channel = ours.graphs.channels.find(({ source }) => source === "web")!;
   const increments = 14 * (PROXY_RESTARTED - 1) + 2 + 14 * (SCRAPES - 1 - PROXY_RESTARTED);
   const seconds = ((SCRAPES - 1) * SCRAPE_INTERVAL_MS) / 1000;

@@ -1,5 +1,3 @@
-// The network page on a real aggregator: points at cells, searches for nodes, and shows links that fail and
-// heal.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";

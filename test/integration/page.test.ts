@@ -5,10 +5,7 @@ import { hasBrowser } from "../harness/browser.ts";
 import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { PageVisit } from "../harness/page-visit.ts";
 
-/**
- * Neither API servers nor the test store accept these, so they replace names in real responses on the way to
- * the page.
- */
+/** No store accepts these, so they replace names in real responses on the way to the page. */
 const EVIL = [
   "<img src=x onerror=globalThis.hit=1>",
   '"><script>globalThis.hit=1</script>',

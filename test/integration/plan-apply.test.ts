@@ -1,5 +1,5 @@
-// `isochrone plan --apply` and `--undo` on a real control plane: the command carries out the shown plan
-// within the PodDisruptionBudgets. If it is killed, `doctor` names the leftovers and `--undo` removes them.
+// Carries out plans within PodDisruptionBudgets. After a kill, `doctor` names leftovers and `--undo` removes
+// them.
 import { hasCondition, KINDS, MOVE_TO_ANNOTATION, MOVING_ANNOTATION } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createProgram } from "@isochrone/cli/testing";

@@ -1,5 +1,4 @@
-// Rolling restarts on a real control plane: Kubernetes' own controllers replace pods step by step,
-// kube-scheduler binds them, and the planner plans each pod for the final workflow.
+// Kubernetes' own controllers replace pods, and the planner plans each for the final workflow.
 import { hasCondition } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import {

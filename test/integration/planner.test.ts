@@ -1,5 +1,4 @@
-// The planner on a real control plane: it plans, nominates and releases gated pods, and a real kube-scheduler
-// binds them.
+// Plans, nominates and releases gated pods, which a real kube-scheduler binds.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
 import { execFile } from "node:child_process";

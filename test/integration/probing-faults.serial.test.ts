@@ -1,5 +1,4 @@
-// Faults around the probes: healthy links are still measured, memory is bounded, everything is counted, and
-// all recovers without help. probing-outage.paired.test.ts covers a long outage of the aggregator.
+// Healthy links are still measured, and memory is bounded. See also probing-outage.paired.test.ts.
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

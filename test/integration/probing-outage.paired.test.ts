@@ -1,6 +1,4 @@
-// A long outage of the probes' aggregator: healthy links are still measured, memory is bounded, everything is
-// counted, and all recovers. The test mostly waits, so it runs beside others. probing-faults.serial.test.ts
-// covers other faults.
+// A long outage of the probes' aggregator. Mostly waits, so it runs beside other tests.
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ProbeTestbed, soon } from "../harness/faults/probe-testbed.ts";
@@ -8,9 +6,7 @@ import { ProbeTestbed, soon } from "../harness/faults/probe-testbed.ts";
 const BUFFER_RECORDS = 5;
 /** Long, because parallel tests may delay a response, and a loss by that would be another fault. */
 const PUBLISH_MS = 300;
-/**
- * Thirty times the buffer's duration. Scaled down from ten minutes of buffer and an hour's outage or more.
- */
+/** Thirty times the buffer's duration; in production ten minutes and hours. */
 const OUTAGE_MS = 30 * BUFFER_RECORDS * PUBLISH_MS;
 
 let testbed: ProbeTestbed;

@@ -1,6 +1,5 @@
-// The collector in Prometheus mode with a real Prometheus, next to the scraping collector on the same pages.
-// Both graphs must agree with each other and with the page generator. Counters restart, pods and channels
-// appear, scrapes fail, Prometheus pauses.
+// Prometheus mode and scraping must agree with each other and with the page generator, despite resets, failed
+// scrapes and pauses.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import type { Bus, BusRecord } from "@isochrone/bus";
@@ -36,8 +35,8 @@ import {
 } from "../harness/prometheus/server.ts";
 
 /**
- * Events within a scrape interval (1 s) are indistinguishable: a restart loses the counts since the last
- * scrape, and a new channel appears up to 1 s older than it is. The shortest-lived channel here lasts 18 s.
+ * Events within a scrape interval (1 s) are indistinguishable: a restart loses up to 1 s, and a channel
+ * appears up to 1 s older. The shortest channel lasts 18 s.
  */
 const TOLERANCE = 0.07;
 

@@ -1,5 +1,4 @@
-// Pod order by `isochrone scheduler-config --topological-sort`, read by a real kube-scheduler. In-tree
-// binaries lack upstream's plugin, which must be their only error.
+// In-tree binaries lack upstream's plugin, which must be their only error.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

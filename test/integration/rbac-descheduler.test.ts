@@ -1,5 +1,4 @@
-// Permissions of the descheduler, and of the planner that executes its moves, on a cluster with real moves:
-// no request is denied, and no grant of its files is unused. rbac.test.ts covers other components.
+// No request of the descheduler is denied, and no grant of its files is unused. See also rbac.test.ts.
 import { readFileSync } from "node:fs";
 import { TEMPLATE_HASH_LABEL, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -30,10 +29,7 @@ const RULES = [
   DRY_RUN,
 ];
 const NAMESPACE = "drift";
-/**
- * Each end of the channel has a replica in both zones. In the zone that becomes distant, only moving both
- * together helps.
- */
+/** Replicas are in both zones. In a distant zone, only moving both together helps. */
 const WORKLOADS = { front: "Deployment", back: "StatefulSet" } as const;
 const CHANNELS = [["front", "back", 300_000]] as const;
 const WAIT = { timeout: 90_000, interval: 500 };

@@ -44,9 +44,7 @@ async function strandPod(cluster: ControlPlane, namespace: string, nodes: readon
 
 export const SHORT_DEADLINE = { gates: { enabled: true, deadlineMs: 2000, checkIntervalMs: 500 } };
 
-/**
- * Returns whether a pod still waits after `opener`, which runs alone meanwhile, had time to open its gate.
- */
+/** Whether a pod still waits after `opener` alone had time to open its gate. */
 export async function isGatedPastDeadline(
   cluster: ControlPlane,
   opener: ComponentProcess,
@@ -64,10 +62,7 @@ export async function isGatedPastDeadline(
   return isStillGated;
 }
 
-/**
- * Runs `isochrone gates open --all --remove-webhook` under the uninstallation's account and returns its
- * output.
- */
+/** Runs `isochrone gates open --all --remove-webhook` under the uninstallation's account. */
 export async function uninstall(cluster: ControlPlane): Promise<string> {
   const { NAMESPACE: namespace, NAME } = MANIFEST_VALUES;
   const kubeconfig = await cluster.kubeconfigOf({
@@ -83,10 +78,7 @@ export async function uninstall(cluster: ControlPlane): Promise<string> {
 const PLANNED_WITHIN_MS = 10_000;
 const UNTIL_MS = 240_000;
 
-/**
- * Adds gated replicas until `isDone` or for four minutes. The planner plans or releases each pair within
- * seconds. More pairs give a busy machine more chances.
- */
+/** Adds gated replicas until `isDone` or for four minutes. More pairs give a busy machine more chances. */
 export async function replicasUntil(testbed: Testbed, isDone: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + UNTIL_MS;
   await strandPod(testbed.cluster, SHOP, NODES);

@@ -1,5 +1,4 @@
-// Pages that the collector scrapes in the permission tests. Values vary, so that there is always something to
-// write.
+// Pages for the permission tests. Values vary, so that there is always something to write.
 
 export function usagePage(workloads: readonly string[], namespace: string, beganMs: number): string {
   const seconds = (Date.now() - beganMs) / 1000;

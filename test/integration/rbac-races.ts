@@ -7,10 +7,7 @@ import { SHOP } from "./rbac-testbed.ts";
 const STALE_BY_MS = 200;
 const PAUSE_MS = 5;
 
-/**
- * Changes nodes and workloads continuously and delays their watch events in the proxy.
- * @returns a function that stops it
- */
+/** Delays watch events of the changes. @returns a function that stops it */
 export function raceForObjects(
   cluster: ControlPlane,
   proxy: CutProxy,

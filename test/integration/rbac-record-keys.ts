@@ -12,10 +12,7 @@ export const RECORD_KEY_SETTINGS = {
   bandwidthCapacityWindowMs: 2000,
 };
 
-/**
- * Requests keys like publishers on Kafka. Returns the response codes: tokens here are not bound to pods, so
- * they get no key.
- */
+/** Returns response codes: tokens here are not bound to pods, so they get no key. */
 export async function askForRecordKeys(installation: Installation, aggregatorUrl: string): Promise<string[]> {
   const paths = { probe: "node-0", collector: "service/collector" } as const;
   const codes: string[] = [];

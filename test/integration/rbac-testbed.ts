@@ -1,5 +1,4 @@
-// Testbed of the permission tests: two nodes in two regions, a workflow with an AppGroup, pages to scrape,
-// and each service under its account.
+// Testbed of the permission tests: each service under its account on two nodes.
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { randomInt } from "node:crypto";

@@ -1,5 +1,4 @@
-// Every component under its own service account with the rules of helm/isochrone/files/rbac, in normal
-// operation and under faults: the API server denies no request, and no grant is unused.
+// With the chart's RBAC rules the API server denies no request, and no grant is unused.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {

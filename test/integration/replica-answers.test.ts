@@ -1,6 +1,4 @@
-// Two scheduler-plugin processes on a real control plane, each behind its own aggregator: graph API,
-// `isochrone explain` and the MCP server give the same decisions, plans and reasons for each replica, also
-// after the leader was killed.
+// Graph API, `isochrone explain` and the MCP server agree for each replica, also after a leader's death.
 import { startAggregator } from "@isochrone/aggregator/testing";
 import { createProgram } from "@isochrone/cli/testing";
 import { KINDS } from "@isochrone/kubernetes";

@@ -1,5 +1,4 @@
-// A short soak: several dozen simulated nodes through a real broker into one aggregator. `npm run soak --
-// cluster` runs 5,000 for half an hour.
+// Several dozen simulated nodes. `npm run soak -- cluster` runs 5,000 for half an hour.
 import { describe, expect, test } from "vitest";
 import { kafkaSupport } from "../harness/kafka/index.ts";
 import { simulate } from "../soak/cluster/simulation.ts";
@@ -27,8 +26,7 @@ describe.runIf(support.supported)("a simulated cluster over Kafka", () => {
     expect(samples.at(-1)!.missing).toBe(0);
     expect(channels.absent).toBe(0);
     expect(channels.steadyLargest).toBeLessThan(0.01);
-    // Traffic after a pod's last scrape is lost: up to 5 s of a tenth of the channel, in a window of at least
-    // 20 s.
+    // Traffic after a pod's last scrape is lost: up to 5 s of a tenth of the channel in 20 s.
     expect(channels.churnedLargest).toBeLessThan(0.1);
   }, 600_000);
 });

@@ -1,5 +1,4 @@
-// Attacks with a stolen token of each Isochrone account, with the chart's own roles and policies and all
-// features on, on a real API server. docs/rbac.md has the same table.
+// Attacks with each account's stolen token, all features on. docs/rbac.md has the same table.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";

@@ -1,5 +1,4 @@
-// Permissions of the StreamJob controller: no request is denied, and no grant of its file is unused.
-// rbac.test.ts covers other components.
+// No request of the StreamJob controller is denied, and no grant is unused. See also rbac.test.ts.
 import { readFileSync } from "node:fs";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
@@ -119,9 +118,7 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
     return verdictOf({ grants, uses, scenarios: [], faultsOnly: {}, byChance: new Set() });
   };
 
-  /**
-   * An AppGroup requests more than the link, then less, then more again, which causes an Event with a series.
-   */
+  /** An AppGroup requests more than the link, less, then more, which causes an Event series. */
   const cutFloors = async (running: Running): Promise<void> => {
     const namespace = SITE;
     const workload = (selector: string): object => ({

@@ -1,5 +1,3 @@
-// StreamJobs on a real control plane: from the job to bound pods and flow plans, through waiting, a change of
-// links, the death of the leader and the end of the job.
 import { once } from "node:events";
 import { conditionsOf, gatesOf, hasCondition, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { parseFlowPlans, type FlowPlan } from "@isochrone/topology";

@@ -1,5 +1,4 @@
-// A StreamJob whose packets pass a relay through tunnels while each component on its path is killed in turn:
-// managers, controller, aggregator, API server.
+// Kills each component on a StreamJob's tunnelled path in turn.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -129,10 +128,6 @@ interface Parts {
   restart(name: PartName, awayMs: number): Promise<void>;
 }
 
-/**
- * Starts the controller and an aggregator, and on each node a manager that reaches the aggregator through a
- * relay.
- */
 async function startParts(
   mesh: Mesh,
   startController: (environment: Readonly<Record<string, string>>) => ChildProcess,

@@ -1,5 +1,4 @@
-// The StreamJob controller while the API server is killed: plans stay or are withheld, no link is
-// overcommitted, and afterwards every job runs and no gate is left.
+// While the API server is away, plans stay or are withheld, and no link is overcommitted.
 import { gatesOf, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import type { FlowPlan } from "@isochrone/topology";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";

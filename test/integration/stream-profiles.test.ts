@@ -1,5 +1,4 @@
-// Task profiles on a real control plane: profiling pods run real processes, one on each kind of node. Their
-// results affect placement, outlive the leader, and are rejected if implausible.
+// Profiling pods run real processes. Their results affect placement and outlive the leader.
 import { conditionsOf, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, type ControlPlane } from "../harness/control-plane/index.ts";

@@ -1,5 +1,4 @@
-// ENTS' algorithms through the controller on a real control plane, with guarantees and changing links; links
-// with measured instead of declared capacity; and a task that moves.
+// ENTS' algorithms with guarantees, changing and measured links, and a task that moves.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";

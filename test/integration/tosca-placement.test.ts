@@ -1,5 +1,4 @@
-// From the template to the placement of [001], section 5: channels and priorities come from the template,
-// resources from its requests.
+// From the template to the placement of [001], section 5.
 import { join } from "node:path";
 import { looseFields, looseList, parseBytes } from "@isochrone/primitives";
 import { allCandidates, CommunicationAffinity } from "@isochrone/placement";

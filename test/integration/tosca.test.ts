@@ -1,5 +1,3 @@
-// `isochrone tosca --apply` on a real control plane: from a template to placed pods, an order, and a workflow
-// graph with its priorities.
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";

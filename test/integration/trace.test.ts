@@ -1,5 +1,4 @@
-// One trace from scrape to graph: collector, bus and aggregator as separate processes, and a receiver of
-// their spans.
+// Collector and aggregator are separate processes; a receiver collects their spans.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

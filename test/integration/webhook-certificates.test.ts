@@ -1,5 +1,4 @@
-// The full life cycle of the webhook's certificates, in seconds instead of months: no admission fails during
-// rotations of certificates and CAs.
+// Rotations of the webhook's certificates and CAs, in seconds. No admission fails.
 import { X509Certificate } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS, PLACEMENT_GATE, WEBHOOK_SECRET } from "@isochrone/kubernetes";

@@ -1,5 +1,4 @@
-// Zone weights on a real API server with Kubernetes' own EndpointSlice controller: the scheduler-plugin is a
-// process with only the chart's permissions.
+// Uses Kubernetes' own EndpointSlice controller and only the chart's permissions.
 import { KINDS, zonesHinted, type KubernetesObject, type ObjectRef } from "@isochrone/kubernetes";
 import type { ServiceDemand, ZoneDemand } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

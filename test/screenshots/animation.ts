@@ -1,5 +1,4 @@
-// Encodes pictures as an animated PNG of 256 colours for browsers and GitHub. (PNG specification 3,
-// "Animation".)
+// Encodes an animated PNG of 256 colours. (PNG specification 3, "Animation".)
 import { deflateSync } from "node:zlib";
 import { chunk, decode, MAX_COLOURS, nearest, SIGNATURE, weightOf } from "./palette.ts";
 import type { Picture } from "./palette.ts";
@@ -22,10 +21,7 @@ interface Indexed {
   readonly ms: number;
 }
 
-/**
- * Repeats forever. Stores only the difference of each frame to the previous one. Equal frames extend the
- * previous one.
- */
+/** Repeats forever. Stores only differences; equal frames extend the previous one. */
 export function toAnimation(frames: readonly Frame[]): Buffer {
   const pictures = frames.map(({ png }) => decode(png));
   const { width, height } = pictures[0]!;

@@ -1,5 +1,4 @@
-// Converts screenshots of a few hundred colours to PNGs of 256: a third of the size without a visible
-// difference.
+// Reduces screenshots to 256 colours: a third of the size without a visible difference.
 import { deflateSync, inflateSync } from "node:zlib";
 
 export const SIGNATURE = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);

@@ -1,7 +1,5 @@
-// Makes pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for pages about
-// workflows, and a synthetic one for others: a thousand nodes, no data, no server. Git ignores pictures that
-// no page of the docs uses. Arguments name parts (embedded streams traffic large empty broken story); none
-// means all.
+// Makes pictures for the docs: `npm run screenshots`, from an embedded and a synthetic cluster. Arguments
+// name parts (embedded streams traffic large empty broken story); none means all.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
@@ -143,8 +141,7 @@ async function large(browser: Browser): Promise<void> {
     testbed.set(3, 4, 420);
     testbed.set(700, 701, null);
     await testbed.publish();
-    // Unmeasured pairs have estimates once coordinates are fitted. A pair is silent when its last response
-    // has left the window.
+    // Unmeasured pairs get estimates. A pair is silent when its last response has left the window.
     for (let round = 0; round < 17 || (round < 40 && !(await hasCoordinates(testbed.url))); round++) {
       await pause(2_000);
       await testbed.publish();

@@ -1,5 +1,4 @@
-// Recording for the README: a link becomes slow, the matrix shows it, pods move, p95 falls. Each picture
-// joins two pages: the matrix, and the load's latency with event marks.
+// Recording for the README. Each picture joins the matrix and the load's latency with event marks.
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import type { Page } from "playwright-core";
 import type { EmbeddedSystem } from "../harness/embedded.ts";
@@ -34,8 +33,7 @@ interface Timeline {
 }
 
 /**
- * Resolves to an animated PNG. The first picture shows the end of the story with all marks, for readers
- * without animation.
+ * The first picture shows the end of the story, for readers without animation.
  * @param link that most calls cross
  */
 export async function recordStory(

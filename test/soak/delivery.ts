@@ -1,5 +1,4 @@
-// `npm run soak -- delivery`: a million numbered records through three brokers and three aggregators that are
-// killed repeatedly.
+// `npm run soak -- delivery`: a million records, with brokers and aggregators killed repeatedly.
 import { parseArgs } from "node:util";
 import { runDelivery } from "../harness/delivery/delivery.ts";
 import { numberOption } from "./numbers.ts";

@@ -1,5 +1,4 @@
-// A long run of the whole embedded system, started by the command, with changing links, killed pods, and
-// readers. Prints figures and a verdict per check. Linux only: reads /proc.
+// A long run of the embedded system with faults and readers. Linux only: reads /proc.
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { EmbeddedSystem } from "../harness/embedded.ts";

@@ -1,5 +1,4 @@
-// `npm run soak -- faults`: injects and heals one network fault at a time, on the demo or in emulated time.
-// Pods must land on the announced node, once, and requests must get faster.
+// `npm run soak -- faults`: injects and heals one network fault at a time, real or emulated.
 import { seededRandom } from "@isochrone/runtime";
 import { parseArgs } from "node:util";
 import { demoFaultRun } from "../harness/audit/demo-fault-run.ts";

@@ -1,5 +1,4 @@
-// `npm run soak -- [embedded | cluster | delivery | floods | fuzz | quiet | faults | audit | figures]
-// [options]`: long runs that print figures and a verdict. Exit code 1 if a check fails.
+// `npm run soak -- NAME [options]`: prints figures and a verdict. Exit code 1 if a check fails.
 import { runAudit } from "./audit.ts";
 import { runEmbedded } from "./embedded.ts";
 import { runCluster } from "./cluster/command.ts";

@@ -21,10 +21,7 @@ export interface Sample {
   readonly agreement: Agreement;
   /** CPU use of all other programs since the previous sample, as a share of a core. Null for the first. */
   readonly othersShare: number | null;
-  /**
-   * False if other programs used so much CPU that packet times of the window are theirs instead of the
-   * network's.
-   */
+  /** False if other programs used so much CPU that packet times are theirs. */
   readonly steady: boolean;
 }
 

@@ -1,5 +1,4 @@
-// The bill for the maximum number of channels: CPU time, and the longest event loop delay, which delays graph
-// API requests.
+// CPU time, and the longest event loop delay, which delays graph API requests.
 import { turnsOf } from "@isochrone/aggregator/testing";
 import { billSteps, PriceTable } from "@isochrone/prices";
 import { billOf } from "@isochrone/prices/testing";

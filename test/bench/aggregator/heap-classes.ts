@@ -25,10 +25,7 @@ const NAMED_TYPES: ReadonlySet<number> = new Set([0, 1, 3, 5, 8]);
 /** Packs the numbers of a type and a name into one key. */
 const NAME_FACTOR = 16;
 
-/**
- * Returns heap size by class, largest first. Streams the snapshot, because its text exceeds the maximum
- * string length.
- */
+/** Largest first. Streams the snapshot, whose text exceeds the maximum string length. */
 export async function heapByClass(): Promise<ClassSize[]> {
   const sizes = new Map<number, { objects: number; bytes: number }>();
   const scanner = new SnapshotScanner((type, name, selfBytes) => {

@@ -1,5 +1,4 @@
-// The measured aggregator that consumes a Kafka backlog. Prints its address as the first line. Ends when
-// standard input closes. Arguments: `--sealed` to verify and seal records, and the brokers.
+// Prints its address as the first line. Arguments: `--sealed` to verify and seal, and the brokers.
 import { once } from "node:events";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { MemoryKeyStore } from "@isochrone/aggregator/testing";

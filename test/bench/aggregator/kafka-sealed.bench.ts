@@ -1,5 +1,4 @@
-// Cost of sealed records for an aggregator that consumes a backlog from a real broker: alternating runs with
-// and without seals, each with its own broker, topics and aggregator.
+// Alternates runs with and without seals, each with its own broker and aggregator.
 import { median } from "@isochrone/primitives";
 import type { BenchResult } from "../types.ts";
 import { takeBacklog, type BacklogRun } from "./kafka-backlog.ts";

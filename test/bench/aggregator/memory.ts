@@ -1,6 +1,5 @@
-// Breaks down the aggregator's memory: a whole aggregator ingests the soak's cluster for a full window on a
-// manual clock. `node tools/node24.mjs --expose-gc test/bench/aggregator/memory.ts [--nodes 1000] [--panes
-// 33] [--classes] [--history] [--only probe]`
+// Breaks down the memory of an aggregator on a manual clock: `node tools/node24.mjs --expose-gc
+// test/bench/aggregator/memory.ts [--nodes 1000] [--panes 33] [--classes] [--history] [--only probe]`
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";

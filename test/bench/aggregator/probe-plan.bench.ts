@@ -73,9 +73,7 @@ function measure(count: number): BenchResult[] {
   ];
 }
 
-/**
- * Response times of the whole graph API to a probe's poll every 15 s, with and without the current version.
- */
+/** A probe's poll every 15 s, with and without the current version. */
 async function answers(count: number): Promise<BenchResult[]> {
   const clock = systemClock;
   const bus = createMemoryBus({ clock });

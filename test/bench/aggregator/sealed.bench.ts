@@ -146,8 +146,8 @@ async function measure(keys: RecordKeys | null): Promise<number[]> {
 }
 
 /**
- * Runs one intake after the other, because of two in the same process the later one is 11 % slower for any
- * work. The order compensates for drift.
+ * Runs intakes one after the other, because the later of two in a process is 11 % slower. The order
+ * compensates for drift.
  */
 export async function run(): Promise<BenchResult[]> {
   const core = pinToOneCore();

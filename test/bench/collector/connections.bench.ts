@@ -1,5 +1,4 @@
-// CPU of a round over the kernel's connection table, including kernel time, next to reading the table as
-// text. Uses its own network namespace; needs root and nft.
+// CPU per round including kernel time, next to reading the table as text. Needs root and nft.
 import { isRecord } from "@isochrone/primitives";
 import { connectionLabSupport, runInNamespace } from "../../harness/connections/lab.ts";
 import type { BenchResult } from "../types.ts";

@@ -171,10 +171,7 @@ function labelText(
     .join(",");
 }
 
-/**
- * Istio's counters as OpenMetrics: families without suffix, exemplars, times in seconds, creation times, the
- * end mark.
- */
+/** Families without suffix, exemplars, times in seconds, creation times, the end mark. */
 export function openMetricsPage(round: number): BenchPage {
   const channels = 400;
   const nowSeconds = Date.now() / 1000;
@@ -192,10 +189,7 @@ export function openMetricsPage(round: number): BenchPage {
   return { text: `${lines.join("\n")}\n# EOF\n`, format: "openmetrics" };
 }
 
-/**
- * A valid page with one invalid line at its end. Prometheus reads all of it and rejects the page; our
- * collector skips the line.
- */
+/** One invalid line at the end: Prometheus rejects the page; our collector skips the line. */
 export function malformedPage(round: number): BenchPage {
   const { text, format } = sidecarPage(round, { fresh: true });
   return { text: `${text}istio_requests_total{reporter="source",source_workload="cut} 1\n`, format };

@@ -1,6 +1,4 @@
-// CPU from gzip bytes to published OTLP: our collector and the OpenTelemetry Collector's Prometheus receiver
-// in turn, each as a process that scrapes the same pages and posts the kept samples. Measures the whole
-// process minus its idle CPU.
+// CPU from gzip bytes to published OTLP, minus idle CPU, of our collector and the OpenTelemetry Collector.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchResult } from "../types.ts";
 import { packed, PageServer, type PackedPage } from "./page-server.ts";

@@ -1,5 +1,4 @@
-// CPU time of decisions: a request among endpoints, by rule and by neural network, and a frame of
-// orchestration.
+// CPU time of routing decisions by rule and by neural network, and of an orchestration frame.
 import {
   AS_PRINTED,
   Cmmac,
@@ -47,10 +46,7 @@ export async function run(): Promise<BenchResult[]> {
 
 type System = ReturnType<typeof system>;
 
-/**
- * Every node hosts every service and is partly busy.
- * @param gbPerService memory per node and service; a replica takes 0.25 and each has two on average
- */
+/** @param gbPerService a replica takes 0.25, and each service has two per node on average */
 function cluster(sites: number, nodesPerSite: number, services: number, gbPerService = 1): System {
   const draw = seeded(sites * nodesPerSite);
   const each = (count: () => number): number[] => Array.from({ length: services }, count);

@@ -1,5 +1,4 @@
-// Latency that the dispatcher adds to a request, next to a minimal round-robin proxy, and its time to choose
-// among many endpoints. Client and endpoints are in a separate process.
+// Latency added by the dispatcher, next to a minimal round-robin proxy.
 import { byDeadline, byLeastRequest, EndpointLoad } from "@isochrone/dispatch/endpoints";
 import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { DispatchRig } from "@isochrone/dispatcher/testing";

@@ -1,5 +1,4 @@
-// Benefit of the dispatcher's policies: share of requests in time, on drawn systems of endpoints outside the
-// training set, and on systems that training rarely or never draws.
+// Share of requests in time, on drawn systems outside the training set.
 import { byDeadline, byLeastRequest } from "@isochrone/dispatch/endpoints";
 import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { shareInTime } from "@isochrone/experiments/testing";

@@ -1,5 +1,4 @@
-// CPU time of a frame of orchestration by zone in the scheduler-plugin: total, on the event loop, and the
-// longest event loop delay, which delays extender requests.
+// CPU of an orchestration frame, and the longest event loop delay, which delays the extender.
 import { median, seeded } from "@isochrone/primitives";
 import { ReplicaLoad } from "@isochrone/scheduler-plugin/testing";
 import { cpuMs, threadMs } from "../streams/problems.ts";

@@ -1,7 +1,6 @@
-// An HTTPS server that lists, watches and accepts writes like an API server, with objects generated page by
-// page. A real one takes a quarter of an hour to fill with 100,000 pods and would dominate the measurement.
-// Runs in its own process and sends its URL over IPC. With the argument `flood`, a watch gets changes as fast
-// as it reads them; otherwise at the rate in the parent's messages.
+// Serves generated objects, because a real API server takes a quarter of an hour for 100,000 pods. Sends its
+// URL over IPC. With the argument `flood`, a watch gets changes as fast as it reads them; otherwise at the
+// rate in the parent's messages.
 import { createServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,4 @@
-// Generates objects of the largest cluster from one template text per kind with varying numbers, which costs
-// almost nothing.
+// Fills one template per kind with varying numbers, which costs almost nothing.
 import { DEPLOYMENTS, NODES, POD_BYTES, WORKFLOWS } from "./load.ts";
 
 /** Numbers of one object, by the words between # in its kind's template. */

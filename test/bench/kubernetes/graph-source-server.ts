@@ -1,6 +1,4 @@
-// The aggregator for the graph source benchmark in its own process, with the workflows and pods of a large
-// cluster. Sends its address to the parent. For each message, moves the given number of pods and builds a
-// graph.
+// For each message, moves the given number of pods and builds a graph. Sends its address to the parent.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";

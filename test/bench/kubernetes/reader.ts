@@ -1,5 +1,4 @@
-// Reads from the server of a task and reports the cost. Runs in its own process, so that its memory is that
-// of reading alone.
+// Runs in its own process, so that its memory is that of reading alone.
 import { KINDS, trimmedNode, trimmedPod } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import type { ClusterStore } from "@isochrone/kubernetes";

@@ -1,7 +1,6 @@
-// Resources of the aggregator and the scheduler-plugin on the largest cluster: their real processes with an
-// API server of 5,000 nodes and 100,000 pods of 8 KB over HTTPS. Each starts without changes; then some
-// hundred pods per second change. Linux only. `--quick`: 15 s of changes instead of 60. `--profiles=FOLDER`:
-// writes CPU and heap profiles there.
+// Resources of the real service processes on 5,000 nodes and 100,000 pods of 8 KB, first without changes,
+// then with some hundred per second. Linux only. `--quick`: 15 s of changes instead of 60.
+// `--profiles=FOLDER`: writes CPU and heap profiles there.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -20,9 +19,7 @@ const RESIDENT_TARGET_MIB = 1_024;
 const CHANGES_PER_SECOND = 100;
 const CHANGES_SECONDS = process.argv.includes("--quick") ? 15 : 60;
 const [PROFILES] = process.argv.flatMap((argument) => /^--profiles=(.+)/.exec(argument)?.[1] ?? []);
-/**
- * For a container of 1 GiB. Node's default depends on the machine's memory, which it fills before collecting.
- */
+/** For a container of 1 GiB. Node's default depends on the machine's memory. */
 const HEAP_LIMIT = "--max-old-space-size=640";
 const EXEC_ARGV =
   PROFILES === undefined

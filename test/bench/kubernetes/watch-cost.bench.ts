@@ -1,6 +1,5 @@
-// Cost of a pod watch for a real API server next to kube-scheduler's binary watch. CPU time per live change,
-// alternating: no other watch, a JSON watch, a binary watch. Also of a watch that starts several thousand
-// changes ago, whose events are encoded for it alone.
+// API server CPU per change: no other watch, a JSON watch, a binary watch. Also of a watch that starts
+// several thousand changes ago, whose events are encoded for it alone.
 import { once } from "node:events";
 import { get } from "node:https";
 import type { IncomingMessage } from "node:http";

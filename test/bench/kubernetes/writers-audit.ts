@@ -1,6 +1,5 @@
-// Cost of the writers for a real API server: node tools/node24.mjs test/bench/kubernetes/writers-audit.ts
-// [nodes 5000] [minutes 11] [lead, seconds 180] Nodes start with annotation times spread evenly over one
-// refresh, as in the steady state. The audit log counts writes.
+// node tools/node24.mjs test/bench/kubernetes/writers-audit.ts [nodes 5000] [minutes 11] [lead, seconds 180]
+// Annotation times are spread evenly over one refresh, as in the steady state.
 import { FIELD_MANAGER } from "@isochrone/aggregator/testing";
 import { KINDS } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
@@ -72,8 +71,7 @@ try {
   for (let minute = 1; minute <= minutes; minute++) {
     await systemClock.sleep(beganMs + minute * MINUTE_MS - Date.now());
     measure();
-    // Before the list, whose objects may be read slightly later, and well before the audit log, which is slow
-    // on a busy machine.
+    // Before the list and well before the audit log, which is slow on a busy machine.
     const lookedMs = Date.now();
     const { items } = await store.list(KINDS.node, { metadataOnly: true });
     const times = items.map(({ metadata }) =>

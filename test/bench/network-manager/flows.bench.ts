@@ -1,5 +1,4 @@
-// Time for a manager to configure flows in a real kernel, next to tc alone with the same classes. Uses its
-// own network namespace; needs root, tc and nft.
+// Time to configure flows in a real kernel, next to tc alone. Needs root, tc and nft.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Reconciler } from "@isochrone/network-manager/testing";

@@ -1,5 +1,4 @@
-// Accuracy of flow rates on the wire, direct and through a relay: received payload by the receiver's clock,
-// times frame over payload. Uses network namespaces; needs root, tc and nft.
+// Received payload, times frame over payload, direct and through a relay. Needs root, tc and nft.
 import { managerWith } from "../../harness/flow-mesh/manager.ts";
 import { createMesh, whyNoMesh, type Mesh, type NodeName } from "../../harness/flow-mesh/mesh.ts";
 import { flowOnTheWay, planOf } from "../../harness/flow-mesh/plans.ts";

@@ -1,5 +1,4 @@
-// The matrix of 1,000 nodes in headless Chromium without GPU, from a real aggregator: load time, smoothness,
-// main thread time per update, and page size.
+// The matrix of 1,000 nodes in headless Chromium without GPU.
 import { gzipSync } from "node:zlib";
 import { createPage } from "@isochrone/dashboard";
 import type { CDPSession, Page } from "playwright-core";

@@ -1,6 +1,5 @@
-// The Go side of the common fixture: a generated module and test file around the plugin's sources of a
-// checkout. The checkout's own module needs versions that are not available everywhere, and its benchmarks
-// panic as shipped. The checkout is not modified.
+// Generates a module around the plugin's sources, because the checkout's own module needs unavailable
+// versions and its benchmarks panic. The checkout is not modified.
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -57,10 +56,7 @@ function moduleText(goMod: string, kubernetesVersion: string): string {
   return `${[...new Set(lines)].join("\n")}\n`;
 }
 
-/**
- * Prints one JSON line per cluster size. As in the real plugin, the client copies objects like the cached
- * reader, the snapshot is kube-scheduler's own, and Filter and Score run on 16 goroutines.
- */
+/** As in the real plugin, the client copies objects and Filter and Score run on 16 goroutines. */
 const TEST = String.raw`package networkoverhead
 
 import (

@@ -1,7 +1,6 @@
-// The common fixture with the Go plugin and with network-overhead, alternating on the same machine, with the
-// same expected sums. Arguments: --scheduler-plugins DIR (a checkout of kubernetes-sigs/scheduler-plugins,
-// not modified; without it only ours is measured), --kubernetes VERSION (default: the newest known of the
-// checkout's minor version), --nodes 1000,5000,10000.
+// Alternates the Go plugin and network-overhead. Arguments: --scheduler-plugins DIR (a checkout, not
+// modified; without it only ours), --kubernetes VERSION (default: the newest known of the checkout's minor
+// version), --nodes 1000,5000,10000.
 import { ascending, nearestRank, reasonOf } from "@isochrone/primitives";
 import { ColumnPool, createNetworkOverhead } from "@isochrone/placement";
 import { CHECKSUMS } from "@isochrone/placement/testing";

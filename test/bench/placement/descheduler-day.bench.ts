@@ -1,7 +1,6 @@
-// A day of descheduling compared with a new plan at each step and with the paper's rule (mode paper), by the
-// same code and ports. Without data the network is generated. ISOCHRONE_BENCH_MATRICES names files of real
-// matrices, joined by the path delimiter: files of one folder are one day, ordered by the numbers at their
-// ends. `--quick`: six hours. ISOCHRONE_BENCH_TABLE names a file for the table.
+// Compares with a new plan at each step and with mode paper. ISOCHRONE_BENCH_MATRICES names files of real
+// matrices, joined by the path delimiter: one folder is one day, ordered by the numbers at the ends.
+// `--quick`: six hours. ISOCHRONE_BENCH_TABLE names a file for the table.
 import { writeFileSync } from "node:fs";
 import { basename, delimiter, dirname } from "node:path";
 import { loadMatrix } from "@isochrone/lab";
@@ -14,10 +13,7 @@ import type { BenchResult } from "../types.ts";
 const HOURS = process.argv.includes("--quick") ? 6 : 24;
 const STEP_MS = 60_000;
 const COOL_DOWN_MS = 15 * 60_000;
-/**
- * Seeds of generated networks and workloads; ISOCHRONE_BENCH_SEEDS overrides them, such as `1,2,3`. Measured
- * networks use the first one.
- */
+/** ISOCHRONE_BENCH_SEEDS overrides the seeds, such as `1,2,3`. Measured networks use the first. */
 const SEEDS = (process.env["ISOCHRONE_BENCH_SEEDS"] ?? "1").split(",").map(Number);
 const MAX_COST = 1.1;
 const MAX_MOVES = 0.2;

@@ -1,6 +1,5 @@
-// network-overhead on the common fixture: one pod with 50 placed neighbours over all nodes, cold: without
-// caches for the pod, its workload or their placement. Kept caches depend only on nodes and topology: name
-// ids, areas, costs between areas.
+// One pod with 50 placed neighbours over all nodes, without caches for the pod, its workload or their
+// placement.
 import { nearestRank, ascending } from "@isochrone/primitives";
 import { createNetworkOverhead } from "@isochrone/placement";
 import { CHECKSUMS } from "@isochrone/placement/testing";
@@ -53,10 +52,7 @@ function check(nodes: number, pass: number, raw: Float64Array, score: Float64Arr
     throw new Error(`${nodes} nodes give ${pass}, ${sum(raw)}, ${sum(score)}, not ${JSON.stringify(wanted)}`);
 }
 
-/**
- * Times both verbs in sequence like kube-scheduler, on a kept connection, until the last byte of each
- * response. Parsing is the client's cost.
- */
+/** Until the last byte of each response on a kept connection. Parsing is the client's cost. */
 async function overHttp(fixture: Fixture, limitMs: number): Promise<BenchResult[]> {
   const graphs = coldGraphs(fixture);
   const config = loadSettings([schedulerPluginSettings], {

@@ -1,5 +1,4 @@
-// The common fixture in kube-scheduler's extender format, and the sums that every implementation must
-// produce.
+// The common fixture as extender requests, and the sums that every implementation must produce.
 import { commonFixture, fixtureWorkflow } from "@isochrone/placement/testing";
 import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import type { WorkflowGraph } from "@isochrone/topology";
@@ -21,9 +20,7 @@ export function fixtureOf(nodeCount: number): Fixture {
   return { problem: commonFixture(nodeCount), freshWorkflow: () => fixtureWorkflow(nodeCount) };
 }
 
-/**
- * Graphs of the fixture. The workflow is a new object for each pod, so that caches by identity don't apply.
- */
+/** The workflow is a new object for each pod, so that caches by identity don't apply. */
 export function coldGraphs({ problem, freshWorkflow }: Fixture): GraphSource & { next(): void } {
   let workflow = freshWorkflow();
   return {

@@ -1,6 +1,5 @@
-// Computes optima, and the best known plans of larger problems, for the planner's tests, and writes them next
-// to the tests: `node tools/node24.mjs test/bench/placement/planner-optima.ts`. Skips instances without a
-// complete plan or without a proven optimum within the limit.
+// Computes optima for the planner's tests: `node tools/node24.mjs test/bench/placement/planner-optima.ts`.
+// Skips instances without a complete plan or a proven optimum.
 import { writeFileSync } from "node:fs";
 import { MONEY_LEADS, plan } from "@isochrone/placement";
 import { defaultMatrix } from "@isochrone/lab/testing";

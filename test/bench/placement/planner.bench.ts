@@ -1,6 +1,4 @@
-// The joint planner: gap to the proven optimum on small problems, gap to the best known plan and to the lower
-// bound on larger ones, the time, and the reason why searches ended. Times and deadlines are CPU time of the
-// thread, independent of other programs.
+// Gap to the proven optimum or to the best known plan and lower bound. Times are CPU time of the thread.
 import { median } from "@isochrone/primitives";
 import { defaultMatrix } from "@isochrone/lab/testing";
 import { MONEY_LEADS, plan } from "@isochrone/placement";

@@ -1,6 +1,5 @@
-// Cost of scoring on top of the extender interface: /prioritize of the scheduler-plugin next to an extender
-// that parses the request and returns constants. Both share the event loop, and the same client calls them
-// alternately, so that the machine's load affects both.
+// Compares /prioritize with an extender that parses the request and returns constants. The same client
+// alternates, so that the machine's load affects both.
 import { Agent, request } from "node:http";
 import { createLogger, createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";

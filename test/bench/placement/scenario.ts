@@ -54,10 +54,7 @@ export function allNames(nodeCount: number): string[] {
   return Array.from({ length: nodeCount }, (_, index) => nodeName(index));
 }
 
-/**
- * Four fifths of the nodes in an order drawn from `seed`, like the lists after kube-scheduler's filters and
- * random start.
- */
+/** Four fifths of the nodes in random order, like the lists after kube-scheduler's filters. */
 export function shuffledNames(nodeCount: number, seed: number): string[] {
   const random = seededRandom(seed);
   const names = allNames(nodeCount);

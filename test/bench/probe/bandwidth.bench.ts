@@ -1,5 +1,4 @@
-// The bandwidth engine on real shapers (tbf between two network namespaces): its readings, its cost, and its
-// effect on another stream of the link. Needs root; otherwise measures nothing and reports that.
+// The bandwidth engine on real shapers (tbf): readings, cost, and effect on another stream. Needs root.
 import type { ChildProcess } from "node:child_process";
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
 import type { SenderResult } from "@isochrone/probe/testing";

@@ -1,5 +1,4 @@
-// Back-to-back request/response like netperf and qperf, compared with qperf in the same run on the same
-// loopback.
+// Compared with qperf in the same run on the same loopback.
 import { median } from "@isochrone/primitives";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -29,10 +28,7 @@ interface Block {
   readonly cpuMsPer1000: number;
 }
 
-/**
- * Application round trips with and without HMAC, and qperf's, microseconds. `configOf(index, authenticated)`:
- * 0 asks, 1 answers.
- */
+/** Microseconds, with and without HMAC, and qperf's. `configOf(index, authenticated)`: 0 asks, 1 answers. */
 export async function compareClosedLoops(
   configOf: (index: number, authenticated: boolean) => EngineConfig,
 ): Promise<BenchResult[]> {

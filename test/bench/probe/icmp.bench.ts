@@ -1,6 +1,5 @@
-// Accuracy and cost of ICMP on a bare veth pair between two network namespaces, idle and with the main thread
-// busy 5 ms of every 20: ours, and the fallbacks in the same run on the same wire. The wire itself takes a
-// few microseconds.
+// Ours and the fallbacks on a veth pair, idle and with the main thread busy 5 ms of every 20. The wire itself
+// takes a few microseconds.
 import { spawn, spawnSync } from "node:child_process";
 import { median } from "@isochrone/primitives";
 import { readFileSync, readdirSync } from "node:fs";

@@ -1,6 +1,5 @@
-// Child process of responder.bench.ts: sends requests to a responder at 127.0.0.2 and prints the responses.
 // Arguments: UDP port, key in base64 or "none", number of requests, maximum outstanding requests, requests
-// per second (0: only limited by the outstanding ones).
+// per second (0: unlimited).
 import { ascending, nearestRank } from "@isochrone/primitives";
 import {
   KernelSocket,

@@ -1,5 +1,4 @@
-// Throughput of one responder thread with and without authentication, on kernel calls and on Node's sockets,
-// and its cost. The asker is a separate process, so this process' CPU is the responder's.
+// The asker is a separate process, so this process' CPU is the responder's.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { EngineConfig } from "@isochrone/probe/testing";

@@ -1,5 +1,4 @@
-// Cost and added latency of the instrument: loopback round trips of UDP_RR and TCP_RR through the real
-// measuring thread, CPU per transaction on both sides, and the HMAC's share.
+// Loopback round trips of UDP_RR and TCP_RR, CPU per transaction on both sides, and the HMAC's share.
 import { createMeasuringThreads } from "@isochrone/probe";
 import type { MeasuringThreads } from "@isochrone/probe";
 import {
@@ -144,9 +143,7 @@ function closedLoopConfig(index: number, authenticated: boolean): EngineConfig {
   return authenticated ? config : { ...config, keys: [], signingKeyId: 0 };
 }
 
-/**
- * Cost of a node of any cluster: its number of peers is bounded, with one request per second and method each.
- */
+/** The number of peers is bounded, with one request per second and method each. */
 async function measureOrdinary(): Promise<BenchResult[]> {
   const methods = ["udp_rr", "tcp_rr", "tcp_connect"] as const;
   const ordinary = (index: number): EngineConfig => ({

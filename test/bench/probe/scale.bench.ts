@@ -1,7 +1,5 @@
-// Cost of a node's probing in clusters of 100, 1,000 and 5,000 nodes: plan, packets, series, CPU, memory. All
-// probes are real, each with its own loopback address, and get plans from the aggregator that receives their
-// records. Many share a process, and all but one run at longer intervals, because all nodes share one
-// machine. For quick runs: ISOCHRONE_BENCH_SCALE_NODES=100,300 ISOCHRONE_BENCH_SCALE_INTERVAL_MS=5000.
+// All probes are real with their own loopback address. Many share a process, and all but one run at longer
+// intervals. For quick runs: ISOCHRONE_BENCH_SCALE_NODES=100,300 ISOCHRONE_BENCH_SCALE_INTERVAL_MS=5000.
 import { readFileSync } from "node:fs";
 import { probeConfig } from "@isochrone/probe/testing";
 import type { BenchResult } from "../types.ts";
@@ -16,10 +14,7 @@ const INTERVAL_MS = Number(process.env["ISOCHRONE_BENCH_SCALE_INTERVAL_MS"] ?? 3
 const NODES_PER_PROCESS = 80;
 /** The largest cluster on two cores in which all nodes probe. */
 const ALL_PROBE = 1000;
-/**
- * Number of probing nodes in a larger cluster, in addition to the witness and its neighbours. All others have
- * a plan and respond.
- */
+/** In addition to the witness and its neighbours. All others have a plan and respond. */
 const SAMPLE = 320;
 /** Below the kernel's ephemeral ports. */
 const PORT = 7411;

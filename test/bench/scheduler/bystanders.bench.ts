@@ -1,5 +1,5 @@
-// Cost of the extender for pods that don't use it: kube-scheduler's CPU per pod with an extender for a
-// managed resource that they don't request, and without, in interleaved pairs. `--quick`: fewer pairs.
+// Kube-scheduler's CPU per pod with and without an extender for a resource not requested. `--quick`: fewer
+// pairs.
 import { median } from "@isochrone/primitives";
 import { startControlPlane } from "../../harness/control-plane/index.ts";
 import { BASE_CONFIG, Certificates, schedulerConfig, startReplica } from "../../harness/extender.ts";

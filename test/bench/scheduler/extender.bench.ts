@@ -1,6 +1,5 @@
-// Cost of the extender for kube-scheduler: pods per second and CPU per pod with it, without it, and with one
-// that returns constants. Real kube-scheduler with client certificates; nodes without kubelets. Interleaves
-// all three. `--quick`: 1,000 nodes, fewer runs.
+// Pods per second and CPU per pod with the extender, without it, and with constants, interleaved. `--quick`:
+// 1,000 nodes, fewer runs.
 import { median } from "@isochrone/primitives";
 import { fastify } from "fastify";
 import { readFile } from "node:fs/promises";

@@ -1,6 +1,4 @@
-// Wait of gated pods from the creation of the first until their plan has released all, and its CPU time: a
-// whole planner on a memory store. The wait includes `planner.settleMs`. Uses the problems of the planner's
-// benchmarks. `--rounds=N`.
+// Wait until a plan has released all pods, and its CPU time. Includes `planner.settleMs`. `--rounds=N`.
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS, PLACEMENT_GATE, hasOurGate } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";

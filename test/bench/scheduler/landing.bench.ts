@@ -1,7 +1,6 @@
-// Landing rate and planning cost: gated workflows on a real kube-scheduler with KWOK nodes, judged by the
-// pods' bindings, for each way of landing. Alternates with the same pods without gates, and with gates opened
-// without planning (the floor). Measures growing workflows with and without the webhook. `--quick`: 100 nodes
-// only; `--nodes=N`: this size only; `--pods=N`, `--rounds=N`; `--grow`: growing workflows only.
+// Landing rate and planning cost on a real kube-scheduler with KWOK nodes. Alternates with ungated pods and
+// with gates opened without planning (the floor). `--quick`: 100 nodes only; `--nodes=N`: this size only;
+// `--pods=N`, `--rounds=N`; `--grow`: growing workflows only.
 import { median } from "@isochrone/primitives";
 import { loadavg } from "node:os";
 import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";
@@ -39,8 +38,8 @@ const WARM_UP = 5;
 const OF_PLAIN_GROWTH = 0.95;
 const MAX_ANSWER_MS = 50;
 /**
- * `planned` lands by required affinity, the default; `nominated` by nominations; `admitted` pods extend
- * running workflows, `grown` the same without the webhook, `answered` with a webhook that knows nothing.
+ * `planned` uses required affinity, `nominated` nominations; `admitted` pods extend running workflows,
+ * `grown` without the webhook, `answered` with one that knows nothing.
  */
 const WAYS = ["plain", "trivial", "planned", "nominated", "grown", "answered", "admitted"] as const;
 const GROWING: readonly string[] = ["grown", "answered", "admitted"];

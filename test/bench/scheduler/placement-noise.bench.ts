@@ -1,6 +1,5 @@
-// Effect of minSpread: nodes that differ only by measurement noise, and a network that tells them apart.
-// Placement cost with the default and with other values, in process. ISOCHRONE_BENCH_TABLE names a file for
-// the table.
+// Nodes differ only by noise, but the network tells them apart. ISOCHRONE_BENCH_TABLE names a file for the
+// table.
 import { median } from "@isochrone/primitives";
 import { writeFileSync } from "node:fs";
 import { loadSettings } from "@isochrone/runtime";

@@ -1,6 +1,5 @@
-// Benefit of the extender: placement cost (sum over channels of traffic x cost) of the sample workflow as
-// placed by a real kube-scheduler, without and with the extender, compared with the proven optimum. Twenty
-// seeds; `--quick` takes five.
+// Placement cost (sum over channels of traffic x cost) without and with the extender, and the proven optimum.
+// Twenty seeds; `--quick` takes five.
 import { median } from "@isochrone/primitives";
 import { writeFileSync } from "node:fs";
 import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";

@@ -38,10 +38,7 @@ export async function run(): Promise<BenchResult[]> {
   return [...results, ...(await hosts())];
 }
 
-/**
- * P3: seconds per frame of the slowest flow, relative to the optimum or to the solver's best bound within its
- * time.
- */
+/** P3: seconds per frame of the slowest flow, relative to the optimum or the solver's bound. */
 async function paths(nodes: number, flows: number): Promise<BenchResult[]> {
   const solve = await testSolver(GAP);
   let [ours, papers, proven] = [0, 0, 0];

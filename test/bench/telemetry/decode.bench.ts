@@ -6,9 +6,7 @@ import { POINTS_PER_NODE, mixRound } from "./mix.ts";
 
 const NODES = 1_000;
 const ROUNDS = 6;
-/**
- * A tenth of the nodes suffices for the generic decoder, whose speed does not depend on the number of series.
- */
+/** A tenth of the nodes suffices: the generic decoder's speed does not depend on series. */
 const PEER_NODES = 100;
 const TARGET_POINTS_PER_SECOND = 100_000;
 /** 1 % per minute in rounds of 10 s. */

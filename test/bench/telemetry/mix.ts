@@ -1,5 +1,4 @@
-// The OTLP traffic of a cluster: 40 % RTT histograms with 40 buckets, 30 % usage gauges with 4 attributes, 30
-// % Istio sums with 25 labels. One record of each topic per node and round.
+// 40 % RTT histograms with 40 buckets, 30 % usage gauges with 4 attributes, 30 % Istio sums with 25 labels.
 import { PROBE_METRICS, RESOURCE_ATTRIBUTES, TOPICS, encodeMetrics } from "@isochrone/telemetry";
 import type { Attributes, ExponentialHistogramData, Metric } from "@isochrone/telemetry";
 
@@ -60,10 +59,7 @@ function resourceOf(node: number): Attributes {
   };
 }
 
-/**
- * Number of replacements of a slot's workload before `round`. Each round replaces an equal share of the
- * slots.
- */
+/** Each round replaces an equal share of the slots. */
 function generation(slot: number, round: number, churnRatio: number): number {
   if (churnRatio === 0) return 0;
   const rounds = Math.round(1 / churnRatio);

@@ -1,6 +1,5 @@
-// Network coordinates: cost of a round, and error of the estimates. Without data only synthetic clusters are
-// fitted. ISOCHRONE_BENCH_MATRICES names files of real matrices, joined by the path delimiter. Accuracy is
-// measured with the user's command.
+// ISOCHRONE_BENCH_MATRICES names files of real matrices, joined by the path delimiter. Without it only
+// synthetic clusters are fitted.
 import { seededRandom } from "@isochrone/runtime";
 import { fitCoordinates } from "@isochrone/topology/coordinates";
 import type { CoordinateInput, CoordinateModel } from "@isochrone/topology/coordinates";
@@ -19,9 +18,7 @@ const SIZES = [
   { nodes: 5_000, coldTargetMs: 20_000, warmTargetMs: 2_000 },
 ] as const;
 
-/**
- * Peers, probes per node, noise; and median and p90 relative error of the best previous method on PlanetLab.
- */
+/** Peers, probes per node, noise; median and p90 relative error of the best previous method. */
 const ROWS = [
   { peers: 10, budget: 20, noise: 0, best: [0.073, 0.35] },
   { peers: 10, budget: 50, noise: 0, best: [0.07, 0.33] },
@@ -126,10 +123,7 @@ interface Cluster {
   readonly rttMs: (a: number, b: number) => number;
 }
 
-/**
- * Zones on a map, paths longer than straight lines, an access link per node, and a part specific to each
- * pair.
- */
+/** Zones on a map, detours, an access link per node, and a part specific to each pair. */
 function syntheticCluster(nodes: number): Cluster {
   const random = seededRandom(1);
   const places = Array.from({ length: ZONES }, () => [120 * random.next(), 60 * random.next()] as const);

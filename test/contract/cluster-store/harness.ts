@@ -22,11 +22,7 @@ interface StoreUnderTest {
 export interface StoreContract {
   /** Returns a store with namespace "default" and no objects of the contract's kinds. */
   readonly create: () => Promise<StoreUnderTest>;
-  /**
-   * Whether a controller-manager deletes objects without owners. In a cluster it would also act on everything
-   * else.
-   * @default true
-   */
+  /** Whether a controller-manager runs, which would also act on everything else. @default true */
   readonly collectsGarbage?: boolean;
 }
 

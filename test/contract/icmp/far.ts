@@ -1,5 +1,4 @@
-// Child process of the ICMP contract in its own network namespace: the far end of the wire. Answers echo
-// requests by rules per address. Without rules the kernel answers.
+// The far end: answers echo requests by rules per address. Without rules the kernel answers.
 import { writeFileSync } from "node:fs";
 import {
   KernelSocket,

@@ -21,8 +21,7 @@ export function describeReplies(under: IcmpUnderTest): void {
       expect(rtt.min).toBeGreaterThan(0);
       expect(rtt.quantile(0.5)).toBeLessThan(ABSURD_SECONDS);
       expect(stamps.kernel + stamps.user).toBe(rtt.count);
-      // A busy machine may preempt the thread between two clock readings. The prober then uses its own
-      // timestamps.
+      // If the thread is preempted between two clock readings, the prober uses its own timestamps.
       const ofKernel = under.contract.stampedBy === "kernel";
       expect(ofKernel ? stamps.user : stamps.kernel).toBeLessThanOrEqual(ofKernel ? rtt.count / 50 : 0);
     }

@@ -9,10 +9,7 @@ import { Distribution, type Outcome } from "@isochrone/telemetry";
 import type { Answer, FromFar, ToFar } from "./far.ts";
 import type { FromNear, ToNear } from "./near.ts";
 
-/**
- * Addresses on the wire. `farIps` belong to the far end, `deadIp` and `dead6` to nobody. `nowhere` has no
- * route.
- */
+/** `farIps` belong to the far end, `deadIp` and `dead6` to nobody. `nowhere` has no route. */
 export const WIRE = {
   nearIp: "10.9.0.1",
   farIps: ["10.9.0.2", "10.9.0.3", "10.9.0.4", "10.9.0.5"],

@@ -13,10 +13,7 @@ interface AuditOptions {
   /** Time after the verdict. */
   readonly durationMs: number;
   readonly faults: number;
-  /**
-   * Before the faults, slows the busiest link until a pod move is reported, for at most this long.
-   * @default no slow link
-   */
+  /** Slows the busiest link first until a pod move is reported, or this long. @default no slow link */
   readonly movesWithinMs?: number;
   readonly args?: readonly string[];
   /** Audits the overview page in a browser as well. @default false */

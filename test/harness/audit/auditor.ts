@@ -1,5 +1,4 @@
-// Reads every statement that the terminal, API and metrics of a running demo make. Checks each against the
-// demo's objects, network emulator and load generator.
+// Checks all statements of a running demo against its objects, network emulator and load generator.
 import { readStatement, type Statement } from "@isochrone/cli/testing";
 import type { ClusterGraphSnapshot, DecisionList, WorkflowGraphSnapshot } from "@isochrone/topology";
 import {

@@ -1,5 +1,4 @@
-// Injects and heals faults on an embedded cluster, one at a time. Reports the moves, their targets and the
-// load generator's record.
+// Injects and heals faults on an embedded cluster, and reports moves, targets and failed requests.
 import { Embedded } from "@isochrone/cli/embedded";
 import { KINDS } from "@isochrone/kubernetes";
 import { createLogger, seededRandom } from "@isochrone/runtime";

@@ -19,10 +19,7 @@ const SET_ATTEMPTS = 4;
 /** Share of the time at the end without faults. */
 const QUIET_SHARE = 0.15;
 
-/**
- * Draws faults over a period. Each begins in its own time slot and is healed within it. At most one node
- * dies, and it stays dead.
- */
+/** Each fault has its own time slot and is healed within it. At most one node dies, and stays dead. */
 export function drawFaults(count: number, durationMs: number, random: Random): PlannedFault[] {
   const partMs = (durationMs * (1 - QUIET_SHARE)) / count;
   let deadNodes = 0;

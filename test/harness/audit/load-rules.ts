@@ -25,8 +25,7 @@ export function figureIsTrue(
     ({ at, requests }) => requests > 0 && Math.abs(atMs - Date.parse(at)) <= ABOUT_MS,
   );
   if (about.length === 0) return `the load recorded no request, ${figure} ${stated} ms is stated`;
-  // Parts with too few requests for a p95 still bound it from below by their median. They give no upper
-  // bound.
+  // Parts with too few requests for a p95 bound it from below by their median, and not from above.
   const low = Math.min(...about.map((point) => point[figure] ?? point.p50Ms ?? 0));
   const high = Math.max(...about.map((point) => point[figure] ?? Infinity));
   if (stated >= (1 - SHARE) * low - SLACK_MS && stated <= (1 + SHARE) * high + SLACK_MS) return null;
@@ -73,9 +72,8 @@ export function verdictIsSame(row: Stated<"verdict">, placed: Stated<"placed"> |
 }
 
 /**
- * Checks network time per request against the emulator for the same placement. A busy machine adds to it, and
- * then the act must be marked as doubtful.
- * @param trueMs minimum and maximum by the emulator while the act was measured
+ * A busy machine adds network time; the act must then be marked as doubtful.
+ * @param trueMs minimum and maximum by the emulator
  */
 export function networkTimeIsTrue(
   statedMs: number | null,
@@ -88,10 +86,7 @@ export function networkTimeIsTrue(
   return `by the emulator it is ${trueMs.low.toFixed(0)} to ${trueMs.high.toFixed(0)} ms, ${statedMs} ms is stated`;
 }
 
-/**
- * Checks an act's stated saving of network time against the emulator, within 15 percentage points.
- * @param actMs emulated times per act, starting with the baseline act
- */
+/** Allows 15 percentage points. @param actMs emulated times per act, starting with the baseline act */
 export function networkSavingIsTrue(
   { act, networkPercent: percent }: Pick<Stated<"verdict">, "act" | "networkPercent">,
   actMs: ReadonlyMap<string, number>,

@@ -1,5 +1,4 @@
-// Checks statements about moves against pod lifetimes. Each rule returns null for a true statement, otherwise
-// the truth.
+// Checks moves against pod lifetimes. Rules return null for a true statement, otherwise the truth.
 import type { StatedFailure, StatedWay } from "@isochrone/cli/testing";
 import type { Verdict } from "./findings.ts";
 import type { PodLife, PodLives } from "./pod-lives.ts";
@@ -107,10 +106,7 @@ export function unanswered(open: readonly Announced[], nowMs: number): Announced
   return open.filter(({ atMs }) => nowMs - atMs > TOLD_WITHIN_MS);
 }
 
-/**
- * Returns moves that nobody reported. A move whose pod has just gone may still be in flight.
- * @param told reported moves with their times
- */
+/** A move whose pod has just gone may still be in flight. @param told reported moves with times */
 export function untold(
   { old, next }: { readonly old: PodLife; readonly next: PodLife },
   told: readonly (Way & { readonly atMs: number })[],

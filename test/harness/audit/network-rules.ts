@@ -59,10 +59,7 @@ export function lossIsTrue(
 type Placement = ReadonlyMap<string, string>;
 type Channels = Pick<WorkflowGraphSnapshot, "channels">["channels"];
 
-/**
- * Returns the cost in bytes/s x ms by emulated round trips. Returns null if a path is cut or a pod has no
- * node.
- */
+/** Unit: bytes/s x ms by emulated round trips. Returns null if a path is cut or a pod has no node. */
 export function trueCost(
   channels: Channels,
   at: Placement,

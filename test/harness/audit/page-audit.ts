@@ -8,9 +8,7 @@ import { concernIsKnown, happenedIsKnown, millisecondsOf, planTileIsTrue } from 
 const EVERY_MS = 8_000;
 /** Delay until placements and graphs reflect a change. */
 const SETTLED_MS = 45_000;
-/**
- * Number of newest load points that the page may show, at one point per 1 or 2 s. A busy machine draws late.
- */
+/** Number of newest load points, one per 1 or 2 s, that the page may show. A busy machine draws late. */
 const NEWEST_POINTS = 40;
 
 export class PageAudit {

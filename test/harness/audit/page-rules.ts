@@ -23,10 +23,7 @@ const CONCERNS = forms(
 const POD_STATE = String.raw`(?:its pods? started elsewhere|its pod is not running yet|it had no pods to start elsewhere|${PLURAL} of its ${PLURAL} pods are not running yet)`;
 const DOWN = String.raw`\S+ is (?:not ready(?: ${SINCE})?(?:; ${POD_STATE})?|silent(?: ${SINCE})?: none of its peers gets an answer)`;
 
-/**
- * Titles of concerns about nodes and instruments, as on the Health page. A busy machine makes most of them
- * true.
- */
+/** Titles as on the Health page. A busy machine makes most of them true. */
 const INSTRUMENTS = forms(
   String.raw`${DOWN}(?:\. ${DOWN})*`,
   String.raw`${PLURAL} nodes are down: .+`,

@@ -8,10 +8,7 @@ export interface PodLife {
   readonly node: string;
   readonly sinceMs: number;
   readyMs: number | null;
-  /**
-   * Time of proven readiness, by a poll or by the pod's conditions, which also show readiness between two
-   * polls. Null: no proof.
-   */
+  /** Proof of readiness by a poll or by the pod's conditions. Null: no proof. */
   provenReadyMs: number | null;
   sights: number;
   endedMs: number | null;
@@ -117,9 +114,7 @@ export class PodLives {
   }
 }
 
-/**
- * Returns the workload's name from the pod's name, because a pod released from its ReplicaSet has no owner.
- */
+/** Reads the pod's name, because a pod released from its ReplicaSet has no owner. */
 function workloadNameOf(pod: KubernetesObject): string {
   if (pod.metadata.ownerReferences !== undefined) return workloadOf(pod).name;
   return /^(.+)-[^-]+-[^-]+$/.exec(pod.metadata.name)?.[1] ?? pod.metadata.name;

@@ -16,10 +16,7 @@ export function cachePath(name: string): string {
   return join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "isochrone", name);
 }
 
-/**
- * Creates a file or folder of the cache unless it exists. One process creates it while others wait. It
- * appears atomically by a rename. `make` gets a path at which nothing exists yet.
- */
+/** One process creates the path while others wait; it appears atomically. `make` gets an unused path. */
 export async function makeOnce(path: string, make: (partial: string) => Promise<void>): Promise<void> {
   if (existsSync(path)) return;
   await mkdir(dirname(path), { recursive: true });
@@ -41,9 +38,7 @@ async function removePartials(path: string): Promise<void> {
   for (const name of names) await rm(join(dirname(path), name), { recursive: true, force: true });
 }
 
-/**
- * Uses an abstract-namespace socket as the lock. The kernel releases it when the holder ends for any reason.
- */
+/** Locks with an abstract-namespace socket, which the kernel releases whenever the holder ends. */
 async function withLock(path: string, run: () => Promise<void>): Promise<void> {
   const name = `\0isochrone-${createHash("sha256").update(path).digest("hex").slice(0, 32)}`;
   let holder = await tryToHold(name);

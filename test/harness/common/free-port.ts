@@ -2,16 +2,12 @@ import { codeOf } from "@isochrone/primitives";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-// Start of a range below the kernel's ephemeral ports, so that outgoing connections can't take the port of a
-// stopped server.
+// Below the ephemeral ports, so that outgoing connections can't take a stopped server's port.
 const FIRST = 20_000;
 const LAST = 32_000;
 const TRIES = 200;
 
-/**
- * Returns a port without a listener that is not in `taken`. Any port is free on an address of another network
- * namespace.
- */
+/** Returns a port without a listener. On another network namespace's address any port is free. */
 export async function freePort(host: string, taken: Set<number>): Promise<number> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));

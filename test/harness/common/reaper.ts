@@ -1,5 +1,4 @@
-// Outlives a test process. When its standard input closes, it kills the processes marked with the folder (its
-// first argument) in their environment, then removes the folder.
+// Outlives a test process: when stdin closes, kills the folder's marked processes and removes it.
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -45,10 +44,7 @@ function isMarked(pid: string): boolean {
   }
 }
 
-/**
- * Returns true for an ending process: its environment is gone but its sockets may remain. A zombie counts as
- * ended.
- */
+/** An ending process has lost its environment but may keep sockets. A zombie counts as ended. */
 function isEnding(pid: string): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

@@ -100,10 +100,7 @@ export class RestartableProcess {
     if (!(await this.#end("SIGTERM", withinMs))) await this.kill();
   }
 
-  /**
-   * Pauses the process, like a machine that hangs: connections stay but nothing answers. Resolves when it has
-   * stopped.
-   */
+  /** Pauses the process: connections stay but nothing answers. Resolves when it has stopped. */
   async pause(): Promise<void> {
     const child = this.#running();
     if (child === null) return;

@@ -1,5 +1,4 @@
-// Creates X.509 certificates in process with any names and any lifetime down to a second. Encodes DER
-// directly (X.690, RFC 5280).
+// Creates X.509 certificates of any lifetime with DER encoded by hand (X.690, RFC 5280).
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from "node:crypto";
 import { isIPv4 } from "node:net";
 
@@ -112,10 +111,7 @@ export class CertificateAuthority {
   }
 }
 
-/**
- * Returns the PEM of a new elliptic-curve key in SEC 1 format, from which Kubernetes also reads the public
- * half.
- */
+/** PEM of an elliptic-curve key in SEC 1 format, from which Kubernetes also reads the public half. */
 export function newPrivateKey(): string {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   return privateKey.export({ type: "sec1", format: "pem" }) as string;

@@ -30,10 +30,7 @@ const HOST = "127.0.0.1";
 const START_WITHIN_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/**
- * Runs a service as its image does: main.ts in its own process, configured by the environment. Ready when
- * /readyz succeeds.
- */
+/** Runs a service's main.ts in its own process, configured by the environment. Ready by /readyz. */
 export class ComponentProcess extends RestartableProcess {
   readonly name: string;
   readonly url: string;

@@ -11,10 +11,7 @@ import { MANIFEST_VALUES } from "./manifests.ts";
 
 export const AUDIENCE = "isochrone";
 
-/**
- * Runs services beside a control plane, each in a process under its own service account from rbac/, with only
- * the chart's permissions. Closing the installation stops all of them.
- */
+/** Runs services as processes under their own service accounts, with only the chart's permissions. */
 export class Installation {
   readonly #cluster: ControlPlane;
   readonly #folder = new ReapedFolder("isochrone-components");
@@ -33,12 +30,7 @@ export class Installation {
     return freePort("127.0.0.1", this.#ports);
   }
 
-  /**
-   * Creates a service without starting it.
-   * @param name process name
-   * @param server API server URL;
-   * @default the cluster's own
-   */
+  /** Does not start the service. @param name process name @param server URL; @default the cluster's own */
   async component(
     kind: ComponentKind,
     name: string,
@@ -80,11 +72,7 @@ export class Installation {
     return path;
   }
 
-  /**
-   * Returns the path of a file with a token of the service's account.
-   * @param audience
-   * @default the graph API's; null: the API server's
-   */
+  /** @param audience @default the graph API's; null: the API server's */
   async tokenFile(kind: ComponentKind, audience: string | null = AUDIENCE): Promise<string> {
     const options = audience === null ? {} : { audiences: [audience] };
     const { token } = await this.#cluster.serviceAccountToken(accountOf(kind), options);

@@ -30,10 +30,7 @@ const TRIALS: readonly (readonly [collection: string, object: object])[] = [
   ],
 ];
 
-/**
- * Installs all admission policies. Resolves when each is enforced. Needs the AppGroup and NetworkTopology
- * CRDs.
- */
+/** Resolves when every policy is enforced. Needs the AppGroup and NetworkTopology CRDs. */
 export async function installPolicies(cluster: ControlPlane): Promise<void> {
   await cluster.create(POLICY_FILES.flatMap((name) => manifest("admission", name)));
   const deadlineMs = performance.now() + ENFORCED_WITHIN_MS;

@@ -1,5 +1,4 @@
-// `NODE INTERVAL_MS`: counts the connections of its network namespace. Prints one JSON line per record, and
-// its metrics page as JSON on SIGTERM.
+// `NODE INTERVAL_MS`: prints the namespace's connections as JSON lines, and metrics on SIGTERM.
 import { createConnectionCollector } from "@isochrone/collector/testing";
 import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";

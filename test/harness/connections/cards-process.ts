@@ -1,5 +1,4 @@
-// Creates the interfaces of a node without devices in its network namespace: an uplink below a macvlan, a
-// bridge with a pod's veth pair, an overlay. Prints as JSON which of them count as network cards.
+// Creates interfaces of a node without devices and prints as JSON which are network cards.
 import { execFileSync } from "node:child_process";
 import { networkCards } from "@isochrone/kernel-sockets";
 

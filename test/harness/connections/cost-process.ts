@@ -1,5 +1,4 @@
-// `CONNECTIONS RUNS`: makes CONNECTIONS tracked UDP connections in its network namespace. Prints the cost of
-// counting them as JSON, next to a reader of the kernel's text.
+// `CONNECTIONS RUNS`: prints as JSON the cost of counting that many tracked UDP connections.
 import { readFileSync } from "node:fs";
 import { ConnectionRounds, ConntrackSocket } from "@isochrone/collector/testing";
 import { makeUdpConnections } from "./udp-connections.ts";

@@ -1,5 +1,4 @@
-// `CONNECTIONS BUFFER_BYTES`: makes CONNECTIONS tracked UDP connections in its network namespace and lets
-// them expire. Prints received and dropped destroy events as JSON.
+// `CONNECTIONS BUFFER_BYTES`: prints as JSON the received and dropped destroy events of expired connections.
 import { writeFileSync } from "node:fs";
 import { ConnectionRounds, ConntrackSocket } from "@isochrone/collector/testing";
 import { makeUdpConnections } from "./udp-connections.ts";

@@ -1,5 +1,4 @@
-// Two nodes as network namespaces, each with a bridge, pods and a Service address that the node translates to
-// a pod, like kube-proxy. The pods count the exchanged bytes themselves.
+// Two nodes as network namespaces with pods and a Service address that the node translates.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -176,8 +175,7 @@ export class ConnectionLab {
         "  }",
         "  chain postrouting {",
         "    type nat hook postrouting priority srcnat;",
-        // Replies between pods of one node must pass through the node, otherwise it can't translate the
-        // address back.
+        // Replies within a node must pass through it, otherwise it can't translate the address back.
         `    ip saddr 10.244.1.0/24 ip daddr ${PODS.near.address} ct status dnat counter accept`,
         "  }",
         "}",
@@ -246,10 +244,7 @@ export class ConnectionLab {
     write(node, "/proc/sys/net/netfilter/nf_conntrack_acct", value);
   }
 
-  /**
-   * Limits the conntrack tables of all network namespaces, including the host's: the kernel has one limit.
-   * Choose one that only the lab's table exceeds. Returns a function that restores the limit.
-   */
+  /** The kernel has one conntrack limit for all namespaces. Returns a function that restores it. */
   limitTables(entries: number): () => void {
     const before = readFileSync(MAXIMUM, "utf8");
     writeFileSync(MAXIMUM, String(entries));

@@ -90,10 +90,7 @@ export class ApiClient {
     };
   }
 
-  /**
-   * Yields lines of a streaming response such as a watch, until the signal or the server ends it.
-   * @throws ApiError
-   */
+  /** Yields lines until the signal or the server ends the response. @throws ApiError */
   async *lines(path: string, signal: AbortSignal): AsyncGenerator<string> {
     const headers = { accept: "application/json" };
     // Uses its own connection, because a test may cut it.
@@ -108,9 +105,7 @@ export class ApiClient {
     if ((response.statusCode ?? 0) >= 300) throw new ApiError(`GET ${path}`, response.statusCode ?? 0, rest);
   }
 
-  /**
-   * Sends a request without its body, so that the server waits until its timeout or the abort. Resolves then.
-   */
+  /** Withholds the request's body until the server times out or the call is aborted. */
   async linger(path: string, signal: AbortSignal): Promise<void> {
     const headers = { "content-type": "application/json", "content-length": 2 };
     const sent = httpsRequest(new URL(path, this.url), {

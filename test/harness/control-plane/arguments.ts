@@ -20,10 +20,7 @@ export const FILES = {
 } as const;
 
 const HOST = "127.0.0.1";
-/**
- * Excludes controllers that need a cloud or kubelets. Excludes node-lifecycle-controller, which would taint
- * nodes without heartbeats.
- */
+/** Excludes controllers for clouds and kubelets, and node-lifecycle-controller, which taints silent nodes. */
 const CONTROLLERS = [
   "deployment",
   "replicaset",

@@ -17,10 +17,7 @@ export interface AuditEvent {
   readonly code: number;
   /** A watch starts with ResponseStarted and ends with another event. */
   readonly stage: "ResponseStarted" | "ResponseComplete" | "Panic";
-  /**
-   * The authorizer's decision. "": unauthenticated. "premature": denied by a server that may not have loaded
-   * its roles yet.
-   */
+  /** "": unauthenticated. "premature": denied by a server that may not have loaded its roles yet. */
   readonly decision: "allow" | "forbid" | "premature" | "";
   /** The binding that allowed the request, or the reason for the denial. */
   readonly reason: string;
@@ -53,10 +50,7 @@ const OBJECT_FIELDS = ["resource", "subresource", "apiGroup", "namespace", "name
 const NO_OBJECT = { resource: "", subresource: "", apiGroup: "", namespace: "", name: "" };
 const NOBODY = { username: "", groups: [] };
 
-/**
- * @param wasStarting whether the server was not ready at a time
- * @param keep filter, because the log of a large cluster exceeds memory
- */
+/** @param wasStarting whether the server was not ready then @param keep filter for logs beyond memory */
 export async function readAuditLog(
   path: string,
   wasStarting: (atMs: number) => boolean,

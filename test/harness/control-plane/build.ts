@@ -88,10 +88,7 @@ function linkerFlags(): string {
   return ["-s -w", ...values].join(" ");
 }
 
-/**
- * Keeps downloads and build output until the target exists, so that the next run resumes. Then deletes the
- * gigabytes.
- */
+/** Keeps intermediate files until the target exists, so that an interrupted build resumes. */
 export async function inWorkshop(target: string, build: (go: Go) => Promise<void>): Promise<void> {
   const workshop = `${target}.building`;
   const go = new Go(workshop);

@@ -47,10 +47,7 @@ export class ClusterObjects {
     return this.api.request<T>(method, path, body, settings);
   }
 
-  /**
-   * Creates objects in order. Waits until namespaces and definitions are in effect, because later objects may
-   * need them. Returns the server's objects.
-   */
+  /** Creates objects in order, and waits until namespaces and definitions are in effect. */
   async create(objects: KubernetesObject | readonly KubernetesObject[]): Promise<KubernetesObject[]> {
     const created: KubernetesObject[] = [];
     for (const object of Array.isArray(objects) ? objects : [objects]) {
@@ -96,11 +93,7 @@ export class ClusterObjects {
     await this.request("DELETE", `${await this.#resources.pathOf(ref)}?gracePeriodSeconds=0`);
   }
 
-  /**
-   * Waits until `check` returns a value and returns it. An error, such as a failed expect, counts as not yet.
-   * @param resource as in {@link list}
-   * @throws Error with the last state seen
-   */
+  /** Waits for a value from `check`; errors count as not yet. @throws Error with the last state seen */
   async waitFor<T>(
     resource: string | KindRef,
     check: (objects: readonly KubernetesObject[]) => T | null | undefined | false,
@@ -148,10 +141,7 @@ export class ClusterObjects {
     );
   }
 
-  /**
-   * Creates a Deployment, StatefulSet or DaemonSet. Its pods have the label app=NAME. Needs the
-   * controller-manager to create pods.
-   */
+  /** Pods have the label app=NAME. Needs the controller-manager to create them. */
   async createWorkload(name: string, options: WorkloadOptions = {}): Promise<KubernetesObject> {
     const [created] = await this.create(workloadObject(name, options));
     return created!;

@@ -27,18 +27,11 @@ import {
 } from "./tokens.ts";
 
 export interface ControlPlaneOptions {
-  /**
-   * Components in addition to etcd and the API server. Without KWOK nodes are Ready at once and `bindAndRun`
-   * stands in for the kubelet.
-   * @default []
-   */
+  /** Without KWOK nodes are Ready at once and `bindAndRun` stands in for the kubelet. @default [] */
   readonly components?: readonly OptionalComponent[];
   /** A KubeSchedulerConfiguration. @KUBECONFIG@ becomes the path of the scheduler's kubeconfig. */
   readonly schedulerConfig?: string;
-  /**
-   * Audit log level of the API server: true is Metadata, "RequestResponse" includes bodies.
-   * @default false
-   */
+  /** true: level Metadata; "RequestResponse": includes bodies. @default false */
   readonly audit?: boolean | "RequestResponse";
   readonly apiServerFlags?: readonly string[];
   readonly controllerManagerFlags?: readonly string[];
@@ -55,10 +48,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   return ControlPlane.start(await prepareControlPlane(options.components ?? []), options);
 }
 
-/**
- * A control plane in a temporary folder on loopback. Removed on close and when the creating process ends for
- * any reason.
- */
+/** Files are in a temporary folder, removed on close and when the creating process ends. */
 export class ControlPlane extends ClusterObjects {
   readonly url: string;
   readonly ca: string;
@@ -136,11 +126,7 @@ export class ControlPlane extends ClusterObjects {
     return this.#folder.path;
   }
 
-  /**
-   * Returns the path of a new kubeconfig.
-   * @param server URL, for example of a proxy.
-   * @default the API server's own URL
-   */
+  /** @param server URL, for example of a proxy. @default the API server's own URL */
   async kubeconfigOf(identity: Identity, server = this.url): Promise<string> {
     return this.#identities.kubeconfig(await this.#credentialsOf(identity), server);
   }
@@ -165,8 +151,8 @@ export class ControlPlane extends ClusterObjects {
   }
 
   /**
-   * Makes the API server answer 429 with Retry-After to every request of an identity, by priority and
-   * fairness. Open watches stay. Resolves when it is in effect. Returns a function that ends it.
+   * Answers 429 with Retry-After by priority and fairness; open watches stay. Returns a function that ends
+   * it.
    */
   throttle(identity: Identity): Promise<() => Promise<void>> {
     return throttle(this, identity);
@@ -196,8 +182,7 @@ export class ControlPlane extends ClusterObjects {
   }
 
   /**
-   * Drops all older revisions from etcd and restarts the API server to clear its cache, which takes seconds.
-   * Lists and watches from older versions get 410. Returns etcd's revision.
+   * Drops old revisions and restarts the API server, so that older versions get 410. Returns the revision.
    */
   async compact(): Promise<number> {
     await this.kill("api-server");

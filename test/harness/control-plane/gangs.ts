@@ -1,5 +1,4 @@
-// Uses the gang API of each Kubernetes version. In 1.35 pods name a Workload and a group in it; since 1.36
-// they name a PodGroup.
+// Gang API by version: 1.35 has a Workload with groups, 1.36 a PodGroup.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { KUBERNETES_VERSION } from "./versions.ts";
 

@@ -1,5 +1,4 @@
-// Finds binaries in KUBEBUILDER_ASSETS first, then in the user's cache. The first user of a missing one
-// builds it.
+// Finds binaries in KUBEBUILDER_ASSETS, then in the user's cache, or builds them there.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { versionOf } from "../common/commands.ts";

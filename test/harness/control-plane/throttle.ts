@@ -16,13 +16,10 @@ const POLL_MS = 20;
 const WITHIN_MS = 20_000;
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 
-/**
- * Makes the API server reject a user with 429, except for an administrator. The returned function ends it.
- */
+/** Makes the API server reject a user with 429. The returned function ends it. */
 export async function throttle(cluster: Cluster, identity: Identity): Promise<() => Promise<void>> {
   const name = `throttle-${randomUUID()}`;
-  // A priority level without seats still has one while it is free. This user occupies it with a request whose
-  // body never comes.
+  // A level without seats serves one request while idle. A request without its body occupies it.
   const occupant = { user: name };
   // Needs permissions, otherwise it is rejected. An administrator would be exempt.
   await cluster.grant(occupant, [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }]);

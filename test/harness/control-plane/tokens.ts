@@ -18,10 +18,7 @@ export interface TokenOptions {
   readonly audiences?: readonly string[];
   /** Lifetime; the API server's minimum is 600. @default 86,400 */
   readonly validForSeconds?: number;
-  /**
-   * Pod of the account to bind to. The token then names the pod and node, like a projected token.
-   * @default a Secret
-   */
+  /** Pod to bind the token to, like a projected token. @default a Secret */
   readonly pod?: { readonly name: string; readonly uid: string };
 }
 

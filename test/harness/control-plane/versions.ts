@@ -1,5 +1,4 @@
-// Kubernetes version for tests. ISOCHRONE_TEST_KUBERNETES is a version ("1.35.8") or minor ("1.35") from this
-// list.
+// ISOCHRONE_TEST_KUBERNETES is a version ("1.35.8") or minor ("1.35") from this list.
 const NEWEST = {
   "1.33": "1.33.13",
   "1.34": "1.34.4",

@@ -6,10 +6,7 @@ interface Wait<T> {
   readonly path: string;
   /** A label selector, such as app=web. */
   readonly labels: string | undefined;
-  /**
-   * Returns the awaited value. Returns null, undefined or false to wait on. An error, such as a failed
-   * expect, counts as not yet.
-   */
+  /** Returns null, undefined or false to wait on. An error, such as a failed expect, counts as not yet. */
   readonly check: (objects: readonly KubernetesObject[]) => T | null | undefined | false;
   readonly timeoutMs: number;
 }

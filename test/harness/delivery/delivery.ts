@@ -1,5 +1,4 @@
-// The exactly counted delivery run: producers, brokers and aggregators in separate processes, faults, and a
-// verdict by the producers' ledgers.
+// The exactly counted delivery run, with faults and a verdict by the producers' ledgers.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,10 +15,7 @@ import { readLedger } from "./ledger.ts";
 import { Producer } from "./producer.ts";
 import { isExact, judge, type Verdict } from "./verdict.ts";
 
-/**
- * Target of a fault: killed by SIGKILL, terminated as in a rolling update (`replica`), or unplugged, which
- * needs `testbed: "namespaces"`.
- */
+/** Killed by SIGKILL, terminated (`replica`), or unplugged, which needs `testbed: "namespaces"`. */
 type VictimKind = "broker" | "aggregator" | "replica" | "broker cable" | "aggregator cable";
 
 export interface DeliveryOptions {
@@ -56,10 +52,7 @@ const NODES_PER_PRODUCER = 12;
 const PEERS_PER_NODE = 10;
 const BUFFER_RECORDS = 50_000;
 const READY_MS = 90_000;
-/**
- * Maximum time for the graphs to become right after the last record, and time without change before they are
- * judged as wrong.
- */
+/** Timeout of the graphs after the last record, and time without change before the verdict. */
 const SETTLE_MS = 60_000;
 const UNCHANGED_MS = 12_000;
 const LOOK_MS = 1000;

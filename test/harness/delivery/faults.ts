@@ -1,5 +1,4 @@
-// Injects faults into a delivery run: kills or unplugs brokers and aggregators one at a time, at seeded
-// random times.
+// Kills or unplugs brokers and aggregators one at a time, at seeded random times.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "@isochrone/runtime";
 
@@ -16,10 +15,7 @@ export interface FaultPlan {
   readonly awayMs: { readonly least: number; readonly most: number };
 }
 
-/**
- * Injects `plan.count` faults. All victims are back when it resolves. Kinds alternate, so that a short run
- * has all of them.
- */
+/** Resolves with all victims back. Kinds alternate, so that a short run has all of them. */
 export async function injectFaults(
   kinds: readonly (readonly Victim[])[],
   { count, everyMs, awayMs }: FaultPlan,

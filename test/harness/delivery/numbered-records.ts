@@ -1,5 +1,4 @@
-// Numbered records in the probes' format. Number n of a producer is one round-trip time of one link, so the
-// graph's counts show how many numbers of each link arrived.
+// Number n of a producer is one round-trip time of one link, so link counts show lost numbers.
 import {
   Distribution,
   encodeMetrics,

@@ -1,5 +1,4 @@
-// Produces numbered records in its own process. The task is the first argument. Prints progress as JSON
-// lines. Ends when every number was acknowledged or dropped.
+// Produces numbered records by the task in its first argument. Prints progress as JSON lines.
 import { BufferedPublisher, BusError, type OutgoingRecord, type Publisher } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
 import { createLogger, seededRandom, systemClock, systemRandom } from "@isochrone/runtime";
@@ -30,9 +29,7 @@ const bus = createKafkaBus({
   ...task.busOptions,
 });
 
-/**
- * Records the bus's acknowledgements. Drops some of them at random, so that the publisher resends the batch.
- */
+/** Loses some acknowledgements at random, so that the publisher resends the batch. */
 const noting: Publisher = {
   async publish(topic, batch, options) {
     await bus.publish(topic, batch, options);

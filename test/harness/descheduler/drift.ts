@@ -42,10 +42,7 @@ const STORES = 3;
 const DAILY_SWING = 0.5;
 const DAY_MS = 24 * HOUR_MS;
 
-/**
- * @param slices measured round trips as consecutive matrices of the day. If empty, uses generated zones with
- * occasional trouble
- */
+/** @param slices consecutive matrices of the day; empty: generated zones with occasional trouble */
 export function day(seed: number, slices: readonly (readonly (readonly number[])[])[] = [], hours = 24): Day {
   const random = seededRandom(seed);
   const { workloads, channels } = application(random);

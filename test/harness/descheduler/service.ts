@@ -1,5 +1,4 @@
-// Testbed of descheduler tests on a real control plane: graphs that follow the cluster's pods with costs set
-// by the test, and the scheduler-plugin with planner and descheduler.
+// Testbed of the descheduler on a real control plane, with graphs that follow the pods.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";

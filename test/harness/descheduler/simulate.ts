@@ -136,10 +136,7 @@ interface At {
   readonly node: number;
 }
 
-/**
- * Replans all movable pods from the measurements; single replicas stay. Keeps the previous plan unless the
- * new one is better.
- */
+/** Single replicas stay. Keeps the previous plan unless the new one is better. */
 async function planned(world: World, before: readonly At[]): Promise<At[]> {
   const { pods, nodes } = await world.lists();
   const byName = new Map(world.pods.map((pod) => [pod.name, pod]));

@@ -1,5 +1,4 @@
-// A small cluster for the descheduler in single steps: a ReplicaSet controller, a combined planner and
-// scheduler, a kubelet, and a PodDisruptionBudget controller.
+// A small cluster for the descheduler in single steps, with minimal controllers.
 import { hasCondition, KINDS, readMoveRecords, readRelease } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { ReplicaSets } from "@isochrone/lab/testing";

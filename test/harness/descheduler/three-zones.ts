@@ -1,5 +1,4 @@
-// Six nodes in three zones, one of which can become distant. Three workloads; the heavier channel ends at a
-// single pod.
+// Six nodes in three zones, one of which can become distant, and three workloads.
 
 export const ZONES: Readonly<Record<string, string>> = {
   n0: "za",

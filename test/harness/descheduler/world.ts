@@ -1,5 +1,4 @@
-// A memory-store cluster with minimal controllers, scheduler and kubelets. Evicted pods return at once: on
-// the node of their move record, otherwise on the emptiest node.
+// A memory-store cluster. Evicted pods return on their move record's node or on the emptiest.
 import { KINDS, PLACEMENT_GATE } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";

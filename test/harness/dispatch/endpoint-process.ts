@@ -1,5 +1,4 @@
-// An HTTP/1.1 endpoint in its own process that journals each request before and after its work. Arguments:
-// address, port, journal path. Journal lines: `begun ID` and `answered ID`.
+// Arguments: address, port, journal path. Journal lines: `begun ID` and `answered ID`.
 import { openSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
 

@@ -45,10 +45,7 @@ const ORDERS = {
   KahnSort: { P1: 1, P2: 2, P3: 3 },
   ReverseKahn: { P1: 3, P2: 2, P3: 1 },
 } as const;
-/**
- * Latencies between the regions in turn. Differences exceed the jitter threshold, and values avoid the
- * rounding boundaries of written integers.
- */
+/** Differences exceed the jitter threshold, and values avoid rounding boundaries. */
 const FAR_MS = [8.5, 11.5, 15.5, 20.5, 27.5, 36.5, 48.5, 63.5, 82.5];
 
 /** Current truth, and the expected content of the cluster's objects. */
@@ -110,10 +107,7 @@ export class FaultTestbed {
     await this.cluster.patch(GROUP, { spec: { topologySortingAlgorithm: this.truth.algorithm } });
   }
 
-  /**
-   * Waits until all objects show the truth. Returns the duration, ms. Throws an Error that names the outdated
-   * objects.
-   */
+  /** Returns the time until all objects show the truth, ms. Throws an Error with the outdated ones. */
   async caughtUp(timeoutMs: number): Promise<number> {
     const beganMs = performance.now();
     const { farMs, algorithm } = this.truth;
@@ -148,9 +142,7 @@ export class FaultTestbed {
     return Math.round(performance.now() - beganMs);
   }
 
-  /**
-   * Injects a fault while the truth changes, and heals it soon after. Returns services that crashed or grew.
-   */
+  /** Injects and heals a fault while the truth changes. Returns services that crashed or grew. */
   async through(name: string, withinMs: number, fault: () => Promise<unknown>): Promise<string[]> {
     const step = { name, fromMs: Date.now(), changes: this.#changes, caughtUpMs: Number.NaN };
     this.#steps.push(step);

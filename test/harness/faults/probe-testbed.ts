@@ -1,5 +1,4 @@
-// Testbed for faults around probes: three probes on loopback addresses and an aggregator that serves the plan
-// and the bus, all in this process.
+// Three probes on loopback addresses and an aggregator as plan and bus, all in this process.
 import { createServer } from "node:net";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";

@@ -10,9 +10,8 @@ export interface StepAccount {
 }
 
 /**
- * Whether each expected write happened, and once per leader. Two leaders see a median change at different
- * instants, so the second may write the old value again. Nodes change owners and may have two at a time, each
- * with its own coordinates, so each change and the start allow one more write per node.
+ * Two leaders see a median change at different instants, so the second may repeat the old value. A node may
+ * have two owners with their own coordinates, so each change allows one more write.
  */
 export function isOncePerChange(
   { changes, topology, netperf, appGroup, mostOfANode }: StepAccount,

@@ -24,9 +24,7 @@ const SAMPLES_PER_RECORD = 30;
 const NEAR_MS = 1;
 const BYTES_PER_SECOND = 100_000;
 
-/**
- * Publishes the truth twice per second until closed, like a probe. Buffers undeliverable records for a while.
- */
+/** Publishes twice per second until closed. Buffers undeliverable records for a while. */
 export class TelemetrySource {
   farMs: number;
   silent = false;
@@ -71,8 +69,7 @@ export class TelemetrySource {
   #say(timeMs: number): void {
     const { nodes, channel } = this.#options;
     for (const publisher of this.#publishers) {
-      // Sends one record, because concatenated messages are one message. It takes effect atomically, so no
-      // snapshot falls between two nodes.
+      // A single record takes effect atomically, so no snapshot falls between two nodes.
       const reports = nodes.map(({ name }) => encode(name, this.#roundTrips(name, timeMs)));
       publisher.offer(TOPICS.probe, nodes[0]!.name, Buffer.concat(reports));
       publisher.offer(TOPICS.traffic, channel[0], encode(channel[0], this.#traffic(timeMs)));

@@ -1,5 +1,4 @@
-// A small cluster drawn from a seed: its true traffic and usage, its telemetry sources, and faults of the
-// counters. Times are ms since the start of the run.
+// A small cluster drawn from a seed, with its truth, sources and faults. Times are ms of the run.
 import { Draws } from "../../soak/fuzz/random.ts";
 
 /** Longer than the window, so that figures cover a full window. */
@@ -7,10 +6,7 @@ export const RUN_MS = 330_000;
 export const INTERVAL_MS = 10_000;
 export const NAMESPACE = "shop";
 
-/**
- * A process with counters. A restart resets them right after a read, so counts between the last read and the
- * restart are lost.
- */
+/** A restart resets the counters right after a read; later counts are lost. */
 export class Life {
   /** Negative: before the run. */
   readonly startedMs: number;

@@ -1,5 +1,4 @@
-// Reads a node's pages as an Isochrone collector or an OpenTelemetry Collector. Both may restart, lose the
-// connection to the aggregator, and send everything twice.
+// Readers may restart, lose the connection to the aggregator, and send everything twice.
 import type { RunningAggregator } from "@isochrone/aggregator/testing";
 import { BusError, type OutgoingRecord, type Publisher } from "@isochrone/bus";
 import { collectorSettings, createCollector } from "@isochrone/collector";

@@ -74,10 +74,7 @@ function linesOf({ family, labels, value, timeMs }: Row, isOpenMetrics: boolean)
   ];
 }
 
-/**
- * An OpenTelemetry Collector's Prometheus receiver. Counters keep their values. Their start time is the first
- * sight (or the sight of a reset), or missing. As differences: after a processor that computes them.
- */
+/** Keeps counter values. Start times are the first sight or a reset, or missing. */
 export class Receiver {
   readonly #starts: "first_seen" | "none" | "delta";
   readonly #seen = new Map<string, { startMs: number; timeMs: number; value: number }>();

@@ -1,5 +1,4 @@
-// Runs a draw on its own clock: pages -> collectors, OTLP -> aggregator -> graph API. Compares every
-// published figure with the truth.
+// Runs a draw on its own clock and compares every published figure with the truth.
 import { fill, startAggregator } from "@isochrone/aggregator/testing";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createRegistry } from "@isochrone/runtime";

@@ -1,5 +1,4 @@
-// Rows of a channel by traffic source. Names, labels and pages follow the versions in
-// docs/traffic-sources.md.
+// Names, labels and pages follow the versions in docs/traffic-sources.md.
 import {
   LATENCY_BOUNDS,
   istioName,

@@ -59,10 +59,7 @@ function instancesOf({ name, cores, memoryBytes, life }: ContainerDraw, nowMs: n
   return [...ended, instance(1, restartedMs, nowMs)];
 }
 
-/**
- * cAdvisor pages name pods by kubelet labels, with or without per-core rows beside the total; by container
- * labels when it runs standalone; or not at all.
- */
+/** Pods are named by kubelet labels with or without per-core rows, by container labels, or not at all. */
 export type CadvisorForm = "total" | "cores" | "standalone" | "without_pods";
 
 function podLabels(form: CadvisorForm, pod: string, container: string): Labels {

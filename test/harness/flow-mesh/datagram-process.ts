@@ -1,5 +1,4 @@
-// Sends or receives datagrams on a node: `receive ADDRESS PORT` prints the text of each datagram; `send
-// ADDRESS PORT BASE64...` sends these and exits.
+// `receive ADDRESS PORT` prints datagrams; `send ADDRESS PORT BASE64...` sends these and exits.
 import { createSocket } from "node:dgram";
 import { isIPv6 } from "node:net";
 

@@ -4,10 +4,7 @@ import { MemoryLogger } from "@isochrone/runtime/testing";
 
 type Options = ConstructorParameters<typeof Reconciler>[0];
 
-/**
- * Returns a manager in this process with full access to the node.
- * @param prefix command prefix for its tools
- */
+/** @param prefix command prefix for its tools */
 export function managerWith(
   mode: Options["mode"],
   prefix: readonly string[],

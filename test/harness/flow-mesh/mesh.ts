@@ -1,5 +1,4 @@
-// Nodes as network namespaces. Three with links: a and b share one, and each has one to the relay r. Or four
-// that share only a router. Each also has an address on its loopback device, like pods.
+// Nodes as network namespaces: a, b and the relay r with links, or four that share only a router.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -29,9 +28,7 @@ export function whyNoMesh(): string | null {
 
 export type NodeName = "a" | "b" | "r" | "s";
 
-/**
- * A node's address, which stands in for those of pods, and its neighbours' addresses on their shared links.
- */
+/** A node's address, and its neighbours' addresses on their shared links. */
 export const ADDRESS: Readonly<Record<NodeName, string>> = {
   a: "10.0.0.1",
   b: "10.0.0.2",
@@ -61,11 +58,7 @@ export interface Mesh {
   pod(node: NodeName, address: string): readonly string[];
   /** Returns all state that a network manager could change on the node, as text without counters. */
   rules(node: NodeName): string;
-  /**
-   * Streams TCP from a's address to b's port until `stop`.
-   * @param addresses of the nodes;
-   * @default ADDRESS
-   */
+  /** Streams from a's address to b's port until `stop`. @param addresses @default ADDRESS */
   stream(port: number, addresses?: typeof ADDRESS): Promise<Stream>;
   remove(): void;
 }

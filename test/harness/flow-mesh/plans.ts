@@ -24,11 +24,7 @@ export function flowOnTheWay(
 
 let generation = 0;
 
-/**
- * @param capacities of links to neighbours, bit/s; null: unknown
- * @param addressOf a neighbour;
- * @default its address on the shared link
- */
+/** @param capacities bit/s; null: unknown @param addressOf @default its address on the shared link */
 export function planOf(
   node: NodeName,
   flows: readonly PlannedFlow[],

@@ -1,5 +1,4 @@
-// One end of a stream: `receive ADDRESS PORT` prints the received payload and the bytes of the node's links,
-// which include headers and retransmissions; `send SOURCE TARGET PORT` sends until killed.
+// `receive ADDRESS PORT` prints payload and link bytes; `send SOURCE TARGET PORT` sends until killed.
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 

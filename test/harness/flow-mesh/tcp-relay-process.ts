@@ -1,5 +1,4 @@
-// `PORT PATH` on a node: forwards connections on its loopback address to a server outside the node on a Unix
-// socket.
+// `PORT PATH`: forwards loopback connections to a server outside the node on a Unix socket.
 import { connect, createServer } from "node:net";
 
 const [port, path = ""] = process.argv.slice(2);

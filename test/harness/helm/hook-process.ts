@@ -1,5 +1,4 @@
-// Runs a hook's Job as a local process with its arguments and under its account, because tests run no
-// containers.
+// Runs a hook's Job as a local process under its account, because tests run no containers.
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

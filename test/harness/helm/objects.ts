@@ -60,10 +60,7 @@ export function settingsOf(
   >;
 }
 
-/**
- * Paths of files in a pod's containers that settings refer to: every text that begins with /etc/isochrone/.
- * For the directory of replica files, the files read from it.
- */
+/** Every text below /etc/isochrone/. For the directory of replica files, the files read from it. */
 export function chartFilesIn(settings: ReturnType<typeof settingsOf>): string[] {
   const { replicaFilesDirectory, access } = settings["scheduler"] ?? {};
   const ofReplicas = access === "none" ? ["ca.crt"] : ["ca.crt", "tls.crt", "tls.key"];

@@ -14,10 +14,7 @@ export class Services {
     this.#installation = new Installation(cluster);
   }
 
-  /**
-   * @param objects as from `helm template`
-   * @param other settings that must differ from the chart's here, by section
-   */
+  /** @param objects as from `helm template` @param other settings that must differ here, by section */
   async start(
     kind: "aggregator" | "scheduler-plugin",
     objects: readonly KubernetesObject[],

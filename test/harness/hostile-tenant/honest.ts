@@ -1,5 +1,4 @@
-// Honest probes and collectors with the tokens of their pods. They send constant figures, so that only a
-// tenant can change the graphs.
+// Honest probes and collectors send constant figures, so that only a tenant can change the graphs.
 import { BufferedPublisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import { authorizedFetch, systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
@@ -16,10 +15,7 @@ const RTT_MS: Readonly<Record<string, number>> = {
   "node-1 node-2": 10,
 };
 
-/**
- * Keyed by node, because a node's collector is one source with one sequence: the reporter, and the sources of
- * its requests to db.
- */
+/** Keyed by node, whose collector is one source: the reporter, and sources of its requests to db. */
 const TRAFFIC = [
   [NODES[1], "source", ["web"]],
   [NODES[2], "destination", ["api", "worker"]],

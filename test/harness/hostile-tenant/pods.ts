@@ -9,10 +9,6 @@ const PENDING = 300;
 const FLOW = { "isochrone.dev/workflow": WORKFLOW };
 const beganMs = Date.now();
 
-/**
- * Claims traffic between others, and from their workloads to the tenant's, with a counter that grows with
- * time.
- */
 function forgedIstio(): string {
   const count = Math.round(((Date.now() - beganMs) / 1_000) * FORGED_PER_SECOND);
   const rows = ["source", "destination", "waypoint"].flatMap((reporter) =>

@@ -8,10 +8,7 @@ const QUESTIONS = 600;
 const STREAMS = 300;
 const PROBE = "isochrone-probe";
 
-/**
- * Returns the tenant's strongest possible token: an account named like ours, bound to its own pod on the
- * node.
- */
+/** An account named like ours, bound to the tenant's own pod on the node. */
 async function boundToken(tenant: Tenant): Promise<string> {
   await tenant.make({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: PROBE } });
   const name = `probe-like-${Math.random().toString(36).slice(2)}`;

@@ -1,5 +1,4 @@
-// A user with all permissions in one namespace and none elsewhere, enforced by the real API server and by
-// every service on the network.
+// A user with all permissions in one namespace and none elsewhere.
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -136,10 +135,7 @@ export class Tenant {
     return (await answerOf(`${this.#testbed.plugin.url}${path}`, { ca, ...pair }, "POST", body)).status;
   }
 
-  /**
-   * Returns the webhook's response status. The webhook needs no client certificate, because it writes
-   * nothing.
-   */
+  /** The webhook needs no client certificate, because it writes nothing. */
   async atWebhook(path: string, review: unknown): Promise<number> {
     const { webhookUrl } = this.#testbed;
     const files = { ca: await this.#testbed.webhookCa() };
@@ -158,10 +154,7 @@ export class Tenant {
     return { port: (server.address() as AddressInfo).port, asked: () => asked };
   }
 
-  /**
-   * Creates an unscheduled marker pod and returns its name. A graph with the marker contains everything
-   * created before it.
-   */
+  /** A graph with this unscheduled pod contains everything created before it. Returns its name. */
   async mark(): Promise<string> {
     const name = `marker-${++this.#markers}`;
     const code = await this.make({

@@ -1,7 +1,6 @@
-// An installation with the chart's values on a real control plane, with a victim's and a tenant's namespace.
-// KWOK marks the chart's pods as running. Aggregator, scheduler-plugin and the collector of the tenant's node
-// run here under their accounts. Differences to the values: addresses are on loopback, and the aggregator
-// shows no decisions, which would need the scheduler-plugin's files before both run.
+// An installation with the chart's values and the namespaces of a victim and a tenant. KWOK marks the chart's
+// pods as running; aggregator, scheduler-plugin and one collector run here. Unlike the chart's, addresses are
+// on loopback and the aggregator shows no decisions.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
@@ -227,10 +226,7 @@ export class HostileTestbed {
     await this.collector.start();
   }
 
-  /**
-   * `web` calls `db`. A new pod of `api`, which calls both, waits for a node. `worker` was planned as a
-   * whole.
-   */
+  /** `web` calls `db`. A new pod of `api` calls both and waits. `worker` was planned as a whole. */
   async #addVictim(): Promise<void> {
     const { cluster } = this;
     await cluster.createNamespace(VICTIM);
@@ -275,10 +271,7 @@ export class HostileTestbed {
     );
   }
 
-  /**
-   * Scales to zero and back, so that the planner places all pods at once without regard to earlier ones.
-   * Returns their nodes.
-   */
+  /** Scales to zero and back, so that the planner places all pods at once. */
   async plannedAnew(name: string): Promise<string[]> {
     const ref = { ...KINDS.deployment, namespace: VICTIM, name };
     const listed = () => this.cluster.list("pods", { namespace: VICTIM, labels: `app=${name}` });

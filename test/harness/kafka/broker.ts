@@ -23,9 +23,7 @@ interface BrokerCommand {
 const START_WITHIN_MS = 90_000;
 const STARTED = "Kafka Server started";
 
-/**
- * A broker in its folder. Ready when the controller has admitted it. Hands over its partitions when stopped.
- */
+/** Ready when the controller has admitted it. Hands over its partitions when stopped. */
 export function makeBroker({
   nodeId,
   folder,

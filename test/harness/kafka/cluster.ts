@@ -38,9 +38,7 @@ interface KafkaAccess extends User {
 const START_TRIES = 4;
 const DEFAULT_HEAP_MEGABYTES = 256;
 
-/**
- * Starts brokers that are their own controllers. Resolves when all are ready. The first call downloads 43 MB.
- */
+/** Brokers are their own controllers. Resolves when all are ready. The first call downloads 43 MB. */
 export async function startKafka(options: KafkaOptions): Promise<KafkaCluster> {
   return KafkaCluster.start(await prepareKafka(), options);
 }
@@ -164,10 +162,7 @@ export class KafkaCluster {
     );
   }
 
-  /**
-   * Resolves when all running brokers know the topic. Like `allow`, it needs a route from this process to the
-   * brokers, so not into other network namespaces.
-   */
+  /** Needs a route from this process to the brokers, so not into other network namespaces. */
   createTopic(name: string, options: TopicOptions = {}): Promise<void> {
     const running = this.internalBrokers.filter((_, i) => this.#brokers[i]?.pid !== null);
     return createTopic(running, name, this.#brokers.length, options);
@@ -201,10 +196,7 @@ export class KafkaCluster {
     return this.#broker(nodeId).stop();
   }
 
-  /**
-   * Restarts a broker with its data and ports; first stops a running one in order. Resolves when the cluster
-   * has admitted it, which needs a majority.
-   */
+  /** Resolves when the cluster has admitted the broker, which needs a majority. */
   async restart(nodeId: number): Promise<void> {
     const broker = this.#broker(nodeId);
     await broker.stop();

@@ -10,8 +10,7 @@ const LOG4J_VERSION = "2.25.5";
 const LEAST_JAVA = 17;
 const DOWNLOAD_DEADLINE_MS = 600_000;
 
-// Maven Central lacks kafka-tools-api 4.4.0, which the broker does not need. kafka_2.13 brings no binding of
-// slf4j to log4j.
+// Maven Central lacks kafka-tools-api 4.4.0 (not needed). kafka_2.13 brings no slf4j binding.
 const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>dev.isochrone</groupId><artifactId>kafka-for-tests</artifactId><version>1</version><packaging>pom</packaging>

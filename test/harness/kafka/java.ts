@@ -12,8 +12,7 @@ interface JavaProgram {
   readonly archiveTo?: string | undefined;
 }
 
-// A test broker starts often and runs briefly, so the first compiler tier and the serial collector cost
-// least.
+// A test broker runs briefly, so the first compiler tier and the serial collector cost least.
 const LEAN = [
   "-XX:+UseSerialGC",
   "-XX:TieredStopAtLevel=1",

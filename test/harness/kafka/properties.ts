@@ -1,5 +1,4 @@
-// server.properties of a broker that is its own controller, with short times: failures are detected within 3
-// s and groups form at once.
+// A broker that is its own controller, with failure detection within 3 s.
 import { join } from "node:path";
 
 export type Properties = Readonly<Record<string, string | number | boolean>>;

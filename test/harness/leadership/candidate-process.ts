@@ -1,5 +1,4 @@
-// A process that competes for leadership and acts without pause while it leads. Environment: KUBECONFIG,
-// NAME, NAMESPACE.
+// Competes for leadership and acts while it leads. Environment: KUBECONFIG, NAME, NAMESPACE.
 import { AGGREGATOR_LEASE, leaderStore } from "@isochrone/aggregator/testing";
 import { candidacy, KINDS, StoreError, type ClusterStore, type ObjectRef } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
@@ -14,8 +13,7 @@ const surroundings = {
   logger: createLogger({ service: name, level: "info", format: "json" }),
 };
 const credentials = { kubeconfig };
-// The lease client and the acting client have separate connections and request rates. The audit log tells
-// them apart.
+// Separate clients have separate request rates, and the audit log tells them apart.
 const leases = createApiServerStore({ ...surroundings, credentials, userAgent: `${name}-lease` });
 // Slow enough that most acts queue, so that acts begun by the leader would be sent later.
 const acts = createApiServerStore({ ...surroundings, credentials, userAgent: name, qps: 40, burst: 1 });

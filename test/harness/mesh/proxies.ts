@@ -65,10 +65,7 @@ export class EnvoyPage {
     this.#reporter = reporter;
   }
 
-  /**
-   * @param addedBytes request headers added by earlier proxies, such as x-request-id and
-   * x-forwarded-client-cert
-   */
+  /** @param addedBytes request headers added by earlier proxies, such as x-request-id */
   take({ status, requestBytes, responseBytes, durationMs }: Exchange, addedBytes = 0): void {
     let counts = this.#byStatus.get(status);
     if (counts === undefined) {

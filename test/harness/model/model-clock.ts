@@ -2,10 +2,7 @@ import { EventQueue } from "@isochrone/primitives/algorithms";
 import type { Clock } from "@isochrone/runtime";
 import { sleepUntil } from "@isochrone/runtime/testing";
 
-/**
- * Emulated time that jumps from sleep to sleep and also advances while code runs, so that time-limited
- * searches end as in a real process.
- */
+/** Jumps from sleep to sleep and advances while code runs, so that time-limited searches end. */
 export class ModelClock implements Clock {
   readonly #startMs: number;
   readonly #sleeps = new EventQueue();

@@ -1,6 +1,5 @@
-// The demo without its processes: the real aggregator, scheduler-plugin (planner, descheduler, proposals) and
-// stand-in controllers with the demo's settings, on a memory store and emulated time. Only kubelets, probes,
-// proxies and users are models. One hour takes less than a minute.
+// The demo without its processes: real aggregator and scheduler-plugin on a memory store and emulated time;
+// kubelets, probes, proxies and users are models. One hour takes less than a minute.
 import { looseFields, looseList } from "@isochrone/primitives";
 import { movingConfig, PROPOSALS, schedulerConfig } from "@isochrone/cli/testing";
 import { createInformer, KINDS, PLACEMENT_GATE, podView, type KubernetesObject } from "@isochrone/kubernetes";

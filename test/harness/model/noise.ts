@@ -1,5 +1,4 @@
-// Models a link measurement of the embedded cluster: the emulator's round trip and jitter, plus the delay of
-// a busy machine.
+// Models a link measurement: the emulator's round trip and jitter, plus a busy machine's delay.
 import type { Random } from "@isochrone/runtime";
 
 export interface TrueLink {

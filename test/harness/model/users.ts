@@ -45,10 +45,7 @@ export class Users {
     );
   }
 
-  /**
-   * Makes one second of requests, with calls by channel.
-   * @param nodeOf null: the workload has no ready pod
-   */
+  /** @param nodeOf null: the workload has no ready pod */
   second(atMs: number, nodeOf: (workload: string) => string | null): ReadonlyMap<CountedChannel, number> {
     const { manifest, requestsPerSecond, random } = this.#options;
     const calls = new Map<CountedChannel, number>();

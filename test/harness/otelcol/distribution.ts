@@ -1,5 +1,4 @@
-// Builds an OpenTelemetry Collector with the components that tests need, by its own builder from published
-// modules.
+// Builds an OpenTelemetry Collector with its own builder from published modules.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -9,9 +8,7 @@ import { run, versionOf } from "../common/commands.ts";
 import { supportFrom, type Support } from "../common/support.ts";
 
 export const COLLECTOR_VERSION = "0.155.0";
-/**
- * Newest version reliably available from module proxies, built into a Collector of {@link COLLECTOR_VERSION}.
- */
+/** Newest version on module proxies, built into a Collector of {@link COLLECTOR_VERSION}. */
 export const SERVICE_GRAPH_VERSION = "0.152.0";
 /** Version of the Collector's modules past 1.0 that matches {@link COLLECTOR_VERSION}. */
 const STABLE_VERSION = "1.61.0";
@@ -65,8 +62,7 @@ ${[
   .join("")})
 `;
 
-// Excludes Prometheus' service discovery clients for many clouds, which are three quarters of the build.
-// Tests use static targets only.
+// Excludes service discovery for clouds, which is three quarters of the build.
 const TAGS = "remove_all_sd";
 
 const key = createHash("sha256").update(manifest).update(GO_MOD).update(TAGS).digest("hex").slice(0, 8);

@@ -30,9 +30,7 @@ export interface DrawnGraphs {
 const BUILD_INTERVAL_MS = 1000;
 const TAKEN_WITHIN_MS = 10_000;
 
-/**
- * Returns the graphs that an aggregator builds from these inputs alone, with the clock at each arrival time.
- */
+/** Builds graphs from these inputs alone, with the clock at each arrival time. */
 export async function graphsOf(arrivals: readonly Arrival[]): Promise<DrawnGraphs> {
   const inOrder = arrivals.toSorted((a, b) => a.atMs - b.atMs);
   const clock = new ManualClock(inOrder[0]!.atMs - 100);

@@ -63,10 +63,7 @@ interface CadvisorSteps {
   readonly replacedAt: number;
 }
 
-/**
- * Returns the page of cAdvisor's library with counters and levels that rise by step. Rows keep their relative
- * sample times.
- */
+/** Counters and levels rise by step. Rows keep their relative sample times. */
 export function cadvisorPage(step: number, nowMs: number, steps: CadvisorSteps): string {
   const lines = CADVISOR.map((line) => {
     const [, name, labels, value, time] = TIMED.exec(line) ?? [];
@@ -201,9 +198,7 @@ function histogram(name: string, labels: Labels, count: number, size: number): s
   ];
 }
 
-/**
- * The page of Istio's proxies, without timestamps. `restarts`: step at which the proxy's counters restart.
- */
+/** Page without timestamps. `restarts`: step at which the proxy's counters restart. */
 export function istioPage(step: number, { restarts }: { readonly restarts?: number } = {}): string {
   const began = restarts !== undefined && step >= restarts ? restarts : null;
   const count = (perStep: number): number => (began === null ? 500 : 1) + (step - (began ?? 0)) * perStep;

@@ -19,10 +19,7 @@ export const FOREIGN_TOPICS: Readonly<Record<string, string>> = {
 
 export const BROKER_TOPICS: readonly string[] = [...Object.values(TOPICS), ...Object.keys(FOREIGN_TOPICS)];
 
-/**
- * Renames the record's topic for an aggregator that reads only our topics. On Kafka it also reads foreign
- * ones: kafka-seals.test.ts.
- */
+/** On Kafka an aggregator also reads foreign topics: kafka-seals.test.ts. */
 export function toOwnTopic<R extends { readonly topic: string }>(record: R): R {
   return { ...record, topic: FOREIGN_TOPICS[record.topic] ?? record.topic };
 }

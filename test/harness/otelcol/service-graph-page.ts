@@ -1,6 +1,5 @@
-// Prints the page of a real OpenTelemetry Collector's service graph connector for spans sent to it over
-// OTLP/HTTP, as evidence for tests. Run: node tools/node24.mjs test/harness/otelcol/service-graph-page.ts >
-// test/data/pages/NAME.prom
+// Prints the page of a real Collector's service graph connector, as evidence for tests. Run: node
+// tools/node24.mjs test/harness/otelcol/service-graph-page.ts > test/data/pages/NAME.prom
 import { setTimeout as sleep } from "node:timers/promises";
 import { COLLECTOR_VERSION, SERVICE_GRAPH_VERSION, startCollector } from "./index.ts";
 import { HTTP, KIND, sendSpans, type Call, type Services } from "./spans.ts";

@@ -49,9 +49,7 @@ function spansOf(call: Call, failed: boolean, endMs: number): Span[] {
   return call.seen === "client" ? [client] : call.seen === "server" ? [server] : [client, server];
 }
 
-/**
- * Resource attributes by service, in addition to its name. Without any, its spans don't show where it runs.
- */
+/** Resource attributes by service. Without any, its spans don't show where it runs. */
 export type Services = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** Sends the spans of all calls, ending now, to an OTLP/HTTP receiver. Returns their number. */

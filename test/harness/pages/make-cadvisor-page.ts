@@ -1,6 +1,5 @@
-// Writes test/data/pages/cadvisor.txt: cAdvisor's output for two pods, made of cgroups on this machine with a
-// process in each. Needs Go, root and cgroups v1. Cleans up. Run: node tools/node24.mjs
-// test/harness/pages/make-cadvisor-page.ts
+// Writes test/data/pages/cadvisor.txt from two pods made of cgroups. Needs Go, root and cgroups v1. Run: node
+// tools/node24.mjs test/harness/pages/make-cadvisor-page.ts
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

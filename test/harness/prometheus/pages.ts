@@ -53,10 +53,7 @@ export const NODE = { cores: 3, memoryBytes: 4_000_000_000, receivedBytesPerSeco
 /** Interval in which Prometheus is paused. */
 const FROZEN_MS = [15_500, 20_600] as const;
 
-/**
- * A server on loopback: /metrics/cadvisor and /sidecar/<pod>. Time 0 is `run`. Constant counters started long
- * before.
- */
+/** Serves /metrics/cadvisor and /sidecar/<pod>. Time 0 is `run`; constant counters started before. */
 export class MeshPages {
   #beganMs = Number.POSITIVE_INFINITY;
   #server: Server | null = null;

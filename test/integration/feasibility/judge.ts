@@ -1,5 +1,4 @@
-// Gets kube-scheduler's verdict on a pod and every node without binding: an extender receives the nodes that
-// its filters accept and rejects them all. One attempt judges all nodes.
+// Gets kube-scheduler's verdict without binding: an extender records and rejects all nodes.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -40,10 +40,7 @@ export function generatePod(
   return { ...object("v1", "Pod", { name, namespace, labels }), spec };
 }
 
-/**
- * One pod of five has constraints of any kind. The others have one kind each: spreading, other pods, volumes,
- * or resources. Otherwise they mostly fit.
- */
+/** One pod of five has any constraints. The others have one kind each and mostly fit. */
 export function askedPod(
   some: Some,
   name: string,

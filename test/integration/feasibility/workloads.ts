@@ -1,9 +1,7 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { object, onNodes, required, Some, TOPOLOGY_KEYS, type Json, type Labels } from "./words.ts";
 
-/**
- * Gated replicas of a few workloads with rules about each other. They tolerate taints, so that there is room.
- */
+/** Replicas of a few workloads with mutual rules. They tolerate taints, so that there is room. */
 export function generateWorkloads(seed: number, name: string): KubernetesObject[] {
   const some = new Some(seed);
   return ["x", "y", "z"].flatMap((app) => {

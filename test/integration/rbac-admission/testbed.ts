@@ -11,10 +11,7 @@ type Caller = (typeof OURS)[number] | "stranger";
 
 export const NODE = "/api/v1/nodes/node-0";
 
-/**
- * A cluster in which our accounts and a stranger have all RBAC permissions, so that only the policies can
- * deny.
- */
+/** Our accounts and a stranger have all RBAC permissions, so that only the policies can deny. */
 export class AdmissionTestbed {
   #cluster: ControlPlane | null = null;
   readonly #clients = new Map<Caller, ApiClient>();
@@ -69,10 +66,7 @@ export class AdmissionTestbed {
     return code < 300 ? "ok" : `${code} ${(JSON.parse(text) as { message: string }).message}`;
   }
 
-  /**
-   * Returns the policy's denial. Returns another text if the request is allowed or if more than the policy
-   * denies it: the stranger must pass.
-   */
+  /** Returns another text if the request is allowed or not denied by a policy alone. */
   async denialOf(
     caller: Caller,
     [method, path, body]: readonly [method: string, path: string, body?: object],

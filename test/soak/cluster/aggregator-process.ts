@@ -1,6 +1,4 @@
-// The aggregator of a simulated cluster on Kafka. Its store serves the world's nodes and pods like an API
-// server, with pod replacements. It keeps only its informers' copies of pods, like any aggregator. Prints its
-// address as the first line.
+// A simulated cluster's aggregator on Kafka. Prints its address as the first line.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { setTimeout as delay } from "node:timers/promises";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";

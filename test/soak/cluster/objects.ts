@@ -18,10 +18,7 @@ export function nodeObject(world: World, node: number): KubernetesObject {
   };
 }
 
-/**
- * A pod as parsed from a list or watch: no two share a string, and labels, annotations, volumes and statuses
- * are realistic. The reader decides what to keep.
- */
+/** A pod as parsed from a list or watch: no shared strings, realistic fields. */
 export function podObject(world: World, pod: PodIdentity, version: number): KubernetesObject {
   return JSON.parse(JSON.stringify(podFields(world, pod, version))) as KubernetesObject;
 }

@@ -19,9 +19,8 @@ interface Change {
 }
 
 /**
- * A store that serves the world's pods like an API server. It creates each pod on demand, trimmed as
- * requested, and keeps none. A memory store would keep 100,000 whole pods in the measured process, which no
- * aggregator has. The inner store serves other kinds.
+ * Creates the world's pods on demand and keeps none, because 100,000 whole pods would distort the measured
+ * memory. The inner store serves other kinds.
  */
 export class PodStore implements UntypedStore {
   readonly get: ClusterStore["get"];

@@ -1,5 +1,4 @@
-// Publishes for a part of a simulated cluster's nodes in turn, like their probes and collectors. One of all
-// probes restarts per second. Prints progress as JSON lines. Ends when standard input closes.
+// Publishes for a part of a simulated cluster's nodes. Prints JSON lines until its input closes.
 import { BusError, type OutgoingRecord } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
 import { createLogger, systemClock, systemRandom } from "@isochrone/runtime";

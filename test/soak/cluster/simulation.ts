@@ -1,5 +1,4 @@
-// Runs a simulated cluster with a real broker and one aggregator, and checks the aggregator's graphs and
-// cost.
+// Checks an aggregator's graphs and cost on a simulated cluster with a real broker.
 import { upperMedian } from "@isochrone/primitives";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -18,9 +17,7 @@ interface SimulationOptions {
   readonly podsPerNode: number;
   /** Also the maximum lag between counters; at most a quarter of the window. */
   readonly scrapePeriodMs: number;
-  /**
-   * Time with all nodes publishing. Longer than the window, so that all counters are known from its start.
-   */
+  /** Longer than the window, so that all counters are known from its start. */
   readonly durationMs: number;
   readonly windowMs: number;
   readonly producers: number;
@@ -67,10 +64,7 @@ interface SimulationResult {
 
 /** Recommended in docs/operations.md for a replica of 2 GiB. */
 const AGGREGATOR_FLAGS = ["--max-old-space-size=1152", "--max-semi-space-size=32"];
-/**
- * Recommended as well: returns the memory of record batches to the system instead of keeping it between
- * long-lived blocks.
- */
+/** Returns the memory of record batches to the system. */
 const AGGREGATOR_MALLOC = {
   MALLOC_ARENA_MAX: "2",
   MALLOC_MMAP_THRESHOLD_: "65536",
@@ -165,9 +159,7 @@ export function memorySlope(samples: readonly ClusterSample[]): number {
 }
 
 /**
- * Compares a window's rates with the generator's, in graphs built after all records were counted, because
- * uncounted records would be missing at the end of a window. Rates end at the last update of all counters,
- * before the silence.
+ * Compares graphs built after all records were counted. Rates end at the last update of all counters.
  * @param endMs time of the last records
  */
 async function compareChannels(

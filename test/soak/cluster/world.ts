@@ -1,6 +1,4 @@
-// A simulated cluster that exists only as published records. Everything is a pure function of time, so that
-// all processes share the same truth. Each workload calls one other. A channel's requests are the sum over
-// its pods, whose rates drift slowly.
+// Everything is a pure function of time, so that all processes share the same truth. Rates drift slowly.
 import {
   Distribution,
   encodeMetrics,
@@ -97,10 +95,7 @@ export class World {
     return (workload + 7 * NAMESPACES) % this.workloads;
   }
 
-  /**
-   * Returns the pod in a slot. Pods of a slot follow each other, and replacements are spread evenly over
-   * slots.
-   */
+  /** Pods of a slot follow each other, and replacements are spread evenly over slots. */
   pod(slot: number, timeMs: number): PodIdentity {
     const { life, offsetMs } = this.#lifeOf(slot, timeMs);
     const startMs = Math.max(life * this.#lifeMs - offsetMs, -3_600_000) + this.shape.beginMs;

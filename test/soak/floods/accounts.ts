@@ -1,5 +1,4 @@
-// Identities at a flooded aggregator. As with the chart's defaults, every client has a token, which
-// determines its rights.
+// Every client has a token, which determines its rights, as with the chart's defaults.
 import type { Principal, RequestGate } from "@isochrone/runtime/http";
 
 /** Tokens are plain words, because the test starts after authentication. */

@@ -1,5 +1,4 @@
-// An aggregator without Kafka, like the chart's for a small cluster. Prints its address as the first line.
-// Each input line is an object to create in the cluster. Ends when standard input closes.
+// Prints its address as the first line. Each input line is an object to create.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { openBus } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";

@@ -1,5 +1,4 @@
-// `npm run soak -- floods`: floods an aggregator that has the limits of the chart's size small. Under each
-// flood it must stay alive and within its memory, with a complete and current graph.
+// `npm run soak -- floods`: an aggregator of size small must survive each flood with a current graph.
 import { nearestRank, ascending } from "@isochrone/primitives";
 import { seededRandom } from "@isochrone/runtime";
 import { parseArgs } from "node:util";

@@ -1,5 +1,4 @@
-// Floods that try to crash an aggregator or to impersonate others, with a compromised node's token, because
-// no body is read without one. All come from 127.0.0.66.
+// Floods with a compromised node's token. All come from 127.0.0.66.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { KINDS } from "@isochrone/kubernetes";
 import type { Random } from "@isochrone/runtime";
@@ -130,8 +129,7 @@ const forged: Flood = {
         scope: { name: "flood" },
         metrics: [peer, ...invented].flatMap((name) => rttMetrics(name, 0.01, timeMs)),
       });
-      // In turn: its own source about other nodes, an invented source, and the honest source with future
-      // sequence numbers.
+      // In turn: own source about other nodes, invented source, honest source with future numbers.
       const source = [`probe/${ATTACKER_NODE}`, `probe/${invented[1]!}`, `probe/${node}`][at % 3]!;
       const epoch = at % 3 === 2 ? "honest" : "f";
       await post(target.url, body, encodeHeaders({ source, epoch, sequence: at + 1, sentAtMs: timeMs }));

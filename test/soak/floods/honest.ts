@@ -1,5 +1,4 @@
-// Honest load next to a flood: publishing probes, a graph API reader, and a page with an event stream. All
-// come from 127.0.0.1.
+// Honest load next to a flood. All comes from 127.0.0.1.
 import { BufferedPublisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import { systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
@@ -87,10 +86,7 @@ export class Honest {
     };
   }
 
-  /**
-   * Number of honest links missing or wrong in the graph, and of links from honest nodes that they did not
-   * report.
-   */
+  /** Missing or wrong honest links, and unreported links of honest nodes. */
   async faults(): Promise<{ readonly absent: number; readonly wrong: number; readonly invented: number }> {
     const { links } = await this.#get<ClusterGraphSnapshot>("/api/v1/graph/cluster");
     const found = new Map(links.map((link) => [`${link.source} ${link.target}`, link]));

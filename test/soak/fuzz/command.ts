@@ -10,10 +10,7 @@ const USAGE =
   "npm run soak -- fuzz [--minutes N (10, for all targets together)] [--seed N (of the clock)] [--target NAME (all)] [--at N (one input)] [--out FOLDER (fuzz-findings)]";
 const MAX_SEED = 2 ** 31;
 
-/**
- * Returns false if an input broke a rule. Writes the input to a file and prints the command that recreates
- * it.
- */
+/** Returns false if an input broke a rule. Prints the command that recreates the input. */
 export async function runFuzz(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],

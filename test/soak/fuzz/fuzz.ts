@@ -11,9 +11,7 @@ export interface Found {
 
 interface FuzzResult {
   readonly inputs: number;
-  /**
-   * Inputs accepted in whole or in part. A fuzzer with only rejected inputs tests nothing behind validation.
-   */
+  /** A fuzzer with only rejected inputs tests nothing behind validation. */
   readonly taken: number;
   readonly found: readonly Found[];
 }

@@ -62,10 +62,7 @@ export async function examine(target: Target, input: Uint8Array): Promise<Outcom
   return outcome;
 }
 
-/**
- * Returns the path of a non-finite number. Returns null if there is none. Not recursive, because outputs may
- * be deep.
- */
+/** Path of a non-finite number; null: none. Not recursive, because outputs may be deep. */
 function notFinite(root: unknown): string | null {
   const open: [string, unknown][] = [["output", root]];
   for (let seen = 0; open.length > 0 && seen < MOST_SCANNED; seen++) {

@@ -1,5 +1,4 @@
-// The dispatcher between hostile clients and hostile endpoints, over HTTP/1.1 and HTTP/2. Next to each input,
-// an honest client calls an honest endpoint and must get its own response.
+// Next to each input, an honest client calls an honest endpoint and must get its own response.
 import { DispatchRig } from "@isochrone/dispatcher/testing";
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";

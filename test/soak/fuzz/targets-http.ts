@@ -1,5 +1,4 @@
-// Targets over HTTP: whole services on loopback with hostile requests. They must always respond in HTTP and
-// stay alive.
+// Whole services on loopback must always respond in HTTP and stay alive.
 import { connect } from "node:net";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";

@@ -1,5 +1,4 @@
-// Child process of scale.bench.ts: an unmodified aggregator on a memory store and a memory bus fed by its
-// OTLP/HTTP ingest.
+// An unmodified aggregator on a memory store and a memory bus fed by OTLP/HTTP.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator, AggregatorConfig } from "@isochrone/aggregator/testing";
 import { PeerAssignment } from "@isochrone/aggregator/testing";

@@ -8,9 +8,7 @@ const ANSWER_MS = 120_000;
 /** Timeout for a child to end by itself. Milliseconds. */
 const END_MS = 5000;
 
-/**
- * A child process that serves the calls of `C`. Ends when its channel closes, even if the parent is killed.
- */
+/** Ends when its channel closes, even if the parent is killed. */
 export class Child<C extends object> {
   readonly calls: C;
   readonly #process: ChildProcess;

@@ -1,5 +1,4 @@
-// Child process of scale.bench.ts: unmodified probes with a shared measuring thread and a shared responder
-// thread.
+// Unmodified probes with a shared measuring thread and a shared responder thread.
 import { gzipSync } from "node:zlib";
 import type { OutgoingRecord, Publisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
@@ -27,8 +26,7 @@ let usage: () => Usage = startUsage();
 
 serve({
   async start(seats, port, aggregatorUrl, pace) {
-    // The kernel's sockets are polled one by one, which suits the forty of a node but not the thousands of
-    // many nodes.
+    // Kernel sockets are polled one by one, which suits one node's forty but not thousands.
     const thread = createMeasuringThreads({ clock, logger, sockets: seats.length === 1 ? "auto" : "node" });
     const bus = keptPublisher(new OtlpHttpPublisher({ url: `${aggregatorUrl}/v1/metrics` }));
     for (const { node, zone, region, address } of seats) {

@@ -47,10 +47,7 @@ export interface StageResult {
   /** Numbers of probing nodes and of responding ones. */
   readonly probing: number;
   readonly answering: number;
-  /**
-   * CPU of responding nodes beyond their idle use, per probing node. Adding the group's CPU gives the full
-   * cost of a node.
-   */
+  /** Beyond their idle use, per probing node. Adding the group's CPU gives a node's full cost. */
   readonly answeringCpuMsPerSecond: number;
   readonly aggregator: AggregatorReport & Usage;
   readonly outcomes: Readonly<Record<string, number>>;
@@ -80,10 +77,7 @@ interface Team {
 
 /** Number of processes that start at the same time. */
 const WAVE = 4;
-/**
- * Time after the first interval until the measurement: connections open, first packets are discarded, caches
- * warm up.
- */
+/** Connections open, first packets are discarded, and caches warm up. */
 const SETTLE_MS = 5000;
 const READY_PATIENCE_MS = 150_000;
 /** Interval between two rounds of plan requests. Milliseconds. */

@@ -1,5 +1,4 @@
-// Running workflows that grow: with the webhook that gives pods their nodes, with one that knows nothing, and
-// without any.
+// Running workflows grow with the webhook, with one that knows nothing, and without any.
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS, PLACEMENT_LABEL, WEBHOOK_ANSWER, WEBHOOK_CONFIGURATION } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";

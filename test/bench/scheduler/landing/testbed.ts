@@ -87,10 +87,7 @@ export const SECOND: Replicas = { from: 1, to: 2 };
 export const OTHERS: Replicas = { from: 2, to: REPLICAS };
 export const FIRST_PER_WORKFLOW = WORKLOADS.length;
 
-/**
- * Creates the workflows' pods like ReplicaSets and returns their names. Names are unique per run, because on
- * a busy machine KWOK still deletes pods of the previous run by name.
- */
+/** Names are unique per run, because KWOK may still delete pods of the previous run by name. */
 export async function createWorkflows(
   cluster: ControlPlane,
   workflows: number,

@@ -1,6 +1,5 @@
-// The floor of the interface: a planner that knows all nodes beforehand, watches nothing, and only binds pods
-// and opens gates as fast as the API server allows. Its loss against plain pods is one more write per pod. A
-// planner's further loss is its own.
+// The floor of the interface: nodes are known beforehand, so it only binds pods and opens gates, one more
+// write per pod than plain pods.
 import { PLACEMENT_GATE } from "../../../harness/planner.ts";
 import type { ControlPlane } from "../../../harness/control-plane/index.ts";
 import { NAMESPACE } from "./testbed.ts";

@@ -1,6 +1,4 @@
-// Placement with known free resources and usage, on nodes that differ only by measurement noise: the effect
-// of noise on the resource part. In process. Takes the node with the highest score, or with fewer pods on a
-// tie.
+// Nodes differ only by measurement noise. Takes the node with the highest score, or with fewer pods on a tie.
 import { defaultLinks, defaultSites, loadManifest, SAMPLE_MANIFEST } from "@isochrone/lab";
 import { createStrategy } from "@isochrone/placement";
 import type { PlacementProblem } from "@isochrone/placement";
@@ -45,10 +43,7 @@ export function placeAnew(experiment: PlacementExperiment, settings: Settings): 
   return placementCost(experiment, nodeOf) / placementCost(experiment, before);
 }
 
-/**
- * The embedded cluster: its sites with the emulator's round-trip times, its workflow at ten requests per
- * second; nodes have room for all.
- */
+/** The embedded cluster at ten requests per second; nodes have room for all. */
 export async function embeddedExperiment(seed: number): Promise<PlacementExperiment> {
   const { workloads: services } = await loadManifest(SAMPLE_MANIFEST);
   const workloads = services.map(({ name }) => name);
@@ -73,9 +68,7 @@ export async function embeddedExperiment(seed: number): Promise<PlacementExperim
   };
 }
 
-/**
- * Chooses a node for a workload; -1 is none. Pods in `sent` are not in the node graph yet and are assumed.
- */
+/** Returns -1 for no node. Pods in `sent` are not in the node graph yet and are assumed. */
 type Place = (workload: number, nodeOf: readonly number[], sent: readonly number[]) => number;
 
 function placing(experiment: PlacementExperiment, settings: Settings): Place {

@@ -1,5 +1,4 @@
-// The proven cheapest placement: depth-first branch and bound, started from the best of many descents by
-// moves and swaps.
+// Depth-first branch and bound, started from the best of many descents by moves and swaps.
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 import { placementCost } from "./problem.ts";
@@ -90,10 +89,7 @@ class Search {
     }
   }
 
-  /**
-   * Fills the pulls of the next depth. Returns a lower bound of the remaining pods' cost with the placed
-   * ones.
-   */
+  /** Returns a lower bound of the remaining pods' cost with the placed ones. */
   #place(depth: number, node: number): number {
     const from = this.#pull[depth]!;
     const to = this.#pull[depth + 1]!;

@@ -1,5 +1,4 @@
-// Placing the sample workflow of 17 services (the DAG of Figure 2 in Marchese 2023) on 8 nodes in 2 regions.
-// Channel traffic and pair costs are drawn from a seed.
+// 17 services (Figure 2 in Marchese 2023) on 8 nodes in 2 regions, with seeded traffic and costs.
 import { loadManifest, SAMPLE_MANIFEST } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime";
 
