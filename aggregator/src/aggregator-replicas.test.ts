@@ -60,7 +60,6 @@ async function end(one: RunningAggregator): Promise<void> {
   await stopped;
 }
 
-/** The value of a gauge without labels on every replica. */
 async function gauges(name: string): Promise<number[]> {
   return Promise.all(
     running.map(async ({ registry }) => {
@@ -113,7 +112,6 @@ test("a new leader knows which pairs were tested, by the bursts in the graph", a
   expect(await gauges("isochrone_aggregator_leader")).toEqual([1]);
   const refused = await askLease(second, "n0");
   expect(refused.lease).toBeNull();
-  // The pair's interval, less what has passed of it.
   expect(refused.retryAfterMs).toBeGreaterThan(500_000);
   expect((await askLease(second, "n1")).lease).toMatchObject({ target: "n0" });
 });

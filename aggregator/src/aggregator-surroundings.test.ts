@@ -1,5 +1,4 @@
-// The whole aggregator against what surrounds it: clients that come back, a scheduler-plugin that is away, a
-// cluster that lacks kinds.
+// Faults around a whole aggregator: reconnecting clients, an absent scheduler-plugin, missing kinds.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
@@ -28,7 +27,6 @@ interface Received {
   readonly data: GraphEvent;
 }
 
-/** Reads `count` events over a connection of its own, and leaves. */
 async function readEvents(
   running: RunningAggregator,
   count: number,
@@ -155,7 +153,7 @@ describe("decisions of the scheduler-plugin", () => {
   });
 });
 
-/** A store that refuses to list these kinds, as an API server without the CRD or without the right does. */
+/** Simulates an API server without the CRD or the right to list these kinds. */
 function refusing(kinds: readonly string[]): (store: ClusterStore) => ClusterStore {
   return (store) => ({
     get: (ref) => store.get(ref),

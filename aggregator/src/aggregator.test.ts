@@ -186,7 +186,7 @@ describe("graph API", () => {
     expect(names(changed)).toEqual(["buying"]);
     expect(changed.version).toBeGreaterThan(first.version);
     expect(names(await read(`&since=${changed.id}`))).toEqual([]);
-    // Of another life, of a version to come, of nothing at all.
+    // IDs of another process, of a future version, and an invalid one.
     for (const since of [`other-${first.version}`, changed.id!.replace(/\d+$/, "999"), "x"])
       expect(names(await read(`&since=${since}`))).toHaveLength(4);
   });

@@ -47,15 +47,13 @@ import { createStreams } from "./streams/create-streams.ts";
 import { createSpeaking, type Speaking } from "./speaking.ts";
 import { createWriters } from "./writers/writers.ts";
 
-/** A running aggregator. */
 export interface Aggregator extends ComposedService {
   /** The server, for requests without a socket. Throws before `start`. */
   readonly app: HttpApp;
-  /** Where it listens. Throws before `start`. */
   address(): ListenAddress;
 }
 
-/** How much larger than its compressed form a body may be. */
+/** Maximum ratio of a body's size to its compressed size. */
 const MAX_INFLATION = 4;
 
 /** Bus -> windows -> graphs -> graph API. */
@@ -259,7 +257,7 @@ class RunningAggregator implements Aggregator {
       ...this.#proven.parts,
       { name: "intake", service: this.#intake },
       { name: "graph API", service: { start: () => this.#listen(), stop: () => this.#app?.close() } },
-      // Before the server, which waits for their connections.
+      // Stop it before the server, which waits for its connections.
       { name: "event stream", service: { stop: () => this.#events.close() } },
       ...(replication?.elections ?? []),
       { name: "coordinates", service: { stop: () => this.#coordinates.close() } },
@@ -281,7 +279,7 @@ class RunningAggregator implements Aggregator {
   }
 
   async #build(): Promise<void> {
-    // Before the first lists are complete a graph would show a cluster that has lost most of its nodes.
+    // Before the first lists are complete, a graph would lack most nodes.
     if (this.#watch.pending().length > 0 || this.#intake.pending().length > 0) return;
     if (this.#declarations !== null && this.#declarations.pending().length > 0) return;
     const { clock } = this.#deps;
@@ -303,7 +301,7 @@ class RunningAggregator implements Aggregator {
     await this.#bills.keep(graphs);
   }
 
-  /** Takes over what the former leader had done: pairs that it tested, and budgets that it used. */
+  /** Loads the previous leader's tested pairs and used budgets. */
   #noteLeadership(): void {
     const isLeading = this.#replication?.leadership.isLeader() ?? false;
     if (isLeading && !this.#isLeading) this.#probing.rememberTests(this.#pastTests());
@@ -317,7 +315,7 @@ class RunningAggregator implements Aggregator {
     }
   }
 
-  /** @param isLeader one voice is enough for what all replicas see */
+  /** @param isLeader only the leader reports what all replicas see */
   #createWatch(isLeader: () => boolean): StoreClusterWatch {
     const { bandwidthResource, istioRouting, declareFor } = this.#config;
     return new StoreClusterWatch({
@@ -352,7 +350,7 @@ class RunningAggregator implements Aggregator {
       store: leaderStore(this.#deps.store, leadership),
       leadership,
       watch: this.#watch,
-      // Until all is listed a graph would show a cluster that has lost what it holds.
+      // An incomplete list would look like a loss of nodes.
       graphs: () => (this.#watch.pending().length > 0 ? null : this.#keeper.newest),
       bandwidthResource: this.#config.bandwidthResource,
       events: this.#recorder,

@@ -18,7 +18,6 @@ import { networkTopologySettings, type NetworkTopologyConfig } from "./network-t
 import { ObservedAppGroups } from "./observed-appgroups/controller.ts";
 import { appGroupsSettings, type AppGroupsConfig } from "./observed-appgroups/settings.ts";
 
-/** Sections of their settings, by name. */
 export const clusterControllerSections = {
   networkTopology: networkTopologySettings,
   appGroups: appGroupsSettings,
@@ -26,7 +25,6 @@ export const clusterControllerSections = {
   gates: gatesSettings,
 } as const;
 
-/** Values of {@link clusterControllerSections}. */
 export interface ClusterControllersConfig {
   readonly networkTopology: NetworkTopologyConfig;
   readonly appGroups: AppGroupsConfig;
@@ -34,16 +32,14 @@ export interface ClusterControllersConfig {
   readonly gates: GatesConfig;
 }
 
-/** What the controllers work with. */
 interface ClusterControllersDependencies {
   readonly store: ClusterStore;
   readonly watch: Pick<
     StoreClusterWatch,
     "current" | "pods" | "onPodChange" | "nodeObjects" | "workloadObjects" | "isListed" | "appGroups"
   >;
-  /** The newest ones; null before the first. */
+  /** The newest graphs; null before the first. */
   readonly graphs: () => PublishedGraphs | null;
-  /** Name of the extended resource of nodes' bandwidth. */
   readonly bandwidthResource: string;
   readonly leadership: Leadership;
   readonly events: Pick<EventRecorder, "event">;
@@ -53,10 +49,6 @@ interface ClusterControllersDependencies {
   readonly registry: Registry;
 }
 
-/**
- * What the elected aggregator alone writes: the NetworkTopology, generated AppGroups, nodes' bandwidth, and
- * gates past their deadline.
- */
 export function createClusterControllers(
   config: ClusterControllersConfig,
   deps: ClusterControllersDependencies,

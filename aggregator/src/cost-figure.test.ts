@@ -1,5 +1,3 @@
-// What a link costs, from what probes publish to the graph: on one bus and, by way of the replicas' log, on
-// another replica.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { MemoryBus } from "@isochrone/bus/testing";
 import { seededRandom } from "@isochrone/runtime";
@@ -54,15 +52,15 @@ async function linkOf({ aggregator }: RunningAggregator): Promise<Link> {
   return (JSON.parse(body) as ClusterGraphSnapshot).links[0]!;
 }
 
-// 17 replies of 10 ms, then 3 of 110 ms. In order of size the 10th of 20 is 10 ms and the 18th is 110 ms;
-// their mean is (17 x 10 + 3 x 110) / 20 = 25 ms. The mean of the two panes' means would be 60 ms.
+// 17 replies of 10 ms, then 3 of 110 ms. Of the 20 sorted replies the 10th is 10 ms and the 18th is 110 ms.
+// Their mean is (17 x 10 + 3 x 110) / 20 = 25 ms. The mean of both panes' means would be 60 ms.
 const FIRST = Array.from({ length: 17 }, () => 10);
 const LATER = [110, 110, 110];
 
 test.each([
   ["p50", 10, 10 * 0.011],
   ["p90", 110, 110 * 0.011],
-  // Of sums, which no bucket rounds.
+  // From exact sums, without rounding to buckets.
   ["mean", 25, 1e-9],
 ])("a link's cost by %s is %d ms on every replica", async (costQuantile, costMs, errorMs) => {
   await start(costQuantile, 1);
@@ -79,7 +77,7 @@ test("the mean is that of the window: replies that left it count no more", async
   await pass(20_000);
   await publish(LATER);
   expect((await linkOf(running[0]!)).costMs).toBeCloseTo(25, 9);
-  // The window has 30 s: the first replies are older now, the later ones are not.
+  // The window is 30 s: the first replies have left it, the later ones have not.
   await pass(10_000);
   const link = await linkOf(running[0]!);
   expect(link.rttMs.count).toBe(3);

@@ -17,7 +17,6 @@ afterEach(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The process, and what it has written to standard error so far. */
 function run(env: Readonly<Record<string, string>>): { readonly child: ChildProcess; stderr: string } {
   const child = spawn(process.execPath, [main], {
     env: { PATH: process.env["PATH"], ...env },

@@ -1,4 +1,3 @@
-// The aggregator's process.
 import { hostname } from "node:os";
 import { openBus } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
@@ -18,9 +17,7 @@ import { foreignTopicsOf, proofsMistake } from "./record-keys/settings.ts";
 import { aggregatorSettings } from "./settings.ts";
 import { annotationSettings } from "./writers/settings.ts";
 
-/**
- * Without Kafka the bus only passes on what is posted here; what the aggregator has read needs no keeping.
- */
+/** Without Kafka the bus only relays records to this process, so it needs little retention. */
 const MEMORY = { partitions: 8, retentionRecords: 256, retentionBytes: 1024 * 1024 };
 
 await serviceMain({
@@ -78,7 +75,7 @@ await serviceMain({
       controllers: shared,
       machine: hostname(),
     };
-    // A cluster of its own is annotated; a dump only when asked.
+    // Annotates a live cluster by default, but not a dump.
     const annotations = { ...shared.annotations, nodes: shared.annotations.nodes ?? urgent !== null };
     return [
       ...parts,

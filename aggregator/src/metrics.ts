@@ -4,24 +4,20 @@ import type { Intake } from "./intake/intake.ts";
 import type { GraphKeeper } from "./domain/graphs/graph-keeper.ts";
 import type { Tables } from "./domain/graphs/tables.ts";
 
-/** Sources whose skew is published; a label per source is only bearable while they are few. */
+/** Limit of sources with a skew metric, because each is a label value. */
 const MAX_SKEW_SOURCES = 5000;
 
-/** What the metrics are read from when they are scraped. */
 interface MetricSources {
   readonly intake: Intake;
   readonly tables: Tables;
-  /** Age of the newest graph, ms; null before the first one. */
   readonly graphAgeMs: () => number | null;
   readonly eventClients: () => number;
-  /** Names in use that several workloads have. */
   readonly ambiguousNames: () => number;
-  /** Declared channels that are left out, by reason. */
   readonly refusedDeclarations: () => ReadonlyMap<string, number>;
   readonly graphs: Pick<GraphKeeper, "newest" | "departures">;
 }
 
-/** Those that are told, not read. */
+/** Metrics that are updated by calls instead of read at scrapes. */
 export interface AggregatorMetrics {
   readonly buildSeconds: Histogram;
   readonly buildFailures: Counter;
@@ -29,10 +25,7 @@ export interface AggregatorMetrics {
   readonly httpRefused: Counter<"reason">;
 }
 
-/**
- * Registers all metrics of an aggregator. Counts are read at scrape time: the hot path only adds to plain
- * numbers.
- */
+/** Reads counts at scrape time, so that the hot path only increments plain numbers. */
 export function createAggregatorMetrics(registry: Registry, sources: MetricSources): AggregatorMetrics {
   const registers = [registry];
   const scraped = new ScrapedMetrics(registry);

@@ -1,4 +1,4 @@
-// A file's objects give the graphs that the service draws of a cluster with these objects.
+// The offline API and the service give equal graphs for equal objects.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom } from "@isochrone/runtime";
@@ -139,7 +139,7 @@ test("the workflow graphs and refusals of a file are the service's", async () =>
       );
       const live = buildWorkflows(tables, watch.current(), { version: 0, nowMs: 0 }, "full");
       await watch.stop();
-      // As the API server answers: its times decide which declarations come first.
+      // Uses the API server's creation times, which decide the order of declarations.
       const kinds = [...new Set(drawn.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`))];
       const lists = kinds.map((each) =>
         store.list({ apiVersion: each.split(" ")[0]!, kind: each.split(" ")[1]! }),

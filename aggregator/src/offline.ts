@@ -1,5 +1,5 @@
-// `@isochrone/aggregator/offline`: workflow graphs of objects that stand still, read and drawn as the service
-// does it. Loads neither the service nor a cluster's client.
+// `@isochrone/aggregator/offline`: workflow graphs of static objects, by the service's own code. Loads
+// neither the service nor a cluster client.
 import { KINDS, keyOf, workloadOf } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { entriesOf, recordOf } from "@isochrone/primitives";
@@ -15,23 +15,21 @@ import type { ChannelRates } from "./domain/traffic/channels.ts";
 
 export { DEPENDENCIES_ANNOTATION } from "./adapters/declared-channels.ts";
 
-/** Traffic of a channel, in both directions together, as an object of `statedIn` states it. */
+/** Traffic of a channel, both directions in total, as stated by an object in `statedIn`. */
 export interface StatedTraffic {
   readonly source: NamespacedName;
   readonly target: NamespacedName;
   readonly bytesPerSecond: number;
-  /** Namespace; the graphs of others don't believe the statement. */
+  /** Namespace of the statement. Graphs of other namespaces ignore it. */
   readonly statedIn: string;
 }
 
-/** Objects as an aggregator reads them that knows no measurements. */
 export class OfflineCluster {
   readonly state: ClusterState;
-  /** Declarations that are left out. */
   readonly refused: readonly (RefusedDeclarations & { readonly object: KubernetesObject })[];
   readonly #replicaSets: ReadonlyMap<string, KubernetesObject>;
 
-  /** @param objects as an API server answers them; those of kinds that graphs don't show are ignored */
+  /** @param objects as returned by an API server; other kinds are ignored */
   constructor(objects: readonly KubernetesObject[]) {
     const byKind = Map.groupBy(objects, ({ kind }) => kind);
     const items = recordOf(READ_KINDS, (kind) => byKind.get(KINDS[kind].kind) ?? []);
@@ -52,12 +50,11 @@ export class OfflineCluster {
     this.refused = refused;
   }
 
-  /** Returns the workload of a pod, also of a pod that ended. */
+  /** Returns the workload of a pod, including ended pods. */
   workloadOf(pod: KubernetesObject): ReturnType<typeof workloadOf> {
     return workloadOf(pod, (namespace, name) => this.#replicaSets.get(`${namespace}/${name}`));
   }
 
-  /** The graphs of all workflows, at the time 0. */
   workflows(traffic: readonly StatedTraffic[]): WorkflowGraphSnapshot[] {
     const tables = {
       channels: statedChannels(traffic),

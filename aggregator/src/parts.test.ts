@@ -10,7 +10,6 @@ import { annotationSettings } from "./writers/settings.ts";
 
 const CONTROLLERS = Object.values(clusterControllerSections);
 
-/** One of several replicas, with everything that may be switched on. */
 function build(): Aggregator {
   const config = loadSettings([aggregatorSettings, annotationSettings, ...CONTROLLERS], {
     env: {},

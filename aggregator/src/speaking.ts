@@ -1,5 +1,3 @@
-// Who speaks on this aggregator's ingest, and of what they may: where it is asked, and where the answers come
-// from.
 import type { SpokenFor } from "@isochrone/bus/otlp-http";
 import { type KubernetesObject, type PodSpec } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
@@ -23,29 +21,27 @@ import {
 } from "./domain/speakers/speaker.ts";
 import type { AggregatorConfig } from "./settings.ts";
 
-/** Pods and nodes as the cluster's objects say; a StoreClusterWatch. */
 interface SpeakersCluster extends WatchedCluster {
   pod(namespace: string, name: string): KubernetesObject | null;
 }
 
-/** Who is believed, as the parts of an aggregator need it. */
 export interface Speaking {
   readonly policy: SpeakerPolicy;
   readonly facts: ClusterFacts & Pick<WatchedFacts, "ambiguousNames">;
   readonly flows: FlowFacts;
   readonly clusters: OwnCluster;
   readonly speakers: Speakers;
-  /** The gate, whose principals know their node. */
+  /** The gate; its principals include their node. */
   readonly gate: RequestGate | undefined;
-  /** As whom the holder of a token may speak; null: as nobody. */
+  /** Sender that a token's holder may speak as; null: none. */
   proven(principal: Principal | null): ProvenSpeaker | null;
-  /** Undefined: nobody asks who sends. */
+  /** Undefined: senders are not authenticated. */
   readonly speakerOf: ((principal: Principal | null, source: string | null) => SpokenFor) | undefined;
 }
 
 /**
- * Where there is a gate and nobody else writes to the bus, the header that the ingest sets is believed;
- * elsewhere, unless told otherwise, everybody is.
+ * Trusts the ingest's header if there is a gate and no other writer. Otherwise trusts everyone, unless
+ * configured differently.
  */
 export function createSpeaking(
   {
@@ -65,7 +61,7 @@ export function createSpeaking(
   flowPlans: ConstructorParameters<typeof PlannedFlows>[0],
 ): Speaking {
   const gate = access?.gate;
-  // What is wrong with them was said when the settings were read.
+  // Mistakes were reported when the settings were read.
   const rules = parseSpeakerRules(text);
   const policy = new SpeakerPolicy(Array.isArray(rules) ? rules : []);
   return {
@@ -84,7 +80,7 @@ export function createSpeaking(
   };
 }
 
-/** API servers before 1.30 name only the pod in what they say of a token: its node is known here. */
+/** Adds the node, because API servers before 1.30 only name a token's pod. */
 function withNodes(gate: RequestGate, nodeOfPod: (pod: PrincipalPod) => string | null): RequestGate {
   const complete = (answer: GateAnswer): GateAnswer => {
     if (answer === null || "status" in answer) return answer;
@@ -101,7 +97,7 @@ function withNodes(gate: RequestGate, nodeOfPod: (pod: PrincipalPod) => string |
   };
 }
 
-/** Null also for another pod of that name: a token may outlive the pod that it was made for. */
+/** Returns null also for another pod of that name, because a token may outlive its pod. */
 function nodeOf({ namespace, name, uid }: PrincipalPod, watch: SpeakersCluster): string | null {
   const pod = watch.pod(namespace, name);
   const node = pod?.metadata.uid === uid ? looseFields<PodSpec>(pod.spec).nodeName : undefined;

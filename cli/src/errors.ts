@@ -16,7 +16,6 @@ export function usageError(message: string, options: ErrorOptions = {}): Command
   return new CommandError(message, { ...options, exitCode: 2 });
 }
 
-/** The exit code promised by docs/cli.md. */
 export function exitCodeOf(error: unknown): 0 | 1 | 2 {
   // Help and version also end by a Commander error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;

@@ -16,10 +16,7 @@ interface OpenedStore {
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/**
- * Opens the cluster as kubectl does: from the given file, KUBECONFIG, the service account, or ~/.kube/config.
- * Uses the current context by default.
- */
+/** Opens the cluster as kubectl does: file, KUBECONFIG, service account, ~/.kube/config; current context. */
 export function openStore(kubeconfig: string | undefined, context?: string): OpenedStore {
   return openStoreWith(clusterCredentials(kubeconfig, context).credentials);
 }

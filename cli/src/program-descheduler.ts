@@ -6,7 +6,6 @@ import { examples, namespace } from "./program-options.ts";
 
 const DEFAULT_SCHEDULER = "http://127.0.0.1:8081";
 
-/** @param common shared options: token, authorities, output, watch */
 export function addDescheduler(
   program: Command,
   print: (text: string) => void,

@@ -43,11 +43,7 @@ const EXIT_CODES_HELP = `
 Exit codes: 0 done, 1 failed (doctor: a finding of severity error), 2 wrong usage.
 Every address option can be set by an environment variable; shell completion: % completion --help.`;
 
-/**
- * Creates the whole command; `print` writes to standard output.
- * @param name as called
- * @param startScheduler a real kube-scheduler for the experiments' baseline
- */
+/** @param name as called @param startScheduler a real kube-scheduler for the experiments' baseline */
 export function createProgram(
   print: Print,
   name = "isochrone",

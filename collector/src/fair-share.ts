@@ -29,10 +29,7 @@ export function fairFirst(targets: readonly Target[], count: number): Target[] {
   return targets.filter((target) => first.has(target));
 }
 
-/**
- * Chooses the next page of a round: from namespaces below an equal share of bytes, the one with the fewest
- * pages in flight. Work-conserving.
- */
+/** Takes from namespaces below an equal share of bytes, fewest pages in flight first. Work-conserving. */
 export class FairQueue {
   readonly #shares = new Map<string, Share>();
   readonly #bytesEach: number;

@@ -19,9 +19,7 @@ interface NodeTargetsDependencies {
 /** The second page is only read while the first fails. */
 const KUBELET_PAGES: readonly KubeletPage[] = ["cadvisor", "resource"];
 
-/**
- * The targets that the settings name and let discover. Throws RangeError naming the entry that can't be read.
- */
+/** The targets that the settings list or discover. Throws RangeError naming the unreadable entry. */
 export function nodeTargets(
   config: CollectorConfig,
   { store, ...surroundings }: NodeTargetsDependencies,

@@ -5,13 +5,10 @@ import type { Target, TargetKind, TargetRole, TargetSource } from "./ports/ports
 import { ScrapePlan, type ScrapeOutcome } from "./scrape-plan.ts";
 import type { CollectorConfig } from "./settings.ts";
 
-/** Pages that a round reads. */
 const MAX_TARGETS = 1_000;
 /** A failing page is tried at least once in so many rounds. */
 const MAX_BACKOFF_ROUNDS = 8;
-/** Bytes that all pages of a round have together. */
 const MAX_ROUND_BYTES = 128 * 1024 * 1024;
-/** Pages that are read at a time. */
 const CONCURRENCY = 16;
 
 /** How a scrape ended; null: it was broken off because the collector stops. */
@@ -27,10 +24,7 @@ interface RoundsOptions {
   readonly scrape: (target: Target, timeoutMs: number, signal: AbortSignal) => Promise<ScrapeEnd>;
 }
 
-/**
- * Reads all due pages in rounds bounded in time, bytes and concurrency. A round ends within its interval: it
- * starts no page that couldn't finish.
- */
+/** Reads due pages. A round ends within its interval: it starts no page that could not finish. */
 export class Rounds {
   readonly #options: RoundsOptions;
   readonly #plan: ScrapePlan;
@@ -67,15 +61,11 @@ export class Rounds {
     return this.#options.config.maxRoundBytes ?? MAX_ROUND_BYTES;
   }
 
-  /** Takes its share out of the gauges. */
   close(): void {
     this.#gauges.clear();
   }
 
-  /**
-   * Preference of each worker: alternately pages that answered last time, and new or failed ones, so that
-   * neither group starves.
-   */
+  /** Workers prefer pages that answered, or new and failed ones, in turns, so that neither group starves. */
   #lanes(due: number): ((target: Target) => boolean)[] {
     const { concurrency = CONCURRENCY } = this.#options.config;
     const isProven = (target: Target): boolean => this.#plan.isUp(target) === true;

@@ -5,7 +5,6 @@ import type { Target } from "./ports/ports.ts";
 
 interface ScrapePlanOptions {
   readonly intervalMs: number;
-  /** Longest pause of a failing page, in rounds. */
   readonly maxBackoffRounds: number;
   readonly maxTargets: number;
   readonly random: Random;
@@ -31,10 +30,7 @@ interface Skipped {
   readonly reason: SkipReason;
 }
 
-/**
- * Chooses each round's pages and their order: longest wait first, failed pages last; FairQueue arbitrates
- * between namespaces. Times are monotonic.
- */
+/** Orders pages: longest wait first, failed ones last; FairQueue arbitrates namespaces. Monotonic times. */
 export class ScrapePlan {
   readonly #options: ScrapePlanOptions;
   readonly #backoff: BackoffDelays;
@@ -66,10 +62,7 @@ export class ScrapePlan {
     return { due: due.sort((a, b) => this.#compare(a, b)), skipped };
   }
 
-  /**
-   * Records an outcome. After a first failure the page is retried in the next round, then with growing
-   * pauses. Incomplete pages are read as usual.
-   */
+  /** A failed page is retried in the next round, then with growing pauses. Incomplete pages: as usual. */
   ended(target: Target, begunMs: number, outcome: ScrapeOutcome): void {
     const standing = this.#standing(target);
     const ok = outcome !== "failed";

@@ -5,7 +5,6 @@ import { ScenarioError } from "./scenario/errors.ts";
 import { kindOf } from "./scenario/kinds.ts";
 
 const NAMES = listScenarios().map(({ name, kind }) => [kind, name] as const);
-/** One scenario of each kind. */
 const EXAMPLES = [...new Map(NAMES.toReversed())].map(([kind, name]) => ({ kind, name }));
 
 test("the project has a scenario of each kind", () => {
@@ -32,7 +31,7 @@ test.each(EXAMPLES.filter(({ kind }) => !kind.endsWith("example")))(
     await expect(conductText(name, { ...over, contenders: ["nobody"] })).rejects.toThrow(
       /contenders must be of .+, got nobody/,
     );
-    // A bill has no axes.
+    // Kind `bill` has no axes.
     if (kind === "bill") return;
     await expect(conductText(name, { ...over, only: { nowhere: "1" } })).rejects.toThrow(
       /points must have .+/,

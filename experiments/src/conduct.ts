@@ -1,4 +1,3 @@
-// One experiment from its file to its report: the frame, and the kinds that plug into it.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import { join } from "node:path";
@@ -27,10 +26,7 @@ const KINDS: Readonly<Record<ScenarioKind, OpenExperiment>> = {
   bill: openBill,
 };
 
-/**
- * Throws ScenarioError before anything starts. Rejects with the signal's reason when it is ended; the next
- * run goes on there.
- */
+/** Throws ScenarioError before anything starts. Rejects with the abort reason; the next run continues. */
 export async function conduct(options: ConductOptions, deps: ConductDeps): Promise<Conducted> {
   const text = readScenarioFile(options.file);
   const kind = kindOf(text);
@@ -55,7 +51,7 @@ export async function conduct(options: ConductOptions, deps: ConductDeps): Promi
   return { scenario: { name: experiment.name }, measured: bench.measured, failed, files, ...found };
 }
 
-/** What a reader must know of the machine; not its name. */
+/** Hardware and software for the report, without the host name. */
 function describeMachine(): Readonly<Record<string, string | number>> {
   return {
     processor: cpus()[0]?.model.trim() || "unknown",

@@ -23,10 +23,7 @@ const STOP_DEADLINE_MS = 2000;
 interface MeasuringThreadsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /**
-   * `main`: all in the process's main thread, the cheapest for a process that does little else.
-   * @default "threads", one per task
-   */
+  /** `main`: all in the process's main thread, cheapest if it does little else. @default "threads" */
   readonly place?: "threads" | "main";
   /** `node`: never use kernel sockets. @default "auto" */
   readonly sockets?: "auto" | "node";
@@ -233,7 +230,6 @@ class SupervisedThreads implements MeasuringThreads {
     }
   }
 
-  /** Adds the other threads' reports since the last snapshot. */
   #complete(member: Member, snapshot: EngineSnapshot): EngineSnapshot {
     const { flows, zeroCheck } = this.#icmp.drain(member.id);
     return {

@@ -15,10 +15,7 @@ interface PlanKeeperDeps {
   onUnreachable(): void;
 }
 
-/**
- * Keeps the plan in force: from its source, or from disk until the source answers. An invalid plan changes
- * nothing.
- */
+/** Keeps the plan from its source, or from disk until it answers. An invalid plan changes nothing. */
 export class PlanKeeper {
   readonly #deps: PlanKeeperDeps;
   #plan: ProbePlan | null = null;
@@ -33,10 +30,7 @@ export class PlanKeeper {
     return this.#plan;
   }
 
-  /**
-   * Seconds since the source last confirmed the plan in force; null if it never did (no plan, or one from
-   * disk).
-   */
+  /** Seconds since the source last confirmed the plan; null: never (no plan, or one from disk). */
   get ageSeconds(): number | null {
     return this.#confirmedMs === null ? null : (this.#deps.clock.monotonic() - this.#confirmedMs) / 1000;
   }

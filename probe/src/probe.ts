@@ -58,7 +58,6 @@ export interface Probe extends ComposedService {
   ready(): { readonly ready: boolean; readonly reasons: readonly string[] };
 }
 
-/** Measures the plan's peers, publishes the results, and answers peers that measure this node. */
 export function createProbe(config: ProbeConfig, deps: ProbeDeps): Probe {
   return new ProbeService(config, deps);
 }

@@ -22,10 +22,11 @@ interface ChartSchema {
 
 const { settings } = (JSON.parse(readFileSync(join(CHART, "values.schema.json"), "utf8")) as ChartSchema)
   .definitions;
-/** Settings that the chart accepts as values, including those of earlier versions. */
+/** Settings that the chart accepts as values. Retired names are known to the chart but have no limits. */
 const KNOWN: readonly Bounded[] = [...new Set(Object.values(SECTIONS).flat())].flatMap(({ name, table }) =>
-  Object.keys(settings.properties[name]?.properties ?? {}).map((key) => {
-    return { section: name, key, setting: table[key]! };
+  Object.keys(settings.properties[name]?.properties ?? {}).flatMap((key) => {
+    const setting = table[key];
+    return setting === undefined ? [] : [{ section: name, key, setting }];
   }),
 );
 const OPEN = KNOWN.filter(({ setting }) => setting.removed === null);

@@ -6,7 +6,7 @@ import { ProbeTestbed, soon } from "../harness/faults/probe-testbed.ts";
 const BUFFER_RECORDS = 5;
 /** Long, because parallel tests may delay a response, and a loss by that would be another fault. */
 const PUBLISH_MS = 300;
-/** Thirty times the buffer's duration; in production ten minutes and hours. */
+/** Thirty times the buffer's duration: a shortened outage of some hours. */
 const OUTAGE_MS = 30 * BUFFER_RECORDS * PUBLISH_MS;
 
 let testbed: ProbeTestbed;

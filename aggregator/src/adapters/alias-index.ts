@@ -1,10 +1,10 @@
 import { fullName, type ClusterState, type WorkloadAliases } from "../domain/cluster-state.ts";
 
-/** Beyond so many the sharing begins anew: nothing is lost but some memory. */
+/** Entries of the interning cache. A full cache is cleared, which costs memory only. */
 const MAX_SHARED = 16_384;
 const shared = new Map<string, WorkloadAliases>();
 
-/** Returns one object for equal aliases: many pods have the same. */
+/** Interns aliases: equal ones become one object, because many pods have the same. */
 export function sharedAliases(aliases: WorkloadAliases | null): WorkloadAliases | null {
   if (aliases === null) return null;
   const text = `${aliases.workload.join()} ${aliases.service.join()}`;
@@ -15,11 +15,10 @@ export function sharedAliases(aliases: WorkloadAliases | null): WorkloadAliases 
   return aliases;
 }
 
-/** A name that several workloads have means none of them. */
+/** Marks a name of several workloads. It resolves to none of them. */
 const SEVERAL = Symbol("several workloads");
 type Meaning = string | typeof SEVERAL;
 
-/** The workload that a name means; null: more than one, or none. */
 interface Resolved {
   readonly workload: string | null;
   readonly isAmbiguous: boolean;
@@ -27,10 +26,7 @@ interface Resolved {
 
 const NOBODY: Resolved = { workload: null, isAmbiguous: false };
 
-/**
- * Workloads by the names that sources give them. A workload's own name always means that workload. Keys are
- * namespace/name.
- */
+/** Workloads by name and alias. A workload's own name takes precedence. Keys are `namespace/name`. */
 export class AliasIndex {
   readonly #own = new Map<string, WorkloadAliases | undefined>();
   readonly #byWorkloadName = new Map<string, Meaning>();
@@ -42,7 +38,7 @@ export class AliasIndex {
       this.#add(namespace, workload?.name ?? name, aliases);
   }
 
-  /** @param ofService whether the name may be that of a service in traces or flows */
+  /** @param ofService whether the name may be a service name from traces or flows */
   resolve(namespace: string, name: string, ofService: boolean): Resolved {
     const key = `${namespace}/${name}`;
     const given = this.#byWorkloadName.get(key);

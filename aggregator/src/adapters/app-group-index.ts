@@ -1,21 +1,18 @@
 import { AppGroupMembers, type AppGroupId, type AppGroupMember } from "@isochrone/topology";
 import { fullName, type PodState, type WorkloadState } from "../domain/cluster-state.ts";
 
-/**
- * Who carries the labels of which AppGroup, made anew only when that changed: most changes of pods say
- * nothing of it.
- */
+/** Pods and workloads by AppGroup label. Rebuilt only if a label changed. */
 export class AppGroupIndex {
   #texts: ReadonlySet<string> = new Set();
   #members = new AppGroupMembers({ members: [], groups: [], workloads: [] });
 
-  /** The same object as long as all that counts is the same. */
+  /** Returns the same object while the result is unchanged. */
   of(
     pods: readonly PodState[],
     workloads: readonly WorkloadState[],
     groups: readonly AppGroupId[],
   ): AppGroupMembers {
-    // Without AppGroups labels say nothing, and 100,000 pods needn't be looked at.
+    // Without AppGroups the labels have no effect, and we can skip a scan of 100,000 pods.
     const found = new Found();
     if (groups.length === 0) return this.#membersOf(found, groups);
     for (const { namespace, name, appGroup } of workloads)
@@ -39,7 +36,6 @@ export class AppGroupIndex {
 }
 
 class Found {
-  /** One of each fact. */
   readonly texts = new Set<string>();
   readonly members = new Map<string, AppGroupMember>();
   readonly names = new Map<string, AppGroupId>();

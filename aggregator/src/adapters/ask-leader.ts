@@ -1,15 +1,14 @@
-// What the leader among the scheduler-plugin's replicas knows alone.
 import { looseFields } from "@isochrone/primitives";
 import { SnapshotError } from "@isochrone/topology";
 import type { DecisionsSource } from "../http/decisions-routes.ts";
 import { AggregatorError } from "../ports/errors.ts";
 
-/** Of several replicas one leads; each attempt may reach another one. */
+/** Requests per question. Each may reach another replica, and only the leader answers. */
 const ATTEMPTS = 4;
 
 /**
- * The leader's answer; null where nobody has one. Rejects as the source does.
- * @param offCode of the problem that all replicas answer where nobody will have one
+ * Null: no replica has an answer.
+ * @param offCode problem code that all replicas return if the feature is off
  */
 export async function askLeader(
   source: DecisionsSource,
@@ -24,7 +23,6 @@ export async function askLeader(
   }
 }
 
-/** Of a problem; null where the body is none. */
 function codeIn(body: Buffer): unknown {
   try {
     return looseFields<{ code: unknown }>(JSON.parse(body.toString())).code;
@@ -33,7 +31,7 @@ function codeIn(body: Buffer): unknown {
   }
 }
 
-/** What an answer holds. Throws an AggregatorError that names `what` where it can't be read. */
+/** Parses an answer. Throws an AggregatorError that names `what` if it is malformed. */
 export function readAnswer<T>(body: Buffer, parse: (value: unknown) => T, what: string): T {
   try {
     return parse(JSON.parse(body.toString()));

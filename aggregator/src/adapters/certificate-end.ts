@@ -2,7 +2,7 @@ import { Gauge, type Registry } from "prom-client";
 
 const NAME = "isochrone_tls_client_certificate_not_after_seconds";
 
-/** Shows when the certificate ends that this service shows to another one; `server` is who wants it. */
+/** Registers the expiry gauge of our client certificate. `server` is the service that requires it. */
 export function certificateEnd(registry: Registry, server: string): (notAfterSeconds: number) => void {
   let gauge = registry.getSingleMetric(NAME) as Gauge | undefined;
   gauge ??= new Gauge({

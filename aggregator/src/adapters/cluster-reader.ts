@@ -1,4 +1,3 @@
-// The cluster's state from its objects, wherever they come from: the caches of informers or a file.
 import {
   conditionsOf,
   nodeView,
@@ -35,33 +34,28 @@ import { PodIndex } from "./pod-index.ts";
 import { deadlinesOf, routingOfWorkloads } from "./service-routing.ts";
 
 export const WORKLOAD_KINDS = ["deployment", "statefulSet", "daemonSet"] as const;
-/** Kinds that the state is read from. */
 export const READ_KINDS = ["node", "pod", "replicaSet", ...WORKLOAD_KINDS, "appGroup", "service"] as const;
-/** Also the kind of a mesh's own rules, which are read where that is asked for. */
+/** READ_KINDS and Istio's DestinationRules, which are read only if configured. */
 export type ReadKind = (typeof READ_KINDS)[number] | "destinationRule";
 
-/** Labels with which Istio's control plane marks its waypoints and gateways. */
 export const MESH_PROXY_LABELS: readonly string[] = [
   "gateway.networking.k8s.io/gateway-name",
   "istio.io/gateway-name",
 ];
 
-/** Holds the objects. */
 interface ObjectSource {
   items(kind: ReadKind): readonly KubernetesObject[];
-  /** Returns null if there is none, or if it isn't listed yet. */
   replicaSet(namespace: string, name: string): KubernetesObject | null;
-  /** Whether all objects were listed without which graphs can't be drawn. */
+  /** Returns true if all objects that the graphs require are listed. */
   isComplete(): boolean;
 }
 
 interface ClusterReaderOptions {
   readonly source: ObjectSource;
-  /** Capacity of a node's network that its object declares, bit/s; null: none. */
+  /** Declared network capacity, bit/s; null: none. */
   readonly networkCapacityOf: (node: KubernetesObject) => number | null;
-  /** For which other namespaces objects may declare channels. @default none */
+  /** Namespaces that may declare channels for other namespaces. @default none */
   readonly declarationRights?: DeclarationRights;
-  /** Hears of objects with declarations that are left out. */
   readonly onRefusedDeclarations: OnRefusedDeclarations;
 }
 
@@ -71,7 +65,7 @@ interface DeclarationsRead {
   readonly isComplete: boolean;
 }
 
-/** Reads anew only those objects that changed. */
+/** Builds the cluster's state from its objects. Parses only objects that changed. */
 export class ClusterReader {
   readonly #options: ClusterReaderOptions;
   #state: ClusterState = EMPTY_CLUSTER;
@@ -104,7 +98,7 @@ export class ClusterReader {
     }
   }
 
-  /** The same object until something changed that is read. */
+  /** Returns the same object while nothing relevant has changed. */
   current(): ClusterState {
     const nodes = this.nodes();
     const pods = this.#pods.current();
@@ -124,12 +118,11 @@ export class ClusterReader {
     return this.#nodes.current();
   }
 
-  /** Declared channels that are left out, by reason. */
   refusedDeclarations(): ReadonlyMap<DeclarationRefusal, number> {
     return this.#declared.refused;
   }
 
-  /** Which channels an AppGroup declares depends on which pods carry its labels. */
+  /** The result depends on the pods that carry an AppGroup's labels. */
   #declaredBy(
     pods: ClusterState["pods"],
     workloads: ClusterState["workloads"],
@@ -174,7 +167,7 @@ export class ClusterReader {
   }
 }
 
-/** Pods that ended or are about to are no replicas any more. */
+/** Returns null for pods that have ended or are terminating. */
 function podState(object: KubernetesObject, source: ObjectSource): PodState | null {
   const view = podView(object);
   if (view.finished || view.terminating) return null;

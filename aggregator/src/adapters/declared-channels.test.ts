@@ -1,4 +1,3 @@
-// What AppGroups and annotations of any shape come to: channels that can be read, and one word on what can't.
 import { CHANNELS_ANNOTATION, type KubernetesObject } from "@isochrone/kubernetes";
 import {
   AppGroupMembers,

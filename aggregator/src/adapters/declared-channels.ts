@@ -1,5 +1,4 @@
-// What one object declares of channels: its annotation, or an AppGroup's spec. Untrusted texts come in,
-// bounded figures go out.
+// Parses the channels that one object declares, by annotation or AppGroup spec. The input is untrusted.
 import { CHANNELS_ANNOTATION, MAX_CHANNELS_CHARACTERS, parseChannels } from "@isochrone/kubernetes/basics";
 import type { AnnotatedChannel, KubernetesObject, LooseFields } from "@isochrone/kubernetes";
 import { looseFields, parseBitsPerSecond, parseJson } from "@isochrone/primitives";
@@ -23,15 +22,12 @@ import {
  */
 export const DEPENDENCIES_ANNOTATION = "isochrone.dev/dependencies";
 
-/**
- * Channels that one object may declare; an AppGroup of 200 workloads with 10 dependencies each has as many.
- */
+/** Limit per object. An AppGroup of 200 workloads with 10 dependencies each reaches it. */
 export const MAX_CHANNELS_PER_OBJECT = 2_000;
 
-/** Told of what is left out, in words for whoever declared it. */
+/** Called for each refusal; `rule` is a message for the author of the declaration. */
 export type OnRefused = (reason: DeclarationRefusal, rule: string, channels?: number) => void;
 
-/** Characters that are read to know what the object declares. */
 export function declaredCharacters({ metadata }: KubernetesObject): number {
   const { [DEPENDENCIES_ANNOTATION]: calls = "", [CHANNELS_ANNOTATION]: channels = "" } =
     metadata.annotations ?? {};
@@ -41,7 +37,6 @@ export function declaredCharacters({ metadata }: KubernetesObject): number {
   );
 }
 
-/** Channels that a workload's annotation declares. */
 export function channelsOfAnnotation(object: KubernetesObject, onRefused: OnRefused): ChannelDeclaration[] {
   const text = object.metadata.annotations?.[DEPENDENCIES_ANNOTATION];
   if (text === undefined) return [];
@@ -68,7 +63,7 @@ export function channelsOfAnnotation(object: KubernetesObject, onRefused: OnRefu
   return channels;
 }
 
-/** What an AppGroup (KEP-260) declares; types and priorities of its dependencies are in an annotation. */
+/** Parses an AppGroup (KEP-260). Types and priorities of its dependencies are in an annotation. */
 export function appGroupText(object: KubernetesObject, onRefused: OnRefused): AppGroupText<AnnotatedChannel> {
   const text = readAppGroup(nameOf(object), object.spec, annotatedChannels(object, onRefused));
   if (text.unreadable > 0)
@@ -83,7 +78,7 @@ export function appGroupText(object: KubernetesObject, onRefused: OnRefused): Ap
   return { ...text, ...withinLimit(text) };
 }
 
-/** Keeps as many dependencies as are read, and the selectors that those name: the text is kept in memory. */
+/** Truncates to the limit and drops selectors without a dependency, because the result stays in memory. */
 function withinLimit({
   dependencies: all,
 }: AppGroupText<AnnotatedChannel>): Pick<AppGroupText<AnnotatedChannel>, "dependencies" | "selected"> {
@@ -100,7 +95,6 @@ function tellLimit(onRefused: OnRefused, declared: number, beyond: number): void
   onRefused("object_limit", rule, beyond);
 }
 
-/** The channels that it comes to among these pods. */
 export function channelsOfAppGroup(
   text: AppGroupText<AnnotatedChannel>,
   members: AppGroupMembers,
@@ -127,7 +121,7 @@ export function channelsOfAppGroup(
   return channels;
 }
 
-/** Takes as much as one object may declare, and tells once how much there was beyond. */
+/** Admits entries up to the limit and reports the excess once. */
 class ObjectLimit {
   readonly #onRefused: OnRefused;
   #taken = 0;
@@ -137,7 +131,7 @@ class ObjectLimit {
     this.#onRefused = onRefused;
   }
 
-  /** Entries that say nothing count too: they are work. */
+  /** Invalid entries count too, because parsing them costs time. */
   take<T>(entries: readonly T[], read: (entry: T) => void): void {
     const room = Math.max(0, MAX_CHANNELS_PER_OBJECT - this.#taken);
     for (const entry of entries.slice(0, room)) read(entry);
@@ -149,7 +143,6 @@ class ObjectLimit {
     return this.#taken >= MAX_CHANNELS_PER_OBJECT;
   }
 
-  /** So many more, which nobody looks at. */
   pass(entries: number): void {
     this.#beyond += entries;
   }
@@ -168,10 +161,7 @@ function isNamedWell(workload: DeclaredWorkload, onRefused: OnRefused): boolean 
   return false;
 }
 
-/**
- * The annotation adds to what the AppGroup says; a dependency that was taken out of it is none for being
- * annotated still.
- */
+/** Merges the annotation into a dependency of the AppGroup. Without such a dependency it has no effect. */
 function demandsOf(fields: LooseFields, annotated: AnnotatedChannel | null): ChannelDemands {
   const minBandwidthBitsPerSecond = parseBitsPerSecond(fields.minBandwidth);
   const { maxNetworkCost } = fields;
@@ -190,7 +180,6 @@ function annotatedChannels(object: KubernetesObject, onRefused: OnRefused): Anno
   return annotated ?? [];
 }
 
-/** Such a text isn't parsed at all. */
 function isTooLong(annotation: string, text: string, onRefused: OnRefused): boolean {
   if (text.length <= MAX_CHANNELS_CHARACTERS) return false;
   onRefused(

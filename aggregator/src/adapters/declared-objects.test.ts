@@ -82,7 +82,7 @@ describe("what objects declare", () => {
     const objects = [caller("shop", "web", callees(5)), caller("shop", "api", callees(5))];
     const before = declared.read([], objects);
     expect(parse).toHaveBeenCalledTimes(2);
-    // As a Deployment whose replicas change: another object with the same annotation.
+    // Like a Deployment that scales: a new object with the same annotation.
     const scaled = objects.map((object) => ({ ...object, status: { replicas: 7 } }));
     expect(declared.read([], scaled)).toEqual(before);
     expect(parse).toHaveBeenCalledTimes(2);
@@ -133,7 +133,7 @@ describe("what objects declare", () => {
 });
 
 describe("25 Deployments of 0 replicas whose annotations are as large as the API server takes them", () => {
-  /** 17,000 callees, or as many as `characters` have room for. */
+  /** Objects with 17,000 callees, or as many as fit into `characters`. */
   function flood(characters: number, namespace: (at: number) => string): KubernetesObject[] {
     const entries: string[] = [];
     for (let length = 2; length < characters - 20; length += entries.at(-1)!.length + 1)
@@ -175,7 +175,7 @@ describe("25 Deployments of 0 replicas whose annotations are as large as the API
     expect(parse).not.toHaveBeenCalled();
     parse.mockRestore();
     expect([...declared.refused.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(20_000);
-    // Named for those who look, and not 25 times a build.
+    // The limit of named objects applies once, not to each of 25 builds.
     expect(told).toHaveLength(20);
   });
 

@@ -1,5 +1,4 @@
-// What all objects together declare of channels, within bounds: the work and the memory that a namespace can
-// cause by declaring.
+// Channels declared by all objects. Limits bound the CPU time and memory that a namespace can cause.
 import { isGeneratedAppGroup, keyOf } from "@isochrone/kubernetes/basics";
 import type { AnnotatedChannel, KubernetesObject, ReportedEvent } from "@isochrone/kubernetes";
 import {
@@ -24,40 +23,26 @@ import {
   type OnRefused,
 } from "./declared-channels.ts";
 
-/**
- * Channels that the objects of one namespace may declare: those of a thousand workloads with five callees
- * each.
- */
+/** Limit per namespace: a thousand workloads with five callees each. */
 export const MAX_CHANNELS_PER_NAMESPACE = 5_000;
-/** Characters of annotations that are read of one namespace. */
 export const MAX_CHARACTERS_PER_NAMESPACE = 2 * 1024 * 1024;
-/**
- * Channels of all namespaces together. Beyond that, namespaces that declare little keep all of it, and the
- * others share alike.
- */
+/** Limit for all namespaces. Namespaces below an equal share keep all their channels. */
 export const MAX_CHANNELS_PER_CLUSTER = 50_000;
-/** Objects of one namespace that are named for what was left out of them; all are counted. */
+/** Objects per namespace with a message about a refusal. All refusals are counted. */
 const MAX_NAMED_PER_NAMESPACE = 20;
 
-/**
- * What is left out of one object's declarations, for the first reason that was met; what matches no pod is
- * told apart from that.
- */
+/** Refusals of one object. `reason` is the first one. Selectors that match no pod count separately. */
 export interface RefusedDeclarations {
   readonly reason: DeclarationRefusal;
-  /** In words for whoever declared it. */
   readonly rule: string;
-  /**
-   * Channels that are left out, for whatever reason; an annotation that isn't read counts as one. Of what
-   * matches no pod: selectors.
-   */
+  /** Refused channels or unmatched selectors. An unparsed annotation counts as one. */
   readonly channels: number;
 }
 
-/** Told once of each object and whenever it changes. */
+/** Called once per object, and again whenever its refusals change. */
 export type OnRefusedDeclarations = (object: KubernetesObject, refused: RefusedDeclarations) => void;
 
-/** What whoever declared it reads of it with kubectl. */
+/** The Kubernetes event that shows a refusal in `kubectl describe`. */
 export function refusedDeclarationEvent({ reason, rule, channels }: RefusedDeclarations): ReportedEvent {
   if (reason === "unmatched")
     return { type: "Warning", reason: "SelectorMatchesNothing", action: "ReadDeclarations", note: rule };
@@ -70,7 +55,6 @@ export function refusedDeclarationEvent({ reason, rule, channels }: RefusedDecla
   };
 }
 
-/** Reads again only what changed. */
 export class DeclaredObjects {
   readonly #rights: DeclarationRights;
   readonly #onRefused: OnRefusedDeclarations;
@@ -83,16 +67,13 @@ export class DeclaredObjects {
     this.#onRefused = onRefused;
   }
 
-  /** Channels that are left out now, by reason. */
   get refused(): ReadonlyMap<DeclarationRefusal, number> {
     return this.#refused;
   }
 
   /**
-   * A declaration by an AppGroup and one by annotation of the same pair: the annotation, nearer to the
-   * workload, wins.
-   * @param members null: pods or workloads aren't listed yet, and a selector that matches none of them says
-   * nothing
+   * An annotation overrides an AppGroup.
+   * @param members null: not listed yet, so an unmatched selector is no error
    */
   read(
     appGroups: readonly KubernetesObject[],
@@ -101,8 +82,8 @@ export class DeclaredObjects {
   ): readonly DeclaredChannel[] {
     const round = new Round(this.#kept, members);
     const declaring = [
-      // A generated AppGroup says what was observed: taken for a declaration it would confirm itself for
-      // ever.
+      // A generated AppGroup repeats observed channels. Read as a declaration it would confirm itself
+      // forever.
       ...appGroups.filter((object) => !isGeneratedAppGroup(object)),
       ...workloads.filter(({ metadata }) => metadata.annotations?.[DEPENDENCIES_ANNOTATION] !== undefined),
     ];
@@ -163,18 +144,16 @@ interface Refusal {
   readonly channels: number;
 }
 
-/** By reason, in the order they were met. */
 type Refusals = Map<DeclarationRefusal, Refusal>;
 
-/** What was read of one object: the same as long as what it declares is. */
+/** Parsed declarations of one object. The same object while its declarations are unchanged. */
 interface Kept {
   readonly object: KubernetesObject;
-  /** Of an AppGroup its text: which channels that is depends on the pods. */
+  /** AppGroups are kept as parsed text, because their channels depend on the pods. */
   readonly declared: AppGroupText<AnnotatedChannel> | readonly ChannelDeclaration[];
   readonly refusals: ReadonlyMap<DeclarationRefusal, Refusal>;
 }
 
-/** What of that counts among all others. */
 interface Admitted {
   readonly object: KubernetesObject;
   readonly isGroup: boolean;
@@ -184,7 +163,7 @@ interface Admitted {
 
 const NOBODY = new AppGroupMembers({ members: [], groups: [], workloads: [] });
 
-/** One reading of all objects. What isn't read in it is forgotten. */
+/** One pass over all objects. Objects that are missing from it are forgotten. */
 class Round {
   readonly #before: ReadonlyMap<string, Kept>;
   readonly #members: AppGroupMembers | null;
@@ -195,7 +174,7 @@ class Round {
     this.#members = members;
   }
 
-  /** The oldest objects of a namespace keep their place, whatever comes later. */
+  /** Admits the oldest objects of a namespace first, so that new objects cannot displace them. */
   admit(objects: readonly KubernetesObject[]): Admitted[] {
     let channelsLeft = MAX_CHANNELS_PER_NAMESPACE;
     let charactersLeft = MAX_CHARACTERS_PER_NAMESPACE;
@@ -212,7 +191,7 @@ class Round {
       const admitted: Admitted = { object, isGroup, channels: kept, refusals };
       if (kept.length < channels.length)
         add(admitted.refusals, "namespace_limit", namespaceRule(), channels.length - kept.length);
-      // What declares nothing that can be read is work, too.
+      // Invalid declarations count as well, because parsing them costs time.
       channelsLeft -= Math.max(1, kept.length);
       return admitted;
     });
@@ -248,7 +227,7 @@ function noting(refusals: Refusals): OnRefused {
   return (reason, rule, channels = 1) => add(refusals, reason, rule, channels);
 }
 
-/** A Deployment changes with each of its pods, and its annotation stays. */
+/** Returns true if the declarations are equal. A Deployment's object changes with each of its pods. */
 function isSame(before: KubernetesObject, now: KubernetesObject): boolean {
   if (before === now) return true;
   if (now.kind === "AppGroup") return false;
@@ -256,7 +235,7 @@ function isSame(before: KubernetesObject, now: KubernetesObject): boolean {
   return text(before) === text(now);
 }
 
-/** Takes away from each namespace what is beyond its share, the youngest objects' first. */
+/** Reduces each namespace to its share of the cluster's limit; the youngest objects lose first. */
 function withinCluster(namespaces: readonly Admitted[][]): Admitted[] {
   const counts = namespaces.map((objects) =>
     objects.reduce((count, { channels }) => count + channels.length, 0),

@@ -6,13 +6,10 @@ import type { Clock } from "@isochrone/runtime";
 import { looseFields, reasonOf } from "@isochrone/primitives";
 import { AggregatorError } from "../ports/errors.ts";
 
-/** JSON of some 5,000 nodes with 30 pods each. */
+/** Enough for the JSON of 5,000 nodes with 30 pods each. */
 const MAX_BYTES = 512 * 1024 * 1024;
 
-/**
- * A store with the objects of a dump (`kubectl get ... -o json`), as an API server would answer them. It
- * stands still: the cluster's later changes aren't seen.
- */
+/** Loads a dump (`kubectl get ... -o json`) into a static store. */
 export async function loadDump(path: string, clock: Clock): Promise<ClusterStore> {
   const store = createMemoryStore({ clock });
   for (const object of objectsOf(path, readText(path))) await store.create(withoutVersion(object));
@@ -59,7 +56,6 @@ function failed(path: string, problem: string, cause?: unknown): AggregatorError
   return new AggregatorError("bad_dump", `aggregator.dumpFile ${path} ${problem}`, cause);
 }
 
-/** A store gives versions of its own. */
 function withoutVersion(object: KubernetesObject): KubernetesObject {
   const { resourceVersion: _, ...metadata } = object.metadata;
   return { ...object, metadata };

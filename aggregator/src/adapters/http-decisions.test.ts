@@ -14,7 +14,6 @@ afterEach(async () => {
   }
 });
 
-/** A stand-in for the scheduler-plugin on a real socket. */
 async function serve(listener: RequestListener): Promise<HttpDecisions> {
   const server = createServer(listener);
   servers.push(server);

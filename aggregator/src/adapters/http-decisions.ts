@@ -6,17 +6,15 @@ import { readBounded } from "./bounded-body.ts";
 
 const MAX_DETAIL_CHARACTERS = 300;
 
-/** Where the scheduler-plugin is. */
 interface HttpDecisionsOptions {
-  /** Null: there is none. */
+  /** Null: there is no scheduler-plugin. */
   readonly baseUrl: string | null;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** E.g. one that sends a token. @default the platform's fetch */
+  /** For example one that sends a token. @default the platform's fetch */
   readonly fetch?: Fetch;
 }
 
-/** Decisions over HTTP, bounded in time and size. */
 export class HttpDecisions implements DecisionsSource {
   readonly #options: HttpDecisionsOptions;
 
@@ -60,7 +58,7 @@ export class HttpDecisions implements DecisionsSource {
     const response = await ask(url, { signal, redirect: "error", headers: { accept: "application/json" } });
     if (response.status === 401 || response.status === 403) {
       const why = await refusalOf(response);
-      // Passed on as it is, it would say that the reader's own token is bad.
+      // Forwarding a 401 unchanged would blame the reader's own token.
       throw new AggregatorError(
         "decisions_unreachable",
         `the scheduler-plugin must let this aggregator in (aggregator.decisionsTokenFile, aggregator.decisionsCertFile), got ${response.status}${why}`,
@@ -78,7 +76,7 @@ export class HttpDecisions implements DecisionsSource {
   }
 }
 
-/** What the scheduler-plugin says against us: an expired certificate, for example. */
+/** Returns the scheduler-plugin's reason to refuse us, such as an expired certificate. */
 async function refusalOf(response: FetchAnswer): Promise<string> {
   try {
     const { detail } = looseFields<Record<"detail", unknown>>(

@@ -15,7 +15,6 @@ afterEach(async () => {
 
 const PLAN = { version: "v1", node: "n1", epoch: "e1", generation: 3, neighbours: [], flows: [] };
 
-/** A stand-in for the scheduler-plugin on a real socket. */
 async function serve(
   listener: RequestListener,
 ): Promise<{ readonly source: HttpFlowPlans; readonly clock: ManualClock }> {
@@ -104,7 +103,6 @@ describe("HttpFlowPlans", () => {
     await source.plans();
     await clock.advance(500);
     await source.plans();
-    // Each attempt may have reached another replica.
     expect(told).toHaveLength(5);
     expect(told.at(-1)).toEqual({ applied: [{ node: "n1", epoch: "e1", generation: 3 }] });
   });

@@ -1,5 +1,4 @@
-// Flow plans of the scheduler-plugin's leader, read when somebody asks and not more often than they can
-// change; and what nodes say of them, carried back by the same way.
+// Reads flow plans from the scheduler-plugin's leader on demand, and sends the nodes' reports back.
 import { reasonOf, parseJson } from "@isochrone/primitives";
 import type { Clock, Fetch, FetchAnswer } from "@isochrone/runtime";
 import { parseFlowPlans, type FlowPlan } from "@isochrone/topology";
@@ -8,7 +7,6 @@ import { AggregatorError } from "../ports/errors.ts";
 import { readBounded } from "./bounded-body.ts";
 
 interface HttpFlowPlansOptions {
-  /** Of the scheduler-plugin. Null: there is none. */
   readonly baseUrl: string | null;
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -16,18 +14,18 @@ interface HttpFlowPlansOptions {
   readonly fetch?: Fetch;
 }
 
-/** Plans that were read so short a time ago are passed on as they are. */
+/** Younger plans are served from the cache. */
 const FRESH_MS = 500;
-/** Plans that nobody has confirmed for so long are no longer passed on. */
+/** Plans that were not confirmed for this long are dropped. */
 const STALE_MS = 5_000;
-/** Of several replicas one leads; each attempt may reach another one. */
+/** Requests per reading. Each may reach another replica, and only the leader answers. */
 const ATTEMPTS = 4;
 const PATH = "/api/v1/flow-plans";
 
 interface KnownPlans {
   readonly etag: string | null;
   readonly byNode: ReadonlyMap<string, FlowPlan>;
-  /** Monotonic milliseconds of the last answer that confirmed them. */
+  /** Monotonic time of the last answer that confirmed the plans, ms. */
   confirmedMs: number;
 }
 
@@ -36,7 +34,6 @@ export class HttpFlowPlans implements FlowPlanSource {
   readonly #applied = new Map<string, AppliedPlan>();
   #known: KnownPlans | null = null;
   #reading: Promise<void> | null = null;
-  /** Why the last reading failed. */
   #trouble = "they were not read yet";
 
   constructor(options: HttpFlowPlansOptions) {
@@ -58,7 +55,7 @@ export class HttpFlowPlans implements FlowPlanSource {
     throw new AggregatorError("flow_plan_stale", `flow plans are not known: ${this.#trouble}`);
   }
 
-  /** As they were read last. Null: not yet; then and when they are old, they are read for the next one. */
+  /** The last plans; null before the first reading. Starts a new reading if they are missing or old. */
   get known(): ReadonlyMap<string, FlowPlan> | null {
     if (this.#options.baseUrl !== null && this.#ageMs() >= STALE_MS) void this.plans().catch(() => undefined);
     return this.#known?.byNode ?? null;
@@ -92,7 +89,6 @@ export class HttpFlowPlans implements FlowPlanSource {
     }
   }
 
-  /** What isn't taken is told again with the next reading. */
   async #tell(url: string, signal: AbortSignal): Promise<void> {
     if (this.#applied.size === 0) return;
     const told = [...this.#applied.values()];

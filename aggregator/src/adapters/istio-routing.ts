@@ -1,4 +1,4 @@
-// Where callers in an Istio mesh are sent, from DestinationRules. Rules and order as in istio/istio
+// Routing preferences of Istio's DestinationRules. Rules and precedence follow istio/istio
 // pilot/pkg/networking/core/loadbalancer/loadbalancer.go (0098d99f).
 import type {
   KubernetesObject,
@@ -10,17 +10,12 @@ import type {
 import type { RoutingScope } from "@isochrone/topology";
 import { definedOf, looseFields, looseList, looseText } from "@isochrone/primitives";
 
-/**
- * What DestinationRules say of a Service: scopes of preference, none for an even spread; undefined: nothing.
- */
+/** Preference scopes of a Service; empty: an even spread; undefined: no rule applies. */
 type SaidByRules = readonly RoutingScope[] | undefined;
 
-/** Its rules hold for the whole mesh. */
+/** Rules in this namespace apply to the whole mesh. */
 const ROOT_NAMESPACE = "istio-system";
-/**
- * Without labels of their own, failover goes by locality; what Kubernetes has no label for (subzone) isn't
- * known here.
- */
+/** Default failover order, by locality. Kubernetes has no label for a subzone. */
 const LOCALITY: readonly RoutingScope[] = ["zone", "region"];
 const SCOPE_OF_LABEL: Readonly<Record<string, RoutingScope>> = {
   "topology.kubernetes.io/region": "region",
@@ -29,7 +24,6 @@ const SCOPE_OF_LABEL: Readonly<Record<string, RoutingScope>> = {
 };
 const WIDTH: Readonly<Record<RoutingScope, number>> = { node: 0, zone: 1, region: 2 };
 
-/** What is kept of a DestinationRule. */
 export function trimmedDestinationRule({
   apiVersion,
   kind,
@@ -57,32 +51,25 @@ export function trimmedDestinationRule({
   };
 }
 
-/** Finds what holds for a Service among all rules. */
 export class DestinationRules {
-  /** By namespace. */
   readonly #rules: ReadonlyMap<string, readonly KubernetesObject[]>;
 
   constructor(rules: readonly KubernetesObject[]) {
-    // Of several for one host the oldest counts.
+    // Among several rules for a host the oldest applies.
     const forAll = rules
       .filter(({ spec = {} }) => spec.workloadSelector === undefined)
       .toSorted((a, b) => compare(createdAt(a), createdAt(b)) || compare(a.metadata.name, b.metadata.name));
     this.#rules = Map.groupBy(forAll, ({ metadata }) => metadata.namespace ?? "default");
   }
 
-  /**
-   * @param distributes the Service has a trafficDistribution, which counts where no rule speaks of localities
-   */
+  /** @param distributes the Service has a trafficDistribution; applies if no rule sets a locality */
   of({ metadata }: KubernetesObject, distributes: boolean): SaidByRules {
     const { name, namespace = "default" } = metadata;
     const policy = this.#policyOf(name, namespace);
     return policy === undefined ? undefined : scopesOf(policy, distributes);
   }
 
-  /**
-   * The nearest host, in the Service's namespace first. Callers' own namespaces may say otherwise for them;
-   * that isn't read.
-   */
+  /** Finds the most specific host, in the Service's namespace first. Ignores rules in callers' namespaces. */
   #policyOf(name: string, namespace: string): Unchecked<TrafficPolicy> | undefined {
     for (const from of new Set([namespace, ROOT_NAMESPACE])) {
       const matches = (this.#rules.get(from) ?? []).flatMap((rule) => {
@@ -104,17 +91,14 @@ function scopesOf(policy: Unchecked<TrafficPolicy>, distributes: boolean): SaidB
   const { localityLbSetting: setting } = looseFields<LoadBalancer>(policy.loadBalancer);
   if (setting === undefined || setting === null) return detects && !distributes ? LOCALITY : undefined;
   const { enabled, distribute, failoverPriority } = looseFields<LocalityLbSetting>(setting);
-  // Shares by locality are the user's own, and none of them need be near. Without outlier detection Istio
-  // sets no priorities.
+  // Weights by locality are user-defined and need not prefer near endpoints. Istio sets no priorities without
+  // outlier detection.
   if (enabled === false || looseList(distribute).length > 0 || !detects) return [];
   const labels = Array.isArray(failoverPriority) ? failoverPriority : [];
   return labels.length === 0 ? LOCALITY : scopesOfLabels(labels);
 }
 
-/**
- * An endpoint ranks by how many labels from the first on it shares with the caller, so that each scope lies
- * within the one before.
- */
+/** Ranks an endpoint by the number of leading labels it shares with the caller, so scopes are nested. */
 function scopesOfLabels(labels: readonly unknown[]): readonly RoutingScope[] {
   const scopes: RoutingScope[] = [];
   for (const label of labels) {
@@ -125,10 +109,7 @@ function scopesOfLabels(labels: readonly unknown[]): readonly RoutingScope[] {
   return scopes;
 }
 
-/**
- * How closely a rule's host fits `name.namespace.svc`, whatever the cluster's domain: -1 not at all.
- * Short names are of the rule's namespace.
- */
+/** Specificity of a host for `name.namespace.svc` in any cluster domain; -1: no match. */
 function matchOf(host: string, namespace: string, service: string): number {
   if (host === "") return -1;
   if (!host.includes("*")) {
@@ -139,7 +120,6 @@ function matchOf(host: string, namespace: string, service: string): number {
   if (!host.startsWith("*") || suffix.includes("*")) return -1;
   const [own, ofDomain] = suffix.split(/(?<=\.svc)(?=\.)/);
   if (ofDomain !== undefined) return service.endsWith(own!) ? host.length : -1;
-  // "*.local", "*": beyond what is known of the domain.
   return suffix === "" || suffix === ".local" || suffix === ".cluster.local" ? host.length : -1;
 }
 

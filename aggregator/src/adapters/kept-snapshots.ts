@@ -4,13 +4,11 @@ import { SnapshotHistory } from "../domain/snapshot-history.ts";
 import { AggregatorError } from "../ports/errors.ts";
 
 interface KeptSnapshotsOptions {
-  /** For messages: "streams are". */
+  /** Plural subject and verb for messages, such as "streams are". */
   readonly what: string;
-  /** What is said, once, of an error that isn't an AggregatorError. */
+  /** Log message for an error that is no AggregatorError. Logged once. */
   readonly trouble: string;
-  /** Rejects with an AggregatorError where there is nothing to keep. */
   readonly read: (signal: AbortSignal) => Promise<object>;
-  /** How far back, ms. */
   readonly horizonMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -18,7 +16,7 @@ interface KeptSnapshotsOptions {
 
 const MAX_HISTORY_BYTES = 16 * 1024 * 1024;
 
-/** Reads snapshots as often as graphs are kept, and keeps them for who looks back. */
+/** Takes snapshots at the graphs' interval and keeps them for requests about the past. */
 export class KeptSnapshots {
   readonly #history: SnapshotHistory;
   readonly #periodic: Periodic;
@@ -49,7 +47,7 @@ export class KeptSnapshots {
     return this.#periodic.stop();
   }
 
-  /** JSON of then. Throws an AggregatorError where nothing is kept of then. */
+  /** Returns the snapshot of that time as JSON. Throws an AggregatorError if none is kept. */
   at(ms: number): string {
     return this.#history.at(ms);
   }

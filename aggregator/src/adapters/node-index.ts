@@ -3,10 +3,7 @@ import { keysOf } from "@isochrone/primitives";
 import { compareText } from "../domain/compare.ts";
 import type { ClusterNodes, NodeState } from "../domain/cluster-state.ts";
 
-/**
- * Nodes as they are read of their objects. A node's object changes every few minutes only to say that it
- * lives: nothing is made anew for that, in a cluster of thousands.
- */
+/** Nodes parsed from their objects. Heartbeats change an object often, but no parsed field. */
 export class NodeIndex {
   readonly #read: (object: KubernetesObject) => NodeState;
   readonly #nodes = new Map<string, NodeState>();
@@ -17,7 +14,6 @@ export class NodeIndex {
     this.#read = read;
   }
 
-  /** Whether anything changed that is read. */
   take({ type, object }: InformerChange): boolean {
     const { name, deletionTimestamp } = object.metadata;
     const before = this.#nodes.get(name);
@@ -32,7 +28,7 @@ export class NodeIndex {
     return true;
   }
 
-  /** The same object until `take` said that something changed. */
+  /** Returns the same object until `take` returned true. */
   current(): ClusterNodes {
     this.#current ??= {
       nodes: [...this.#nodes.values()].sort((a, b) => compareText(a.name, b.name)),

@@ -5,7 +5,6 @@ import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import { loadDump } from "./dump-store.ts";
 
-/** What the process is given to find its cluster. */
 interface ClusterSurroundings {
   readonly clock: Clock;
   readonly random: Random;
@@ -14,18 +13,16 @@ interface ClusterSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The cluster's objects. */
 interface OpenedCluster {
   readonly store: ClusterStore;
-  /** The same for what must not wait: Leases and reviews. Null: the cluster is a dump, or there is none. */
+  /** Separate client for Leases and reviews, which must not queue. Null: no API server. */
   readonly urgent: ClusterStore | null;
-  /** Where Isochrone keeps its own objects. */
   readonly namespace: string;
-  /** To be started before everything that uses the store, and stopped after it. */
+  /** Start before all users of the store, and stop after them. */
   readonly parts: readonly Part[];
 }
 
-/** The dump if there is one, else the API server that the settings or the pod name, else nothing. */
+/** Opens the dump if one is set, else the API server of the settings or the pod, else nothing. */
 export async function openCluster(
   dumpFile: string | null,
   settings: KubernetesSettings,

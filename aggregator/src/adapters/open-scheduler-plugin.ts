@@ -5,7 +5,6 @@ import { certificateEnd } from "./certificate-end.ts";
 import { HttpDecisions } from "./http-decisions.ts";
 import { HttpFlowPlans } from "./http-flow-plans.ts";
 
-/** What this aggregator asks the scheduler-plugin that the settings name. */
 export function openSchedulerPlugin(
   config: AggregatorConfig,
   { registry, clock }: { readonly registry: Registry; readonly clock: Clock },

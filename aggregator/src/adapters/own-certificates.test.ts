@@ -24,7 +24,7 @@ function ground() {
   const config: CertificateConfig = {
     ...configOf({ secret: "isochrone/isochrone-aggregator-certificates", hosts: HOSTS }),
     checkMs: HOUR_MS,
-    // Many looks: a busy machine moves the clock by some before it sees what was done.
+    // Long enough for many checks: on a busy machine the clock advances before a check sees the change.
     trustDelayMs: 5 * DAY_MS,
   };
   const replica = (): OwnCertificates => {
@@ -35,7 +35,7 @@ function ground() {
   };
   const trusted = async (): Promise<string> =>
     ((await store.get(TRUSTED))!["data"] as Record<string, string>)["ca.crt"]!;
-  /** Looks go on until it is so: keys take time that no clock of a test can move. */
+  /** Polls, because key generation takes real time that the test clock cannot advance. */
   const until = async (isSo: () => Promise<boolean> | boolean): Promise<void> => {
     const looked = async (): Promise<boolean> => {
       await clock.advance(HOUR_MS);
@@ -97,14 +97,14 @@ describe("the aggregator's own certificates", () => {
     const own = replica();
     await own.start();
     const before = await trusted();
-    // Until a third of its life is left, and the next one is there.
+    // Until a third of its lifetime is left and the next certificate exists.
     await clock.advance(243 * DAY_MS);
     await until(async () => (await trusted()).match(/BEGIN/g)!.length === 2);
     const both = await trusted();
     expect(isFrom(certOf(own.current()), before)).toBe(true);
     await until(() => !isFrom(certOf(own.current()), before));
     expect(isFrom(certOf(own.current()), both)).toBe(true);
-    // For replicas that have not heard of it, and serve by the old one.
+    // Replicas that have not read the new certificate still serve the old one.
     expect((await trusted()).match(/BEGIN/g)).toHaveLength(2);
   });
 

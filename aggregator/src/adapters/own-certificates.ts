@@ -9,34 +9,29 @@ import type { TlsMaterial } from "@isochrone/runtime/http";
 import { Gauge, type Registry } from "prom-client";
 import type { CertificateConfig } from "../http/certificate-settings.ts";
 
-/** What certificates are kept with. */
 interface OwnCertificatesSurroundings {
-  /** Null: this process has no API server to keep them in. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** `aggregator.tlsCertFile`: where certificates come from elsewhere. */
+  /** Value of `aggregator.tlsCertFile`; set if certificates come from elsewhere. */
   readonly certFile: string | null;
 }
 
-/** Certificates that this process serves by, and knows the authorities of. */
 export interface KeptCertificates {
   current(): TlsMaterial;
-  /** PEM of the authorities that the replicas' certificates may come from. */
+  /** PEM of all authorities that may have signed a replica's certificate. */
   trusted(): string;
-  /** Name that all replicas' certificates carry. */
   readonly serverName: string;
-  /** How often a server looks for other ones. */
   readonly checkMs: number;
 }
 
-/** The certificates, as a part that is started before everything that uses them. */
+/** Start before all users of the certificates. */
 export type OwnCertificates = Service & KeptCertificates;
 
 /**
- * Null when none are wanted.
- * @throws SettingsError when there is nowhere to keep them, or when there are others
+ * Null: none wanted.
+ * @throws SettingsError without a store for them, or if certificate files are set as well
  */
 export function openOwnCertificates(
   config: CertificateConfig,

@@ -3,11 +3,10 @@ import type { ChannelKey } from "../domain/channel-key.ts";
 import type { FlowFacts } from "../domain/ingest/bind-flow.ts";
 
 interface Plans {
-  /** By node; null: none is known. */
+  /** Plans by node; null: none is known. */
   readonly known: ReadonlyMap<string, FlowPlan> | null;
 }
 
-/** Which channel a flow belongs to, by the flow plans. */
 export class PlannedFlows implements FlowFacts {
   readonly #plans: Plans;
   readonly #byNode = new WeakMap<FlowPlan, ReadonlyMap<string, PlannedFlow>>();

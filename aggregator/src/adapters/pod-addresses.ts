@@ -3,7 +3,7 @@ import { isList, looseFields } from "@isochrone/primitives";
 import { isIP } from "node:net";
 import type { PodState } from "../domain/cluster-state.ts";
 
-/** Addresses by which a pod alone is known: on its node's network it has none. */
+/** Returns the pod's own addresses; none for a pod on its node's network. */
 export function addressesOf(pod: KubernetesObject): Pick<PodState, "addresses"> {
   const { podIP, podIPs } = looseFields<PodStatus>(pod.status);
   if (looseFields<PodSpec>(pod.spec).hostNetwork === true) return {};

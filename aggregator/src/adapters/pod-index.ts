@@ -4,16 +4,12 @@ import type { PodState } from "../domain/cluster-state.ts";
 
 interface Entry {
   object: KubernetesObject;
-  /** Key of the ReplicaSet that owns it, which says whose replica it is. */
   replicaSet: string | null;
-  /** As it was read last; null: no replica of anything, or not read yet. */
+  /** Last parsed state; null: no replica of a workload, or not parsed yet. */
   state: PodState | null;
 }
 
-/**
- * Pods as they are read of their objects, each read anew only when its object or its ReplicaSet changed: of
- * 100,000 pods some hundred change each second, and most changes say nothing that is read.
- */
+/** Parses a pod only if it or its ReplicaSet changed: of 100,000 pods, hundreds change per second. */
 export class PodIndex {
   readonly #read: (object: KubernetesObject) => PodState | null;
   readonly #entries = new Map<string, Entry>();
@@ -21,7 +17,7 @@ export class PodIndex {
   readonly #unread = new Set<Entry>();
   #current: readonly PodState[] | null = [];
 
-  /** @param read null for pods that are no replicas any more */
+  /** @param read returns null for pods that have ended */
   constructor(read: (object: KubernetesObject) => PodState | null) {
     this.#read = read;
   }
@@ -36,12 +32,11 @@ export class PodIndex {
     this.#assign(entry, replicaSetOf(object));
   }
 
-  /** A ReplicaSet came, went or changed. */
   takeReplicaSet({ object }: InformerChange): void {
     for (const entry of this.#byReplicaSet.get(keyOf(object)) ?? []) this.#unread.add(entry);
   }
 
-  /** In no particular order; the same array until something changed that is read. */
+  /** Unordered. Returns the same array while nothing relevant has changed. */
   current(): readonly PodState[] {
     for (const entry of this.#unread) {
       const state = this.#read(entry.object);

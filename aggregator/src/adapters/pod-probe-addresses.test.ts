@@ -32,7 +32,7 @@ describe("PodProbeAddresses", () => {
   test("other pods are none of its business", () => {
     tell("added", podObject("shop", "web", "a", { ip: "10.0.0.9" }));
     expect(addresses.self("a")).toBeNull();
-    // Whoever may make pods somewhere could call them so.
+    // Anyone with the right to create pods can set these labels.
     tell("added", podObject("shop", "impostor", "a", { labels: LABELS, ip: "10.0.0.9" }));
     expect(addresses.self("a")).toBeNull();
   });

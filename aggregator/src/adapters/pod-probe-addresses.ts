@@ -1,15 +1,13 @@
 import { keyOf, podView, type InformerChange } from "@isochrone/kubernetes";
 import type { ProbeAddress, ProbeAddresses } from "../ports/ports.ts";
 
-/** The label that the chart puts on probe pods. */
 export const PROBE_LABEL = "app.kubernetes.io/name";
 export const PROBE_NAME = "isochrone-probe";
 
-/** Where the probes' responders listen in each pod. */
 interface ProbePorts {
   readonly udpPort: number;
   readonly tcpPort: number;
-  /** Null: probes take no bursts. */
+  /** Null: probes accept no bursts. */
   readonly bandwidthPort: number | null;
 }
 
@@ -18,28 +16,21 @@ interface ProbePod {
   readonly address: string;
 }
 
-/**
- * Addresses of the probe pods as their status has them. A change of a pod costs the same however many others
- * there are.
- */
+/** Addresses of the probe pods from their status. A pod's change costs O(1). */
 export class PodProbeAddresses implements ProbeAddresses {
   readonly #ports: ProbePorts;
   readonly #namespace: string;
-  /** Live probe pods by namespace and name. */
   readonly #pods = new Map<string, ProbePod>();
-  /** Keys of each node's pods: while a probe is replaced there may be two, and the newer one counts. */
+  /** Keys of each node's probe pods. A rollout may leave two; the newer one counts. */
   readonly #byNode = new Map<string, Set<string>>();
 
-  /**
-   * @param namespace of the probes: a label alone is what anybody may give a pod of theirs, and would draw a
-   * node's probes to it
-   */
+  /** @param namespace of the probes: others can set the label too, and would attract probes */
   constructor(ports: ProbePorts, namespace: string) {
     this.#ports = ports;
     this.#namespace = namespace;
   }
 
-  /** To be told every change of every pod, in order. */
+  /** Must receive every change of every pod in order. */
   take({ type, object }: InformerChange): void {
     const { namespace, labels } = object.metadata;
     if (namespace !== this.#namespace || labels?.[PROBE_LABEL] !== PROBE_NAME) return;

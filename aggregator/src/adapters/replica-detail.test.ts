@@ -60,7 +60,7 @@ describe("a pod as it is kept", () => {
 
   test("is small", () => {
     const { status, ...kept } = trimmedReplica(pod());
-    // Ready conditions are one object for all pods.
+    // All pods share one object of Ready conditions.
     const { conditions: _shared, ...own } = status ?? {};
     expect(JSON.stringify({ ...kept, status: own }).length).toBeLessThan(500);
   });

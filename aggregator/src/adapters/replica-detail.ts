@@ -1,4 +1,4 @@
-// What is kept of each pod: of all that an aggregator holds there are most of these.
+// The fields kept per pod. Pods are the most numerous objects, so keep few.
 import {
   ALIAS_ANNOTATIONS,
   ALIAS_LABELS,
@@ -20,7 +20,6 @@ import { isList, looseFields } from "@isochrone/primitives";
 import { MESH_PROXY_LABELS } from "./cluster-reader.ts";
 import { PROBE_LABEL, PROBE_NAME } from "./pod-probe-addresses.ts";
 
-/** Labels of a pod's workflow and of its place in an AppGroup, and those that mark proxies of a mesh. */
 const READ_LABELS: readonly string[] = [
   ...MESH_PROXY_LABELS,
   LABELS.workflow,
@@ -30,14 +29,11 @@ const READ_LABELS: readonly string[] = [
 ];
 const READ_ANNOTATIONS = [INGRESS_BANDWIDTH, EGRESS_BANDWIDTH];
 
-/** Beyond so many texts the sharing begins anew: nothing is lost but some memory. */
+/** Entries of the interning cache. A full cache is cleared, which costs memory only. */
 const MAX_SHARED = 65_536;
 const shared = new Map<string, string>();
 
-/**
- * Whose replica a pod is, where it runs, its addresses, and until when it counts. A pod that waits behind a
- * gate is kept with all that is told of it, until the gate is open.
- */
+/** Keeps a pod's owner, node, addresses and end. A gated pod keeps all fields until its gates open. */
 export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
   if (gatesOf(pod).length > 0) return trimmedPod(pod);
   const { apiVersion, kind, metadata, spec = {}, status = {} } = pod;
@@ -50,7 +46,7 @@ export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
       ...(typeof nodeName === "string" ? { nodeName: sharedText(nodeName) } : {}),
       ...(hostNetwork === true ? { hostNetwork } : {}),
     },
-    // On the node's network the address is the node's: only a probe's is asked for.
+    // On the host network the address is the node's, and only a probe's is used.
     status: {
       ...phaseOf(status, hostNetwork !== true || isProbe(metadata)),
       ...(hasCondition(pod, "Ready") ? { conditions: READY } : {}),
@@ -58,7 +54,6 @@ export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
   };
 }
 
-/** One object for all pods that are ready. */
 const READY = [{ type: "Ready", status: "True" }] as const;
 
 function replicaMetadata(metadata: ObjectMeta, workload: string): ObjectMeta {
@@ -98,7 +93,6 @@ function phaseOf(status: Readonly<Record<string, unknown>>, keepsAddress: boolea
   return { ...kept, ...pickedFields(status, isDual ? ["podIP", "podIPs"] : ["podIP"]) };
 }
 
-/** Null: none of them is there. */
 function readOf(
   texts: Readonly<Record<string, string>> | undefined,
   keys: readonly string[],
@@ -127,7 +121,7 @@ function sharedOwner({ apiVersion, kind, name, uid, controller }: OwnerReference
   };
 }
 
-/** One copy of what many pods say: each comes as a text of its own. */
+/** Interns a text: each pod's JSON brings its own copy. */
 function sharedText(text: string): string {
   const known = shared.get(text);
   if (known !== undefined) return known;

@@ -1,4 +1,3 @@
-// Where callers of a workload are sent, from the Services that select it.
 import { deadlineOf, DISPATCH_ANNOTATIONS, templateLabels } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, ServiceSpec } from "@isochrone/kubernetes";
 import type { RoutingScope } from "@isochrone/topology";
@@ -6,22 +5,18 @@ import { definedOf, looseFields, looseText } from "@isochrone/primitives";
 import { fullName } from "../domain/cluster-state.ts";
 import { DestinationRules } from "./istio-routing.ts";
 
-/** Read by Istio 1.24 and later where the field isn't known to the API server. */
+/** Istio 1.24 and later read it if the API server does not know the field. */
 const ISTIO_ANNOTATION = "networking.istio.io/traffic-distribution";
 
 const READ_ANNOTATIONS: readonly string[] = [ISTIO_ANNOTATION, DISPATCH_ANNOTATIONS.deadline];
 
-/**
- * Where each value of trafficDistribution prefers a nearer endpoint. kube-proxy knows nodes and zones; Istio,
- * whose values are the same, regions too, which only matters where a zone has no endpoint.
- */
+/** kube-proxy prefers the node or zone. Istio also prefers the region if a zone has no endpoint. */
 const DISTRIBUTION_SCOPES: Readonly<Record<string, readonly RoutingScope[]>> = {
   PreferClose: ["zone"],
   PreferSameZone: ["zone"],
   PreferSameNode: ["node", "zone"],
 };
 
-/** What is kept of a Service. */
 export function trimmedService({
   apiVersion,
   kind,
@@ -43,9 +38,8 @@ export function trimmedService({
   };
 }
 
-/** Where the Service prefers a nearer endpoint; null: it doesn't. */
 export function serviceScopes({ metadata, spec }: KubernetesObject): readonly RoutingScope[] | null {
-  // Nothing leaves the node: without an endpoint there it is dropped, so that being there is all that helps.
+  // The policy drops traffic without an endpoint on the node, so only the node scope helps.
   if (looseFields<ServiceSpec>(spec).internalTrafficPolicy === "Local") return ["node"];
   const said =
     looseText(looseFields<ServiceSpec>(spec).trafficDistribution) ||
@@ -53,7 +47,7 @@ export function serviceScopes({ metadata, spec }: KubernetesObject): readonly Ro
   return DISTRIBUTION_SCOPES[said] ?? null;
 }
 
-/** By full name of a Service, how long a request may take, ms; of those that say so. */
+/** Request deadlines in ms by `namespace/name` of a Service. Services without a deadline are absent. */
 export function deadlinesOf(services: readonly KubernetesObject[]): ReadonlyMap<string, number> {
   return new Map(
     services.flatMap(({ metadata: { namespace = "default", name, annotations } }) => {
@@ -64,10 +58,9 @@ export function deadlinesOf(services: readonly KubernetesObject[]): ReadonlyMap<
 }
 
 /**
- * By full name of a workload, where its callers prefer a nearer replica; workloads that all callers spread
- * over are left out. What a DestinationRule says of localities goes before what the Service says, as in
- * Istio. Of several Services that select a workload all must agree on a scope, since traffic doesn't say by
- * which of them it came.
+ * Preference scopes of callers by `namespace/name` of a workload; absent: an even spread. A DestinationRule's
+ * locality setting overrides the Service, as in Istio. All Services that select a workload must agree,
+ * because traffic does not name its Service.
  */
 export function routingOfWorkloads(
   services: readonly KubernetesObject[],
@@ -101,15 +94,12 @@ interface Labelled {
   readonly labels: Readonly<Record<string, unknown>>;
 }
 
-/** Nobody chooses an endpoint of a headless Service, nor of a name for another host. */
 function isBalanced({ spec }: KubernetesObject): boolean {
   const { clusterIP, type } = looseFields<ServiceSpec>(spec);
   return clusterIP !== "None" && type !== "ExternalName";
 }
 
-/**
- * Workloads by namespace and one of their pods' labels: each Service looks only at those that have its first.
- */
+/** Workloads by namespace and pod label, so that a Service checks only those with its first label. */
 function labelIndex(workloads: readonly KubernetesObject[]): Map<string, Labelled[]> {
   const index = new Map<string, Labelled[]>();
   for (const { metadata, spec } of workloads) {

@@ -79,7 +79,7 @@ const PATCHES = [
 ] as const;
 const NAMES = { node: ["a", "b"], pod: PODS, replicaSet: REPLICA_SETS, deployment: ["web"] };
 
-/** One that can't be done (a second creation, a change of what isn't there) changes nothing. */
+/** Invalid steps, such as a second creation, have no effect. */
 function randomStep(pick: <T>(from: readonly T[]) => T): Step {
   const kind = pick(["create", "create", "patch", "patch", "patch", "delete"]);
   if (kind === "create") return (store) => store.create(pick(OBJECTS));
@@ -115,7 +115,8 @@ describe("StoreClusterWatch", () => {
       await Promise.all([following.stop(), fresh.stop()]);
     }
     expect([...seen].sort()).toEqual(["api", "api-1", "none", "other", "web", "web-1"]);
-    // Of the annotation, of the AppGroup while nothing carries a selector, and by those that do.
+    // Sources: the annotation, the AppGroup before a pod carries its selector, and the AppGroup with such
+    // pods.
     expect([...sources]).toEqual(
       expect.arrayContaining(["web -> api", "s1 -> s2", "api -> s2", "web -> api-1"]),
     );

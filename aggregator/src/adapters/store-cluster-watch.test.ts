@@ -202,7 +202,7 @@ describe("StoreClusterWatch", () => {
       ...rest,
     });
     expect(watch.current().declared).toEqual([
-      // No limit, which isn't the same as one that is left out: upstream's plugin reads that as 0.
+      // No limit. Upstream's plugin reads an absent limit as 0.
       channel("db", { maxNetworkCost: 10_000, priority: 100, relationshipType: "HTTPRoute" }),
       channel("cache", { maxNetworkCost: 10_000 }),
       channel("api", { maxNetworkCost: 30, relationshipType: "Own" }),

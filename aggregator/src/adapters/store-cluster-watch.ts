@@ -23,17 +23,12 @@ import { trimmedDestinationRule } from "./istio-routing.ts";
 import { trimmedReplica } from "./replica-detail.ts";
 import { trimmedService } from "./service-routing.ts";
 
-/** Kinds that the graphs can't be drawn without. */
 const REQUIRED = ["node", "pod", "replicaSet", "deployment"] as const;
-/**
- * Kinds whose API may be missing (a CRD), that few clusters use, or that only say how traffic is spread: a
- * failing list of these doesn't hold up readiness.
- */
+/** Kinds without effect on readiness: optional CRDs, rare kinds, and routing. */
 const OPTIONAL = ["statefulSet", "daemonSet", "appGroup", "service"] as const;
-/** Only where a mesh's own rules are asked for. */
 const MESH = ["destinationRule"] as const;
 
-/** What is kept of each object: 100,000 whole pods would be a gigabyte. */
+/** The fields kept per object: 100,000 whole pods would need a gigabyte. */
 const DETAIL: { readonly [K in ReadKind]: Detail } = {
   node: { trim: trimmedWithAdvertisement },
   pod: { trim: trimmedReplica },
@@ -46,26 +41,19 @@ const DETAIL: { readonly [K in ReadKind]: Detail } = {
   destinationRule: { trim: trimmedDestinationRule },
 };
 
-/** What a watch needs. */
 interface StoreClusterWatchOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /**
-   * Extended resource by which nodes declare the capacity of their network, bit/s.
-   * @default they declare none
-   */
+  /** Extended resource of a node's network capacity, bit/s. @default nodes declare none */
   readonly bandwidthResource?: string | null;
-  /** Istio's DestinationRules say how traffic is spread, too. @default false */
   readonly istioRouting?: boolean;
-  /** For which other namespaces objects may declare channels. @default none */
+  /** Namespaces that may declare channels for other namespaces. @default none */
   readonly declarationRights?: DeclarationRights;
-  /** Told of objects that declare what is left out, beside the log. */
   readonly onRefusedDeclarations?: OnRefusedDeclarations;
 }
 
-/** Follows a ClusterStore by informers, and reads anew only those of its objects that changed. */
 export class StoreClusterWatch implements ClusterWatch {
   readonly #options: StoreClusterWatchOptions;
   readonly #informers = new Map<ReadKind, Informer>();
@@ -116,24 +104,22 @@ export class StoreClusterWatch implements ClusterWatch {
     return this.#reader.nodes();
   }
 
-  /** Tells every change of a pod from now on; to be called before `start`, to hear of all. */
+  /** Subscribes to changes of pods. Subscribe before `start` to get all of them. */
   onPodChange(listener: (change: InformerChange) => void): void {
     this.#podListeners.push(listener);
   }
 
-  /** All pods as they are. */
   pods(): readonly KubernetesObject[] {
     this.#pods ??= this.#items("pod");
     return this.#pods;
   }
 
-  /** Whether a pod is ready; false: it isn't, or there is none. */
   isReady({ namespace, name }: NamespacedName): boolean {
     const pod = this.pod(namespace, name);
     return pod !== null && hasCondition(pod, "Ready");
   }
 
-  /** Replicas that a workload object asks for; null: there is no such object, or it has no such number. */
+  /** Desired replicas of a workload; null: no such object, or it has no such number. */
   desiredReplicas(kind: string, { namespace, name }: NamespacedName): number | null {
     const watched = WORKLOAD_KINDS.find((each) => KINDS[each].kind === kind);
     const object =
@@ -142,40 +128,31 @@ export class StoreClusterWatch implements ClusterWatch {
     return typeof replicas === "number" ? replicas : null;
   }
 
-  /** One pod as it is; null: there is none, or it isn't listed yet. */
   pod(namespace: string, name: string): KubernetesObject | null {
     return this.#informers.get("pod")?.get(name, namespace) ?? null;
   }
 
-  /** All node objects as they are. */
   nodeObjects(): readonly KubernetesObject[] {
     return this.#items("node");
   }
 
-  /**
-   * All AppGroups as they are; null before their first list, which never comes where their kind isn't
-   * installed.
-   */
+  /** Returns null before the first list, which never comes if the CRD is not installed. */
   appGroups(): readonly KubernetesObject[] | null {
     return this.#synced.has("appGroup") ? this.#items("appGroup") : null;
   }
 
-  /** Declared channels that are left out, by reason. */
   refusedDeclarations(): ReadonlyMap<DeclarationRefusal, number> {
     return this.#reader.refusedDeclarations();
   }
 
-  /** All workload objects as they are. */
   workloadObjects(): readonly KubernetesObject[] {
     return WORKLOAD_KINDS.flatMap((kind) => this.#items(kind));
   }
 
-  /** Whether all pods and workloads were listed. */
   isListed(): boolean {
     return [...REQUIRED, ...WORKLOAD_KINDS].every((kind) => this.#synced.has(kind));
   }
 
-  /** A node or workload object as it is now; null when it is gone. */
   latest({ kind, metadata }: KubernetesObject): KubernetesObject | null {
     const watched = [...WORKLOAD_KINDS, "node" as const].find((each) => KINDS[each].kind === kind);
     if (watched === undefined) return null;

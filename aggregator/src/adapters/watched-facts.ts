@@ -10,16 +10,15 @@ import {
 } from "../domain/speakers/authority.ts";
 import { AliasIndex } from "./alias-index.ts";
 
-/** What facts are drawn from; a StoreClusterWatch. */
 export interface WatchedCluster {
   current(): ClusterState;
   nodes(): ClusterNodes;
   pending(): readonly string[];
 }
 
-/** Pods change many times a second, and what a pod is missed for is asked again within a pane. */
+/** Minimum age of the index before a miss rebuilds it. Pods change many times per second. */
 const REBUILD_MS = 1_000;
-/** The same for a name that was resolved before: it is asked at every point. */
+/** Maximum age of the index for resolved names, which are used for every point. */
 const NAMES_REBUILD_MS = 10_000;
 const MAX_AMBIGUOUS = 1_000;
 
@@ -29,7 +28,6 @@ interface AskedName {
   readonly ofService: boolean;
 }
 
-/** A name that may mean another workload later. */
 class ResolvedName implements NamedWorkload {
   readonly name: string;
   readonly mayChange = true;
@@ -56,29 +54,24 @@ class ResolvedName implements NamedWorkload {
 }
 
 interface OnNode {
-  /** namespace/name of workloads; of pods without one, their own. */
+  /** Keys `namespace/name` of workloads, and of pods without a workload. */
   readonly workloads: Set<string>;
   hasMeshProxy: boolean;
 }
 
-/** Pods by where they run, by namespace/name, and by address. */
 interface PodsBy {
   readonly node: ReadonlyMap<string, OnNode>;
   readonly name: ReadonlyMap<string, PodFact>;
   readonly address: ReadonlyMap<string, PodFact>;
 }
 
-/**
- * What the watched objects say of nodes and of what runs on them. Both are indexed when somebody asks, and
- * not before.
- */
+/** Answers questions about nodes and their pods. Indexes are built on demand. */
 export class WatchedFacts implements ClusterFacts {
   readonly #watch: WatchedCluster;
   readonly #clock: Clock;
   #nodes: ClusterNodes["nodes"] | null = null;
   #zones: ReadonlyMap<string, string | null> = new Map();
   #pods: ClusterState["pods"] | null = null;
-  /** State that `#names` was made of. */
   #named: Pick<ClusterState, "pods" | "workloads"> | null = null;
   #names = new AliasIndex({ pods: [], workloads: [] });
   #namedMs = Number.NEGATIVE_INFINITY;
@@ -90,8 +83,8 @@ export class WatchedFacts implements ClusterFacts {
   readonly #onAmbiguous: (workload: string) => void;
 
   /**
-   * @param outside null: nothing is known to be outside of the cluster
-   * @param onAmbiguous told of a name in use that several workloads have, as namespace/name
+   * @param outside null: no external destination is known
+   * @param onAmbiguous called with `namespace/name` of a name in use that several workloads have
    */
   constructor(
     watch: WatchedCluster,
@@ -105,7 +98,6 @@ export class WatchedFacts implements ClusterFacts {
     this.#onAmbiguous = onAmbiguous;
   }
 
-  /** Names in use that several workloads have. */
   get ambiguousNames(): number {
     return this.#ambiguous.size;
   }
@@ -120,7 +112,7 @@ export class WatchedFacts implements ClusterFacts {
     return this.#zonesNow().get(node);
   }
 
-  /** By name of the nodes; empty while they are listed. */
+  /** Zones by node; empty until nodes are listed. */
   #zonesNow(): ReadonlyMap<string, string | null> {
     if (!this.#hasAll()) return this.#zones;
     const { nodes } = this.#watch.nodes();
@@ -141,7 +133,7 @@ export class WatchedFacts implements ClusterFacts {
     return this.#ask(() => this.#by.node.get(node)?.hasMeshProxy ?? false);
   }
 
-  /** A pod's name is its workload's if it means no workload. */
+  /** A pod's name resolves to its workload unless a workload has that name. */
   workloadNamed(namespace: string, name: string, ofService: boolean): NamedWorkload {
     const asked = { namespace, name, ofService };
     const index = this.#namesOf(REBUILD_MS);
@@ -159,7 +151,7 @@ export class WatchedFacts implements ClusterFacts {
     return typeof pod === "object" ? pod.workload : name;
   }
 
-  /** Returns the index of names; one that is older than this is made anew if the cluster has changed. */
+  /** Returns the index of names. Rebuilds it if it is older than `maxAgeMs` and the cluster has changed. */
   #namesOf(maxAgeMs: number): AliasIndex {
     const nowMs = this.#clock.monotonic();
     if (nowMs - this.#namedMs < maxAgeMs || !this.#hasAll()) return this.#names;
@@ -193,21 +185,20 @@ export class WatchedFacts implements ClusterFacts {
     return raw === null ? null : (this.#outside?.nameOf(raw) ?? null);
   }
 
-  /** Addresses are given to other pods: what is found may be old news, too. */
   #find(look: () => PodFact | undefined): PodFact | Exclude<Known, "yes"> {
     if (!this.#hasAll()) return "unknown";
     this.#refresh();
     return look() ?? "no";
   }
 
-  /** A "no" may be old news. */
+  /** A negative answer may be stale. */
   #ask(isSo: () => boolean): Known {
     if (!this.#hasAll()) return "unknown";
     if (isSo()) return "yes";
     return this.#refresh() && isSo() ? "yes" : "no";
   }
 
-  /** Looks at the pods anew, once a second at most. False: nothing has changed. */
+  /** Rebuilds the index of pods, at most once a second. Returns false if nothing has changed. */
   #refresh(): boolean {
     const nowMs = this.#clock.monotonic();
     if (nowMs - this.#builtMs < REBUILD_MS) return false;

@@ -1,4 +1,4 @@
-// Channels between workloads that meshes, traces and flows call otherwise than their objects.
+// Workload names in meshes, traces and flows that differ from the objects' names.
 import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom } from "@isochrone/runtime";
@@ -71,7 +71,7 @@ function replicaSet(name: string, kind: string, above: string): KubernetesObject
 
 type Row = readonly [name: string, attributes: Attributes];
 
-/** A row of each source, from the Deployment web to the workload of this name. */
+/** One row per source, from the Deployment web to the named workload. */
 const mesh = (target: string): Row => ["istio_requests_total", istio("source", "web", target)];
 const traces = (server: string): Row => [
   "traces_service_graph_request_total",
@@ -109,7 +109,6 @@ async function take(rows: readonly Row[], count = 6): Promise<void> {
   }
 }
 
-/** Workloads with pods or channels, and the channels with their requests per second. */
 function shown() {
   const stamp = { version: 1, nowMs: clock.now() - STEP_MS };
   const graphs = buildWorkflows(tables, watch.current(), stamp, "full");

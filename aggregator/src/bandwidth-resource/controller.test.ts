@@ -48,7 +48,6 @@ afterEach(async () => {
   await events.stop();
 });
 
-/** A burst from n1 to n2; nobody tested n3. */
 function burst(achieved: number): ClusterGraphSnapshot {
   const link = linkOf("n1", "n2", 1, {
     bandwidthBitsPerSecond: { capacity: achieved, achieved, available: null },

@@ -19,15 +19,12 @@ import type { BandwidthResourceConfig } from "./settings.ts";
 
 const FIELD_MANAGER = "isochrone-bandwidth-resource";
 
-/** What the controller works with. */
 interface BandwidthResourceOptions {
   readonly config: BandwidthResourceConfig;
-  /** Name of the extended resource. */
   readonly resource: string;
   readonly store: ClusterStore;
-  /** The newest one; null before the first. */
+  /** The newest graph; null before the first. */
   readonly graph: () => ClusterGraphSnapshot | null;
-  /** All nodes as they are known. */
   readonly nodes: () => readonly KubernetesObject[];
   readonly leadership: Leadership;
   readonly events: Pick<EventRecorder, "event">;
@@ -37,17 +34,15 @@ interface BandwidthResourceOptions {
 }
 
 /**
- * Advertises each node's bandwidth in its status as an extended resource, so that kube-scheduler's own fit
- * and balance count requests for it. A resource that somebody else advertises is left alone; one of ours that
- * somebody else changed is reported and left as it is.
+ * Advertises each node's bandwidth as an extended resource in its status, for kube-scheduler's fit and
+ * balance. Never changes a resource that another component advertises. If another component changed ours,
+ * reports that and leaves it.
  */
 export class BandwidthResource implements Service {
   readonly #options: BandwidthResourceOptions;
   readonly #loop: Periodic;
   readonly #metrics: ReturnType<typeof createBandwidthResourceMetrics>;
-  /** Nodes by what was last found of them. */
   readonly #states = new Map<BandwidthStep["kind"], number>();
-  /** Nodes whose resource somebody else has changed, as reported. */
   #changed = new Set<string>();
 
   constructor(options: BandwidthResourceOptions) {
@@ -75,7 +70,7 @@ export class BandwidthResource implements Service {
     await this.#loop.stop();
   }
 
-  /** One round over all nodes. Rejects with StoreErrors of the way. */
+  /** Runs one round over all nodes. Rejects with StoreErrors. */
   async check(signal?: AbortSignal): Promise<void> {
     const { leadership, graph, config } = this.#options;
     const snapshot = graph();
@@ -88,10 +83,7 @@ export class BandwidthResource implements Service {
     }
   }
 
-  /**
-   * Nodes that are to be written; counts the nodes by their state, and reports what somebody else has changed
-   * since the round before.
-   */
+  /** Returns the nodes to write. Counts nodes by state, and reports foreign changes since the last round. */
   #due(bursts: ReadonlyMap<string, number>): string[] {
     const changed = new Set<string>();
     const due: string[] = [];
@@ -114,7 +106,6 @@ export class BandwidthResource implements Service {
   #step(node: KubernetesObject, measured: number | null): BandwidthStep {
     const { config, resource } = this.#options;
     const advertisement = advertisementOf(node);
-    // Under its former name first.
     if (advertisement !== null && advertisement.resource !== resource) return { kind: "withdraw" };
     return bandwidthStep(config.advertise, nodeBandwidth(node, resource), measured, config.tolerance);
   }
@@ -127,22 +118,18 @@ export class BandwidthResource implements Service {
     return advertisePatch(node, { bitsPerSecond, resource, origin }, timestamp(clock.now()));
   }
 
-  /**
-   * Judged anew by the whole object: what is followed of nodes lacks most of their conditions, and is a
-   * little old.
-   */
+  /** Decides again by the whole, current object: the watched copy lacks most conditions and may be stale. */
   async #write(name: string, measured: number | null): Promise<void> {
     const { store, leadership } = this.#options;
     const ref = { ...KINDS.node, name };
     const node = await store.get(ref);
     const patch = node === null ? null : this.#patch(node, this.#step(node, measured));
-    // Meanwhile another one may have been elected.
     if (patch === null || !leadership.isLeader()) return;
     try {
       await store.jsonPatch(ref, patch, { fieldManager: FIELD_MANAGER, subresource: "status" });
       this.#metrics.writes.inc({ result: "written" });
     } catch (error) {
-      // Changed or deleted since it was read: the next round sees it as it is.
+      // Changed or deleted since it was read; the next round sees the new state.
       if (!isStoreError(error, "conflict") && !isStoreError(error, "not_found")) throw error;
       this.#metrics.writes.inc({ result: "conflict" });
     }

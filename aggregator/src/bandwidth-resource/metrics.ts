@@ -8,7 +8,6 @@ interface BandwidthResourceMetrics {
   readonly writes: Counter<"result">;
 }
 
-/** @param nodes by what was last found of them */
 export function createBandwidthResourceMetrics(
   registry: Registry,
   nodes: ReadonlyMap<BandwidthStep["kind"], number>,

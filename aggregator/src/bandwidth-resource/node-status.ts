@@ -20,14 +20,12 @@ export const ADVERTISED_CONDITION = "isochrone.dev/BandwidthAdvertised";
 const MESSAGE = /^(\d+) bit\/s as (\S+)$/;
 const REASONS: Readonly<Record<BandwidthOrigin, string>> = { measured: "Measured", declared: "Declared" };
 
-/** What is advertised on a node here. */
 interface Advertisement {
   readonly bitsPerSecond: BitsPerSecond;
   readonly resource: string;
   readonly origin: BandwidthOrigin;
 }
 
-/** A node as caches keep it, with our condition: that is what tells ours from another's. */
 export function trimmedWithAdvertisement(node: KubernetesObject): KubernetesObject {
   const trimmed = trimmedNode(node);
   const ours = conditionsOf(node).filter(({ type }) => type === ADVERTISED_CONDITION);
@@ -36,7 +34,7 @@ export function trimmedWithAdvertisement(node: KubernetesObject): KubernetesObje
   return { ...trimmed, status: { ...trimmed.status, conditions } };
 }
 
-/** Null: nothing, or in words that are not ours. */
+/** Returns null if the condition is absent or was not written by us. */
 export function advertisementOf(node: KubernetesObject): Advertisement | null {
   const condition = conditionsOf(node).find(({ type }) => type === ADVERTISED_CONDITION);
   const [, bitsPerSecond, resource] = MESSAGE.exec(condition?.message ?? "") ?? [];
@@ -56,11 +54,7 @@ export function nodeBandwidth(node: KubernetesObject, resource: string): NodeBan
   };
 }
 
-/**
- * Capacity of the node's network that somebody declared, bits per second: by annotation, else by KEP-260's
- * extended resource, whose capacity is physical (a node that states only what is allocatable means the same).
- * What was measured and advertised here declares nothing.
- */
+/** Bit/s: annotation, else KEP-260's extended resource (capacity, else allocatable). Skips our own value. */
 export function declaredBandwidth(node: KubernetesObject, resource: string): number | null {
   const declared = annotated(node);
   if (declared !== null) return declared;
@@ -74,7 +68,7 @@ function annotated(node: KubernetesObject): number | null {
   return amount !== null && amount > 0 ? amount : null;
 }
 
-/** An amount without a unit is parsed as memory is: whole, with the decimal and binary suffixes. */
+/** Parses an amount without a unit like memory: an integer with decimal or binary suffixes. */
 function statusAmount(
   { status }: KubernetesObject,
   field: "capacity" | "allocatable",
@@ -83,10 +77,7 @@ function statusAmount(
   return parseBitsPerSecond(looseFields(status?.[field])[resource]);
 }
 
-/**
- * Sets the resource and the condition, in the whole node's status as it was read. Allocatable is what a
- * kubelet would make of the capacity a little later; a node without a kubelet (KWOK) needs it said.
- */
+/** Sets allocatable too: a kubelet would derive it later, and KWOK nodes have no kubelet. */
 export function advertisePatch(
   node: KubernetesObject,
   { bitsPerSecond, resource, origin }: Advertisement,
@@ -111,7 +102,7 @@ export function advertisePatch(
   ];
 }
 
-/** Takes back what was advertised. A value that somebody else has set meanwhile stays. */
+/** Patch that removes our resource. Keeps a value that another component has set meanwhile. */
 export function withdrawPatch(node: KubernetesObject): JsonPatchOperation[] {
   const advertisement = advertisementOf(node);
   const conditions = conditionsOf(node).filter(({ type }) => type !== ADVERTISED_CONDITION);

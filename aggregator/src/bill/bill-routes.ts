@@ -33,7 +33,6 @@ const BillQuery = Type.Object(
 );
 type BillQuery = Static<typeof BillQuery>;
 
-/** `GET /api/v1/graph/bill`, its sums over the last hour, and the prices. */
 export function registerBillRoutes(app: FastifyInstance, fresh: Fresh, bills: Bills): void {
   app.get<{ Querystring: BillQuery }>(
     "/api/v1/graph/bill",

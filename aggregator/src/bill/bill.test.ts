@@ -1,4 +1,3 @@
-// Money over the graph API of a whole aggregator: what sidecars count, by the prices of AWS.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +17,7 @@ import { counter, istio, recordOf } from "../testing/records.ts";
 
 const PATH = "/api/v1/graph/bill";
 const MONTH_SECONDS = 2_628_000;
-/** One GB a month. */
+/** One GB per month, in bytes per second. */
 const GB = 1e9 / MONTH_SECONDS;
 
 let running: RunningAggregator;
@@ -76,7 +75,7 @@ const start = async (
 beforeEach(() => start());
 afterEach(() => running.stop());
 
-/** For 10 s web asks api across zones for 3 GB a month, and api db in its zone; web asks db uncounted. */
+/** 10 s: web to api across zones (3 GB per month), api to db in a zone, uncounted web to db. */
 async function traffic(): Promise<void> {
   for (let second = 0; second <= 10; second += 2) {
     const atMs = running.clock.now();
@@ -99,7 +98,7 @@ const OUTSIDE = readOutside({
   names: [{ name: "s3-eu", cidrs: ["52.218.0.0/17"] }],
 });
 
-/** For 10 s web, by the count of its node's connections, sends 2 GB a month to S3 and gets 5 GB. */
+/** 10 s of traffic by connection counts of web's node: 2 GB per month to S3, and 5 GB from S3. */
 async function outsideTraffic(): Promise<void> {
   for (let second = 2; second <= 10; second += 2) {
     const atMs = running.clock.now();
@@ -212,7 +211,7 @@ describe("traffic with the outside of the cluster", () => {
     expect(graph.workloads.map(({ name }) => name)).toEqual(["api", "db", "web"]);
     const bill = (await get(PATH)).json<Bill>();
     expect(Value.Check(BillSchema, bill)).toBe(true);
-    // 0.02 a GB where it leaves: Virginia for what is sent, Ireland for what comes.
+    // 0.02 per GB at the region that sends: Virginia for requests, Ireland for answers.
     expect(bill.destinations).toMatchObject([
       { destination: "s3-eu", perMonth: expect.closeTo(0.14, 6), unknown: null },
     ]);

@@ -8,7 +8,6 @@ import { Bills } from "./domain/bills.ts";
 import { createBillMetrics } from "./metrics.ts";
 import { pricesIfAny } from "./price-file.ts";
 
-/** Bills by the prices of the settings, with their metrics. Throws SettingsError. */
 export function createBills(
   config: AggregatorConfig,
   registry: Registry,

@@ -2,9 +2,8 @@ import { ScrapedMetrics } from "@isochrone/runtime";
 import type { Bill, BillReason } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 
-/** The dearest get a series of their own. */
 const MAX_NAMESPACES = 100;
-/** No namespace can be called so. */
+/** An invalid namespace name, so it cannot collide. */
 const OTHERS = "_others";
 const MONTH_HOURS = 730;
 
@@ -17,7 +16,7 @@ const REASONS: Readonly<Record<BillReason, null>> = {
   old: null,
 };
 
-/** @param bill the newest; null before the first graph */
+/** @param bill the newest one; null before the first graph */
 export function createBillMetrics(registry: Registry, bill: () => Promise<Bill | null>): void {
   const scraped = new ScrapedMetrics(registry);
   scraped.gauges(
@@ -47,7 +46,7 @@ export function createBillMetrics(registry: Registry, bill: () => Promise<Bill |
 
 type Series<L extends string> = (readonly [Readonly<Record<L, string>>, number])[];
 
-/** A namespace whose money is unknown has no series. */
+/** Namespaces of unknown cost have no series. */
 function namespacesOf(bill: Bill | null): Series<"currency" | "namespace"> {
   if (bill === null) return [];
   const { currency } = bill;
@@ -63,7 +62,7 @@ function namespacesOf(bill: Bill | null): Series<"currency" | "namespace"> {
   ].map(({ namespace, perHour }) => [{ namespace, currency }, perHour]);
 }
 
-/** There are as many as a file may name. */
+/** The file's limit of destinations bounds the number of series. */
 function destinationsOf(bill: Bill | null): Series<"currency" | "destination"> {
   return (bill?.destinations ?? []).flatMap(({ destination, perMonth }) =>
     perMonth === null ? [] : [[{ destination, currency: bill!.currency }, perMonth / MONTH_HOURS] as const],

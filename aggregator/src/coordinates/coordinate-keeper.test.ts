@@ -30,7 +30,7 @@ beforeEach(() => {
   });
 });
 
-/** A graph of a star: the middle measures so many others. */
+/** A star graph: the middle node measures all others. */
 function star(costMs: number, others = 20): ClusterGraphSnapshot {
   const names = Array.from({ length: others }, (_, index) => `n${index}`);
   const links = names.map((name) => linkOf("middle", name, costMs));
@@ -123,7 +123,7 @@ describe("CoordinateKeeper", () => {
       }
     }
     const pauses = triedMs.slice(1).map((ms, index) => ms - triedMs[index]!);
-    // Of 2^n s up to half is random.
+    // Backoff of 2^n s, up to half of it random.
     for (const [index, pauseMs] of pauses.entries()) expect(pauseMs).toBeGreaterThanOrEqual(500 * 2 ** index);
     expect(pauses.at(-1)!).toBeLessThanOrEqual(32_100);
     expect(keeper.current()!.coordinateOf("n0")).toEqual([1, 2, 0.5]);

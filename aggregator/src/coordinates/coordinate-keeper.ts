@@ -10,13 +10,10 @@ interface CoordinateKeeperOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** From one fit to the next. */
   readonly intervalMs: number;
-  /** An older model isn't used any more. */
   readonly maxAgeMs: number;
 }
 
-/** How rounds ended; a label of metrics. */
 export const FIT_RESULTS = ["ok", "unchanged", "failed", "timeout", "crashed"] as const;
 type FitResult = (typeof FIT_RESULTS)[number];
 
@@ -26,34 +23,26 @@ const RESULT_OF: Readonly<Record<CoordinateErrorCode, FitResult>> = {
   coordinate_thread_died: "crashed",
 };
 
-/** What has happened so far, for metrics. */
 interface FitCounts {
   readonly results: Readonly<Record<FitResult, number>>;
   readonly rejected: ReadonlyMap<string, number>;
 }
 
-/** Pauses after failures; the last model stays in use meanwhile. */
 const BACKOFF: BackoffDelays = { initialMs: 1000, maxMs: 300_000, factor: 2, jitterRatio: 0.5 };
-/**
- * A cluster that gains or loses this share of its measured pairs is fitted anew before its time: new nodes
- * want coordinates.
- */
+/** Share of measured pairs gained or lost that triggers an early fit, because new nodes need coordinates. */
 const GROWTH = 0.1;
-/** Part of the interval that passes between two fits at least. */
+/** Minimum pause between two fits, as a share of the interval. */
 const MIN_PAUSE_RATIO = 1 / 8;
-/** The thread rests this many times as long as it worked. */
+/** Minimum rest of the thread, as a multiple of its last run. */
 const REST_FACTOR = 4;
 
 interface Kept {
   readonly coordinates: Coordinates;
-  /** When the samples were taken, by the monotonic clock: a step of the time of day makes no model old. */
+  /** Sampling time on the monotonic clock, so that clock steps do not expire a model. */
   readonly sampledMs: number;
 }
 
-/**
- * Keeps the newest coordinates, and has them fitted anew, off the event loop, when the graphs' samples have
- * changed.
- */
+/** Keeps the newest coordinates. Refits them in a worker thread when the graphs' samples have changed. */
 export class CoordinateKeeper {
   readonly #options: CoordinateKeeperOptions;
   readonly #results: Record<FitResult, number> = { ok: 0, unchanged: 0, failed: 0, timeout: 0, crashed: 0 };
@@ -61,7 +50,6 @@ export class CoordinateKeeper {
   readonly #onFit: ((durationMs: number) => void)[] = [];
   #kept: Kept | null = null;
   #lastInput: FitInput | null = null;
-  /** Links that could have been samples of it. */
   #lastLinks = 0;
   #lastMs = Number.NEGATIVE_INFINITY;
   #restMs = 0;
@@ -78,13 +66,13 @@ export class CoordinateKeeper {
     return { results: this.#results, rejected: this.#rejected };
   }
 
-  /** Null before the first fit, and when the last one is too old. */
+  /** Returns null before the first fit, and when the last one has expired. */
   current(): Coordinates | null {
     const kept = this.#kept;
     return kept === null || this.ageMs()! > this.#options.maxAgeMs ? null : kept.coordinates;
   }
 
-  /** Age of the last fit's samples, used or not; null before the first. */
+  /** Age of the last fit's samples in ms, including expired fits; null before the first. */
   ageMs(): number | null {
     return this.#kept === null ? null : this.#options.clock.monotonic() - this.#kept.sampledMs;
   }
@@ -93,7 +81,7 @@ export class CoordinateKeeper {
     this.#onFit.push(listener);
   }
 
-  /** Told of each new graph. Begins a fit when one is due, and returns at once. */
+  /** Receives each new graph. Starts a fit if one is due, and returns immediately. */
   offer(graph: ClusterGraphSnapshot): void {
     const nowMs = this.#options.clock.monotonic();
     if (this.#closed || this.#running !== null || nowMs < this.#retryMs || !this.#mayFit(nowMs)) return;
@@ -111,7 +99,6 @@ export class CoordinateKeeper {
     });
   }
 
-  /** Resolves when no fit is under way. */
   async settled(): Promise<void> {
     await this.#running;
   }

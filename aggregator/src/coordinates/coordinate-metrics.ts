@@ -2,7 +2,6 @@ import { ScrapedMetrics } from "@isochrone/runtime";
 import { Histogram, type Registry } from "prom-client";
 import { FIT_RESULTS, type CoordinateKeeper } from "./coordinate-keeper.ts";
 
-/** Registers what there is to know of network coordinates; read from the keeper when scraped. */
 export function createCoordinateMetrics(registry: Registry, keeper: CoordinateKeeper): void {
   const scraped = new ScrapedMetrics(registry);
   const gauges: readonly (readonly [string, string, () => number | null])[] = [

@@ -1,4 +1,4 @@
-// The thread in which coordinates are fitted: seconds of arithmetic that requests must not wait for.
+// Fits coordinates in a thread: seconds of CPU time that must not block requests.
 import { parentPort } from "node:worker_threads";
 import { CoordinateModel, fitCoordinates } from "@isochrone/topology/coordinates";
 import { reasonOf } from "@isochrone/primitives";
@@ -6,7 +6,7 @@ import type { FitAnswer, FitRequest } from "./coordinate-messages.ts";
 
 const port = parentPort!;
 
-/** The model of the fit before; the state that is posted is a copy of its. */
+/** The last fit's model. The posted state is a copy. */
 let last: CoordinateModel | null = null;
 
 port.on("message", (request: FitRequest) => post(answer(request)));
@@ -22,7 +22,7 @@ function answer({ id, input, seed, previous }: FitRequest): FitAnswer {
     last = fitCoordinates(input, { seed, ...(last === null ? {} : { previous: last }) });
     return { id, state: last.toState(), durationMs: performance.now() - began };
   } catch (error) {
-    // What it started from may be what it failed at.
+    // The starting point may be the cause of the failure.
     last = null;
     return { id, failure: reasonOf(error) };
   }

@@ -65,7 +65,7 @@ describe("CoordinateWorker", () => {
     expect(Object.values(second.rejected).reduce((sum, count) => sum + count, 0)).toBe(1);
     const before = first.model.coordinateOf("n5")!;
     const after = second.model.coordinateOf("n5")!;
-    // A cold fit would turn the whole map.
+    // A cold fit would rotate the whole map.
     for (const [axis, at] of before.entries()) expect(Math.abs(after[axis]! - at)).toBeLessThan(10);
   }, 30_000);
 

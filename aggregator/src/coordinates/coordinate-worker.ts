@@ -6,23 +6,18 @@ import { CoordinateError } from "../ports/errors.ts";
 import type { CoordinateFit, CoordinateFitter } from "../ports/ports.ts";
 import type { FitAnswer, FitRequest } from "./coordinate-messages.ts";
 
-/** The same on every replica: from the same samples all come to the same coordinates. */
+/** Equal on all replicas, so that equal samples give equal coordinates. */
 const SEED = 1;
-/** More than any cluster's fit needs; beyond it the thread ends instead of the process. */
+/** Above any cluster's need. Beyond it the thread ends, not the process. */
 const MAX_HEAP_MB = 1024;
 
 interface CoordinateWorkerOptions {
   readonly clock: Clock;
-  /** How long a fit may take. */
   readonly timeoutMs: number;
-  /** Entry file of the thread. @default coordinate-worker-thread.ts */
   readonly threadUrl?: URL;
 }
 
-/**
- * Fits in a thread, which is started with the first fit, and anew with the next one after it died or took too
- * long.
- */
+/** Runs fits in a thread. Starts it with the first fit, and again after a crash or timeout. */
 export class CoordinateWorker implements CoordinateFitter {
   readonly #timeoutMs: number;
   readonly #thread: AnsweringThread<FitRequest, FitAnswer>;
@@ -44,7 +39,6 @@ export class CoordinateWorker implements CoordinateFitter {
     if (outcome.kind !== "answer") throw this.#failed(outcome);
     const { answer } = outcome;
     if ("failure" in answer) {
-      // The thread starts afresh next time, so must a new one.
       this.#previous = null;
       const message = `coordinates could not be fitted: ${answer.failure}`;
       throw new CoordinateError("coordinate_fit_failed", message);
@@ -70,14 +64,14 @@ export class CoordinateWorker implements CoordinateFitter {
     if (outcome.kind === "closed") return died("coordinates were being fitted when the service ended");
     if (outcome.kind === "busy")
       return new CoordinateError("coordinate_fit_failed", "only one fit can run at a time");
-    // A fit that starts where this one didn't end might not end either.
+    // A fit from the same starting point might not end either.
     this.#previous = null;
     const message = `fitting coordinates must take at most ${this.#timeoutMs} ms; the thread was ended`;
     return new CoordinateError("coordinate_fit_timeout", message);
   }
 }
 
-/** Unknown names have the index -1, of which the model knows nothing. */
+/** Unknown names map to index -1, for which the model has no data. */
 function byName(model: CoordinateModel): CoordinateFit["model"] {
   return {
     estimate: (source, target) => model.estimate(model.indexOf(source), model.indexOf(target)),

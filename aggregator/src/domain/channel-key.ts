@@ -1,18 +1,15 @@
-// Which channel it is, who reports it, and what is counted of it.
 import { BYTE_REPORTERS, LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
 import { OUTSIDE_NAMESPACE, OUTSIDE_UNKNOWN } from "@isochrone/telemetry/outside";
 
 /**
- * Istio's proxies at both ends report each request. One reporter is used per channel and window, never two: a
- * waypoint, which sees the whole channel, if it reports, else the source's proxy (or ztunnel), else the
- * destination's.
+ * Istio's proxies at both ends report each request. Only one reporter counts per channel and window: the
+ * waypoint, which sees the whole channel, else the source's proxy (or ztunnel), else the destination's.
  */
 export const REPORTERS = ["waypoint", "source", "destination"] as const;
 
 /**
- * Everything that reports channels, best first, and never two of them added up: Istio's proxies; who counts
- * bytes without them; a service graph drawn from traces; what Hubble sees at the client, at the server, or at
- * an end that it can't tell.
+ * All reporters of channels in order of precedence; never added up. Istio's proxies, byte counters, service
+ * graphs from traces, and Hubble at the client, the server, or an unknown end.
  */
 export const CHANNEL_REPORTERS = [
   ...REPORTERS,
@@ -23,20 +20,16 @@ export const CHANNEL_REPORTERS = [
   "hubble_unknown",
 ] as const;
 
-/**
- * Tells what the kernel of the sending node lets through, one way and between two nodes: figures beside those
- * of a channel, and never in place of them.
- */
+/** Bytes that the sending node's kernel allows, one way. Never replaces a channel's figures. */
 export const FLOW_REPORTER = "network_manager" as const;
 
-/** These count requests or sightings, and no bytes. */
 const WITHOUT_BYTES: readonly Reporter[] = [
   "service_graph",
   "hubble_client",
   "hubble_server",
   "hubble_unknown",
 ];
-/** These count the bytes of each direction for itself: those of answers as of a channel of their own. */
+/** Reporters that count bytes per direction. Answers are a channel of their own. */
 const ONE_WAY: readonly Reporter[] = [
   "netobserv_sender",
   "netobserv_receiver",
@@ -44,7 +37,7 @@ const ONE_WAY: readonly Reporter[] = [
   "retina_receiver",
 ];
 
-/** Whether a reporter counts bytes: of each direction for itself, or of both together. */
+/** Returns whether a reporter counts bytes, and whether per direction or in total. */
 export function bytesOf(reporter: Reporter): "none" | "one_way" | "both_ways" {
   if (WITHOUT_BYTES.includes(reporter)) return "none";
   return ONE_WAY.includes(reporter) ? "one_way" : "both_ways";
@@ -53,9 +46,8 @@ export function bytesOf(reporter: Reporter): "none" | "one_way" | "both_ways" {
 export type Reporter = (typeof CHANNEL_REPORTERS)[number] | typeof FLOW_REPORTER;
 
 /**
- * What is counted of a channel. Errors are requests answered with 5xx, or with 0: not at all. Events are
- * sightings of a connection, sampled by who reports them: neither requests nor bytes, but a sign that there
- * is a channel.
+ * Counters of a channel. Errors are requests with status 5xx or 0 (no answer). Events are sampled sightings
+ * of a connection: evidence of a channel, but no count.
  */
 const CHANNEL_FLOWS = [
   "requests",
@@ -63,25 +55,23 @@ const CHANNEL_FLOWS = [
   "bytes",
   "tcpBytes",
   "events",
-  /** What flows with a rate could have sent. */
+  /** Bytes that rate-limited flows could have sent. */
   "allowedBytes",
   "droppedPackets",
 ] as const;
 
-/** Requests that were answered, not by a failure, within each of the bounds of {@link LATENCY_BOUNDS_MS}. */
+/** Successful requests within each bound of {@link LATENCY_BOUNDS_MS}. */
 type LatencyFlow = `within${(typeof LATENCY_BOUNDS_MS)[number]}`;
 
-/** The flow of a bound. */
 export function latencyFlow(boundMs: (typeof LATENCY_BOUNDS_MS)[number]): LatencyFlow {
   return `within${boundMs}`;
 }
 
-/** Of channels and of demand, which has no bytes and no events. */
+/** Counters of channels and of demand. Demand has no bytes or events. */
 export const FLOWS = [...CHANNEL_FLOWS, ...LATENCY_BOUNDS_MS.map(latencyFlow)] as const;
 
 export type Flow = (typeof CHANNEL_FLOWS)[number] | LatencyFlow;
 
-/** Whose channel it is. */
 export interface ChannelKey {
   readonly sourceNamespace: string;
   readonly source: string;
@@ -94,7 +84,6 @@ export interface ChannelEnd {
   readonly workload: string;
 }
 
-/** An end outside of the cluster of which nothing is known. */
 export const UNKNOWN_OUTSIDE: ChannelEnd = { namespace: OUTSIDE_NAMESPACE, workload: OUTSIDE_UNKNOWN };
 
 export function channelBetween(source: ChannelEnd, target: ChannelEnd): ChannelKey {
@@ -106,7 +95,6 @@ export function channelBetween(source: ChannelEnd, target: ChannelEnd): ChannelK
   };
 }
 
-/** The channel the other way round. */
 export function reversed({ sourceNamespace, source, targetNamespace, target }: ChannelKey): ChannelKey {
   return {
     sourceNamespace: targetNamespace,
@@ -116,7 +104,7 @@ export function reversed({ sourceNamespace, source, targetNamespace, target }: C
   };
 }
 
-/** True if an end is outside of the cluster: no graph has a place for it. */
+/** Returns true if an end is outside the cluster; graphs have no place for it. */
 export function isOutside({ sourceNamespace, targetNamespace }: ChannelKey): boolean {
   return sourceNamespace === OUTSIDE_NAMESPACE || targetNamespace === OUTSIDE_NAMESPACE;
 }

@@ -17,15 +17,15 @@ const STEP_MS = 2_000;
 const YEAR_MS = 365 * 86_400_000;
 const CLUSTER = clusterState({ nodes: [nodeState("a"), nodeState("b")] });
 
-/** Who notices the jump: the aggregator's machine, that of the source, or one machine that runs both. */
+/** Clocks that jump: the aggregator's, the source's, or both on one machine. */
 const CLOCKS = ["aggregator", "source", "both"] as const;
 
 interface Jump {
   readonly clock: (typeof CLOCKS)[number];
-  /** Records with a sequence: their source's clock is followed. Without one it is believed. */
+  /** True: without a sequence, so the source's clock is trusted. */
   readonly isForeign: boolean;
   readonly stepMs: number;
-  /** In the first window, so much after the start of a step. */
+  /** Time after the start of a step, within the first window. */
   readonly afterMs: number;
 }
 
@@ -46,7 +46,6 @@ class World {
     this.#ingest = new Ingest(this.tables, OPTIONS);
   }
 
-  /** Both write and read at this time since the start. */
   step(sinceMs: number): void {
     const [sentAtMs, nowMs] = [this.#timeOf("source", sinceMs), this.#timeOf("aggregator", sinceMs)];
     const identity = this.#jump?.isForeign === true ? {} : { sequence: ++this.#sequence, sentAtMs };
@@ -55,7 +54,6 @@ class World {
     this.#history.keep(this.#keeper.build(CLUSTER, nowMs, () => false));
   }
 
-  /** Figures that a reader gets at this time. */
   figures(sinceMs: number): Record<string, number | null | undefined> {
     const nowMs = this.#timeOf("aggregator", sinceMs);
     const kept = this.#history.times().map((at) => Date.parse(at));
@@ -108,13 +106,13 @@ const jumps = record({
     constantFrom(Math.round(10 ** log), -Math.round(10 ** log)),
   ),
   afterMs: integer({ min: 0, max: SHAPE.windowMs }),
-}).filter(({ clock, isForeign }) => !(clock !== "both" && isForeign)); // nobody can tell whose clock is right
+}).filter(({ clock, isForeign }) => !(clock !== "both" && isForeign)); // No observer can tell which clock is right.
 
 test("within a window after a jump of a clock all figures are those of clocks that never jumped", () => {
   assert(
     property(jumps, (jump) => {
       const [world, steady] = [new World(jump), new World({ ...jump, stepMs: 0 })];
-      // A step that is no longer than a delay may be shows in eight records of its source.
+      // A step within the maximum delay shows in eight records of its source.
       const endMs = 3 * SHAPE.windowMs + 8 * STEP_MS + 3 * SHAPE.paneMs;
       for (let sinceMs = 0; sinceMs <= endMs; sinceMs += STEP_MS)
         for (const each of [world, steady]) each.step(sinceMs);

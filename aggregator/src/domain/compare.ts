@@ -1,12 +1,11 @@
 import { METHODS, type Method } from "@isochrone/telemetry";
 
-/** Code unit order: the same on every replica, whatever its locale. */
+/** Code unit order, independent of the locale, so that all replicas agree. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
 
-/** What tells links apart. */
 export interface LinkIdentity {
   readonly source: string;
   readonly target: string;
@@ -14,14 +13,9 @@ export interface LinkIdentity {
   readonly ipFamily: number;
 }
 
-/** A total order of links; negative when `a` comes first. */
 export type LinkOrder = (a: LinkIdentity, b: LinkIdentity) => number;
 
-/**
- * Order of the cluster graph's links: by source, target, method and IP family. Methods come as `preferred`
- * has them, so that a pair's first link is the one that its cost comes from; those that it doesn't name
- * follow.
- */
+/** Sorts by source, target, method (`preferred` ones first, in order) and IP family. */
 export function linkOrder(preferred: readonly Method[]): LinkOrder {
   const ranks = new Map([...new Set([...preferred, ...METHODS])].map((method, rank) => [method, rank]));
   return (a, b) =>

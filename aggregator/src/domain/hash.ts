@@ -1,7 +1,4 @@
-/**
- * 53-bit hash of a text (cyrb53 by bryc, public domain). Even enough for rendezvous hashing; no protection
- * against people who choose their names. Part of no wire format.
- */
+/** cyrb53 by bryc (public domain). Not collision-resistant against chosen names. Not in a wire format. */
 export function hash53(text: string): number {
   let high = 0xdeadbeef;
   let low = 0x41c6ce57;

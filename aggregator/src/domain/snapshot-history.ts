@@ -1,26 +1,21 @@
-// What was shown in the last hour, as text.
 import { AggregatorError } from "../ports/errors.ts";
 
 interface SnapshotHistoryOptions {
-  /** For messages. */
   readonly what: string;
-  /** How far back, ms. */
   readonly horizonMs: number;
-  /** Snapshots closer together than this are not kept, ms. */
+  /** Minimum distance between retained snapshots, ms. */
   readonly minGapMs: number;
-  /** Of text; the oldest go first. */
+  /** Limit of text; the oldest snapshots are evicted first. */
   readonly maxBytes: number;
 }
 
 interface Frame {
   readonly atMs: number;
-  /** As it is served. */
   readonly text: string;
 }
 
 export class SnapshotHistory {
   readonly #options: SnapshotHistoryOptions;
-  /** Oldest first. */
   readonly #frames: Frame[] = [];
   #bytes = 0;
 
@@ -39,10 +34,7 @@ export class SnapshotHistory {
       this.#bytes -= this.#frames.shift()!.text.length;
   }
 
-  /**
-   * As it was at that moment: the newest that is not younger. Throws an AggregatorError where nothing is kept
-   * of then.
-   */
+  /** The newest snapshot that is not younger than `ms`. Throws an AggregatorError if there is none. */
   at(ms: number): string {
     const frame = this.#frames.findLast(({ atMs }) => atMs <= ms);
     if (frame === undefined)

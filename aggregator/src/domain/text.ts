@@ -1,26 +1,25 @@
 import type { AttributeValue } from "@isochrone/telemetry";
 
-/** Labels that a metric may have. */
 export type Labels<Names extends string> = { readonly [N in Names]?: AttributeValue };
 
-/** Names in Kubernetes have at most 253 characters; what is longer names nothing. */
+/** Maximum length of a Kubernetes name. Longer values are invalid. */
 const MAX_NAME_LENGTH = 253;
 
-/** A name from an attribute; null when it is absent, empty, too long or no text. */
+/** Returns a name, or null if the value is absent, empty, too long or not a text. */
 export function textOf(value: AttributeValue | undefined): string | null {
   return typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH ? value : null;
 }
 
-/** Istio and others write this where they can't tell. */
+/** Placeholder of Istio and others. */
 const UNKNOWN = "unknown";
 
-/** As {@link textOf}; null also for `unknown`. */
+/** Like {@link textOf}; returns null also for `unknown`. */
 export function knownName(value: AttributeValue | undefined): string | null {
   const name = textOf(value);
   return name === UNKNOWN ? null : name;
 }
 
-/** A table by names that come from outside, among which may be `constructor`. */
+/** A map for untrusted keys, which may include `constructor`. */
 export function mapOf<T>(entries: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
   return new Map(Object.entries(entries));
 }

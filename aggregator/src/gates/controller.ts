@@ -15,15 +15,14 @@ import { GatedPods, type GatedPod } from "./gated-pods.ts";
 import { createGatesMetrics } from "./metrics.ts";
 import type { GatesConfig } from "./settings.ts";
 
-/** Of a pod that others have changed the watch tells how it is now: it needn't be read. */
+/** Skips a read of pods that others have changed, because the watch has their state. */
 const WRITE = { fieldManager: "isochrone-gates", isUnexplained: true };
-/** Under way at once: an API server that is slow must not make the rate lower than it has to be. */
+/** Concurrent writes, so that a slow API server does not reduce the rate. */
 const CONCURRENCY = 8;
 
-/** What the controller works with. */
 interface GateOpenerOptions {
   readonly config: GatesConfig;
-  /** Writes as the leader only. */
+  /** Must write as the leader only. */
   readonly store: Pick<ClusterStore, "jsonPatch">;
   readonly leadership: Leadership;
   readonly events: Pick<EventRecorder, "event">;
@@ -32,10 +31,7 @@ interface GateOpenerOptions {
   readonly registry: Registry;
 }
 
-/**
- * Opens gates past their deadline. kube-scheduler never opens one, so that without this a pod would wait for
- * ever when nobody plans: it is another process than those that set gates and plan, and needs none of them.
- */
+/** kube-scheduler never opens a gate. Independent of the planner, so that no pod waits forever. */
 export class GateOpener implements Service {
   readonly #options: GateOpenerOptions;
   readonly #pods = new GatedPods();
@@ -62,12 +58,11 @@ export class GateOpener implements Service {
     await this.#loop.stop();
   }
 
-  /** A pod as it is now. Other replicas keep count too: whoever leads next knows at once what is due. */
+  /** Receives a pod's change. Followers track pods too, so that a new leader knows what is due. */
   take(change: InformerChange): void {
     if (this.#options.config.enabled) this.#pods.take(change, this.#options.clock.monotonic());
   }
 
-  /** Opens what is due, as much as one check may. Never rejects for a pod's sake. */
   async check(signal?: AbortSignal): Promise<void> {
     const { leadership, clock, config } = this.#options;
     if (!leadership.isLeader()) return;
@@ -108,7 +103,7 @@ export class GateOpener implements Service {
       this.#metrics.opened.inc({ result: "gone" });
       return this.#pods.forget(pod);
     }
-    // Somebody else has changed the gates meanwhile: the pod is seen as it is before it is tried again.
+    // Another writer has changed the gates: wait for the watch before a retry.
     const isOutdated = isStoreError(error, "conflict") || isStoreError(error, "invalid");
     this.#metrics.opened.inc({ result: isOutdated ? "conflict" : "failed" });
     this.#pods.failed(pod, clock.monotonic());

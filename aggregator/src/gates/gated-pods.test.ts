@@ -17,7 +17,7 @@ const pod = (name: string, options: { ageMs?: number; gates?: string[]; uid?: st
     spec: { schedulingGates: (options.gates ?? [PLACEMENT_GATE]).map((gate) => ({ name: gate })) },
   }) satisfies KubernetesObject;
 
-/** Time since the first pod was seen goes for both clocks. */
+/** Uses the time since the first pod for both clocks. */
 const names = (pods: GatedPods, nowMs: number): string[] =>
   pods.due(DEADLINE_MS, nowMs, WALL_MS + nowMs).map((each) => each.pod.metadata.name);
 const added = (object: KubernetesObject) => ({ type: "added", object }) as const;

@@ -2,22 +2,18 @@ import { backoffMs, type BackoffGrowth } from "@isochrone/primitives";
 import { hasOurGate, isOnlyOurGate, keyOf } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 
-/** A pod that waits for us. */
 export interface GatedPod {
   readonly pod: KubernetesObject;
-  /** How long it has waited for nobody else, ms. */
   readonly waitedMs: number;
 }
 
 interface Entry {
   pod: KubernetesObject;
-  /**
-   * Since when it waits for us alone as far as this process saw, monotonic; null: it waits for others too.
-   */
+  /** Monotonic time since when this process saw only our gate; null: it has other gates. */
   aloneSinceMs: number | null;
-  /** Whether it was once seen to wait for others too: then its creation says nothing. */
+  /** True if it ever had other gates; its creation time then does not count. */
   hadOthers: boolean;
-  /** Not tried before, monotonic. */
+  /** Earliest time of the next attempt, monotonic. */
   notBeforeMs: number;
   tries: number;
 }
@@ -25,9 +21,8 @@ interface Entry {
 const RETRIES: BackoffGrowth = { initialMs: 1_000, maxMs: 30_000, factor: 2 };
 
 /**
- * Pods with our gate, and since when that is all that holds them. The clock of whoever wrote the creation
- * time may be wrong: a pod is as old as that says or as this process has seen it wait, whichever is more, so
- * that a wrong clock can open a gate early, never late.
+ * Pods with our gate, and how long it has been their only gate. A pod's age is the maximum of its creation
+ * time and this process's observation, so a wrong clock can open a gate early but never late.
  */
 export class GatedPods {
   readonly #entries = new Map<string, Entry>();
@@ -43,12 +38,12 @@ export class GatedPods {
       return;
     }
     const known = this.#entries.get(key);
-    // One that came by the same name is another pod.
+    // A pod with the same name and another UID is a new pod.
     const before = known?.pod.metadata.uid === object.metadata.uid ? known : undefined;
     this.#entries.set(key, entryOf(object, before, nowMs));
   }
 
-  /** Pods that have waited for `deadlineMs` or longer and may be tried now, the oldest first. */
+  /** Pods past `deadlineMs` that may be attempted now, oldest first. */
   due(deadlineMs: number, nowMs: number, wallMs: number): GatedPod[] {
     const due: GatedPod[] = [];
     for (const entry of this.#entries.values()) {
@@ -58,20 +53,18 @@ export class GatedPods {
     return due.sort((a, b) => b.waitedMs - a.waitedMs);
   }
 
-  /** Longest wait of a pod for us alone, ms; 0 without any. */
   longestWaitMs(nowMs: number, wallMs: number): number {
     let longest = 0;
     for (const entry of this.#entries.values()) longest = Math.max(longest, waitOf(entry, nowMs, wallMs));
     return longest;
   }
 
-  /** It was opened, or is no more. */
   forget(pod: KubernetesObject): void {
     const key = keyOf(pod);
     if (this.#entries.get(key)?.pod.metadata.uid === pod.metadata.uid) this.#entries.delete(key);
   }
 
-  /** It could not be opened: tried again later, so that it holds up no others. */
+  /** Defers the next attempt, so that a failing pod does not block others. */
   failed(pod: KubernetesObject, nowMs: number): void {
     const entry = this.#entries.get(keyOf(pod));
     if (entry === undefined) return;
@@ -86,13 +79,13 @@ function entryOf(pod: KubernetesObject, before: Entry | undefined, nowMs: number
     pod,
     aloneSinceMs: isAlone ? (before?.aloneSinceMs ?? nowMs) : null,
     hadOthers: !isAlone || before?.hadOthers === true,
-    // A change may be what the last try lacked.
+    // The change may have fixed the cause of the failure.
     notBeforeMs: 0,
     tries: before?.tries ?? 0,
   };
 }
 
-/** -1: it waits for others too. */
+/** Returns -1 if it has other gates. */
 function waitOf({ pod, aloneSinceMs, hadOthers }: Entry, nowMs: number, wallMs: number): number {
   if (aloneSinceMs === null) return -1;
   const seenMs = nowMs - aloneSinceMs;

@@ -2,7 +2,6 @@ import type { AccessDecision, ReviewSubject } from "@isochrone/kubernetes/access
 import { ScrapedMetrics } from "@isochrone/runtime";
 import { Counter, type Registry } from "prom-client";
 
-/** What is counted of access. */
 interface AccessMetrics {
   readonly onDecision: (kind: AccessDecision["kind"]) => void;
   readonly onReview: (subject: ReviewSubject, result: string) => void;

@@ -9,7 +9,7 @@ import {
 } from "@isochrone/runtime";
 import { ALLOWED_HOSTS_SETTING, SERVER_TLS_SETTINGS, serverTlsRules } from "@isochrone/runtime/http";
 
-/** By which certificates and names the graph API serves, and how this replica proves itself to others. */
+/** Certificates and names of the graph API, and this replica's client credentials. */
 export const ACCESS_SETTINGS = {
   ...SERVER_TLS_SETTINGS,
   allowedHosts: ALLOWED_HOSTS_SETTING,
@@ -36,7 +36,6 @@ interface AccessValues {
   readonly decisionsKeyFile: string | null;
 }
 
-/** Rules of these settings together. */
 export const ACCESS_RULES = [
   ...serverTlsRules("aggregator"),
   ({ replicaCaFile, replicaServerName }: AccessValues): string | null =>

@@ -51,7 +51,6 @@ describe("openAccess", () => {
   });
 });
 
-/** A gate whose decisions the test makes, and what it was asked. */
 function gateOf(decide: (token: string) => AccessDecision): { gate: RequestGate; asked: string[] } {
   const asked: string[] = [];
   const gate = accessGate({

@@ -5,21 +5,19 @@ import { isLoopback, type RequestGate } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import { createAccessMetrics } from "./access-metrics.ts";
 
-/** What access is judged with. */
 interface AccessSurroundings {
   /** Null: this process has no API server to ask. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Address that the server listens on. */
   readonly host: string;
 }
 
 /**
- * The gate of a server, by the section `access`; undefined: everyone may ask.
- * @throws SettingsError when everyone could ask from elsewhere and nobody has said that they may, or when
- * there is nobody to ask
+ * Returns the server's gate by the section `access`; undefined: open to everyone.
+ * @throws SettingsError if open access beyond loopback is not explicitly allowed, or if there is no API
+ * server for reviews
  */
 export function openAccess(
   settings: AccessSettings,

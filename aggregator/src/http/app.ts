@@ -35,7 +35,6 @@ import { registerProbePlanRoute, type PlanSources } from "./probe-plan-route.ts"
 import { registerStreamsRoute, registerTrafficRoute } from "./moment-routes.ts";
 import type { StreamsSource, TrafficSource } from "./moment-routes.ts";
 
-/** What the graph API serves from. */
 interface GraphApiParts {
   readonly logger: Logger;
   readonly registry: Registry;
@@ -45,20 +44,19 @@ interface GraphApiParts {
   readonly bodyLimitBytes: number;
   readonly maxEventClients: number;
   readonly allowedHosts?: AllowedHosts;
-  /** Tells lives of replicas apart. */
+  /** Identifies this process of the replica. */
   readonly epoch: string;
   readonly keeper: GraphKeeper;
   readonly pastGraphs: GraphHistory;
   readonly bills: Bills;
-  /** Name among several replicas. */
   readonly replica: string | null;
   readonly nowMs: () => number;
   readonly events: EventStream;
   readonly plan: PlanSources;
   readonly leases: LeaseDesk;
-  /** Null: records aren't sealed. */
+  /** Null: records are not sealed. */
   readonly recordKeys: RecordKeyDesk | null;
-  /** Null where this is the only replica. */
+  /** Null: this is the only replica. */
   readonly replication: {
     readonly forward: LeaderForward;
     readonly relay: ReportRelay;
@@ -78,7 +76,6 @@ interface GraphApiParts {
 
 const BASE_CONNECTIONS = 4096;
 
-/** The graph API, not listening yet. */
 export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
   const app = await createHttpApp({
     name: "graph-api",
@@ -88,14 +85,14 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     gate: parts.gate,
     isMetricsOpen: parts.isMetricsOpen,
     bodyLimitBytes: parts.bodyLimitBytes,
-    // Event streams are beside the requests under way.
+    // Event streams need connections in addition to requests.
     maxConnections: BASE_CONNECTIONS + parts.maxEventClients,
     ...(parts.allowedHosts === undefined ? {} : { allowedHosts: parts.allowedHosts }),
     ready: () => parts.ready(),
     openapi: { path: "/api/v1/openapi.json", title: "Isochrone graph API", version: "1" },
   });
   await app.register(async (scope) => {
-    // The routes state their types themselves: with a type provider, 304 without a body has none.
+    // The routes state their types themselves: a type provider gives a 304 without a body no type.
     const api = scope as unknown as FastifyInstance;
     answerKnownErrors(api);
     const fresh = freshGraphs(parts.keeper, parts.pastGraphs, parts.epoch);
@@ -119,7 +116,7 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
   return app;
 }
 
-/** Not yet, not there and no longer there are answers like any other: nothing to log as a failure of ours. */
+/** Answers "not yet", "not found" and "gone" are expected; do not log them as failures. */
 function answerKnownErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, _request, reply) => {
     if (!(error instanceof AggregatorError)) throw error;

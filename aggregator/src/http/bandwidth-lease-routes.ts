@@ -9,19 +9,14 @@ import { NoQuery } from "./query.ts";
 const LeaseParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) });
 type LeaseRequest = Static<typeof BandwidthLeaseRequestSchema>;
 
-/** Who gives leases. */
 export interface LeaseDesk {
   /** Throws an AggregatorError `unknown_node`. */
   acquire(node: string): LeaseAnswer;
-  /** An id that isn't known is no mistake: a lease ends by itself too. */
+  /** An unknown id is no error, because leases also expire. */
   release(id: string): void;
 }
 
-/**
- * `POST /api/v1/bandwidth-leases` and `DELETE /api/v1/bandwidth-leases/{id}`.
- *
- * @param forward null: this replica is the only one
- */
+/** @param forward null: this replica is the only one */
 export function registerBandwidthLeaseRoutes(
   app: FastifyInstance,
   desk: LeaseDesk,

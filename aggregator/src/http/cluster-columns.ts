@@ -5,21 +5,17 @@ import { clusterColumnsOf, type ClusterGraphSnapshot } from "@isochrone/topology
 
 interface Bodies {
   readonly plain: Buffer;
-  /** Made when the first client wants it. */
+  /** Created for the first client that accepts it. */
   gzipped: Promise<Buffer> | null;
 }
 
 const compress = promisify(gzip);
-/** Columns of figures shrink to a quarter at the first level, and to little less at any other. */
+/** Numeric columns shrink to a quarter at level 1; higher levels gain little. */
 const LEVEL = { level: constants.Z_BEST_SPEED };
 
-/**
- * Each page that is open asks for every version: it is written out once, and compressed once, for all of
- * them.
- */
+/** Cache: every open page requests every version, so each is serialized and compressed once. */
 const bodies = new WeakMap<ClusterGraphSnapshot, Bodies>();
 
-/** The whole graph as columns, compressed where the client takes it. */
 export async function sendColumns(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -36,7 +32,7 @@ export async function sendColumns(
   return reply.header("content-encoding", "gzip").send(await body.gzipped);
 }
 
-/** As browsers say it; who is particular about qualities gets it plain. */
+/** Matches the header of browsers. Clients with quality values get plain text. */
 function takesGzip(accepted: string | string[] | undefined): boolean {
   return String(accepted ?? "")
     .split(",")

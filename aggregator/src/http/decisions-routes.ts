@@ -2,22 +2,17 @@ import type { FastifyInstance } from "fastify";
 import { ProblemSchema } from "@isochrone/topology";
 import { Type } from "typebox";
 
-/** Fetches a page of the scheduler-plugin. Rejects with an AggregatorError when it can't. */
 export interface DecisionsSource {
   fetch(pathAndQuery: string, signal: AbortSignal): Promise<DecisionsAnswer>;
 }
 
-/** An answer as it came. */
 export interface DecisionsAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: Buffer;
 }
 
-/**
- * `GET /api/v1/decisions`, `/api/v1/acts`, `/api/v1/plans` and `/api/v1/savings`: the scheduler-plugin's,
- * passed through so that the page has one address.
- */
+/** Proxies the scheduler-plugin, so that the page needs one address. */
 export function registerDecisionsRoutes(app: FastifyInstance, source: DecisionsSource): void {
   for (const path of ["/api/v1/decisions", "/api/v1/acts", "/api/v1/plans", "/api/v1/savings"]) {
     app.get<{ Reply: unknown }>(

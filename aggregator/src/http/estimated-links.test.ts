@@ -1,4 +1,4 @@
-// Coordinates and bandwidth from the bus to the graph API, through the whole aggregator with its thread.
+// Coordinates and bandwidth from the bus to the graph API, in a whole aggregator with its worker thread.
 import { systemClock } from "@isochrone/runtime";
 import { TOPICS, type Metric } from "@isochrone/telemetry";
 import { ClusterGraph, ClusterGraphSchema, type ClusterGraphSnapshot } from "@isochrone/topology";
@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Nodes on a line, 10 ms apart, each of which measures some of the others. */
+/** Nodes on a line, 10 ms apart. Each measures some of the others. */
 const NODES = 16;
 const name = (index: number): string => `n${String(index).padStart(2, "0")}`;
 const truthMs = (a: number, b: number): number => 10 * Math.abs(a - b) + 2;
@@ -64,7 +64,7 @@ async function read({ aggregator }: RunningAggregator, query = ""): Promise<Clus
   return graph;
 }
 
-/** Builds graphs until one has coordinates, which are fitted in real time. */
+/** Polls until a graph has coordinates, because fitting takes real time. */
 async function untilFitted(running: RunningAggregator): Promise<ClusterGraphSnapshot> {
   for (const deadline = Date.now() + 20_000; Date.now() < deadline; await systemClock.sleep(20)) {
     await running.clock.advance(1000);
@@ -97,7 +97,7 @@ describe("network coordinates", () => {
       expect(Math.abs(link.costMs! - truthMs(a, b))).toBeLessThan(truthMs(a, b) / 2);
       expect(link.errorMs).toBeGreaterThan(0);
       expect(link).toMatchObject({ rttMs: { p50: null, count: 0 }, ageSeconds: expect.any(Number) });
-      // A reader of the whole graph comes near it too, from the published coordinates alone.
+      // The published coordinates alone give a similar estimate.
       const cost = whole.cost(name(a), name(b));
       if (!cost.known) throw new Error(`${name(a)} to ${name(b)} is ${cost.reason}`);
       expect(cost.origin).toBe("estimated");

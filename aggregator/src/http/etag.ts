@@ -1,15 +1,11 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-/** A strong ETag of some content. */
 export function contentEtag(content: string | Buffer): string {
   return `"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"`;
 }
 
-/**
- * Sets the ETag; true when the client has that version already, and 304 was set. Every answer may be stored,
- * but none may be used again without asking: graphs change by the second.
- */
+/** Sets the ETag; returns true after a 304. Caches must revalidate: graphs change every second. */
 export function isUnchanged(request: FastifyRequest, reply: FastifyReply, etag: string): boolean {
   void reply.header("etag", etag).header("cache-control", "no-cache");
   const wanted = request.headers["if-none-match"];

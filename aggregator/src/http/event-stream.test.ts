@@ -51,7 +51,7 @@ afterEach(async () => {
   await app.close();
 });
 
-/** The token is the name of the account; without one nobody has asked who it is. */
+/** The token is the account's name; absent: anonymous. */
 function principalOf(user: string | undefined): GateAnswer {
   if (user === undefined) return null;
   podsSeen++;
@@ -66,7 +66,6 @@ function build(nodes: string[] = []): void {
   keeper.build({ ...EMPTY_CLUSTER, nodes: nodes.map((name) => nodeState(name)) }, clock.now(), () => false);
 }
 
-/** A client on a real socket. */
 class Client {
   readonly response: IncomingMessage;
   #text = "";
@@ -109,7 +108,6 @@ class Client {
     return this;
   }
 
-  /** Everything that came until `part` did. */
   async until(part: string): Promise<string> {
     while (!this.#text.includes(part)) await new Promise<void>((resolve) => (this.#wake = resolve));
     return this.#text;
@@ -179,7 +177,7 @@ describe("event stream", () => {
     slow.response.pause();
     const good = (await Client.connect()).listen();
     const many = Array.from({ length: 20_000 }, (_, i) => `node-with-a-long-name-${i}`);
-    // Sockets of the system hold some megabytes before anything waits here.
+    // The system's socket buffers hold some megabytes before data queues here.
     for (let version = 1; version <= 60 && dropped.length === 0; version++) {
       build(version % 2 === 0 ? [] : many);
       await good.until(`id: life-${version}\n`);

@@ -8,10 +8,9 @@ import { AggregatorError } from "../ports/errors.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { NOTHING_ELSE } from "./query.ts";
 
-/** So that proxies and clients can tell a quiet stream from a dead one. */
+/** Lets proxies and clients distinguish an idle stream from a dead one. */
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = Buffer.from(": heartbeat\n\n");
-/** What a reset event links to. */
 const SNAPSHOT_PATH = "/api/v1/graph/cluster";
 
 const EventsQuery = Type.Object(
@@ -27,40 +26,34 @@ const EventsQuery = Type.Object(
 );
 type EventsQuery = Static<typeof EventsQuery>;
 
-/** So that one who gave way doesn't come back at once, and take the next one's place. */
+/** Delays the reconnection of an evicted client, so that it does not evict the next one. */
 const GAVE_WAY = Buffer.from("retry: 15000\n\n");
 
-/** For a client to read the end of its stream. */
+/** Time for a client to read the end of its stream. */
 const END_MS = 5_000;
 
 interface Client {
-  /** By whom places are counted. */
+  /** Account or address that places are counted by. */
   readonly key: string;
-  /** Whether it may still listen. */
   isStillAllowed(): boolean | Promise<boolean>;
-  /** Whether it is told of versions alone. */
+  /** True: receives only version numbers. */
   readonly isBrief: boolean;
 }
 
-/** What the event stream needs. */
 interface EventStreamOptions {
   readonly keeper: GraphKeeper;
   readonly clock: Clock;
   readonly maxClients: number;
-  /** What may wait for one client. */
   readonly maxBufferedBytes: number;
-  /** Told why a client was cut off or not let in. */
   onDropped(reason: "slow" | "too_many" | "not_allowed" | "gave_way"): void;
 }
 
 /**
- * `GET /api/v1/events`: one event per version of the graphs, to any number of streams up to a bound. When all
- * places are taken, the oldest stream gives way of the client that holds the most: nobody shuts the others
- * out by holding them all.
+ * Serves `GET /api/v1/events`: one event per version, to a limited number of streams. When all places are
+ * taken, the client with the most streams loses its oldest one, so that no client can exclude the others.
  */
 export class EventStream {
   readonly #options: EventStreamOptions;
-  /** The oldest first. */
   readonly #clients = new Map<ServerResponse, Client>();
   readonly #perClient = new Tally();
   readonly #stopped = new AbortController();
@@ -80,7 +73,7 @@ export class EventStream {
     app.get<{ Headers: { "last-event-id"?: string }; Querystring: EventsQuery }>(
       "/api/v1/events",
       {
-        // The answer to a HEAD would never end.
+        // A HEAD response would never end.
         exposeHeadRoute: false,
         config: { isHeld: true },
         schema: {
@@ -104,7 +97,7 @@ export class EventStream {
             `the event stream serves ${this.#options.maxClients} clients at most`,
           );
         }
-        // The headers that hooks have set, X-Request-Id and the like, go along.
+        // Copies headers set by hooks, such as X-Request-Id.
         const headers = reply.getHeaders();
         reply.hijack();
         const isBrief = request.query.changes === "none";
@@ -115,14 +108,13 @@ export class EventStream {
     );
   }
 
-  /** Also makes one, where that is fair. */
   #hasPlaceFor(key: string): boolean {
     const { maxClients } = this.#options;
     if (this.#clients.size < maxClients) return true;
     const own = this.#perClient.of(key);
     const heaviest = this.#perClient.heaviest;
-    // Who has more than half of all places lets go of an old one. Others take one of whoever keeps as many as
-    // they have then.
+    // A client with more than half of the places loses its own oldest stream. Otherwise the client with the
+    // most loses one, if it would still have as many.
     if (own > maxClients / 2) this.#giveWay(key);
     else if (heaviest !== null && this.#perClient.of(heaviest) > own + 1) this.#giveWay(heaviest);
     else return false;
@@ -141,7 +133,7 @@ export class EventStream {
   #end(response: ServerResponse, last?: Buffer): boolean {
     if (!this.#forget(response)) return false;
     response.end(last);
-    // A client that reads nothing would keep its connection, and what waits for it.
+    // A client that does not read would keep its connection and queue.
     limitStall(response, END_MS);
     return true;
   }
@@ -154,7 +146,7 @@ export class EventStream {
     return true;
   }
 
-  /** Ends all streams: a server can't close while they last. */
+  /** Ends all streams, because a server waits for them when it closes. */
   close(): void {
     this.#unlisten();
     this.#stopped.abort();
@@ -177,7 +169,7 @@ export class EventStream {
     this.#send(response, Buffer.from(`retry: 1000\n\n${greeting}`));
   }
 
-  /** What a client gets first: what it missed, or where to begin anew. A new client gets the newest event. */
+  /** First event: the missed events or a reset. A new client gets the newest event. */
   #greeting(lastEventId: string | undefined, isBrief: boolean): string {
     const { keeper } = this.#options;
     if (lastEventId === undefined || lastEventId === "") {
@@ -194,7 +186,7 @@ export class EventStream {
     return `event: reset\nid: ${keeper.history.idOf(version)}\ndata: ${data}\n\n`;
   }
 
-  /** Null where it is more than may wait for a client: then the snapshot is less work for both. */
+  /** Returns null if the replay exceeds the queue limit; a snapshot is then cheaper. */
   #replay(events: readonly GraphEvent[], isBrief: boolean): string | null {
     let text = "";
     for (const event of events) {
@@ -210,7 +202,7 @@ export class EventStream {
     return `event: graph\nid: ${this.#options.keeper.history.idOf(version)}\ndata: ${data}\n\n`;
   }
 
-  /** Written out once for all clients of a kind, and not at all for none. */
+  /** Serializes once per kind of client, and only if there is one. */
   #announce(event: GraphEvent): void {
     const texts = new Map<boolean, Buffer>();
     for (const [response, { isBrief }] of this.#clients) {
@@ -245,7 +237,7 @@ export class EventStream {
     }
   }
 
-  /** A stream outlasts the token that opened it; its client comes back with the next one. */
+  /** A stream outlives its token; the client reconnects with the next one. */
   async #review(response: ServerResponse, client: Client): Promise<void> {
     if (await client.isStillAllowed()) return;
     if (!this.#end(response)) return;
@@ -253,10 +245,7 @@ export class EventStream {
   }
 }
 
-/**
- * Of whom is known who asks all pods are one: an account gets no more places by more pods. Pages behind one
- * proxy share an address.
- */
+/** Pods of one account share its places. Anonymous clients count by address. */
 function placeKey(request: FastifyRequest): string {
   return request.principal?.user ?? clientKey(request);
 }

@@ -12,7 +12,6 @@ afterEach(async () => {
   await Promise.all(apps.splice(0).map((app) => app.close()));
 });
 
-/** The routes alone; whoever asks is the given principal. */
 function serve(principal: Principal | null): { app: FastifyInstance; applied: AppliedPlan[] } {
   const applied: AppliedPlan[] = [];
   const app = Fastify();
@@ -75,7 +74,6 @@ describe("the flow plan of a node", () => {
     const { app, applied } = serve(managerOn("n1"));
     await app.inject({ url: "/api/v1/flow-plan/n1", headers });
     expect(applied).toEqual(expected === null ? [] : [expected]);
-    // Nobody else speaks for the node.
     const other = serve(managerOn(null));
     await other.app.inject({ url: "/api/v1/flow-plan/n1", headers });
     expect(other.applied).toEqual([]);

@@ -5,24 +5,19 @@ import { AggregatorError } from "../ports/errors.ts";
 import { isUnchanged } from "./etag.ts";
 import { NoQuery } from "./query.ts";
 
-/** What access to the plan of the own node is asked for. */
+/** Path for the access review of a node's own plan. */
 const FLOW_PLAN_REVIEW = "/v1/flow-plan";
-/**
- * Generation of the plan whose rules stand on the node, alone or after its epoch (`EPOCH/GENERATION`). Alone
- * it counts with the version of that plan in if-none-match.
- */
+/** `EPOCH/GENERATION` of the applied plan, or `GENERATION` with the plan's version in if-none-match. */
 const GENERATION_HEADER = "isochrone-flow-generation";
 
-/** A node's network manager carries out this plan. */
 export interface AppliedPlan {
   readonly node: string;
   readonly epoch: string;
   readonly generation: number;
 }
 
-/** Where flow plans come from. */
 export interface FlowPlanSource {
-  /** By node. Rejects with an AggregatorError while they aren't known. */
+  /** Plans by node. Rejects with an AggregatorError while they are unknown. */
   plans(): Promise<ReadonlyMap<string, FlowPlan>>;
   applied(plan: AppliedPlan): void;
 }
@@ -37,15 +32,12 @@ const PlanHeaders = Type.Object({
   ),
 });
 
-/**
- * `GET /api/v1/flow-plan/{node}` for the node's network manager, and `GET /api/v1/flow-plans` for people.
- * Made by the scheduler-plugin's leader, and passed on by every replica.
- */
+/** Every replica serves the plans of the scheduler-plugin's leader. */
 export function registerFlowPlanRoutes(app: FastifyInstance, source: FlowPlanSource): void {
   app.get<{ Params: Static<typeof PlanParams> }>(
     "/api/v1/flow-plan/:node",
     {
-      // Not below /api/v1/: a reader of graphs must not be a node's manager.
+      // Not below /api/v1/, because the right to read graphs must not include this.
       config: { reviewedPath: FLOW_PLAN_REVIEW },
       schema: {
         summary: "The flows that a node sends, forwards and receives",
@@ -88,7 +80,7 @@ export function registerFlowPlanRoutes(app: FastifyInstance, source: FlowPlanSou
   );
 }
 
-/** What a stolen node can read is its own flows. */
+/** Limits a stolen node's credentials to its own flows. */
 function refuseOthers({ principal }: FastifyRequest, node: string): void {
   if (principal === null || principal.node === null || principal.node === node) return;
   throw new AggregatorError(
@@ -97,7 +89,6 @@ function refuseOthers({ principal }: FastifyRequest, node: string): void {
   );
 }
 
-/** Null: the manager says nothing that can be believed. */
 function appliedBy({ headers, principal }: FastifyRequest, plan: FlowPlan): AppliedPlan | null {
   const { [GENERATION_HEADER]: header, "if-none-match": etag } = headers;
   const { node } = plan;

@@ -18,17 +18,14 @@ describe("key reports of several replicas", () => {
     const { set } = await world.keyStore.read();
     return `${set!.keys.map(({ id }) => id).join()};signing=${set!.signingKeyId}`;
   };
-  /**
-   * Each probe asks always the same replica for its plan, as over a connection that is kept, and has what the
-   * store holds.
-   */
+  /** Each probe always asks the same replica, as with keep-alive, and holds the store's keys. */
   const reportAll = async (among: readonly TestReplica[]): Promise<void> => {
     for (const [index, node] of NODES.entries()) {
       const { status } = await among[index % among.length]!.askPlan(node, await keysOf());
       expect(status).toBe(200);
     }
     await world.clock.advance(1_000);
-    // What is under way over a socket may also arrive in the next round.
+    // A request under way may arrive in the next round.
     for (let turn = 0; turn < 20 && among.some(({ relay }) => relay.waiting > 0); turn++) await sleep(2);
   };
 
@@ -47,7 +44,7 @@ describe("key reports of several replicas", () => {
     const [a, b, c] = await world.joinThree();
     let round = 0;
     for (; (await keysOf()) === "1;signing=1"; round++) await reportAll([a, b, c]);
-    // A second key is out, and not all have it.
+    // A second key is published, and not all probes have it.
     expect(await keysOf()).toMatch(/^1,2;signing=/);
     await a.kill();
     for (; (await keysOf()) !== "2;signing=2" && round < 200; round++) await reportAll([b, c]);

@@ -5,7 +5,7 @@ import { parseKeyReport, type KeyReport } from "../keys/domain/key-reports.ts";
 import type { LeaderForward } from "./forward.ts";
 import { NoQuery } from "./query.ts";
 
-/** Where the leader takes reports that probes gave to other replicas. */
+/** Endpoint of the leader for reports that other replicas received. */
 const KEY_REPORTS_PATH = "/api/v1/probe-key-reports";
 
 const MAX_REPORTS_PER_REQUEST = 2_000;
@@ -15,7 +15,6 @@ const ReportsBody = Type.Object(
     reports: Type.Array(
       Type.Object({
         node: Type.String({ minLength: 1, maxLength: 253 }),
-        /** As in the header of the probe's request; null: it said nothing of keys. */
         keys: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
       }),
       { maxItems: MAX_REPORTS_PER_REQUEST },
@@ -25,19 +24,15 @@ const ReportsBody = Type.Object(
 );
 type ReportsBody = Static<typeof ReportsBody>;
 
-/** How reports are passed on. */
 interface ReportRelayOptions {
   readonly forward: LeaderForward;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long reports are gathered. @default 1000 */
+  /** Interval of forwarding. @default 1000 */
   readonly intervalMs?: number;
-  /**
-   * A report that found no leader for so long is not worth passing on: its probe has reported again.
-   * @default 60000
-   */
+  /** Older reports are dropped, because the probe has reported again. @default 60000 */
   readonly maxAgeMs?: number;
-  /** Nodes whose report may wait; the longest waiting one goes first. @default 20000 */
+  /** Maximum number of nodes with a queued report; the oldest is dropped first. @default 20000 */
   readonly maxNodes?: number;
 }
 
@@ -49,14 +44,12 @@ interface Waiting {
 const DEFAULTS = { intervalMs: 1_000, maxAgeMs: 60_000, maxNodes: 20_000 };
 
 /**
- * What probes say of their keys, passed on to the leader, which alone replaces keys. The newest report of
- * each node waits for the next round. Nothing waits for the leader: a report that is lost comes again with
- * the probe's next request.
+ * Forwards probes' key reports to the leader, which alone rotates keys. Queues the newest report per node. No
+ * request waits for the leader: a lost report is repeated with the probe's next request.
  */
 export class ReportRelay implements Service {
   readonly #options: ReportRelayOptions & typeof DEFAULTS;
   readonly #loop: Periodic;
-  /** Longest waiting first. */
   readonly #waiting = new Map<string, Waiting>();
   #dropped = 0;
 
@@ -71,17 +64,15 @@ export class ReportRelay implements Service {
     });
   }
 
-  /** Nodes whose report waits. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Reports that were given up. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** @param report null: the probe asked for its plan and said nothing of keys */
+  /** @param report null: the probe sent no key report */
   offer(node: string, report: KeyReport | null): void {
     if (this.#options.forward.isHere()) return;
     this.#put(node, {
@@ -100,14 +91,14 @@ export class ReportRelay implements Service {
 
   async #flush(signal: AbortSignal): Promise<void> {
     const { forward } = this.#options;
-    // Whoever leads has what it was told itself, and its own reports.
+    // The leader already has its own reports.
     if (forward.isHere()) this.#waiting.clear();
     this.#dropOld();
     while (this.#waiting.size > 0 && !signal.aborted) {
       const batch = [...this.#waiting].slice(0, MAX_REPORTS_PER_REQUEST);
       const reports = batch.map(([node, { keys }]) => ({ node, keys }));
       if (!(await forward.tell(KEY_REPORTS_PATH, { reports }))) return;
-      // What has come meanwhile is newer, and stays.
+      // Keep reports that arrived meanwhile.
       for (const [node, sent] of batch) if (this.#waiting.get(node) === sent) this.#waiting.delete(node);
     }
   }
@@ -132,13 +123,11 @@ export class ReportRelay implements Service {
   }
 }
 
-/** Takes reports of probes. */
 interface ReportTaker {
   readonly isKnown: (node: string) => boolean;
   readonly onReport: (node: string, report: KeyReport | null) => void;
 }
 
-/** `POST /api/v1/probe-key-reports`, between replicas. */
 export function registerKeyReportsRoute(
   app: FastifyInstance,
   taker: ReportTaker,
@@ -158,7 +147,7 @@ export function registerKeyReportsRoute(
   );
 }
 
-/** One bad report must not cost the others of its request. */
+/** An invalid report must not invalidate the others. */
 function parsedOrUndefined(keys: string): KeyReport | undefined {
   try {
     return parseKeyReport(keys);

@@ -30,7 +30,7 @@ afterEach(async () => {
   }
 });
 
-/** What comes over sockets comes in its own time; the manual clock stands still meanwhile. */
+/** Polls in real time, because sockets do not follow the manual clock. */
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let waitedMs = 0; waitedMs < 5_000; waitedMs += 5) {
     if (await condition()) return;
@@ -39,7 +39,6 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   throw new Error("the condition did not come true within 5 s");
 }
 
-/** A holder of the lease that answers as the test says. */
 async function impostor(listener: RequestListener): Promise<{ forward: LeaderForward; app: HttpApp }> {
   const server = createServer(listener);
   servers.push(server);
@@ -85,7 +84,7 @@ describe("bandwidth leases of several replicas", () => {
     const first = await b.askLease("n0");
     expect(first).toMatchObject({ status: 200, cacheControl: "no-store" });
     expect(first.body.lease).toMatchObject({ expiresInMs: BANDWIDTH_LEASE_MS });
-    // One book-keeping: the node is busy, whoever asks where.
+    // Bookkeeping is shared: the node is busy at every replica.
     const again = await Promise.all([a, b, c].map((replica) => replica.askLease("n0")));
     expect(again.map(({ status, body }) => [status, body.lease])).toEqual([
       [200, null],

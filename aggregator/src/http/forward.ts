@@ -4,41 +4,31 @@ import { boundedBody, withDeadline, type Clock, type Fetch } from "@isochrone/ru
 import { problem, sendProblem } from "@isochrone/runtime/http";
 import { reasonOf } from "@isochrone/primitives";
 
-/** Request header of what another replica passed on: it is answered here or not at all. */
+/** Header of a forwarded request, which must not be forwarded again. */
 export const FORWARDED_HEADER = "isochrone-forwarded-by";
 
-/** Why a request that only the leader can serve got no answer of it. */
 export const FORWARD_FAILURES = [
-  /** It was passed on to a replica that does not lead (any more). */
   "not_leader",
   "no_leader",
-  /** No connection, no answer in time, or none that is one. */
+  /** No connection, a timeout, or an invalid response. */
   "leader_unreachable",
-  /** Too many requests are being passed on already. */
   "forward_overload",
 ] as const;
 export type ForwardFailure = (typeof FORWARD_FAILURES)[number];
 
-/** How requests are passed on. */
 interface LeaderForwardOptions {
   readonly leadership: Pick<ElectedLeadership, "isLeader" | "holder">;
-  /** Name of this replica. */
   readonly replica: string;
   readonly clock: Clock;
-  /**
-   * E.g. one that sends this replica's token where no client's is passed on.
-   * @default the platform's fetch
-   */
+  /** May add this replica's token if the client sent none. @default the platform's fetch */
   readonly fetch?: Fetch;
-  /** For the leader's answer, body included; less than clients wait. @default 3000 */
+  /** Timeout including the body; below the clients' timeout. @default 3000 */
   readonly timeoutMs?: number;
-  /** Requests that are being passed on at one time. @default 128 */
+  /** Maximum number of concurrent forwards. @default 128 */
   readonly maxInFlight?: number;
-  /** Hears of every request that got no answer of the leader, for a metric. */
   readonly onFailed?: (failure: ForwardFailure) => void;
 }
 
-/** The leader's answer, whatever its status. */
 interface LeaderAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -48,13 +38,11 @@ interface LeaderAnswer {
 interface Passed {
   readonly method: string;
   readonly path: string;
-  /** Sent as JSON. */
   readonly body?: unknown;
-  /** Of the client, so that the leader can see who asks. */
+  /** The client's header, so that the leader can authorize it. */
   readonly authorization?: string | undefined;
 }
 
-/** No answer of the leader. */
 class NoAnswer extends Error {
   readonly failure: ForwardFailure;
 
@@ -66,10 +54,8 @@ class NoAnswer extends Error {
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = 5;
-/** What of the leader's answer its client gets to see. */
 const PASSED_BACK = ["content-type", "cache-control", "retry-after"] as const;
 
-/** Passes requests that only the leader can serve on to it, once. */
 export class LeaderForward {
   readonly #options: LeaderForwardOptions;
   readonly #timeoutMs: number;
@@ -82,12 +68,11 @@ export class LeaderForward {
     this.#maxInFlight = options.maxInFlight ?? 128;
   }
 
-  /** Whether this replica answers itself. */
   isHere(): boolean {
     return this.#options.leadership.isLeader();
   }
 
-  /** Answers with what the leader answers, or 503 with Retry-After. Never rejects. */
+  /** Replies with the leader's response, or 503 with Retry-After. Never rejects. */
   async pass(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     try {
       if (request.headers[FORWARDED_HEADER] !== undefined)
@@ -106,10 +91,7 @@ export class LeaderForward {
     }
   }
 
-  /**
-   * To the leader on this replica's own account; false when it can't be reached or does not take it. Never
-   * rejects.
-   */
+  /** Sends to the leader as this replica. Returns false if it fails. Never rejects. */
   async tell(path: string, body: unknown): Promise<boolean> {
     try {
       const { status } = await this.#ask({ method: "POST", path, body });
@@ -120,7 +102,6 @@ export class LeaderForward {
     }
   }
 
-  /** Sends the client away for a while. */
   refuse(
     reply: FastifyReply,
     error: unknown = new NoAnswer("not_leader", "this replica does not lead"),
@@ -170,7 +151,7 @@ export class LeaderForward {
       method,
       headers,
       signal,
-      // To nobody but the leader.
+      // A redirect would send credentials elsewhere.
       redirect: "error",
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -199,7 +180,7 @@ function leaderUrl(holder: LeaseHolder | null, path: string): URL {
   const base = holder.url !== null && URL.canParse(holder.url) ? new URL(holder.url) : null;
   if (base === null || !/^https?:$/.test(base.protocol))
     throw new NoAnswer("leader_unreachable", "the leading replica says no address that could be asked");
-  // Only ever the leader's own host: a path that begins with two slashes would name another one.
+  // A path that starts with two slashes would change the host.
   const url = new URL(base);
   const [pathname = "", search = ""] = path.split("?", 2);
   url.pathname = pathname;

@@ -15,16 +15,15 @@ export const WindowQuery = Type.Optional(
 
 export const Unchanged = Type.Null({ description: "The client has this version" });
 
-/** Which graphs a request is for. */
 interface Wanted {
   readonly window?: WindowName;
   readonly at?: string;
 }
 
-/** The graphs that a request is for, with their ETag set. Null: the client has them. */
+/** Returns the requested graphs and sets their ETag. Null: the client has them already. */
 export type Fresh = (request: FastifyRequest, reply: FastifyReply, wanted: Wanted) => PublishedGraphs | null;
 
-/** @param epoch tells lives of replicas apart: a restarted one counts versions from 1 again */
+/** @param epoch identifies the process, because versions restart at 1 */
 export function freshGraphs(keeper: GraphKeeper, pastGraphs: GraphHistory, epoch: string): Fresh {
   return (request, reply, { window = "full", at }) => {
     const graphs = at === undefined ? keeper.newest : pastGraphs.at(momentOf(at));
@@ -33,10 +32,7 @@ export function freshGraphs(keeper: GraphKeeper, pastGraphs: GraphHistory, epoch
   };
 }
 
-/**
- * The snapshots have their schemas' types; a serializer driven by the schema takes ten times as long over the
- * nullable numbers.
- */
+/** Schema-driven serialization takes ten times as long for nullable numbers. */
 export function sendJson(reply: FastifyReply, text: string): FastifyReply {
   return reply.type("application/json; charset=utf-8").send(text);
 }

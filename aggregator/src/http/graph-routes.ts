@@ -24,7 +24,7 @@ import { assertNodes, NOTHING_ELSE } from "./query.ts";
 import { listWorkflows, listWithGraphs, WorkflowListQuery } from "./workflow-list.ts";
 
 const MAX_LINKS_PER_PAGE = 100_000;
-/** Estimated links are as many as pairs. */
+/** The number of estimated links is quadratic. */
 const MAX_ESTIMATED_NODES = 100;
 
 const ClusterQuery = Type.Object(
@@ -60,10 +60,7 @@ const WorkflowParams = Type.Object({
 });
 type WorkflowParams = Static<typeof WorkflowParams>;
 
-/**
- * `GET /api/v1/graph/...`. `epoch` tells lives of replicas apart: a restarted one counts versions from 1
- * again.
- */
+/** Registers `GET /api/v1/graph/...`. `epoch` identifies the process, because versions restart at 1. */
 export function registerGraphRoutes(
   app: FastifyInstance,
   keeper: GraphKeeper,
@@ -122,7 +119,6 @@ function registerColumns(app: FastifyInstance, fresh: Fresh): void {
   );
 }
 
-/** Whole graphs are asked for again and again: one text per version and window. */
 const wholeTexts = new WeakMap<ClusterGraphSnapshot, string>();
 
 function clusterJson(
@@ -165,10 +161,6 @@ function selectPart(
   };
 }
 
-/**
- * Whatever isn't measured between the named nodes. Costs of estimates are computed here, for these pairs
- * alone.
- */
 function includeEstimated(
   graph: ClusterGraphSnapshot,
   coordinates: Coordinates | null,
@@ -188,9 +180,7 @@ function includeEstimated(
   return { ...part, links: withEstimated(part, coordinates, rule, linkOrder) };
 }
 
-/**
- * A page ends at a link by name, so that paging goes on across versions: links may come and go in between.
- */
+/** A page ends at a link's name, so that paging survives new versions. */
 type CursorKey = readonly [source: string, target: string, method: string, ipFamily: number];
 
 function writeCursor({ source, target, method, ipFamily }: Link): string {
@@ -208,7 +198,7 @@ function readCursor(cursor: string): LinkIdentity {
       if (method !== undefined) return { source, target, method, ipFamily };
     }
   } catch {
-    // Told below.
+    // The error below covers it.
   }
   throw new AggregatorError("bad_query", "cursor must be the nextCursor of a previous page");
 }
@@ -222,7 +212,7 @@ function isCursorKey(key: unknown): key is CursorKey {
   );
 }
 
-/** Where the links after that one begin; the link itself may be gone. */
+/** Index of the first link after `last`, which may be gone. */
 function firstAfter(links: readonly Link[], last: LinkIdentity, order: LinkOrder): number {
   let low = 0;
   let high = links.length;

@@ -11,13 +11,12 @@ import type { Unused } from "../domain/ingest/sink.ts";
 import { NOTHING_ELSE } from "./query.ts";
 import { ofHealth, type ReplicaHealths } from "./replica-healths.ts";
 
-/** What is told of the aggregator itself. */
 export interface HealthSources {
   readonly registry: Registry;
   readonly keeper: GraphKeeper;
   readonly replica: string | null;
   readonly nowMs: () => number;
-  /** Null where this is the only replica. */
+  /** Null: this is the only replica. */
   readonly replication: { readonly healths: Pick<ReplicaHealths, "others"> } | null;
   readonly refusals: Pick<RecentRefusals, "list">;
   readonly unused: Pick<RecentUnused, "list">;
@@ -38,7 +37,7 @@ type HealthQuery = Static<typeof HealthQuery>;
 const MAX_CLOCKS = 20;
 const MAX_CLUSTERS = 20;
 
-/** Remedies for points that no graph is drawn from, as doctor and page show them. */
+/** Remedies for unused points, shown by doctor and page. */
 const UNUSED_REMEDIES: Readonly<Record<Unused, string>> = {
   unattributed:
     "Neither end of a call, or no pod or node, is named: give the source the labels that docs/traffic-sources.md lists.",
@@ -57,10 +56,7 @@ const UNUSED_REMEDIES: Readonly<Record<Unused, string>> = {
   unknown_metric: "Nothing reads these metrics, or not as this type: a sender need not send them.",
 };
 
-/**
- * `GET /api/v1/health`: the figures that a person asks for first. All of them, and those that are told over
- * time, are on /metrics.
- */
+/** Registers `GET /api/v1/health`: the key figures for people. /metrics has all figures. */
 export function registerHealthRoute(app: FastifyInstance, sources: HealthSources): void {
   app.get<{ Querystring: HealthQuery }>(
     "/api/v1/health",
@@ -94,9 +90,7 @@ interface Reading {
   readonly metricName?: string;
 }
 
-/**
- * Reads the registry by name: what isn't registered here, such as what only several replicas have, is null.
- */
+/** Reads metrics by name. Null: not registered, such as metrics of several replicas. */
 class Readings {
   readonly #registry: Registry;
 
@@ -125,7 +119,6 @@ class Readings {
     );
   }
 
-  /** Mean of a histogram; null while it is empty. */
   async mean(name: string): Promise<number | null> {
     const values = await this.all(name);
     const of = (suffix: string): number =>

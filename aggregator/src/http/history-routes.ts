@@ -6,7 +6,6 @@ import type { GraphHistory } from "../domain/graphs/graph-history.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { assertNodes, NoQuery, PairQuery } from "./query.ts";
 
-/** Of the graph routes: the graphs of then. */
 export const AtQuery = Type.Optional(
   Type.String({
     maxLength: 64,
@@ -15,7 +14,7 @@ export const AtQuery = Type.Optional(
   }),
 );
 
-/** Milliseconds since the epoch. Throws an AggregatorError. */
+/** Parses to Unix ms. Throws an AggregatorError. */
 export function momentOf(at: string): number {
   const ms = /^\d{4}-\d\d-\d\dT/.test(at) ? Date.parse(at) : Number.NaN;
   if (Number.isNaN(ms))
@@ -23,7 +22,6 @@ export function momentOf(at: string): number {
   return ms;
 }
 
-/** `GET /api/v1/graph/history`, and the history of one pair. */
 export function registerHistoryRoutes(
   app: FastifyInstance,
   history: GraphHistory,
@@ -54,7 +52,7 @@ export function registerHistoryRoutes(
     },
     ({ query: { source, target } }, reply) => {
       const past = history.link(source, target, keeper.rule.methods);
-      // A node that was removed has a past.
+      // A removed node may still have history.
       if (past.method === null && keeper.newest !== null) assertNodes(keeper.newest, [source, target]);
       return reply.header("cache-control", "no-store").send(past);
     },

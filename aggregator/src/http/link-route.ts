@@ -5,10 +5,7 @@ import { AggregatorError } from "../ports/errors.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { assertNodes, PairQuery } from "./query.ts";
 
-/**
- * `GET /api/v1/graph/link`: all that the window holds of one pair. The graphs have quantiles alone:
- * histograms of all pairs would be hundreds of megabytes.
- */
+/** The window's full data of one pair. All histograms in graphs would take hundreds of megabytes. */
 export function registerLinkRoute(app: FastifyInstance, keeper: GraphKeeper, nowMs: () => number): void {
   app.get<{ Querystring: PairQuery }>(
     "/api/v1/graph/link",
@@ -46,7 +43,7 @@ export function registerLinkRoute(app: FastifyInstance, keeper: GraphKeeper, now
 
 type Told = Omit<LinkDistributions["distributions"][number], "method" | "ipFamily">;
 
-/** Buckets that hold something, in order. Their bounds are those of base-2 exponential histograms (OTLP). */
+/** Non-empty buckets in order. Bounds are those of base-2 exponential histograms (OTLP). */
 function bucketsOf(rtt: Distribution): Told {
   const { scale, zeroCount, offset, bucketCounts } = rtt.toData();
   const perOctave = 2 ** scale;

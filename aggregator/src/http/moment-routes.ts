@@ -10,10 +10,10 @@ import { Type, type Static, type TSchema } from "typebox";
 import { AtQuery, momentOf } from "./history-routes.ts";
 import { NOTHING_ELSE } from "./query.ts";
 
-/** What is of now or of a kept moment. Both fail with an AggregatorError where nobody can say it. */
+/** Current and retained states. Both methods fail with an AggregatorError if there is none. */
 interface MomentSource<T> {
   now(signal: AbortSignal): Promise<T>;
-  /** JSON of a moment, milliseconds since the epoch. */
+  /** JSON of the state at a time in Unix ms. */
   at(ms: number): string;
 }
 
@@ -22,13 +22,11 @@ const MomentQuery = Type.Object({ at: AtQuery }, NOTHING_ELSE);
 export type StreamsSource = MomentSource<StreamsSnapshot>;
 export type TrafficSource = MomentSource<TrafficSnapshot>;
 
-/** `GET /api/v1/streams`: stream jobs with what limits them, and links with the flows on them. */
 export function registerStreamsRoute(app: FastifyInstance, source: StreamsSource): void {
   const summary = "Stream jobs with what limits them, and the links that their flows use, by use";
   registerMoments(app, source, { path: "/api/v1/streams", summary, schema: StreamsSchema });
 }
 
-/** `GET /api/v1/traffic`: what zones ask of Services, where it goes and where it should go. */
 export function registerTrafficRoute(app: FastifyInstance, source: TrafficSource): void {
   const summary = "What zones ask of Services, to which zones it goes, and to which it should go";
   registerMoments(app, source, { path: "/api/v1/traffic", summary, schema: TrafficSchema });

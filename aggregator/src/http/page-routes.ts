@@ -2,7 +2,7 @@ import type { HttpApp } from "@isochrone/runtime/http";
 import type { PageAssets } from "../ports/ports.ts";
 import { contentEtag, isUnchanged } from "./etag.ts";
 
-/** The page loads nothing from anywhere else, and no inline script: what gets into its text can't run. */
+/** Restricts the page to its own files, without inline scripts, so that injected text cannot run. */
 const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -12,10 +12,9 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** Open to everyone: it holds nothing of the cluster, and somebody must be able to enter a token. */
+/** Public: it contains no cluster data, and users must be able to enter a token. */
 const PAGE_ROUTE = { schema: { hide: true }, config: { isOpen: true } };
 
-/** Serves the web page's files at their paths. */
 export function registerPage(app: HttpApp, { assets }: PageAssets): void {
   for (const [path, { contentType, body }] of assets) {
     const etag = contentEtag(body);

@@ -12,7 +12,7 @@ import type { LeaderForward } from "./forward.ts";
 import { NoQuery } from "./query.ts";
 
 const MAX_RETRY_AFTER_SECONDS = 5;
-/** What access to all plans is asked for. */
+/** Path for the access review of all plans. */
 const PROBE_PLAN_REVIEW = "/v1/probe-plan";
 
 const PlanParams = Type.Object({ node: Type.String({ maxLength: 253 }) });
@@ -27,30 +27,22 @@ const PlanHeaders = Type.Object({
   ),
 });
 
-/** What probe plans are made of. */
 export interface PlanSources {
   readonly addresses: ProbeAddresses;
-  /** As they are now. */
   readonly plans: () => Plans;
-  /** Wall time. */
   readonly nowMs: () => number;
-  /** Null: keys aren't the aggregator's business. Throws an AggregatorError while it isn't known. */
+  /** Null: keys are managed elsewhere. Throws an AggregatorError while unknown. */
   readonly signingKeyId: () => number | null;
-  /** A probe of the cluster asked for its plan; null: it said nothing of keys. */
+  /** Called when a node's probe requests its plan; null: no key report. */
   readonly onReport: (node: string, report: KeyReport | null) => void;
 }
 
-/** How replicas share what probes say of their keys. */
 interface ReportSharing {
   readonly relay: ReportRelay;
   readonly forward: LeaderForward;
 }
 
-/**
- * `GET /api/v1/probe-plan/{node}`, which every replica answers itself, whoever leads.
- *
- * @param sharing null: this replica is the only one
- */
+/** @param sharing null: this replica is the only one */
 export function registerProbePlanRoute(
   app: FastifyInstance,
   own: PlanSources,
@@ -64,8 +56,8 @@ export function registerProbePlanRoute(
   app.get<{ Params: PlanParams }>(
     "/api/v1/probe-plan/:node",
     {
-      // One review for the probes of all nodes. Not below /api/v1/: a reader of graphs has a pod on some
-      // node, and must not be its probe.
+      // One review path for all nodes' probes. Not below /api/v1/: a reader's pod runs on some node and must
+      // not act as its probe.
       config: { reviewedPath: PROBE_PLAN_REVIEW },
       schema: {
         summary: "Whom a node's probe measures",
@@ -96,7 +88,7 @@ export function registerProbePlanRoute(
   );
 }
 
-/** Each report is kept here too: this replica may lead next. */
+/** Keeps reports here too, because this replica may lead next. */
 function relaying(sources: PlanSources, relay: ReportRelay): PlanSources {
   return {
     ...sources,
@@ -112,15 +104,11 @@ function reportOf(request: FastifyRequest): KeyReport | null {
   return typeof header === "string" ? parseKeyReport(header) : null;
 }
 
-/**
- * The probe of another node, and whoever else may, reads the plan, and nothing that it says is taken for the
- * node's own probe's.
- */
+/** Other readers get the plan too, but their reports do not count for the node's probe. */
 function speaksFor({ principal }: FastifyRequest, node: string): boolean {
   return principal === null || principal.node === node;
 }
 
-/** @param onReport null: whoever asks is not the node's probe */
 function planText(
   node: string,
   onReport: PlanSources["onReport"] | null,
@@ -137,10 +125,7 @@ function planText(
   }
 }
 
-/**
- * Another one for each node and each time: the probes of a cluster that starts don't come back as one. The
- * header knows whole seconds.
- */
+/** Varies by node and time, so that probes do not retry at once. The header has whole seconds. */
 function retryAfterSeconds(node: string, nowMs: number): string {
   return String(1 + (hash53(`${node}\n${Math.floor(nowMs / 1000)}`) % MAX_RETRY_AFTER_SECONDS));
 }
@@ -150,7 +135,7 @@ function buildPlan(name: string, onKnown: () => void, sources: PlanSources): Omi
   const plans = sources.plans();
   const node = plans.node(name);
   if (node === null) throw new AggregatorError("unknown_node", `there is no node ${name}`);
-  // The probe is there, whether it can have a plan or not.
+  // The probe exists, even if there is no plan.
   onKnown();
   const identity = addresses.self(name);
   if (identity === null)
@@ -165,7 +150,7 @@ function buildPlan(name: string, onKnown: () => void, sources: PlanSources): Omi
   return { node: name, identity, zone: node.zone, region: node.region, signingKeyId: signingKeyId(), peers };
 }
 
-/** The text is there already, as its hash is the version. */
+/** The plan is already serialized for its version hash. */
 function sendPlan(reply: FastifyReply, version: string, plan: string): FastifyReply {
   return reply.type("application/json; charset=utf-8").send(`{"version":"${version}",${plan.slice(1)}`);
 }

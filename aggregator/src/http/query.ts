@@ -2,13 +2,9 @@ import type { ClusterNode } from "@isochrone/topology";
 import { Type, type Static } from "typebox";
 import { AggregatorError } from "../ports/errors.ts";
 
-/**
- * For a route's query: a parameter that it doesn't know is a mistake of the client's, never silently without
- * effect.
- */
+/** Unknown query parameters are errors rather than silently ignored. */
 export const NOTHING_ELSE = { additionalProperties: false } as const;
 
-/** The query of a route that tells of one ordered pair of nodes. */
 export const PairQuery = Type.Object(
   {
     source: Type.String({ minLength: 1, maxLength: 253 }),
@@ -18,7 +14,6 @@ export const PairQuery = Type.Object(
 );
 export type PairQuery = Static<typeof PairQuery>;
 
-/** Throws an AggregatorError that names the nodes which the graph doesn't have. */
 export function assertNodes(
   graph: { readonly nodes: readonly Pick<ClusterNode, "name">[] },
   names: readonly string[],
@@ -29,5 +24,4 @@ export function assertNodes(
     throw new AggregatorError("unknown_node", `there is no node ${missing.join(" and no node ")}`);
 }
 
-/** The query of a route without parameters. */
 export const NoQuery = Type.Object({}, NOTHING_ELSE);

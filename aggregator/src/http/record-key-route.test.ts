@@ -11,7 +11,6 @@ import { registerRecordKeyRoutes, type RecordKeyDesk } from "./record-key-route.
 const SECRET = Buffer.alloc(32, 3);
 
 let app: HttpApp | null = null;
-/** Paths that access was asked for. */
 let reviewed: (string | null)[] = [];
 afterEach(async () => {
   reviewed = [];
@@ -19,7 +18,6 @@ afterEach(async () => {
   app = null;
 });
 
-/** Whose token it is stands in the token itself. */
 const TOKENS: Readonly<Record<string, ProvenSpeaker>> = {
   "of-node-a": { kind: "node", node: "node-a" },
   "of-node-b": { kind: "node", node: "node-b" },

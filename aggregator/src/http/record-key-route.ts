@@ -7,11 +7,9 @@ import { AggregatorError } from "../ports/errors.ts";
 import { contentEtag, isUnchanged } from "./etag.ts";
 import { NoQuery } from "./query.ts";
 
-/** What keys are given from. */
 export interface RecordKeyDesk {
   /** @throws AggregatorError `keys_not_read` */
   keyFor(speaker: ProvenSpeaker): RecordKey;
-  /** As whom the sender of a request may speak, by what its token proves; null: as nobody. */
   speakerOf(request: FastifyRequest): ProvenSpeaker | null;
 }
 
@@ -42,18 +40,10 @@ const SCHEMA = {
     503: ProblemSchema,
   },
 };
-/**
- * One review for the probes and collectors of all nodes. Not below /api/v1/: who may read graphs must not get
- * the key of the node that its pod runs on.
- */
+/** Not below /api/v1/: a reader of graphs must not get the key of its pod's node. */
 const CONFIG = { reviewedPath: "/v1/record-key" };
 
-/**
- * `GET /api/v1/record-key/{node}` and `/api/v1/record-key/service/{name}`: the key by which that speaker
- * seals its records, for that speaker alone. Every replica answers itself.
- *
- * @param desk null: records aren't sealed here
- */
+/** @param desk null: records are not sealed */
 export function registerRecordKeyRoutes(app: FastifyInstance, desk: RecordKeyDesk | null): void {
   app.get<{ Params: NodeParams }>(
     "/api/v1/record-key/:node",
@@ -96,7 +86,7 @@ function answer(
   const body: RecordKeyAnswer = { speaker, keyId, key: key.reveal() };
   const text = JSON.stringify(body);
   const unchanged = isUnchanged(request, reply, contentEtag(text));
-  // A secret: nobody on the way may keep it.
+  // The key is secret and must not be cached.
   void reply.header("cache-control", "no-store");
   return unchanged ? reply.send() : reply.type("application/json; charset=utf-8").send(text);
 }

@@ -4,32 +4,26 @@ import { Compile } from "typebox/compile";
 import { reasonOf } from "@isochrone/primitives";
 import type { Replica } from "../replication/replicas.ts";
 
-/** How other replicas are asked how they are. */
 interface ReplicaHealthsOptions {
   readonly replicas: { liveReplicas(): readonly Replica[] };
-  /** Name of this one. */
   readonly replica: string;
   readonly clock: Clock;
-  /**
-   * E.g. one that sends this replica's token where no client's is passed on.
-   * @default the platform's fetch
-   */
+  /** May add this replica's token if the client sent none. @default the platform's fetch */
   readonly fetch?: Fetch;
-  /** For an answer, body included. @default 2000 */
+  /** Timeout including the body. @default 2000 */
   readonly timeoutMs?: number;
 }
 
 const HEALTH_PATH = "/api/v1/health";
-/** More than anybody runs; what is beyond them is left out. */
 const MAX_REPLICAS = 32;
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 const health = Compile(HealthSchema);
 
-/** Each replica reads its own partitions and knows no others': who wants to see all asks all. */
+/** Queries all replicas, because each knows only its own health. */
 export class ReplicaHealths {
   readonly #options: ReplicaHealthsOptions;
-  /** Under way, by who asks: many who ask at once are one. */
+  /** Requests under way by client, so that concurrent ones are merged. */
   readonly #asking = new Map<string, Promise<ReplicaHealth[]>>();
 
   constructor(options: ReplicaHealthsOptions) {
@@ -37,9 +31,8 @@ export class ReplicaHealths {
   }
 
   /**
-   * What the others that are alive say of themselves, by name; of those that can't be asked, why. Never
-   * rejects.
-   * @param authorization of the client, so that each replica can see who asks
+   * Never rejects.
+   * @param authorization the client's header, to authorize it
    */
   others(authorization: string | undefined): Promise<ReplicaHealth[]> {
     const who = authorization ?? "";
@@ -93,7 +86,6 @@ export class ReplicaHealths {
   }
 }
 
-/** A replica's own words about it. */
 export function ofHealth(
   replica: string,
   { ready, version, graphAgeSeconds, replicas: { isLeader, lag } }: Health,

@@ -1,4 +1,4 @@
-// Who speaks over HTTP: a token's own node, by whatever the request says of itself.
+// Senders over HTTP are identified by their token's node, whatever the request claims.
 import { KINDS } from "@isochrone/kubernetes";
 import { accessGate, type AccessDecision } from "@isochrone/kubernetes/access";
 import type { RequestGate } from "@isochrone/runtime/http";
@@ -21,7 +21,7 @@ const ACCOUNTS: Record<string, Omit<Extract<AccessDecision, { kind: "allowed" }>
   n1: { user: PROBE, node: "n1", pod: null },
   evil: { user: PROBE, node: "evil", pod: null },
   reader: { user: "people", node: null, pod: null },
-  // A page's backend or a dashboard, whose pod runs on n1 as others do.
+  // A backend or dashboard with a pod on n1.
   readerOnN1: { user: "system:serviceaccount:tenant:reader", node: "n1", pod: null },
   otel: { user: "system:serviceaccount:otel:collector", node: "evil", pod: null },
   formerPod: { user: PROBE, node: null, pod: { namespace: "isochrone", name: "probe-n1", uid: "another" } },
@@ -190,7 +190,7 @@ describe("a probe plan", () => {
     for (const token of ["reader", "evil", "otel"]) expect(await signing(token)).toBe(1);
     await running.clock.advance(5_000);
     expect((await keyStore.read()).set?.signingKeyId).toBe(1);
-    // The probe itself is believed.
+    // The node's own probe is trusted.
     await signing("n1", "n1", "1,2;signing=1");
     await running.clock.advance(5_000);
     expect((await keyStore.read()).set?.signingKeyId).toBe(2);

@@ -9,7 +9,7 @@ import { AtQuery } from "./history-routes.ts";
 import { NOTHING_ELSE } from "./query.ts";
 
 const MAX_GRAPHS_PER_PAGE = 1_000;
-/** A workflow of 50 workloads takes some 50 kB. */
+/** A workflow of 50 workloads takes about 50 kB. */
 const DEFAULT_GRAPHS_PER_PAGE = 250;
 
 export const WorkflowListQuery = Type.Object(
@@ -43,7 +43,6 @@ export const WorkflowListQuery = Type.Object(
 );
 export type WorkflowListQuery = Static<typeof WorkflowListQuery>;
 
-/** What there is, without the graphs. */
 export function listWorkflows(graphs: PublishedGraphs, window: WindowName): WorkflowList {
   return {
     version: graphs.version,
@@ -58,10 +57,7 @@ export function listWorkflows(graphs: PublishedGraphs, window: WindowName): Work
   };
 }
 
-/**
- * The list with a page of the graphs that changed. Throws an AggregatorError for a query that makes no sense.
- * @param epoch tells lives of replicas apart: a restarted one counts versions from 1 again
- */
+/** Pages through the changed graphs. Throws an AggregatorError for an invalid query. */
 export function listWithGraphs(
   list: WorkflowList,
   { window = "full", at, since, limit = DEFAULT_GRAPHS_PER_PAGE, cursor }: WorkflowListQuery,
@@ -83,13 +79,13 @@ export function listWithGraphs(
   };
 }
 
-/** Null for an id that isn't of this life of this replica. */
+/** Returns null for an id of another process. */
 function versionOf(id: string, epoch: string): number | null {
   const version = id.startsWith(`${epoch}-`) ? id.slice(epoch.length + 1) : "";
   return /^\d{1,15}$/.test(version) ? Number(version) : null;
 }
 
-// A page ends at a workflow by name, so that paging goes on when graphs are built in between.
+// A page ends at a workflow's name, so that paging survives new versions.
 function writeCursor({ namespace, name }: WorkflowGraphSnapshot): string {
   return Buffer.from(JSON.stringify([namespace, name])).toString("base64url");
 }
@@ -100,7 +96,7 @@ function readCursor(cursor: string): NamespacedName {
     if (Array.isArray(key) && key.length === 2 && typeof key[0] === "string" && typeof key[1] === "string")
       return { namespace: key[0], name: key[1] };
   } catch {
-    // Told below.
+    // The error below covers it.
   }
   throw new AggregatorError("bad_query", "cursor must be the nextCursor of a previous page");
 }

@@ -9,22 +9,16 @@ import { Intake, type SharedBusParts } from "./intake.ts";
 import { createDeadLetterCounter, createIntakeMetrics } from "./intake-metrics.ts";
 import { LastBandwidths } from "./last-bandwidths.ts";
 
-/** What an intake needs of the other parts of an aggregator. */
 interface IntakeSurroundings {
   readonly tables: Tables;
-  /** Who is believed, and of what. */
   readonly speaking: SpeakingParts;
-  /** The bus, with what proves who wrote its records. */
   readonly proven: Pick<ProvenBus, "bus" | "proofs">;
   readonly leadership: Leadership;
-  /** Tells which kinds of objects are not listed yet. */
   readonly watch: { pending(): readonly string[] };
 }
 
-/** How often the lists are looked at before the first record is read. */
 const LISTS_CHECK_MS = 100;
 
-/** The intake that suits the bus. */
 export function createIntake(
   config: AggregatorConfig,
   deps: AggregatorDependencies,

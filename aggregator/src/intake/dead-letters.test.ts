@@ -88,7 +88,7 @@ test("a bus that is away is not waited for", async () => {
   const letters = lettersOn({ publish: () => new Promise(() => undefined) });
   for (let offset = 0; offset < 90; offset++) letters.offer(recordOf(offset), "malformed");
   expect(await results()).toEqual({ suppressed: 40 });
-  // Later it may send more again, but so many are under way already.
+  // Later the rate allows more, but the limit of open publishes is reached.
   await clock.advance(10_000);
   letters.offer(recordOf(90), "malformed");
   expect(await results()).toEqual({ suppressed: 41 });

@@ -4,27 +4,23 @@ import type { Clock, Logger } from "@isochrone/runtime";
 import { STATE_TOPICS } from "@isochrone/telemetry";
 import type { DeadLetterCounter } from "./intake-metrics.ts";
 
-/** Headers of a dead letter; its value is the beginning of the record's. */
+/** Headers of a dead letter. Its value is the start of the record's value. */
 const DEAD_LETTER_HEADERS = {
   reason: "isochrone-reason",
   topic: "isochrone-topic",
   partition: "isochrone-partition",
   offset: "isochrone-offset",
-  /** Of the whole value, bytes. */
   size: "isochrone-size",
 } as const;
 
 const MAX_VALUE_BYTES = 65_536;
-/** After a quiet time so many may come at once, and then so many per second. */
+/** Token bucket: burst size, refilled at the rate below. */
 const BURST = 50;
 const PER_SECOND = 2;
-/** Publishes under way; the bus may be away. */
+/** Limit of open publishes, because the bus may be unavailable. */
 const MAX_OPEN = BURST;
 
-/**
- * Keeps what could not be used for inspection: reason, position and beginning. Never waited for, and never
- * more than a little.
- */
+/** Publishes refused records for inspection. Never waits, and drops what exceeds the rate. */
 export class DeadLetters {
   readonly #bus: Bus;
   readonly #clock: Clock;
@@ -51,7 +47,7 @@ export class DeadLetters {
   }
 
   offer(record: BusRecord, reason: string): void {
-    // All replicas read the record: one letter is enough.
+    // All replicas read the record, so only the leader publishes it.
     if (!this.#leadership.isLeader()) return;
     if (!this.#isAllowed()) {
       this.#counter.inc({ result: "suppressed" });
@@ -78,7 +74,7 @@ export class DeadLetters {
       [DEAD_LETTER_HEADERS.offset]: String(offset),
       [DEAD_LETTER_HEADERS.size]: String(value.byteLength),
     };
-    // A copy: the record's bytes may be the bus' own again by the time they are sent.
+    // Copies, because the bus may reuse the record's buffer.
     const beginning = value.slice(0, MAX_VALUE_BYTES);
     try {
       await this.#bus.publish(STATE_TOPICS.deadLetter, [{ key, value: beginning, headers }]);

@@ -1,13 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Metrics of the intake. */
 export interface IntakeMetrics {
   readonly batchRecords: Histogram;
   readonly ageSeconds: Histogram;
   readonly lag: Gauge<"topic" | "partition">;
 }
 
-/** Registers the intake's metrics. */
 export function createIntakeMetrics(registry: Registry): IntakeMetrics {
   const registers = [registry];
   return {
@@ -32,7 +30,6 @@ export function createIntakeMetrics(registry: Registry): IntakeMetrics {
   };
 }
 
-/** Counts records that went, or should have gone, to the dead-letter topic. */
 export type DeadLetterCounter = Counter<"result">;
 
 export function createDeadLetterCounter(registry: Registry): DeadLetterCounter {

@@ -128,7 +128,7 @@ describe("a counter at a restart", () => {
     }
     const replica = await set.start();
     await set.pass(100);
-    // The window covers 599 s or more, at 100 requests per second; the last sample is 10 s old.
+    // The window covers at least 599 s of 100 requests per second; the last sample is 10 s old.
     expect(requests(replica)).toBeGreaterThan(58_500);
     expect(requests(replica)).toBeLessThan(59_200);
   });

@@ -12,16 +12,15 @@ import type { IntakeMetrics } from "./intake-metrics.ts";
 import type { LastBandwidths } from "./last-bandwidths.ts";
 import { RecordTraces } from "./record-traces.ts";
 
-/** What only a bus needs that others write to, and that outlives this process. */
+/** Parts for a bus that has other writers and outlives this process. */
 export interface SharedBusParts {
   readonly proofs: RecordProofs;
   readonly deadLetters: DeadLetters;
   readonly bandwidths: LastBandwidths;
-  /** Resolves when the names that records use can be resolved. */
+  /** Resolves when names in records can be resolved. */
   readonly namesKnown: (signal: AbortSignal) => Promise<void>;
 }
 
-/** What an intake works with. */
 interface IntakeOptions {
   readonly bus: Bus;
   readonly clock: Clock;
@@ -31,26 +30,22 @@ interface IntakeOptions {
   readonly onRefused: OnRefused;
   readonly speaking: SpeakingParts;
   readonly metrics: IntakeMetrics;
-  /** How far before the window reading begins, for the baselines of counters. */
+  /** Additional time read before the window, for baselines of counters. */
   readonly counterHorizonMs: number;
-  /** Undefined: the bus is this process' own. */
+  /** Undefined: the bus is private to this process. */
   readonly shared?: SharedBusParts | undefined;
 }
 
-/** Records of one batch are handled in one turn of the event loop: requests must get their turn too. */
+/** Limit of records per turn of the event loop, so that requests are served. */
 const MAX_BATCH_RECORDS = 200;
 
-/**
- * Reads all input partitions from the start of the window on and fills the windows. Each replica does so for
- * itself: its windows depend on nothing but the bus.
- */
+/** Reads all input partitions. A replica's windows depend only on the bus. */
 export class Intake implements Service {
   readonly #options: IntakeOptions;
   readonly #ingest: Ingest;
   readonly #traces = new RecordTraces();
   readonly #stopping = new AbortController();
   readonly #speakersByPartition = new Map<string, Speakers>();
-  /** Who speaks in the partition in hand. */
   #speakers: Speakers | null = null;
   #starting: Promise<void> | null = null;
   #subscription: Subscription | null = null;
@@ -68,7 +63,6 @@ export class Intake implements Service {
     return this.#ingest.counts;
   }
 
-  /** Series in memory. */
   get series(): number {
     return this.#ingest.series;
   }
@@ -89,7 +83,6 @@ export class Intake implements Service {
     return this.#ingest.clocks.entries();
   }
 
-  /** What must still come before graphs can be believed. */
   pending(): string[] {
     const { shared } = this.#options;
     const unproven = shared?.proofs.pending() ?? [];
@@ -100,7 +93,7 @@ export class Intake implements Service {
     ];
   }
 
-  /** Returns at once where the bus may be away for long. */
+  /** Returns immediately if the bus may be unavailable for long. */
   async start(): Promise<void> {
     this.#starting ??= this.#begin();
     if (this.#options.shared === undefined) await this.#starting;
@@ -115,7 +108,7 @@ export class Intake implements Service {
     const { bus, clock, logger, tables, counterHorizonMs, shared } = this.#options;
     const { signal } = this.#stopping;
     try {
-      // Refusing records that can't be judged yet would lose them.
+      // Records that cannot be verified yet would be refused and lost.
       await shared?.proofs.known(signal);
       await shared?.namesKnown(signal);
       const sinceMs = clock.now() - tables.shape.windowMs - counterHorizonMs;
@@ -150,7 +143,7 @@ export class Intake implements Service {
 
   #takeRecord(record: BusRecord, nowMs: number): void {
     const { metrics, shared } = this.#options;
-    // Other replicas have told of the records that are caught up with.
+    // Other replicas have already reported records from before the start.
     const isNew = this.#isCaughtUp;
     const endTrace = isNew ? this.#traces.begin(record) : null;
     const refused = this.#ingest.take(record, nowMs);

@@ -5,43 +5,39 @@ import { STATE_TOPICS } from "@isochrone/telemetry";
 import { isPossibleRate, TRANSPORTS, type PairBandwidth } from "../domain/bandwidth/bandwidth.ts";
 import type { Tables } from "../domain/graphs/tables.ts";
 
-/** What the keeper of last bandwidths works with. */
 interface LastBandwidthsOptions {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tables: Tables;
   readonly leadership: Leadership;
-  /** Whether a replica wrote the record. */
   readonly isOwn: (record: BusRecord) => boolean;
-  /** How far ahead of now a test may lie. */
+  /** Maximum time of a test in the future. */
   readonly maxFutureMs: number;
 }
 
 interface Written {
   readonly source: string;
   readonly target: string;
-  /** Its value on the topic. */
   readonly text: string;
 }
 
 type Burst = ReturnType<PairBandwidth["bursts"]>[number];
 
 const WRITE_INTERVAL_MS = 10_000;
-/** Pairs of one publish; the next round writes the others. */
+/** Limit of pairs per publish; the next round writes the rest. */
 const MAX_PAIRS = 4096;
 const TOMBSTONE = new Uint8Array(0);
 
 /**
- * Bandwidth tests count for longer than a window. The leader writes each pair's last ones to a compacted
- * topic, and a tombstone when they have expired. All replicas read it.
+ * Persists bandwidth tests, which are valid longer than a window. The leader writes each pair's last tests to
+ * a compacted topic, and a tombstone when they expire. All replicas read it.
  */
 export class LastBandwidths implements Service {
   readonly #options: LastBandwidthsOptions;
   readonly #writing: Periodic;
-  /** What the topic has, by key. */
   readonly #written = new Map<string, Written>();
-  /** Changes of each pair when it was last compared with the topic. */
+  /** Change count of each pair at its last comparison with the topic. */
   #compared = new WeakMap<PairBandwidth, number>();
   #subscription: Subscription | null = null;
   #isCaughtUp = false;
@@ -134,7 +130,7 @@ export class LastBandwidths implements Service {
   }
 }
 
-/** Null for what no leader of this version writes. */
+/** Returns null for an invalid or foreign record. */
 function parseBursts(text: string): Burst[] | null {
   try {
     const { bursts } = JSON.parse(text) as { readonly bursts?: unknown };

@@ -1,19 +1,14 @@
 import type { BusRecord } from "@isochrone/bus";
 import { isTracing, spanContextOf, withSpan } from "@isochrone/runtime/tracing";
 
-/** Spans that may be open at a time: the others' traces end on the bus. */
+/** Limit of open spans. Other records' traces end at the bus. */
 const MAX_OPEN = 64;
 
-/**
- * Goes on with the trace of a scrape until what it found is in the windows. Costs next to nothing without
- * tracing.
- */
+/** Continues the trace of a scrape until its data is in the windows. Nearly free without tracing. */
 export class RecordTraces {
   #open = 0;
 
-  /**
-   * Begins a span, part of the trace that the record belongs to. Gives what ends it; null when there is none.
-   */
+  /** Starts a span in the record's trace. Returns a function that ends it, or null without a trace. */
   begin({ topic, partition, offset, headers }: BusRecord): (() => void) | null {
     if (!isTracing() || this.#open >= MAX_OPEN) return null;
     const parent = spanContextOf(headers);

@@ -1,5 +1,4 @@
-// What a replica shows is a function of the bus: one that starts at any moment shows what one shows that has
-// run for long.
+// A replica's state is a function of the bus: one that starts at any moment equals one that has run for long.
 import { seededRandom } from "@isochrone/runtime";
 import { afterEach, expect, test } from "vitest";
 import { dumpTables, firstDifference } from "../testing/dump-tables.ts";
@@ -8,7 +7,6 @@ import { STEADY_NODES, STEADY_WORKLOADS, SteadyRecords } from "../testing/steady
 
 const SHAPE = { windowMs: 120_000, paneMs: 4000, panes: 30, fastPanes: 3 };
 const ROUNDS = 50;
-/** Moments of a run at which a replica starts. */
 const RESTARTS = 6;
 const PODS = STEADY_WORKLOADS.map((name) => `shop/${name}`);
 
@@ -19,7 +17,7 @@ function shown({ tables }: Replica): unknown {
   return dumpTables(tables, set.clock.now(), PODS, STEADY_NODES);
 }
 
-/** How many of a run's restarts show other windows than the replica that ran all the time. */
+/** Lists the restarts whose windows differ from the long-running replica's. */
 async function differencesOf(seed: number, counterHorizonMs: number): Promise<string[]> {
   set = new ReplicaSet(seed);
   const random = seededRandom(seed);

@@ -7,15 +7,14 @@ import type { HmacKeySet, KeyStore, StoredKeys } from "../ports/ports.ts";
 import { readKeys, writeKeyLines, writeKeyState } from "./key-text.ts";
 
 const MAX_BYTES = 65_536;
-/** The first revision is 1: a file of keys that somebody else wrote counts as 0. */
+/** Revision of a key file written elsewhere. Our revisions start at 1. */
 const FOREIGN = 0;
 
 /**
- * Keys in the file that probes read, for clusters on one machine. What the file can't say stands beside it,
- * in `<file>.state.<revision>`: to make the next revision is to make a file that must not exist yet, which
- * only one of several writers can. The state comes first and the probes' file follows from it, so that a
- * crash in between loses nothing. All files are made aside and moved into place; only their owner may read
- * them.
+ * Keys in the file that probes read, for clusters on one machine. Further state is in
+ * `<file>.state.<revision>`. Writing a revision creates a file that must not exist, which only one of several
+ * writers can do. The state is written before the probes' file, so a crash loses nothing. All files are
+ * written aside and renamed; only the owner can read them.
  */
 export class FileKeyStore implements KeyStore {
   readonly #path: string;
@@ -32,10 +31,10 @@ export class FileKeyStore implements KeyStore {
       const revision = await this.#newest();
       if (revision === FOREIGN) return this.#readForeign();
       const text = await readBounded(this.#statePath(revision));
-      // Gone between the two: a later one has come.
+      // Removed in between, so a newer revision exists.
       if (text === null) continue;
       const set = readState(text, this.#statePath(revision));
-      // A crash may have kept the probes' file from following.
+      // A crash may have left the probes' file outdated.
       if (!this.#isProjected) await this.#project();
       return { set, revision: String(revision) };
     }
@@ -54,7 +53,7 @@ export class FileKeyStore implements KeyStore {
     } finally {
       await unlink(temporary);
     }
-    // The revision's file may have come, and been cleared away as an old one, before ours was made.
+    // A newer revision may have replaced and removed ours before it was created.
     if ((await this.#newest()) > next) {
       await removeIfThere(this.#statePath(next));
       throw this.#conflict(next);
@@ -64,7 +63,7 @@ export class FileKeyStore implements KeyStore {
     return String(next);
   }
 
-  /** Brings the probes' file to the newest state, also when that changes meanwhile. */
+  /** Updates the probes' file to the newest state, even if that changes meanwhile. */
   async #project(): Promise<void> {
     for (let done = -1, newest = await this.#newest(); done !== newest; newest = await this.#newest()) {
       done = newest;
@@ -100,7 +99,7 @@ export class FileKeyStore implements KeyStore {
   }
 
   async #writeTemporary(text: string): Promise<string> {
-    // Not by the process's number: in containers that share the folder all may have the same.
+    // Not the process id: containers that share the folder may have the same.
     const path = `${this.#path}.tmp-${randomUUID()}`;
     const file = await open(path, "wx", 0o600);
     try {
@@ -127,7 +126,7 @@ function readState(text: string, path: string): HmacKeySet {
   try {
     parts = JSON.parse(text);
   } catch {
-    // The parser's message would show a part of the text.
+    // Hides the parser's message, which quotes the text.
   }
   const { state, lines } = looseFields<Record<"state" | "lines", unknown>>(parts);
   if (typeof state !== "string" || typeof lines !== "string")

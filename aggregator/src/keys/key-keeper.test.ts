@@ -8,7 +8,6 @@ import type { HmacKeySet, KeyStore, StoredKeys } from "../ports/ports.ts";
 
 const RULE = { rotationMs: 600_000, confirmMs: 3_600_000, graceMs: 4_000 };
 
-/** A store that can be taken away. */
 class FlakyStore implements KeyStore {
   readonly inner = new MemoryKeyStore();
   isAway = false;
@@ -101,7 +100,7 @@ describe("KeyKeeper", () => {
     const keys = keeper();
     await keys.start();
     await clock.advance(600_000);
-    // Without any probe there is nobody to wait for.
+    // Without probes there is no wait.
     expect(await ids()).toEqual({ signs: 1, held: [1, 2] });
     probes = null;
     await clock.advance(60_000);
@@ -167,7 +166,7 @@ describe("KeyKeeper", () => {
     await keys.start();
     probes = [{ node: "stuck", report: null }, ...reported([1, 2], 2)];
     await clock.advance(600_000 + 2 * 3_600_000 + 20_000);
-    // By then the new key is old enough itself to be replaced.
+    // The new key is due for replacement itself.
     expect(await ids()).toEqual({ signs: 2, held: [2, 3] });
     expect(keys.counts).toMatchObject({ rotations: 1, unconfirmed: 2 });
     expect(logger.lines.find(({ event }) => event.startsWith("probes did not confirm"))).toMatchObject({

@@ -4,12 +4,10 @@ import { KeyRotation, type AwaitedProbe, type RotationRule, type RotationStep } 
 import { AggregatorError, KeyStoreError } from "../ports/errors.ts";
 import type { HmacKeySet, KeyStore, StoredKeys } from "../ports/ports.ts";
 
-/** Bytes of a new key: the length of what HMAC-SHA-256 makes of longer ones. */
+/** The output length of SHA-256; a longer key adds no strength. */
 const SECRET_BYTES = 32;
-/** Nodes that a log line names; the count is told in any case. */
 const MAX_NAMED = 20;
 
-/** What keeps keys. */
 export interface KeyKeeperOptions {
   /** For log lines. @default "probe keys" */
   readonly subject?: string;
@@ -18,25 +16,20 @@ export interface KeyKeeperOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly rule: RotationRule;
-  /** How often the store is read, and the rotation looked after. */
   readonly checkMs: number;
-  /** A good source of randomness: so many bytes. */
   readonly randomBytes: (count: number) => Uint8Array;
-  /** The probes that steps wait for; null while the cluster isn't known. */
+  /** Probes that steps wait for; null while the cluster is unknown. */
   readonly probes: () => readonly AwaitedProbe[] | null;
 }
 
-/** What happened, for metrics. */
 interface KeyCounts {
   rotations: number;
-  /** Probes that a step went on without. */
   unconfirmed: number;
   readFailures: number;
   writeFailures: number;
   conflicts: number;
 }
 
-/** What a metric shows of the store: reads and writes that failed, and writes that came too late. */
 export function storeFailures({
   readFailures,
   writeFailures,
@@ -52,10 +45,7 @@ export function storeFailures({
   ];
 }
 
-/**
- * Makes and replaces keys, such as those that probe packets are signed with. On every replica it reads them,
- * on the elected one it writes them.
- */
+/** Creates and rotates keys. Every replica reads them; the leader writes them. */
 export class KeyKeeper implements Service {
   readonly counts: KeyCounts = {
     rotations: 0,
@@ -84,10 +74,7 @@ export class KeyKeeper implements Service {
     });
   }
 
-  /**
-   * Id of the key that signs.
-   * @throws AggregatorError `keys_not_read` before the store could be read: a guess could silence the cluster
-   */
+  /** @throws AggregatorError `keys_not_read` before the first read: a guess could silence all probes */
   get signingKeyId(): number {
     const set = this.#stored?.set ?? null;
     if (set === null)
@@ -95,22 +82,19 @@ export class KeyKeeper implements Service {
     return set.signingKeyId;
   }
 
-  /** Whether the keys are known. */
   get isReady(): boolean {
     return (this.#stored?.set ?? null) !== null;
   }
 
-  /** What was read last; null: nothing yet, or there are none. The same object until something changed. */
+  /** Last read keys; null: not read yet or none. The same object while unchanged. */
   get set(): HmacKeySet | null {
     return this.#stored?.set ?? null;
   }
 
-  /** Keys that probes verify with. */
   get keys(): number {
     return this.#stored?.set?.keys.length ?? 0;
   }
 
-  /** Nodes whose probes the rotation waits for. */
   get awaited(): readonly string[] {
     return this.#awaited;
   }
@@ -124,15 +108,15 @@ export class KeyKeeper implements Service {
     await this.#loop.stop();
   }
 
-  /** Reads the store, and takes one step of the rotation if one is due. Never rejects. */
+  /** Reads the store and runs at most one rotation step. Never rejects. */
   async check(): Promise<void> {
-    // Asked for in any case: who is asked also forgets those that are gone.
+    // Always called, because it also forgets removed nodes.
     const probes = this.#options.probes();
     this.#awaited = [];
     if (!(await this.#read()) || !this.#options.leadership.isLeader()) return;
     const { clock } = this.#options;
     const set = this.#stored?.set ?? null;
-    // The first key waits for nobody, every other step for a cluster that is known.
+    // The first key needs no confirmation; every other step needs a known cluster.
     if (probes === null && set !== null) return;
     const time = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
     const step = this.#rotation.next(set, probes ?? [], time);

@@ -40,7 +40,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Two hands on one store, as two replicas have. */
+/** Two clients of one store, as with two replicas. */
 const KINDS: Readonly<Record<string, () => readonly [KeyStore, KeyStore]>> = {
   memory: () => {
     const store = new MemoryKeyStore();

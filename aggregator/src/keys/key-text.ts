@@ -1,4 +1,4 @@
-// How keys of packet authentication are written down. Messages name entry and rule, never what stands there.
+// Text format of packet authentication keys. Messages name the entry and the rule, never the content.
 import { Secret } from "@isochrone/runtime";
 import { isList, looseFields } from "@isochrone/primitives";
 import { KeyStoreError } from "../ports/errors.ts";
@@ -6,7 +6,7 @@ import type { HmacKey, HmacKeySet } from "../ports/ports.ts";
 
 const MAX_KEYS = 16;
 const MAX_KEY_ID = 65_535;
-/** At least the strength of a packet's truncated tag; what probes ask for. */
+/** Minimum secret length in probes: the strength of a packet's truncated tag. */
 const MIN_SECRET_BYTES = 16;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
@@ -15,17 +15,15 @@ export function writeKeyLines({ keys }: HmacKeySet): string {
   return keys.map(({ id, secret }) => `${id}:${secret.reveal()}\n`).join("");
 }
 
-/** What the lines leave out, as JSON: times, and which key signs. No secrets. */
+/** Times and the signing key as JSON, without secrets. */
 export function writeKeyState({ keys, signingKeyId }: HmacKeySet): string {
   return JSON.stringify({ signingKeyId, keys: keys.map(({ id, createdAtMs }) => ({ id, createdAtMs })) });
 }
 
 /**
- * Puts both together. Without a state the keys are somebody else's work: the first one signs, and their age
- * isn't known.
- *
- * @param subject where they stand, for messages
- * @returns null when there are no lines
+ * Without a state the keys were created elsewhere: the first one signs, and ages are unknown.
+ * @param subject location, for messages
+ * @returns null if there are no lines
  * @throws KeyStoreError `key_store_invalid`
  */
 export function readKeys(lines: string, state: string | null, subject: string): HmacKeySet | null {
@@ -78,7 +76,7 @@ function readState(text: string, subject: string): KeyState {
   try {
     state = JSON.parse(text);
   } catch {
-    // The parser's message would show a part of the text.
+    // Hides the parser's message, which quotes the text.
   }
   const { signingKeyId, keys } = looseFields<Record<"signingKeyId" | "keys", unknown>>(state);
   if (!isKeyId(signingKeyId) || !isList(keys) || keys.length > MAX_KEYS)

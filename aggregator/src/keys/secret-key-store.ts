@@ -13,7 +13,6 @@ import { readKeys, writeKeyLines, writeKeyState } from "./key-text.ts";
 const KEYS_ENTRY = "hmac-keys";
 const STATE_ENTRY = "hmac-state";
 
-/** Keys in a Kubernetes Secret. What else stands in it stays. */
 export class SecretKeyStore implements KeyStore {
   readonly #store: ClusterStore;
   readonly #ref: typeof KINDS.secret & { readonly namespace: string; readonly name: string };
@@ -51,7 +50,7 @@ export class SecretKeyStore implements KeyStore {
     return this.#store.create({ apiVersion, kind, metadata: { namespace, name }, type: "Opaque", data });
   }
 
-  /** With the version that was read: whoever wrote in between wins. */
+  /** Uses the version that was read, so that a concurrent write causes a conflict. */
   #update(data: Readonly<Record<string, string>>, revision: string): Promise<KubernetesObject> {
     return this.#store.patch(this.#ref, { metadata: { resourceVersion: revision }, data });
   }

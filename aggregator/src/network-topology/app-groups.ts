@@ -14,10 +14,7 @@ import { MAX_CHANNELS_PER_OBJECT } from "../adapters/declared-channels.ts";
 import { MAX_CHANNELS_PER_CLUSTER, MAX_CHANNELS_PER_NAMESPACE } from "../adapters/declared-objects.ts";
 import type { PlacedPod, Requirement } from "./domain/allocated-bandwidth.ts";
 
-/**
- * Pods that claim bandwidth: labelled as KEP-260 has it, with a node, and neither succeeded nor failed. One
- * that is being deleted runs on until it is gone, and counts as long, as for the scheduler.
- */
+/** Bound pods with KEP-260 labels. A terminating pod counts until it is gone, as in the scheduler. */
 export function placedPods(pods: readonly KubernetesObject[]): PlacedPod[] {
   return pods.flatMap((object) => {
     const { labels = {} } = object.metadata;
@@ -32,10 +29,7 @@ export function placedPods(pods: readonly KubernetesObject[]): PlacedPod[] {
   });
 }
 
-/**
- * The dependencies of AppGroups that need bandwidth. Those that can't be read need none, and there are no
- * more of one object, one namespace and all together than of declared channels.
- */
+/** Dependencies with a bandwidth need, within the limits of declared channels. Ignores invalid ones. */
 export function requirementsOf(appGroups: readonly KubernetesObject[]): Requirement[] {
   const byNamespace = [...Map.groupBy(appGroups, ({ metadata }) => metadata.namespace ?? "default").values()];
   const wanted = byNamespace.map((groups) =>

@@ -18,7 +18,6 @@ const ROUNDS = 40;
 const measured = (source: string, target: string) =>
   linkOf(source, target, 5, { rttMs: { p50: 5, p90: 5, p99: null, mean: 5, count: 30 } });
 
-/** Every pair of zones is measured. */
 const GRAPH = snapshotOf(
   NODES.map((name) => clusterNode(name, { region: "r1", zone: zoneOf(name) })),
   [measured("n1", "n2"), measured("n1", "n3"), measured("n2", "n3")],
@@ -40,7 +39,6 @@ function appGroup(needs: readonly (readonly [string, string, number])[]): Kubern
   };
 }
 
-/** What the store's pods claim from one zone to another, pod by pod. */
 async function claims(store: ClusterStore, needs: readonly (readonly [string, string, number])[]) {
   const { items } = await store.list(KINDS.pod);
   const placed = items

@@ -101,7 +101,6 @@ const weights = async (): Promise<{ name: string; topologyList: unknown[] }[]> =
   ((await read())?.spec?.["weights"] ?? []) as { name: string; topologyList: unknown[] }[];
 const netperf = async () => (await weights()).find(({ name }) => name === "NetperfCosts");
 
-/** Cost from origin to destination of the object, by zone or region. */
 async function costOf(origin: string, destination: string): Promise<Record<string, unknown> | undefined> {
   const { topologyList = [] } = (await netperf()) ?? {};
   return (topologyList as { originList: { origin: string; costList: Record<string, unknown>[] }[] }[])
@@ -280,7 +279,7 @@ describe("writing", () => {
     await clock.advance(29_000);
     await one.check();
     expect((await read())?.metadata.resourceVersion).toBe(second);
-    // Nor does a new leader write sooner.
+    // A new leader keeps the write interval.
     await controller().check();
     expect((await read())?.metadata.resourceVersion).toBe(second);
     await clock.advance(1_000);
@@ -371,7 +370,7 @@ describe("bandwidth", () => {
       bandwidthAllocated: "104857600",
     });
     expect(await costOf("west", "east")).toMatchObject({ bandwidthAllocated: "104857600" });
-    // What pods claim in the other direction is nothing: only the one that has the dependency claims.
+    // Only the workload with the dependency claims bandwidth, so the reverse direction has none.
     expect(await costOf("z2", "z1")).toMatchObject({ bandwidthAllocated: "0" });
     pods = [...pods, labelled("d", "P1", "n1")];
     await clock.advance(30_000);

@@ -39,28 +39,24 @@ import type { Writing } from "./resource.ts";
 import type { NetworkTopologyConfig } from "./settings.ts";
 
 const FIELD_MANAGER = "isochrone-network-topology";
-/** Each takes some 100 bytes, of the 1.5 MB that etcd takes. */
+/** Each takes about 100 bytes of etcd's limit of 1.5 MB. */
 const MAX_PAIRS = 8_000;
 
-/** What the NetworkTopology is made of. */
 interface TopologyInputs {
-  /** The newest one; null before the first. */
+  /** The newest graph; null before the first. */
   readonly graph: () => ClusterGraphSnapshot | null;
   readonly pods: () => readonly KubernetesObject[];
-  /** Null: not listed yet, or their kind isn't installed. */
+  /** Null: not listed yet, or the CRD is not installed. */
   readonly appGroups: () => readonly KubernetesObject[] | null;
 }
 
-/** What a graph says of areas, by area pair. */
 interface MeasuredAreas {
   readonly graph: ClusterGraphSnapshot;
   readonly areas: AreaIndex;
   readonly costsMs: ReadonlyMap<string, number>;
-  /** Bits per second. */
   readonly capacities: ReadonlyMap<string, number>;
 }
 
-/** What the controller works with. */
 interface NetworkTopologyControllerOptions {
   readonly config: NetworkTopologyConfig;
   readonly store: ClusterStore;
@@ -73,18 +69,17 @@ interface NetworkTopologyControllerOptions {
 }
 
 /**
- * Keeps NetperfCosts of the NetworkTopology: on the leader, when something significant changed, at most once
- * per interval, each write bound to the version that it was worked out from. All other weights are left as
- * they are. What another one changes is reported and not changed back.
+ * Maintains the NetperfCosts of the NetworkTopology. The leader writes after significant changes, at most
+ * once per interval, with optimistic concurrency. Keeps all other weights. Reports foreign changes and does
+ * not revert them.
  */
 export class NetworkTopologyController implements Service {
   readonly #options: NetworkTopologyControllerOptions;
   readonly #metrics: NetworkTopologyMetrics;
   readonly #loop: Periodic;
   readonly #ref: { readonly namespace: string; readonly name: string };
-  /** When a pair was last measured, on the monotonic clock. */
   readonly #measuredMs = new Map<string, number>();
-  /** Since when this replica leads without a break; what was measured before isn't known to it. */
+  /** Start of this replica's uninterrupted leadership. Earlier measurements are unknown to it. */
   #leadingSinceMs: number | null = null;
   #lastWriteMs = Number.NEGATIVE_INFINITY;
   #fault: TopologyFault | null = null;
@@ -112,7 +107,7 @@ export class NetworkTopologyController implements Service {
     });
   }
 
-  /** Why it isn't being written; null: it is, or need not be. */
+  /** Reason for a missing write; null: written, or nothing to write. */
   get fault(): TopologyFault | null {
     return this.#fault;
   }
@@ -125,9 +120,7 @@ export class NetworkTopologyController implements Service {
     await this.#loop.stop();
   }
 
-  /**
-   * One round: reads the object, and writes it if that is called for. Rejects with StoreErrors of the way.
-   */
+  /** Runs one round: reads the object, and writes it if needed. Rejects with StoreErrors. */
   async check(): Promise<void> {
     const { leadership, clock, inputs } = this.#options;
     const graph = inputs.graph();
@@ -144,7 +137,7 @@ export class NetworkTopologyController implements Service {
     else if (object.metadata.deletionTimestamp === undefined) await this.#update(object, graph);
   }
 
-  /** Undefined: its kind isn't installed, or we may not read it. */
+  /** Undefined: the CRD is not installed, or read access is denied. */
   async #read(): Promise<NetworkTopology | null | undefined> {
     try {
       return await this.#options.store.get({ ...KINDS.networkTopology, ...this.#ref });
@@ -199,7 +192,7 @@ export class NetworkTopologyController implements Service {
       });
     }
     this.#fault = null;
-    // Costs in another unit, or by another rule, are no guide to these.
+    // Costs in another unit or by another rule are not comparable.
     const isGuide = written.unitMs === unitMs;
     const figures = await this.#figures(graph, isGuide ? written.figures : new Map(), unitMs);
     this.#pairs = figures.size;
@@ -247,7 +240,7 @@ export class NetworkTopologyController implements Service {
     return figures;
   }
 
-  /** The same until there is a newer graph: that of a large cluster has hundreds of thousands of links. */
+  /** Cached per graph: a large cluster's graph has hundreds of thousands of links. */
   async #measure(graph: ClusterGraphSnapshot): Promise<MeasuredAreas> {
     if (this.#areas?.graph === graph) return this.#areas;
     const areas = new AreaIndex(graph.nodes);
@@ -257,12 +250,11 @@ export class NetworkTopologyController implements Service {
     return this.#areas;
   }
 
-  /** When the pair was last measured, or may have been, before this replica led. */
   #knownMs(key: string, nowMs: number): number {
     return Math.max(this.#measuredMs.get(key) ?? Number.NEGATIVE_INFINITY, this.#leadingSinceMs ?? nowMs);
   }
 
-  /** Null while the AppGroups aren't known: what is written then stays. */
+  /** Returns null while AppGroups are unknown; the written values then stay. */
   async #allocated(areas: AreaIndex): Promise<Map<string, bigint> | null> {
     const { inputs } = this.#options;
     const appGroups = inputs.appGroups();
@@ -278,13 +270,13 @@ export class NetworkTopologyController implements Service {
     return { figures, unitMs, nodeCount: graph.nodes.length, time };
   }
 
-  /** The object itself tells when it was written, so that a new leader keeps the interval too. */
+  /** Uses the write time in the object, so that a new leader keeps the interval. */
   #isDue(object: NetworkTopology | null): boolean {
     const { clock, config } = this.#options;
     if (clock.monotonic() - this.#lastWriteMs < config.minWriteIntervalMs) return false;
     const time = object?.status?.weightCalculationTime;
     const agoMs = clock.now() - (typeof time === "string" ? Date.parse(time) : Number.NaN);
-    // A time that is ahead is a clock's fault, and no reason to wait for it.
+    // A time in the future is a clock error; do not wait for it.
     return !(agoMs >= 0 && agoMs < config.minWriteIntervalMs);
   }
 
@@ -296,7 +288,7 @@ export class NetworkTopologyController implements Service {
     } catch (error) {
       const isGone = result === "updated" && isStoreError(error, "not_found");
       if (!isGone && !isStoreError(error, "conflict") && !isStoreError(error, "already_exists")) throw error;
-      // Changed or deleted since it was read: the next round sees it as it is.
+      // Changed or deleted since it was read; the next round sees the new state.
       this.#metrics.writes.inc({ result: "conflict" });
       return false;
     }
@@ -305,7 +297,6 @@ export class NetworkTopologyController implements Service {
     return true;
   }
 
-  /** Once, until it is another fault or none. */
   #report(
     object: KubernetesObject,
     fault: TopologyFault,

@@ -6,10 +6,7 @@ import { pollDeclaredCosts, type DeclaredCostsOptions } from "./declared-costs.t
 import { pollLatencies, type LatenciesOptions } from "./latencies.ts";
 import type { PolledObject } from "./polled-object.ts";
 
-/**
- * What others say of the network, beside what is measured: the NetworkTopology's declared weights, and
- * latencies in a ConfigMap.
- */
+/** Declared inputs: the NetworkTopology's declared weights, and latencies in a ConfigMap. */
 export class Declarations {
   readonly #costs: PolledObject<DeclaredCosts | null> | null;
   readonly #latencies: PolledObject<ReadLatencies> | null;
@@ -26,7 +23,6 @@ export class Declarations {
     ];
   }
 
-  /** What a graph would lack if it were built now. */
   pending(): string[] {
     return [
       ...(this.#costs?.wasRead === false ? ["waiting for the NetworkTopology"] : []),

@@ -15,7 +15,7 @@ export interface DeclaredCostsOptions {
   readonly registry: Registry;
 }
 
-/** The declared weights of the NetworkTopology, read by every replica; null when none are to be read. */
+/** Polls the NetworkTopology's declared weights on every replica. Returns null if they are not configured. */
 export function pollDeclaredCosts(options: DeclaredCostsOptions): PolledObject<DeclaredCosts | null> | null {
   const { config, logger, registry } = options;
   const { namespace, name, declaredWeights } = config;

@@ -18,14 +18,10 @@ export interface LatenciesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Of the newest graph. */
   readonly use: () => LatencyUse;
 }
 
-/**
- * The latencies that another component keeps in a ConfigMap, read by every replica; null when none are to be
- * read. Once the ConfigMap is gone they are, too.
- */
+/** Returns null if no ConfigMap is configured. Drops the latencies once it is deleted. */
 export function pollLatencies(options: LatenciesOptions): PolledObject<ReadLatencies> | null {
   const { config, logger, registry, use } = options;
   const { latenciesFrom: configMap } = config;

@@ -3,18 +3,15 @@ import { ScrapedMetrics } from "@isochrone/runtime";
 import { Counter, type Registry } from "prom-client";
 import { LATENCY_FAULTS, type LatencyUse, type ReadLatencies } from "../domain/graphs/node-latencies.ts";
 
-/** Why the NetworkTopology isn't being written, although it should be. */
 const TOPOLOGY_FAULTS = ["changed_by_another", "invalid_scale", "unavailable"] as const;
 export type TopologyFault = (typeof TOPOLOGY_FAULTS)[number];
 
-/** What happened to a write. */
 export type TopologyWriteResult = "created" | "updated" | "conflict" | "failed";
 
 export interface NetworkTopologyMetrics {
   readonly writes: Counter<"result">;
 }
 
-/** What the metrics are read from when they are scraped. */
 interface NetworkTopologyMetricSources {
   readonly fault: () => TopologyFault | null;
   readonly pairs: () => number;

@@ -7,17 +7,15 @@ interface PolledObjectOptions<T> {
   readonly store: Pick<ClusterStore, "get">;
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** What is read of it, once for each of its versions. */
   readonly read: (object: KubernetesObject) => T;
-  /** What is read where there is none. */
   readonly none: T;
-  /** Its kind isn't there, or we may not read it: there is none. */
+  /** The CRD is not installed, or read access is denied: treated as absent. */
   readonly onUnavailable: (error: unknown) => void;
-  /** The API server can't be asked: what was read last stays. */
+  /** The API server is unavailable; the last value stays. */
   readonly onError: (error: unknown) => void;
 }
 
-/** One small object, read again and again: a watch would not make that cheaper. */
+/** Polls one small object, for which a watch would not be cheaper. */
 export class PolledObject<T> implements Service {
   readonly #options: PolledObjectOptions<T>;
   readonly #loop: Periodic;
@@ -44,12 +42,11 @@ export class PolledObject<T> implements Service {
     return this.#current;
   }
 
-  /** Whether it was asked for once with an answer: a graph before that would lack what it says. */
+  /** True after the first answer. Before it, a graph would lack the object's content. */
   get wasRead(): boolean {
     return this.#wasRead;
   }
 
-  /** One look. Rejects with StoreErrors of the way. */
   async read(): Promise<void> {
     const { read, none } = this.#options;
     const object = await this.#get();

@@ -10,10 +10,9 @@ import { NETWORK_TOPOLOGY_KEYS, networkTopologyWeights } from "@isochrone/topolo
 import { AREA_KINDS, areaKey, areaPairOf } from "./domain/areas.ts";
 import { compareAreaPairs, figuresText, type AreaFigures } from "./domain/figures.ts";
 
-// The NetworkTopology as diktyo's API has it (v1alpha1): KEP-260's text names some fields otherwise. Its
-// status is no subresource.
+// NetworkTopology of diktyo's API (v1alpha1). KEP-260's text has other names for some fields. The status is
+// no subresource.
 
-/** The weights that come of measurements. */
 const NETPERF_COSTS = "NetperfCosts";
 /** Annotation of the NetworkTopology: milliseconds that one unit of networkCost stands for. */
 export const SCALE_ANNOTATION = "isochrone.dev/network-cost-scale";
@@ -25,20 +24,17 @@ export const WRITTEN_ANNOTATION = "isochrone.dev/network-costs-written";
 
 type Figures = ReadonlyMap<string, AreaFigures>;
 
-/** NetperfCosts of an object. */
 interface WrittenCosts {
-  /** Position in spec.weights; -1: none there. */
   readonly index: number;
   readonly figures: Figures;
-  /** The object says that these figures were written here. False, too, when nobody did yet. */
+  /** We wrote these figures. False if nothing was written yet. */
   readonly isOurs: boolean;
-  /** Figures were written here before, and somebody has changed them since. */
+  /** We wrote figures before, and another component has changed them. */
   readonly isChanged: boolean;
-  /** The scale that they were written in here; null: they were not. */
+  /** Scale at our last write; null: none. */
   readonly unitMs: number | null;
 }
 
-/** What the object holds of {@link NETPERF_COSTS}; entries that can't be read are left out. */
 export function writtenCosts(object: KubernetesObject): WrittenCosts {
   const weights = networkTopologyWeights(object, NETPERF_COSTS);
   const index = weights?.index ?? -1;
@@ -56,9 +52,7 @@ export function writtenCosts(object: KubernetesObject): WrittenCosts {
   return { index, figures, isOurs, isChanged: !isOurs, unitMs: isOurs ? Number(unit) : null };
 }
 
-/**
- * Milliseconds per unit of cost: the annotation's, else the default. Null: the annotation is no such number.
- */
+/** Milliseconds per unit of cost: the annotation, else the default. Null: the annotation is invalid. */
 export function costUnitMs(object: KubernetesObject, defaultMs: number): number | null {
   const text = object.metadata.annotations?.[SCALE_ANNOTATION];
   if (text === undefined) return defaultMs;
@@ -66,7 +60,6 @@ export function costUnitMs(object: KubernetesObject, defaultMs: number): number 
   return value > 0 && Number.isFinite(value) ? value : null;
 }
 
-/** What of the object is written with the figures. */
 export interface Writing {
   readonly figures: Figures;
   readonly unitMs: number;
@@ -75,7 +68,6 @@ export interface Writing {
   readonly time: string;
 }
 
-/** A new object. */
 export function newTopology(
   ref: { readonly namespace: string; readonly name: string },
   configMapName: string,
@@ -89,7 +81,7 @@ export function newTopology(
   };
 }
 
-/** Changes NetperfCosts, our annotations and the status, and nothing else, of the object as it was read. */
+/** Patches only NetperfCosts, our annotations and the status of the object that was read. */
 export function topologyPatch(object: KubernetesObject, writing: Writing): JsonPatchOperation[] {
   const { metadata, spec, status } = object;
   const weights = weightsOf(writing.figures);
@@ -150,7 +142,7 @@ function costEntry(destination: string, { networkCost, capacity, allocated }: Ar
 
 const SUFFIXES = ["", "k", "M", "G", "T", "P", "E"];
 
-/** Of any size where it is written as here; sums may exceed what a number holds exactly. */
+/** Parses integers of any size, because sums may exceed the exact range of a number. */
 function wholeQuantity(quantity: unknown): bigint | null {
   const [, digits, suffix = ""] = /^(\d+)([kMGTPE]?)$/.exec(String(quantity)) ?? [];
   if (digits !== undefined) return BigInt(digits) * 1000n ** BigInt(SUFFIXES.indexOf(suffix));
@@ -158,10 +150,7 @@ function wholeQuantity(quantity: unknown): bigint | null {
   return amount === null ? null : BigInt(amount);
 }
 
-/**
- * The largest decimal suffix that keeps the number whole, as Kubernetes writes quantities: 1500000000 is
- * 1500M.
- */
+/** The largest decimal suffix that leaves an integer, as in Kubernetes: 1500000000 is 1500M. */
 export function decimalQuantity(amount: bigint): string {
   let rest = amount;
   let suffix = 0;
@@ -177,7 +166,6 @@ function hashOf(figures: Figures): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
-/** A part of a JSON pointer. */
 export function pointer(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -2,10 +2,9 @@ import { LABELS, templateLabels, type KubernetesObject } from "@isochrone/kubern
 import { fullName, workloadNameOf, type ClusterState, type NamespacedName } from "../domain/cluster-state.ts";
 import { ASK_ANNOTATION, OBSERVE } from "./resource.ts";
 
-/** Told of an annotation that asks for something unknown. */
 type OnUnknown = (object: KubernetesObject, value: string) => void;
 
-/** Which workflow each workload belongs to, by namespace/name; pods without a controller are their own. */
+/** Workflow of each workload by `namespace/name`. A bare pod is its own workload. */
 export function workflowsByWorkload({ workloads, pods, members }: ClusterState): Map<string, NamespacedName> {
   const workflows = new Map(workloads.map((workload) => [fullName(workload), workload.workflow]));
   for (const pod of pods) {
@@ -15,10 +14,7 @@ export function workflowsByWorkload({ workloads, pods, members }: ClusterState):
   return workflows;
 }
 
-/**
- * Workflows (namespace/name) for which an AppGroup is asked: all of an annotated namespace, and those of
- * annotated workloads.
- */
+/** Workflows (`namespace/name`) that request an AppGroup, by their namespace or a workload. */
 export function askedWorkflows(
   namespaces: readonly KubernetesObject[],
   workloadObjects: readonly KubernetesObject[],
@@ -42,10 +38,7 @@ export function askedWorkflows(
   return asked;
 }
 
-/**
- * Values of the pods' workload label, by namespace/name of the workload; those without the label are left
- * out.
- */
+/** Workload label of the pods by `namespace/name` of the workload; omits workloads without it. */
 export function selectorsOf(workloadObjects: readonly KubernetesObject[]): Map<string, string> {
   const selectors = new Map<string, string>();
   for (const { metadata, spec } of workloadObjects) {

@@ -24,7 +24,6 @@ let store: ClusterStore;
 let events: EventRecorder;
 let watch: StoreClusterWatch;
 let isLeader: boolean;
-/** Whether workloads are listed, and in the graphs. */
 let isListed: boolean;
 let isDrawn: boolean;
 let bytesPerSecond: number;
@@ -83,7 +82,7 @@ function start(settings: Readonly<Record<string, unknown>> = {}): ObservedAppGro
   });
 }
 
-/** The two workloads of the workflow as long as they are there; web calls db. */
+/** The workflow's workloads while they exist; web calls db. */
 function workflows(): ReadonlyMap<string, WorkflowGraphSnapshot> {
   if (!isDrawn) return new Map();
   const workloads = watch.current().workloads.map(({ name, kind, namespace }) => ({
@@ -115,7 +114,6 @@ function workflows(): ReadonlyMap<string, WorkflowGraphSnapshot> {
   ]);
 }
 
-/** Lets watches catch up, and one round pass. */
 async function settle(): Promise<void> {
   await clock.advance(0);
   await clock.advance(30_000);

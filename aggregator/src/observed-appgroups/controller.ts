@@ -39,19 +39,17 @@ import type { AppGroupsConfig } from "./settings.ts";
 
 const FIELD_MANAGER = "isochrone-observed-appgroups";
 
-/** What AppGroups are drawn from. */
 interface ObservedSources {
-  /** The newest graphs, by namespace/name of the workflow; null before the first. */
+  /** The newest graphs by `namespace/name` of the workflow; null before the first. */
   readonly workflows: () => ReadonlyMap<string, WorkflowGraphSnapshot> | null;
   readonly cluster: () => ClusterState;
   readonly workloadObjects: () => readonly KubernetesObject[];
-  /** Whether all pods and workloads were listed: before, what asks for an AppGroup may not be known. */
+  /** True if all pods and workloads are listed. Before that, requests for an AppGroup may be unknown. */
   readonly isListed: () => boolean;
-  /** Null: not listed yet, or their kind isn't installed. */
+  /** Null: not listed yet, or the CRD is not installed. */
   readonly appGroups: () => readonly KubernetesObject[] | null;
 }
 
-/** What the controller works with. */
 interface ObservedAppGroupsOptions {
   readonly config: AppGroupsConfig;
   readonly store: ClusterStore;
@@ -69,18 +67,13 @@ interface AskedGraphs {
   readonly undrawn: ReadonlySet<string>;
 }
 
-/**
- * Writes AppGroups that nobody has to write by hand: for workflows that ask for it, from what their workloads
- * were seen to say to each other. An AppGroup that it did not make, or that somebody changed since, is never
- * written.
- */
+/** Generates AppGroups for workflows that request it. Never writes a foreign or changed AppGroup. */
 export class ObservedAppGroups implements Service {
   readonly #options: ObservedAppGroupsOptions;
   readonly #loop: Periodic;
   readonly #metrics: ReturnType<typeof createObservedAppGroupsMetrics>;
   readonly #history: DemandHistory;
   #states = new Map<string, GroupState>();
-  /** As of the round before: what is found again isn't reported again. */
   #formerStates: ReadonlyMap<string, GroupState> = new Map();
   #leadingSinceMs: number | null = null;
   #namespaces: Informer | null = null;
@@ -107,7 +100,7 @@ export class ObservedAppGroups implements Service {
     this.#namespaces = informer;
     informer.synced().then(
       () => (this.#namespacesKnown = true),
-      // Stopped before: nothing was asked for.
+      // Stopped before the first list.
       () => undefined,
     );
     this.#loop.start();
@@ -118,10 +111,7 @@ export class ObservedAppGroups implements Service {
     await this.#namespaces?.stop();
   }
 
-  /**
-   * One round: samples the channels of workflows that ask, and writes what must be. Rejects with StoreErrors
-   * of the way.
-   */
+  /** Runs one round. Rejects with StoreErrors. */
   async check(): Promise<void> {
     const { leadership, sources, clock } = this.#options;
     if (!leadership.isLeader()) {
@@ -134,7 +124,7 @@ export class ObservedAppGroups implements Service {
     this.#leadingSinceMs ??= nowMs;
     const graphs = sources.workflows();
     const appGroups = sources.appGroups();
-    // What isn't known to be asked for must not be taken for not asked for.
+    // Unknown requests must not look like withdrawn ones.
     if (graphs === null || appGroups === null || !this.#namespacesKnown) return;
     const existing = new Map(appGroups.map((object) => [keyOf(object), object]));
     const { asked, undrawn } = this.#askedGraphs(graphs);
@@ -150,8 +140,8 @@ export class ObservedAppGroups implements Service {
   }
 
   /**
-   * By namespace/name; those without a workload of their own have nothing to group. `undrawn` are those that
-   * no graph shows yet, or only by their traffic: graphs of a new leader may be older than its lists.
+   * Requesting workflows by `namespace/name`, if they have workloads of their own. `undrawn` are those
+   * without a graph, or with one from traffic only: a new leader's graphs may be older than its lists.
    */
   #askedGraphs(graphs: ReadonlyMap<string, WorkflowGraphSnapshot>): AskedGraphs {
     const { config, sources, logger, clock } = this.#options;
@@ -272,8 +262,7 @@ export class ObservedAppGroups implements Service {
       await write();
       this.#metrics.writes.inc({ result });
     } catch (error) {
-      // Changed or deleted since it was read, or made by somebody else just now: the next round sees it as it
-      // is.
+      // Changed, deleted or created concurrently; the next round sees the new state.
       if (!isStoreError(error, "conflict") && !isStoreError(error, "not_found")) throw error;
       this.#metrics.writes.inc({ result: "conflict" });
     }

@@ -2,14 +2,12 @@ import { ScrapedMetrics } from "@isochrone/runtime";
 import { Counter, type Registry } from "prom-client";
 
 const STATES = ["current", "changed", "foreign", "unnameable"] as const;
-/** What was last found of a generated AppGroup. */
 export type GroupState = (typeof STATES)[number];
 
 interface ObservedAppGroupsMetrics {
   readonly writes: Counter<"result">;
 }
 
-/** @param found of each workflow that asks */
 export function createObservedAppGroupsMetrics(
   registry: Registry,
   found: () => Iterable<GroupState>,

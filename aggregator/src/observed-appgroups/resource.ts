@@ -33,12 +33,10 @@ const API_VERSIONS: Readonly<Record<string, string>> = {
   Pod: "v1",
 };
 
-/** Whether an AppGroup can name workloads of this kind. */
 export function isWorkloadKind(kind: string): boolean {
   return Object.hasOwn(API_VERSIONS, kind);
 }
 
-/** Somebody else has changed the spec that was written here. */
 export function isChangedByAnother(object: KubernetesObject): boolean {
   return object.metadata.annotations?.[GENERATED_ANNOTATION] !== hashOf(writtenGroup(object));
 }
@@ -48,7 +46,6 @@ interface Group {
   readonly workloads: readonly GroupWorkload[];
 }
 
-/** The object's spec; what can't be read is left out. */
 export function writtenGroup(object: KubernetesObject): Group {
   const { topologySortingAlgorithm: algorithm, workloads } = looseFields<AppGroupSpec>(object.spec);
   return {
@@ -78,12 +75,11 @@ function dependencyOf({
   };
 }
 
-/** Whether the object says what is wanted. */
 export function isSameGroup(object: KubernetesObject, group: Group): boolean {
   return groupText(writtenGroup(object)) === groupText(group);
 }
 
-/** What is applied: the spec and our annotation; with `existing`, only to that version of it. */
+/** The object to apply: spec and our annotation; bound to the version of `existing` if given. */
 export function generatedAppGroup(
   ref: { readonly namespace: string; readonly name: string },
   group: Group,

@@ -1,7 +1,7 @@
 import { CodedError } from "@isochrone/runtime";
 import { HttpError } from "@isochrone/runtime/http";
 
-/** Codes of the aggregator's errors; `code` of the graph API's problems. */
+/** Error codes; also `code` of the graph API's problem documents. */
 const AGGREGATOR_ERROR_CODES = [
   "unknown_node",
   "unknown_workflow",
@@ -24,7 +24,6 @@ const AGGREGATOR_ERROR_CODES = [
   "not_your_key",
 ] as const;
 
-/** One of {@link AGGREGATOR_ERROR_CODES}. */
 type AggregatorErrorCode = (typeof AGGREGATOR_ERROR_CODES)[number];
 
 const STATUS: Readonly<Record<AggregatorErrorCode, number>> = {
@@ -49,23 +48,18 @@ const STATUS: Readonly<Record<AggregatorErrorCode, number>> = {
   not_your_key: 403,
 };
 
-/** An answer that isn't the one that was asked for. Its message is shown to clients. */
+/** An error response. Its message is shown to clients. */
 export class AggregatorError extends HttpError {
   constructor(code: AggregatorErrorCode, message: string, cause?: unknown) {
     super(STATUS[code], code, message, cause === undefined ? {} : { cause });
   }
 }
 
-/** Codes of errors of the store of packet authentication's keys. */
 const KEY_STORE_ERROR_CODES = ["key_store_conflict", "key_store_invalid"] as const;
 
-/** One of {@link KEY_STORE_ERROR_CODES}. */
 type KeyStoreErrorCode = (typeof KEY_STORE_ERROR_CODES)[number];
 
-/**
- * Keys were changed by somebody else meanwhile, or are stored in a form that can't be read. Its message shows
- * no secret.
- */
+/** Keys were changed concurrently or are stored in an unreadable form. The message contains no secret. */
 export class KeyStoreError extends CodedError {
   declare readonly code: KeyStoreErrorCode;
 
@@ -77,17 +71,14 @@ export class KeyStoreError extends CodedError {
   }
 }
 
-/** Codes of errors of fitting coordinates. */
 const COORDINATE_ERROR_CODES = [
   "coordinate_fit_failed",
   "coordinate_fit_timeout",
   "coordinate_thread_died",
 ] as const;
 
-/** One of {@link COORDINATE_ERROR_CODES}. */
 export type CoordinateErrorCode = (typeof COORDINATE_ERROR_CODES)[number];
 
-/** No coordinates came of a fit. The next one may succeed. */
 export class CoordinateError extends CodedError {
   declare readonly code: CoordinateErrorCode;
 

@@ -4,7 +4,6 @@ import type { BandwidthLeases } from "../domain/bandwidth/bandwidth-leases.ts";
 import type { AssignmentFigures } from "./domain/peer-assignment.ts";
 import { storeFailures, type KeyKeeper } from "../keys/key-keeper.ts";
 
-/** What the metrics of probing are read from when they are scraped. */
 interface ProbingMetricSources {
   readonly figures: () => AssignmentFigures;
   readonly clock: Clock;
@@ -12,16 +11,14 @@ interface ProbingMetricSources {
   readonly keys: KeyKeeper | null;
 }
 
-/** Those that are told, not read. */
 export interface ProbingMetrics {
   readonly leasesGranted: Counter;
   readonly leasesDenied: Counter<"reason">;
 }
 
-/** Figures of large clusters are worth keeping for the other metrics of the same scrape. */
+/** Caches figures within one scrape, because they are expensive for large clusters. */
 const FIGURES_MAX_AGE_MS = 1_000;
 
-/** Registers the metrics of plans, keys and leases. */
 export function createProbingMetrics(registry: Registry, sources: ProbingMetricSources): ProbingMetrics {
   const scraped = new ScrapedMetrics(registry);
   registerPlans(scraped, sources);

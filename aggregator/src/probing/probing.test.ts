@@ -19,7 +19,6 @@ afterEach(async () => {
   running = null;
 });
 
-/** Nodes n00, n01, ... in zones by `zoneOf`, each with a probe. */
 async function start(
   count: number,
   settings: Readonly<Record<string, unknown>> = {},

@@ -18,27 +18,23 @@ import type { ClusterWatch, KeyStore, ProbeAddresses } from "../ports/ports.ts";
 import { createProbingMetrics, type ProbingMetrics } from "./probing-metrics.ts";
 import type { AggregatorConfig } from "../settings.ts";
 
-/** Pairs of nodes, and of zones, whose last bandwidth test is remembered: some MB. */
 const MAX_TESTED_PAIRS = 65_536;
 const LEASE_ID_BYTES = 12;
-/** How long a replica that gives no leases sends a probe away for. */
 const NOT_LEADER_RETRY_MS = 30_000;
 
-/** A bandwidth test that was done, wall time. */
+/** A completed bandwidth test, wall time. */
 export interface PastTest {
   readonly source: string;
   readonly target: string;
   readonly observedMs: number;
 }
 
-/** What the aggregator's side of probing works with. */
 interface ProbingOptions {
   readonly config: AggregatorConfig;
   readonly store: ClusterStore;
   readonly watch: ClusterWatch;
   readonly addresses: ProbeAddresses;
   readonly leadership: Leadership;
-  /** Instead of what the settings name. */
   readonly keyStore?: KeyStore | undefined;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly clock: Clock;
@@ -46,14 +42,13 @@ interface ProbingOptions {
   readonly registry: Registry;
 }
 
-/** Whom probes measure, which keys they sign with, and which of them may test bandwidth now. */
 export class Probing {
   readonly #options: ProbingOptions;
   readonly #plans: ProbePlans;
   readonly #reports: KeyReports;
   readonly #leases: BandwidthLeases;
   readonly #metrics: ProbingMetrics;
-  /** Null: keys are not the aggregator's business. */
+  /** Null: keys are managed elsewhere. */
   readonly #keys: KeyKeeper | null;
 
   constructor(options: ProbingOptions) {
@@ -86,7 +81,6 @@ export class Probing {
     });
   }
 
-  /** What the plan route answers from. */
   get planSources(): PlanSources {
     const { addresses, clock } = this.#options;
     return {
@@ -100,7 +94,6 @@ export class Probing {
     };
   }
 
-  /** What the lease routes answer from. */
   get leaseDesk(): LeaseDesk {
     const { clock, config, leadership } = this.#options;
     const desk: LeaseDesk = {
@@ -118,7 +111,7 @@ export class Probing {
     );
   }
 
-  /** Takes over what the leader before gave leases for, as far as the bursts that came of them tell. */
+  /** Imports the previous leader's tests, as known from bursts. */
   rememberTests(tests: Iterable<PastTest>): void {
     const { clock } = this.#options;
     const plans = this.#now();
@@ -134,12 +127,11 @@ export class Probing {
     return [{ name: "probe keys", service: this.#keys }];
   }
 
-  /** What must still come before probes can be served. */
+  /** Names the inputs that must arrive before probes can be served. */
   pending(): string[] {
     return this.#keys === null || this.#keys.isReady ? [] : ["waiting for the keys of packet authentication"];
   }
 
-  /** See ProbePlans. */
   wanted(): (pair: PlannedPair) => boolean {
     return this.#plans.wanted(this.#options.watch.nodes(), this.#time());
   }
@@ -186,11 +178,7 @@ export class Probing {
     });
   }
 
-  /**
-   * Those that are there, as far as anybody knows: the node is ready and has a probe with an address, or it
-   * asked for a plan lately. One that asks another replica, or none, can't confirm here; it is waited for, as
-   * long as the rule has it.
-   */
+  /** Live probes: with a ready node and an address, or with a recent request for a plan. */
   #awaitedProbes(): AwaitedProbe[] | null {
     const { watch, addresses, clock } = this.#options;
     if (watch.pending().length > 0) return null;

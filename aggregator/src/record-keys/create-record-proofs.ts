@@ -13,16 +13,13 @@ import { RecordKeys } from "./record-keys.ts";
 import { RecordSeals } from "./record-seals.ts";
 import { foreignTopicsOf } from "./settings.ts";
 
-/** What proofs of records are made with. */
 interface RecordProofsOptions {
   readonly config: AggregatorConfig;
-  /** Lets only the leader write. */
+  /** Must write as the leader only. */
   readonly store: ClusterStore;
   readonly leadership: Leadership;
   readonly bus: Bus;
-  /** Others write to the bus, too. */
   readonly isShared: boolean;
-  /** Instead of the Secret that the settings name. */
   readonly keyStore: KeyStore | undefined;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly clock: Clock;
@@ -30,18 +27,16 @@ interface RecordProofsOptions {
   readonly registry: Registry;
 }
 
-/** Who has proven what, as the parts of an aggregator need it. */
+/** The bus with its proofs of senders. */
 export interface ProvenBus {
-  /** What is published here carries a seal, where there are keys. */
+  /** Seals what is published here, if there are keys. */
   readonly bus: Bus;
-  /** Undefined: only this process uses the bus. */
   readonly proofs: RecordProofs | undefined;
-  /** Null: records aren't sealed. */
+  /** Null: records are not sealed. */
   readonly keys: RecordKeys | null;
   readonly parts: readonly Part[];
 }
 
-/** The bus with what proves who wrote its records. */
 export function createRecordProofs(options: RecordProofsOptions): ProvenBus {
   const { bus, isShared, logger, registry } = options;
   const keys = createKeys(options);
@@ -76,7 +71,7 @@ export function createRecordProofs(options: RecordProofsOptions): ProvenBus {
   };
 }
 
-/** Proofs of a bus whose writers nobody asks for any. */
+/** Proofs for a bus that does not require any. */
 export const BELIEVED: Omit<RecordProofs, "foreignTopics"> = {
   known: async () => undefined,
   pending: () => [],

@@ -1,4 +1,4 @@
-// What others write to the topics of records and of replicas, as they can on a Kafka whose ACLs let them.
+// Forged records on the topics of probes and replicas, as Kafka ACLs may permit.
 import type { BusRecord, OutgoingRecord } from "@isochrone/bus";
 import { SPEAKER_HEADER, sealedBus, type RecordKey } from "@isochrone/bus/seal";
 import { createRegistry } from "@isochrone/runtime";
@@ -21,7 +21,6 @@ let set: ReplicaSet;
 let keys: RecordKeys;
 let proofs: RecordProofs;
 let refused: () => Promise<Record<string, number>>;
-/** All that is on the bus. */
 let tapped: BusRecord[];
 
 beforeEach(async () => {
@@ -73,7 +72,6 @@ function proofsOf(known: RecordKeys): RecordProofs {
   };
 }
 
-/** The foreign writer may speak of one node. */
 const SPEAKING = {
   policy: new SpeakerPolicy([
     { account: "none", name: "otel", nodes: new Set(["c"]), namespaces: new Set() },
@@ -88,7 +86,6 @@ async function start(): Promise<Replica> {
 
 const keyOf = (node: string): RecordKey => keys.keyFor({ kind: "node", node });
 
-/** What the probe of a node publishes: so many packets to the node x. */
 function probeRecord(node: string, sequence: number, sent: number): OutgoingRecord {
   const nowMs = set.clock.now();
   const metrics = probeMetrics([
@@ -102,7 +99,6 @@ function probeRecord(node: string, sequence: number, sent: number): OutgoingReco
   return { key, value, headers };
 }
 
-/** Published by the probe itself. */
 async function honest(node: string, sequence: number): Promise<void> {
   await sealedBus(set.bus, () => keyOf(node)).publish(TOPICS.probe, [probeRecord(node, sequence, 1)]);
   await set.pass(1000);
@@ -188,7 +184,7 @@ describe("a record of an input topic", () => {
     expect(packets(replica)).toEqual({ a: 1, b: 1 });
     expect(await refused()).toEqual(fault === null ? {} : { [`${topic} ${fault}`]: 1 });
     expect(replica.intake.counts.refused.unproven).toBe(fault === null ? 0 : 1);
-    // And the probe itself goes on: its next sequence was taken by nobody.
+    // The probe continues; the forger has not used its next sequence.
     await honest("a", 1);
     expect(packets(replica)).toEqual({ a: 2, b: 1 });
   });
@@ -222,7 +218,7 @@ describe("a record of an input topic", () => {
     expect(packets(replica)).toEqual({ a: 1, b: 1, c: 7 });
   });
 
-  /** One whose records are in another partition than those of the node a. */
+  /** A key in another partition than the node a's. */
   function otherKey(): string {
     return ["b", "c", "d", "e"].find((key) => partitionOf(key, PARTITIONS) !== partitionOf("a", PARTITIONS))!;
   }
@@ -255,7 +251,7 @@ test("a replica that hasn't read the keys waits, and loses nothing of what came 
   await honest("a", 0);
   expect(replica.intake.pending()).toEqual(["waiting for the keys of records"]);
   expect(packets(replica)).toEqual({});
-  // The leader writes the same keys as all here have.
+  // The leader writes the same keys.
   const leader = recordKeys(store);
   await leader.start();
   await set.pass(10_000);

@@ -3,7 +3,6 @@ import { Counter, type Registry } from "prom-client";
 import { storeFailures } from "../keys/key-keeper.ts";
 import type { RecordKeys } from "./record-keys.ts";
 
-/** Records that nobody has proven. */
 export function createUnprovenCounter(registry: Registry): Counter<"topic" | "fault"> {
   return new Counter({
     name: "isochrone_aggregator_unproven_records_total",
@@ -13,7 +12,6 @@ export function createUnprovenCounter(registry: Registry): Counter<"topic" | "fa
   });
 }
 
-/** What the keys of records are asked for when the metrics are read. */
 export function createRecordKeyMetrics(registry: Registry, keys: RecordKeys): void {
   const scraped = new ScrapedMetrics(registry);
   scraped.gauge(

@@ -72,7 +72,7 @@ test("through rotations every replica verifies what any replica's key sealed, as
   const past: { readonly atMs: number; readonly record: OutgoingRecord }[] = [];
   const keyIds = new Set<number>();
   for (let step = 0; step < 3 * 720; step++) {
-    // The replicas read at different times.
+    // Replicas read at different times.
     await clock.advance(step % 2 === 0 ? 1_700 : 8_300);
     for (const keys of replicas) {
       keyIds.add(keys.keyFor(NODE).keyId);

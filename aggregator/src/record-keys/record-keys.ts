@@ -10,38 +10,32 @@ import { AggregatorError } from "../ports/errors.ts";
 import { KeyKeeper } from "../keys/key-keeper.ts";
 import type { HmacKeySet, KeyStore } from "../ports/ports.ts";
 
-/** What keeps the keys of records. */
 interface RecordKeysOptions {
   readonly store: KeyStore;
   readonly leadership: Leadership;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly randomBytes: (count: number) => Uint8Array;
-  /** Age at which a key is replaced; 0 = never. */
   readonly rotationMs: number;
-  /** How long what was sealed by a retired key still counts. */
+  /** Time for which records sealed with a retired key remain valid. */
   readonly overlapMs: number;
-  /** How often the store is read. */
   readonly checkMs: number;
 }
 
-/** A new key settles for so many readings of the store: all replicas have it before anybody seals by it. */
+/** Reads for which a new key only verifies, so that all replicas have it before it seals. */
 const SETTLE_CHECKS = 6;
 const OWN_TOPICS: ReadonlySet<string> = new Set(Object.values(STATE_TOPICS));
-/** Speakers whose keys are kept for sealing; the one used longest ago goes. */
+/** Limit of cached sealing keys. The least recently used is evicted. */
 const MAX_SEALING = 16_384;
 const NO_MASTERS: MasterKeys = new Map();
 
-/**
- * The master keys of records on Kafka: made and replaced by the elected replica, read by all, given to
- * nobody. What publishers get is the key of one speaker, which is derived from the newest master.
- */
+/** Master keys of records on Kafka, never handed out. A publisher gets a key derived from the newest. */
 export class RecordKeys implements Service {
   readonly #options: RecordKeysOptions;
   readonly #keeper: KeyKeeper;
   #set: HmacKeySet | null = null;
   #masters: MasterKeys = NO_MASTERS;
-  /** By which this replica seals, of each speaker: an own key keeps its salt, and what verifies knows it. */
+  /** Cache by sender: a derived key keeps its salt, and verifiers cache it. */
   #sealing = new BoundedMap<RecordKey>(MAX_SEALING);
 
   constructor(options: RecordKeysOptions) {
@@ -52,7 +46,7 @@ export class RecordKeys implements Service {
       subject: "record keys",
       rule: {
         rotationMs,
-        // Nobody reports: what replicas and publishers need is time.
+        // Nobody confirms; replicas and publishers only need time.
         confirmMs: 0,
         graceMs: overlapMs,
         settleMs: SETTLE_CHECKS * checkMs,
@@ -62,12 +56,10 @@ export class RecordKeys implements Service {
     });
   }
 
-  /** Keys that verify, as far as they have been read. */
   get count(): number {
     return this.masters().size;
   }
 
-  /** For metrics. */
   get counts(): KeyKeeper["counts"] {
     return this.#keeper.counts;
   }
@@ -81,12 +73,12 @@ export class RecordKeys implements Service {
     await this.#keeper.stop();
   }
 
-  /** What must still come before a record can be judged. */
+  /** Names the inputs that must arrive before records can be verified. */
   pending(): string[] {
     return this.count > 0 ? [] : ["waiting for the keys of records"];
   }
 
-  /** Resolves when the keys have been read; rejects when `signal` is aborted. */
+  /** Resolves after the first read of the keys; rejects when `signal` is aborted. */
   async known(signal: AbortSignal): Promise<void> {
     const { clock, checkMs } = this.#options;
     while (this.count === 0) {
@@ -95,10 +87,7 @@ export class RecordKeys implements Service {
     }
   }
 
-  /**
-   * By id; the same map until they change. A Secret that was deleted counts as it was until there is another
-   * one.
-   */
+  /** The same map until they change. After the Secret's deletion the last keys stay. */
   readonly masters = (): MasterKeys => {
     const { set } = this.#keeper;
     if (set !== null && set !== this.#set) {
@@ -109,10 +98,7 @@ export class RecordKeys implements Service {
     return this.#masters;
   };
 
-  /**
-   * The key by which a speaker seals from now on.
-   * @throws AggregatorError `keys_not_read` before the store could be read
-   */
+  /** @throws AggregatorError `keys_not_read` before the first read */
   keyFor(speaker: ProvenSpeaker): RecordKey {
     const masters = this.masters();
     const keyId = this.#set?.signingKeyId ?? 0;
@@ -123,10 +109,7 @@ export class RecordKeys implements Service {
     return { speaker: text, keyId, key: master.derive(text) };
   }
 
-  /**
-   * What seals a record of this replica: its own topics by its own key, what was posted to it by the key of
-   * the speaker that the ingest has found out. Other records go out as they are, and will be refused.
-   */
+  /** This replica's key for its own topics, the proven sender's key for posted records. Null: unsealed. */
   readonly sealingKey = (topic: string, { headers }: OutgoingRecord): RecordKey | null => {
     if (OWN_TOPICS.has(topic)) return this.#sealingKeyOf(AGGREGATOR);
     const named = headers[SPEAKER_HEADER];
@@ -135,7 +118,7 @@ export class RecordKeys implements Service {
   };
 
   #sealingKeyOf(speaker: ProvenSpeaker): RecordKey {
-    // Forgets the last ones when the keys have changed.
+    // Clears the cache if the keys have changed.
     this.masters();
     const text = speakerText(speaker);
     const kept = this.#sealing.get(text);
@@ -146,12 +129,12 @@ export class RecordKeys implements Service {
   }
 }
 
-/** Whether a speaker is the aggregators themselves, who say nothing on topics that others write to. */
+/** Returns true for the aggregators themselves, which never write to topics of other writers. */
 export function isAggregator(speaker: ProvenSpeaker): boolean {
   return speaker.kind === AGGREGATOR.kind && speakerText(speaker) === speakerText(AGGREGATOR);
 }
 
-/** A secret that an operator made may have another length. */
+/** An operator's secret may have another length. */
 function masterOf(base64: string): MacKey {
   return new MacKey(hash("sha256", Buffer.from(base64, "base64"), "buffer"));
 }

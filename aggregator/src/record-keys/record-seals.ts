@@ -5,22 +5,16 @@ import type { Counter } from "prom-client";
 import type { ProvenSpeaker, Speakers, SpokenRecord } from "../domain/speakers/speaker.ts";
 import { isAggregator, type RecordKeys } from "./record-keys.ts";
 
-/** Why a record is not proven; a metric's label. */
 type Unproven = SealFault | "wrong_speaker";
 
-/** What judges seals. */
 interface RecordSealsOptions {
   readonly keys: Pick<RecordKeys, "masters">;
-  /**
-   * Topics of writers that can't seal, and the name of the service that speaks there: the broker says who may
-   * write.
-   */
+  /** Service names by topic, for writers that cannot seal. The broker's ACLs control who may write. */
   readonly foreignTopics: ReadonlyMap<string, string>;
   readonly logger: Logger;
   readonly unproven: Counter<"topic" | "fault">;
 }
 
-/** What can be done about it, for a log line. */
 const REMEDIES: Readonly<Record<Unproven, string>> = {
   unsealed:
     "its writer must seal (bus.sealRecords), or write to a topic of its own that aggregator.foreignTopics names",
@@ -30,7 +24,6 @@ const REMEDIES: Readonly<Record<Unproven, string>> = {
   wrong_speaker: "on this topic somebody else speaks",
 };
 
-/** Judges the seals of records on Kafka. */
 export class RecordSeals {
   readonly #options: RecordSealsOptions;
   readonly #checker: SealChecker;
@@ -40,7 +33,6 @@ export class RecordSeals {
     this.#checker = new SealChecker({ masters: options.keys.masters });
   }
 
-  /** Who speaks in an input partition. */
   speakersOf(place: TopicPartition): Speakers {
     const foreign = this.#options.foreignTopics.get(place.topic);
     if (foreign !== undefined) {
@@ -50,7 +42,7 @@ export class RecordSeals {
     return { speakerOf: (record) => this.#judge(place, record) };
   }
 
-  /** Whether a replica wrote this record of one of the aggregators' own topics. */
+  /** Returns true if a replica wrote this record of the aggregators' own topics. */
   isOwn(record: BusRecord): boolean {
     const found = this.#checker.check(record, record);
     if (typeof found !== "string" && isAggregator(found)) return true;
@@ -65,7 +57,7 @@ export class RecordSeals {
     return "refused";
   }
 
-  /** The line names no word of the record: anybody may have written it. */
+  /** Logs no content of the record, because it may be forged. */
   #refuse({ topic, partition }: TopicPartition, fault: Unproven): void {
     const { logger, unproven } = this.#options;
     unproven.inc({ topic, fault });

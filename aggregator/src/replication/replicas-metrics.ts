@@ -5,22 +5,16 @@ import type { ReportRelay } from "../http/forward-reports.ts";
 import { FORWARD_FAILURES, type ForwardFailure } from "../http/forward.ts";
 import type { Replicas } from "./replicas.ts";
 
-/** What the metrics of several replicas are read from. */
 interface ReplicaMetricSources {
   readonly leadership: Leadership;
   readonly replicas: Replicas;
   readonly relay: ReportRelay;
 }
 
-/** What is counted when it happens. */
 interface ReplicaMetrics {
   readonly onForwardFailed: (failure: ForwardFailure) => void;
 }
 
-/**
- * Registers what there is to know of the replicas, their leader and what they pass on. `sources` is asked
- * when scraped.
- */
 export function createReplicaMetrics(
   registry: Registry,
   sources: () => ReplicaMetricSources,

@@ -20,7 +20,7 @@ let store: ClusterStore;
 let logger: MemoryLogger;
 let lives: Life[];
 
-/** One life of a replica; it can be cut off from the store, or stand still, which is as good as dead. */
+/** One process of a replica. It can lose the store, or freeze, which equals a crash. */
 class Life {
   readonly replicas: Replicas;
   readonly leadership: LeaderElection;
@@ -111,7 +111,6 @@ const startAll = async (...names: string[]): Promise<Life[]> =>
   await Promise.all(names.map((name) => new Life(name).start()));
 const leases = async (): Promise<KubernetesObject[]> => (await store.list(KINDS.lease)).items;
 
-/** Objects that two own at one time, and those that nobody owns. */
 function shares(among: readonly Life[]): { twice: string[]; nobody: string[] } {
   const owners = OBJECTS.map((object) => among.filter((life) => life.replicas.owns(object)).length);
   return {
@@ -272,7 +271,7 @@ test.each(Array.from({ length: 8 }, (_, index) => index + 1))(
       if (draw < 0.04) life.cutOff = !life.cutOff;
       else if (draw < 0.06) life.standStill(25_000 * random.next());
       else if (draw < 0.08) {
-        // Another life of the same replica begins, the former one is killed (cut off for good) or stops.
+        // A restart: the previous process is killed (cut off for good) or stops.
         if (random.next() < 0.5) stopping.push(life.stop());
         else life.cutOff = true;
         former.push(life);

@@ -21,29 +21,23 @@ import { AGGREGATOR_LEASE } from "./leadership.ts";
 export const REPLICA_LABEL = "isochrone.dev/replica-of";
 const COMPONENT = "aggregator";
 const LEASE_PREFIX = `${AGGREGATOR_LEASE}-`;
-/**
- * Leases that have not changed for so many durations are deleted: long after anybody could mistake them for
- * alive.
- */
+/** Number of lease durations after which an unchanged Lease is deleted; long after it counts as live. */
 const FORGET_AFTER_DURATIONS = 10;
-/** How long a replica that ends waits for the deletion of its Lease, ms. */
+/** Deadline for the deletion of the own Lease at shutdown, ms. */
 const DELETE_DEADLINE_MS = 5_000;
 
-/** An aggregator that is alive. */
 export interface Replica {
   readonly name: string;
-  /** Base address; null: not known. */
+  /** Base URL; null: unknown. */
   readonly url: string | null;
 }
 
-/** How the registry of replicas is built. */
 interface ReplicasOptions extends CandidateOptions {
   readonly url: () => string | null;
-  /** Who deletes the Leases of replicas that are gone. */
   readonly leadership: Leadership;
 }
 
-/** Lease of a replica as last seen, and when it changed, on the monotonic clock. */
+/** A replica's Lease as last seen, with the monotonic time of its last change. */
 interface Sighting {
   readonly name: string;
   readonly record: LeaseRecord;
@@ -51,11 +45,7 @@ interface Sighting {
   readonly resourceVersion: string | undefined;
 }
 
-/**
- * The replicas that are alive, each by a Lease of its own, and which of them writes which object. Who writes
- * is agreed on without a word: all replicas see the same Leases. While these change, two may differ for as
- * long as a change is under way.
- */
+/** Each replica has a Lease. All see the same Leases, so they agree on owners, except during a change. */
 export class Replicas implements Service {
   readonly #options: ReplicasOptions;
   readonly #own: LeaderElection;
@@ -82,7 +72,7 @@ export class Replicas implements Service {
     });
   }
 
-  /** By name, this one included while its own lease holds. */
+  /** Sorted by name; includes this replica while its own Lease is valid. */
   liveReplicas(): readonly Replica[] {
     const { clock, replica, url } = this.#options;
     const nowMs = clock.monotonic();
@@ -94,15 +84,11 @@ export class Replicas implements Service {
     return live.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Whether this replica's own lease holds. */
   isAlive(): boolean {
     return this.#own.isLeader();
   }
 
-  /**
-   * Name of the replica that writes the object, as far as this one knows; null while none is known to be
-   * alive.
-   */
+  /** Owner of the object as known here; null while no replica is known to be live. */
   ownerOf(object: string): string | null {
     if (!this.#isSynced) return null;
     return rendezvousOwner(
@@ -111,10 +97,7 @@ export class Replicas implements Service {
     );
   }
 
-  /**
-   * Whether this replica writes the object. Never without a lease of its own that holds; not before the
-   * others have had the time to see that lease; not before their leases are known.
-   */
+  /** Requires a valid own Lease, time for others to have seen it, and knowledge of their Leases. */
   owns(object: string): boolean {
     const aliveForMs = this.#own.leadingForMs();
     return (
@@ -128,14 +111,14 @@ export class Replicas implements Service {
     informer.onChange((change) => this.#take(change));
     informer.synced().then(
       () => (this.#isSynced = true),
-      // Stopped before: nobody is known, and nothing is owned.
+      // Stopped before the first list; nothing is owned.
       () => undefined,
     );
     this.#own.start();
     this.#cleaner.start();
   }
 
-  /** Comes after all writing by ownership has stopped: others take over at once. */
+  /** Call after all writes by ownership have stopped, because others take over at once. */
   async stop(): Promise<void> {
     await this.#cleaner.stop();
     await this.#own.stop();
@@ -171,7 +154,7 @@ export class Replicas implements Service {
     }
   }
 
-  /** An empty lease says that this replica is gone; without it that is plain at once, to people too. */
+  /** Deletes the own Lease. Others already see from an empty Lease that the replica is gone. */
   async #deleteOwn(): Promise<void> {
     const { clock, logger } = this.#options;
     try {

@@ -10,20 +10,18 @@ import { createReplicaMetrics } from "./replicas-metrics.ts";
 import { Replicas } from "./replicas.ts";
 import type { AggregatorConfig } from "../settings.ts";
 
-/** What a replica needs to be one of several. */
 interface ReplicationDependencies {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Base address of this replica; null before it listens. */
+  /** Base URL of this replica; null before it listens. */
   readonly url: () => string | null;
-  /** What all replicas serve by. @default the other replicas' are judged as the settings say */
+  /** Certificates of all replicas. @default verification by settings */
   readonly certificates?: KeptCertificates | null;
 }
 
-/** One replica among several: who leads, who is alive, and how requests reach the leader. */
 export class Replication {
   readonly leadership: LeaderElection;
   readonly replicas: Replicas;
@@ -31,7 +29,7 @@ export class Replication {
   readonly relay: ReportRelay;
   readonly healths: ReplicaHealths;
 
-  /** Null where this is the only replica. */
+  /** Null: this is the only replica. */
   static of(config: AggregatorConfig, deps: ReplicationDependencies): Replication | null {
     return config.replicaName === null ? null : new Replication(config.replicaName, config, deps);
   }
@@ -67,10 +65,7 @@ export class Replication {
     this.relay = new ReportRelay({ forward: this.forward, clock, logger });
   }
 
-  /**
-   * To be started before all that only the leader, or the owner of an object, may do: so they are given up
-   * after it has stopped.
-   */
+  /** Start before everything that requires leadership or ownership. */
   get leases(): readonly Part[] {
     return [
       { name: "leader Lease", service: { stop: () => this.leadership.stop() } },
@@ -78,7 +73,7 @@ export class Replication {
     ];
   }
 
-  /** To be started after the server listens: the Leases say where. */
+  /** Start after the server listens, because Leases contain its address. */
   get elections(): readonly Part[] {
     return [
       { name: "leader election", service: { start: () => this.leadership.start() } },

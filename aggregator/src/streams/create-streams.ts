@@ -17,11 +17,7 @@ interface AggregatorStreams extends ReturnType<typeof openSchedulerPlugin> {
   readonly traffic: TrafficKeeper;
 }
 
-/**
- * What this aggregator asks the scheduler-plugin for, stream jobs with what their flows have achieved, and
- * how requests are spread over zones.
- * @param graphs the newest; null before the first
- */
+/** @param graphs the newest graphs; null before the first */
 export function createStreams(
   config: AggregatorConfig,
   deps: StreamsDeps,

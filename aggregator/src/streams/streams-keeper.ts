@@ -1,4 +1,3 @@
-// Reads what the scheduler-plugin knows of stream jobs, and keeps it for who looks back.
 import type { Clock, Logger } from "@isochrone/runtime";
 import { parseStreamJobs, type StreamJobView, type StreamsSnapshot } from "@isochrone/topology";
 import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
@@ -12,9 +11,9 @@ import { streamsView } from "./domain/streams-view.ts";
 interface StreamsKeeperOptions {
   readonly decisions: DecisionsSource;
   readonly plans: FlowPlanSource;
-  /** The newest; null before the first. */
+  /** The newest graphs; null before the first. */
   readonly graphs: () => PublishedGraphs | null;
-  /** How far back, ms. */
+  /** Retention, ms. */
   readonly horizonMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -44,7 +43,7 @@ export class StreamsKeeper {
     return this.#kept.stop();
   }
 
-  /** As it is now. Rejects with an AggregatorError where nobody can say it. */
+  /** Current state. Rejects with an AggregatorError if it is unavailable. */
   async now(signal: AbortSignal): Promise<StreamsSnapshot> {
     const { plans, graphs, clock } = this.#options;
     const jobs = await this.#jobs(signal);
@@ -53,7 +52,7 @@ export class StreamsKeeper {
     return streamsView({ jobs, plans: [...byNode.values()], graphs: workflows, nowMs: clock.now() });
   }
 
-  /** JSON of then. Throws an AggregatorError where nothing is kept of then. */
+  /** Retained state as JSON. Throws an AggregatorError if there is none. */
   at(ms: number): string {
     return this.#kept.at(ms);
   }

@@ -8,7 +8,7 @@ import { createAggregator, type Aggregator } from "../aggregator.ts";
 import type { AggregatorDependencies } from "../dependencies.ts";
 import { aggregatorSettings } from "../settings.ts";
 
-/** A whole aggregator that listens on a free port of 127.0.0.1, with what stands around it. */
+/** A whole aggregator on a free port of 127.0.0.1, with its environment. */
 export interface RunningAggregator {
   readonly aggregator: Aggregator;
   readonly clock: ManualClock;
@@ -18,17 +18,14 @@ export interface RunningAggregator {
   stop(): Promise<void>;
 }
 
-/** How it differs from the usual. */
 interface RunningAggregatorOptions {
-  /** Settings by key. */
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** Puts something between the aggregator and its store. */
+  /** Wraps the aggregator's store. */
   readonly around?: (store: ClusterStore) => ClusterStore;
-  /** Further parts, or other ones. */
   readonly parts?: Partial<AggregatorDependencies>;
 }
 
-/** Windows of 30 s in panes of 2 s, a graph every second of the manual clock; the first is built at once. */
+/** Windows of 30 s in panes of 2 s. Builds the first graph at once, then one per second of the clock. */
 export async function startAggregator(options: RunningAggregatorOptions = {}): Promise<RunningAggregator> {
   const clock = new ManualClock();
   const logger = new MemoryLogger();

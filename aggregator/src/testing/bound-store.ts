@@ -1,6 +1,6 @@
 import type { ClusterStore } from "@isochrone/kubernetes";
 
-/** The store as a plain object, to spread and replace methods of. */
+/** The store as a plain object with bound methods, for spreading. */
 export function boundStore(inner: ClusterStore): ClusterStore {
   return {
     get: (ref) => inner.get(ref),

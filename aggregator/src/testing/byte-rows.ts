@@ -1,22 +1,22 @@
-// Rows of sources that count traffic between web, on n1, and db, on n2, with the labels of their versions
-// (see byte-sources.ts of @isochrone/telemetry).
+// Rows of byte sources for traffic between web (on n1) and db (on n2), with real labels (see byte-sources.ts
+// of @isochrone/telemetry).
 import type { Attributes, Metric } from "@isochrone/telemetry";
 import { counter, gauge, istio } from "./records.ts";
 
-/** What web sends to db, and db answers, bytes per second. */
+/** Bytes per second from web to db, and back. */
 export const ASKED = 1000;
 export const ANSWERED = 9000;
 /** Seconds between two pages. */
 export const STEP_SECONDS = 2;
 export const CONNECTION_BYTES = "isochrone.connection.bytes";
 
-/** What a source's pages say after so many seconds, by node. */
+/** A source's pages by node after the given seconds. */
 export type SourcePage = (seconds: number, timeMs: number) => Readonly<Record<string, readonly Metric[]>>;
 
 const cumulative = (name: string, attributes: Attributes, timeMs: number, value: number): Metric =>
   counter(name, attributes, timeMs, 1_000_000 + value);
 
-/** Each agent sees what is sent both ways at its own node. */
+/** Each agent counts both directions at its own node. */
 function bothNodes(
   rows: (timeMs: number, asked: number, answered: number, node: string) => Metric[],
 ): SourcePage {
@@ -42,7 +42,7 @@ export function obi(name: string): SourcePage {
   return bothNodes((timeMs, asked, answered) => [
     cumulative(name, obiRow("web", "db", "request"), timeMs, asked),
     cumulative(name, obiRow("db", "web", "response"), timeMs, answered),
-    // The Service's address, before it becomes the pod's.
+    // The Service's address, before translation to the pod's.
     cumulative(name, { ...obiRow("web", "db", "request"), k8s_dst_owner_type: "Service" }, timeMs, asked),
   ]);
 }

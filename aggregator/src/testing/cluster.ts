@@ -1,7 +1,7 @@
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { EMPTY_CLUSTER, type ClusterState, type NodeState } from "../domain/cluster-state.ts";
 
-/** A ready node without labels, unless told otherwise. */
+/** A ready node without labels by default. */
 export function nodeState(name: string, more: Partial<NodeState> = {}): NodeState {
   return {
     name,
@@ -18,12 +18,11 @@ export function nodeState(name: string, more: Partial<NodeState> = {}): NodeStat
   };
 }
 
-/** A cluster of what is given and nothing else. */
 export function clusterState(more: Partial<ClusterState> = {}): ClusterState {
   return { ...EMPTY_CLUSTER, ...more };
 }
 
-/** A Node object; `capacity` is its status' own. */
+/** A Node object; `capacity` sets its status. */
 export function nodeObject(
   name: string,
   zone: string,
@@ -44,7 +43,6 @@ export function nodeObject(
   };
 }
 
-/** A running Pod object. */
 export function podObject(
   namespace: string,
   name: string,
@@ -60,7 +58,6 @@ export function podObject(
   };
 }
 
-/** A Deployment object whose pods belong to the workflow. */
 export function deploymentObject(
   namespace: string,
   name: string,
@@ -80,7 +77,6 @@ export function deploymentObject(
   };
 }
 
-/** Puts objects into a store. */
 export async function fill(store: ClusterStore, objects: readonly KubernetesObject[]): Promise<void> {
   for (const object of objects) await store.create(object);
 }

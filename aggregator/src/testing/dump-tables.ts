@@ -6,7 +6,7 @@ import { panesOf, windowStartMs } from "../domain/windows/window-shape.ts";
 
 const WINDOWS = ["full", "fast"] as const;
 
-/** Everything that graphs are drawn from at `nowMs`, as plain data in a fixed order. */
+/** All inputs of the graphs at `nowMs`, as plain data in a fixed order. */
 export function dumpTables(
   tables: Tables,
   nowMs: number,
@@ -72,7 +72,7 @@ export function dumpTables(
   };
 }
 
-/** Where the two differ by more than rounding; "" when they don't. */
+/** Path of the first difference beyond rounding; "": none. */
 export function firstDifference(a: unknown, b: unknown, path = ""): string {
   if (typeof a === "number" && typeof b === "number") {
     const same = Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b)) || Object.is(a, b);

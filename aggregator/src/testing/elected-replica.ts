@@ -23,7 +23,6 @@ const NAMESPACE = "isochrone";
 export const BANDWIDTH_LEASE_MS = 30_000;
 export const NODES: readonly string[] = ["n0", "n1", "n2", "n3"];
 
-/** A cluster of four nodes with probes, and what all replicas share. */
 export class ReplicaWorld {
   readonly clock = new ManualClock();
   readonly store: ClusterStore = createMemoryStore({ clock: this.clock });
@@ -46,7 +45,7 @@ export class ReplicaWorld {
     return replica;
   }
 
-  /** Three replicas; the first leads, long enough to grant. */
+  /** Starts three replicas; the first leads and may grant leases. */
   async joinThree(): Promise<[TestReplica, TestReplica, TestReplica]> {
     const a = await this.join("a");
     await this.clock.advance(100);
@@ -63,7 +62,6 @@ export class ReplicaWorld {
   }
 }
 
-/** An answer to a request for a lease. */
 interface LeaseReply {
   readonly status: number;
   readonly retryAfter: unknown;
@@ -71,7 +69,7 @@ interface LeaseReply {
   readonly body: BandwidthLeaseAnswer & { code?: string };
 }
 
-/** The part of an aggregator that matters here, with its real parts, on a real socket. */
+/** The leader-dependent parts of an aggregator on a real socket. */
 export class TestReplica {
   readonly leadership: LeaderElection;
   readonly probing: Probing;
@@ -151,7 +149,7 @@ export class TestReplica {
     await this.relay.start();
   }
 
-  /** As after a SIGKILL: no socket, and nothing of it reaches the store any more. */
+  /** Simulates SIGKILL: closes the socket and cuts off the store. */
   async kill(): Promise<void> {
     this.#isCut = true;
     await this.#app?.close();

@@ -3,15 +3,15 @@ import type { FitInput } from "../coordinates/domain/coordinate-samples.ts";
 import type { CoordinateModel } from "../coordinates/domain/coordinates.ts";
 import type { CoordinateFit, CoordinateFitter } from "../ports/ports.ts";
 
-/** Nodes on a map, and what a probe measures between them. */
+/** Nodes on a plane, and measurements between them. */
 interface Plane {
   readonly input: FitInput;
-  /** The truth, ms. */
+  /** True round-trip time, ms. */
   rttMs(source: number, target: number): number;
   isMeasured(source: number, target: number): boolean;
 }
 
-/** So many nodes `n0`, `n1`, ... somewhere on a square of 100 ms, each of which measures some others. */
+/** Random nodes `n0`, `n1`, ... on a square of 100 ms. Each measures some others. */
 export function plane(nodes: number, peers: number, seed: number): Plane {
   const random = seededRandom(seed);
   const places = Array.from({ length: nodes }, () => ({
@@ -48,13 +48,13 @@ export function plane(nodes: number, peers: number, seed: number): Plane {
   };
 }
 
-/** Says the same of every pair. */
+/** Gives the same estimate for every pair. */
 export const FLAT_MODEL: CoordinateModel = {
   estimate: () => ({ rttMs: 7, errorMs: 2 }),
   coordinateOf: () => [1, 2, 0.5],
 };
 
-/** Fits nothing until a test says how it ends. */
+/** A fitter whose fits end when the test says so. */
 export class HeldFitter implements CoordinateFitter {
   readonly inputs: FitInput[] = [];
   closed = false;
@@ -66,7 +66,6 @@ export class HeldFitter implements CoordinateFitter {
     return this.#pending.promise;
   }
 
-  /** Ends the fit under way well. */
   succeed(more: Partial<CoordinateFit> = {}): void {
     this.#pending!.resolve({
       model: FLAT_MODEL,

@@ -1,4 +1,4 @@
-// What tests of other packages use.
+// Public test helpers for other packages.
 export type { Aggregator } from "../aggregator.ts";
 export { MemoryKeyStore } from "./memory-key-store.ts";
 export { SecretKeyStore } from "../keys/secret-key-store.ts";

@@ -1,7 +1,6 @@
 import { KeyStoreError } from "../ports/errors.ts";
 import type { HmacKeySet, KeyStore, StoredKeys } from "../ports/ports.ts";
 
-/** Keys that end with the process. */
 export class MemoryKeyStore implements KeyStore {
   #set: HmacKeySet | null;
   #revision = 0;

@@ -1,5 +1,5 @@
-// A thread that fits once and dies of the next request. Anew, it refuses, and tells whether it was given what
-// the first one found.
+// A thread that fits once and crashes at the next request. Restarted, it refuses, and reports whether it got
+// the first result.
 import { parentPort } from "node:worker_threads";
 import { fitCoordinates } from "@isochrone/topology/coordinates";
 import type { FitAnswer, FitRequest } from "../coordinates/coordinate-messages.ts";

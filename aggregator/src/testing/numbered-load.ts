@@ -5,9 +5,7 @@ import { SHAPE, type Replica, type ReplicaSet } from "./replicas.ts";
 
 const NODES = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
-/**
- * Nodes whose probes and collectors number all that they send, so that it is known what graphs must count.
- */
+/** Probes and collectors that number all they send, so that the expected counts are known. */
 export class NumberedLoad {
   readonly #set: ReplicaSet;
   readonly #sequences = new Map<string, number>();
@@ -18,12 +16,11 @@ export class NumberedLoad {
     this.#set = replicas;
   }
 
-  /** Rounds so far. */
   get count(): number {
     return this.#rounds;
   }
 
-  /** One packet and 10 requests of every node; some records come twice. */
+  /** One packet and 10 requests per node; some records are sent twice. */
   async round(): Promise<void> {
     this.#rounds++;
     const timeMs = this.#set.clock.now();
@@ -52,7 +49,6 @@ export class NumberedLoad {
     }
   }
 
-  /** So many rounds, two a second. */
   async rounds(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       await this.round();
@@ -74,7 +70,6 @@ export class NumberedLoad {
   }
 }
 
-/** What is counted of one node. */
 interface Counted {
   readonly packets: number;
   readonly requests: number;
@@ -82,7 +77,6 @@ interface Counted {
   readonly memory: number;
 }
 
-/** What a replica has of a node. */
 function countedBy(replica: Replica, node: string, nowMs: number): Counted {
   const { links, channels, pods } = replica.tables;
   const link = links.sorted().find(({ key }) => key.source === node);
@@ -99,12 +93,11 @@ function countedBy(replica: Replica, node: string, nowMs: number): Counted {
   };
 }
 
-/** What a replica has of all nodes. */
 export function countsOf(replica: Replica, nowMs: number): Counted[] {
   return NODES.map((node) => countedBy(replica, node, nowMs));
 }
 
-/** What it must have after so many rounds; the first sample of a counter is a baseline. */
+/** Expected counts; the first sample of a counter is a baseline. */
 export function expectedAfter(rounds: number): Counted[] {
   return NODES.map(() => ({
     packets: rounds,

@@ -1,4 +1,3 @@
-// What reads objects of others, for fuzzers and benchmarks.
 export {
   appGroupText,
   channelsOfAnnotation,

@@ -11,7 +11,7 @@ import {
 import type { Temporality } from "@isochrone/telemetry/testing";
 import type { IncomingRecord } from "../domain/ingest/ingest.ts";
 
-/** How a record gets its identity; without one it is foreign. */
+/** Identity of a record; absent: a foreign record. */
 interface RecordOptions {
   readonly source?: string;
   readonly epoch?: string;
@@ -20,11 +20,9 @@ interface RecordOptions {
   readonly sentAtMs?: number;
   readonly arrivedAtMs: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Beside the node's name. */
   readonly resource?: Attributes;
 }
 
-/** A record as a probe or collector on `node` publishes it. */
 export function recordOf(node: string, metrics: readonly Metric[], options: RecordOptions): IncomingRecord {
   const { source = node, epoch = "e1", sequence, sentAtMs = options.arrivedAtMs } = options;
   const identity = sequence === undefined ? {} : encodeHeaders({ source, epoch, sequence, sentAtMs });
@@ -40,7 +38,6 @@ export function recordOf(node: string, metrics: readonly Metric[], options: Reco
   };
 }
 
-/** What one pane of probing one peer gave. */
 interface ProbeSample {
   readonly target: string;
   readonly method?: string;
@@ -50,7 +47,6 @@ interface ProbeSample {
   readonly variationMs?: readonly number[];
 }
 
-/** The metrics that a probe publishes. */
 export function probeMetrics(samples: readonly ProbeSample[]): Metric[] {
   const head = ({ target, method = "udp_rr" }: ProbeSample): Attributes => ({
     destination_node: target,
@@ -110,7 +106,6 @@ function distributionOf(rttsMs: readonly number[]): Distribution {
   return distribution;
 }
 
-/** One point of a cumulative counter. */
 export function counter(
   name: string,
   attributes: Attributes,
@@ -123,12 +118,11 @@ export function counter(
   return { kind: "sum", name, temporality, monotonic: true, points: [point] };
 }
 
-/** One point of a gauge. */
 export function gauge(name: string, attributes: Attributes, timeMs: number, value: number): Metric {
   return { kind: "gauge", name, points: [{ attributes, timeMs, value }] };
 }
 
-/** Labels of an Istio metric, as both proxies of a request write them. */
+/** Labels of an Istio metric, as set by both proxies. */
 export function istio(reporter: string, source: string, target: string, more: Attributes = {}): Attributes {
   return {
     reporter,
@@ -140,7 +134,6 @@ export function istio(reporter: string, source: string, target: string, more: At
   };
 }
 
-/** What a probe publishes of one bandwidth test that found a rate. */
 export function bandwidthTest(
   target: string,
   transport: string,

@@ -14,7 +14,6 @@ export const SHAPE = { windowMs: 600_000, paneMs: 2000, panes: 300, fastPanes: 3
 const LIMITS = { maxLinks: 10_000, maxChannels: 10_000, maxPods: 10_000 };
 const INGEST = { maxFutureMs: 1000, maxSeries: 100_000, maxSources: 1000 };
 
-/** One replica's intake, with the windows that it fills. */
 export interface Replica {
   readonly intake: Intake;
   readonly tables: Tables;
@@ -32,13 +31,12 @@ interface ReplicaOptions {
   readonly isLeader?: () => boolean;
 }
 
-/** Several replicas on one bus, under one clock. */
+/** Several replicas on one bus and one clock. */
 export class ReplicaSet {
   readonly clock = new ManualClock();
   readonly bus: MemoryBus;
   readonly logger = new MemoryLogger();
   readonly random: Random;
-  /** What `publish` goes by. */
   publisher: Publisher;
   #born = 0;
 
@@ -55,7 +53,6 @@ export class ReplicaSet {
     this.publisher = this.bus;
   }
 
-  /** A replica that has begun. */
   async start(options: ReplicaOptions = {}): Promise<Replica> {
     const { clock, logger } = this;
     const { proofs, speaking = {}, bus = this.bus, shape = SHAPE, counterHorizonMs = 20_000 } = options;
@@ -68,12 +65,11 @@ export class ReplicaSet {
     return { intake, tables, registry, stop: () => this.#while(intake.stop()) };
   }
 
-  /** Publishes as a collector does. */
   async publish(topic: string, { key, value, headers }: IncomingRecord): Promise<void> {
     await this.publisher.publish(topic, [{ key, value, headers }]);
   }
 
-  /** Lets time pass in steps that are short against every interval. */
+  /** Advances the clock in steps below every interval. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 50) {
       await this.clock.advance(50);
@@ -86,7 +82,6 @@ export class ReplicaSet {
     await this.#while(this.bus.close());
   }
 
-  /** What is to end may need time to pass. */
   async #while(work: Promise<void>): Promise<void> {
     const done = new AbortController();
     const ended = work.finally(() => done.abort());
@@ -95,7 +90,6 @@ export class ReplicaSet {
   }
 }
 
-/** Sum of a metric over all its labels. */
 export async function metricSum({ registry }: Replica, name: string): Promise<number> {
   const { values } = await registry.getSingleMetric(name)!.get();
   return values.reduce((sum, { value }) => sum + value, 0);

@@ -2,18 +2,17 @@ import type { Random } from "@isochrone/runtime";
 import type { KeyReports } from "../keys/domain/key-reports.ts";
 import type { AwaitedProbe, KeyRotation, KeyringFacts } from "../keys/domain/rotation.ts";
 
-/** What probes may suffer from. Times in seconds. */
+/** Faults of probes. Times in seconds. */
 export interface Troubles {
-  /** Most that a change of the keys takes to reach a node's file. */
+  /** Maximum delay of a key change in a node's file. */
   readonly fileDelay: number;
-  /** Chance per second and probe to restart. */
+  /** Restart probability per second and probe. */
   readonly restart: number;
-  /** Chance per second and probe to lose its way to the aggregator, and for how long at most. */
+  /** Outage probability per second and probe, and the maximum duration. */
   readonly outage: number;
   readonly outageLength: number;
 }
 
-/** A packet that came to a probe which can't verify it. */
 interface Refusal {
   readonly second: number;
   readonly from: string;
@@ -27,19 +26,18 @@ const MAX_FLIGHT = 2;
 const MAX_DOWN = 60;
 const PACKETS_EACH = 2;
 
-/** Keys as a store has them from some second on. */
 interface Version {
   readonly second: number;
   readonly ring: KeyringFacts;
 }
 
-/** A probe as far as keys go: it sees its file late, asks for plans, restarts, and signs as it was told. */
+/** Simulated key handling of a probe: delayed file, plan requests, restarts, and signing. */
 class SimulatedProbe {
   readonly node: string;
   readonly fileDelay: number;
   readonly #random: Random;
   held: ReadonlySet<number>;
-  /** As the plan in force says; it survives a restart on disk. */
+  /** From the current plan; survives a restart. */
   signing: number;
   downUntil = 0;
   cutOffUntil = 0;
@@ -50,7 +48,7 @@ class SimulatedProbe {
     this.#random = random;
     this.fileDelay = fileDelay;
     this.#phase = Math.floor(random.next() * PLAN_EVERY);
-    // The node's first look at the keys is a fresh one; later changes come late.
+    // The node's first read is fresh; later changes are delayed.
     this.held = idsOf(ring);
     this.signing = ring.signingKeyId;
   }
@@ -59,7 +57,7 @@ class SimulatedProbe {
     return second >= this.downUntil;
   }
 
-  /** With a key that it doesn't hold a probe can't sign: it takes the first that it has. */
+  /** Signs with its first key if it lacks the planned one. */
   get signsWith(): number {
     return this.held.has(this.signing) ? this.signing : Math.min(...this.held);
   }
@@ -83,13 +81,13 @@ class SimulatedProbe {
 
   #readFile(second: number, versions: readonly Version[]): void {
     const seen = versions.findLast((version) => version.second + this.fileDelay <= second);
-    // What a file showed once it doesn't show older again.
+    // A file never reverts to older keys.
     if (seen !== undefined && Math.max(...idsOf(seen.ring)) >= Math.max(...this.held))
       this.held = idsOf(seen.ring);
   }
 }
 
-/** A cluster of probes and one aggregator that replaces their keys; a second at a time. */
+/** Simulated probes with one aggregator that rotates their keys, in steps of a second. */
 export class RotatingCluster {
   readonly probes: SimulatedProbe[] = [];
   readonly refusals: Refusal[] = [];
@@ -131,7 +129,7 @@ export class RotatingCluster {
     );
   }
 
-  /** One second: probes live and send, and the aggregator looks after the keys if it is there. */
+  /** Simulates one second. The aggregator may be absent. */
   step(aggregator: { readonly rotation: KeyRotation; readonly reports: KeyReports } | null): void {
     this.second += 1;
     const { second } = this;

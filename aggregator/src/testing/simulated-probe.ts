@@ -5,7 +5,6 @@ import { Ingest } from "../domain/ingest/ingest.ts";
 import { Tables } from "../domain/graphs/tables.ts";
 import { probeMetrics, recordOf } from "./records.ts";
 
-/** How a probe asks and publishes, and how windows and graphs go. Milliseconds. */
 export interface Beat {
   readonly paneMs: number;
   readonly panes: number;
@@ -15,7 +14,7 @@ export interface Beat {
   readonly buildMs: number;
 }
 
-/** As the settings are by default, but for graphs each second. */
+/** Default settings, except for a graph per second. */
 export const CLUSTER: Beat = {
   paneMs: 10_000,
   panes: 30,
@@ -25,7 +24,7 @@ export const CLUSTER: Beat = {
   buildMs: 1000,
 };
 
-/** As the embedded cluster is with a window of 30 s. */
+/** The embedded cluster with a window of 30 s. */
 export const EMBEDDED: Beat = {
   paneMs: 2000,
   panes: 15,
@@ -35,12 +34,10 @@ export const EMBEDDED: Beat = {
   buildMs: 1000,
 };
 
-/**
- * The round-trip time of a packet that is sent then, ms; null: it is lost, undefined: the probe doesn't send.
- */
+/** Round-trip time of a packet sent at this time, ms; null: lost; undefined: not sent. */
 export type Path = (timeMs: number) => number | null | undefined;
 
-/** A method of the pair that is probed, where it isn't asked as often as the others. */
+/** An additional method of the pair, probed at another interval. */
 interface ProbedMethod {
   readonly method: string;
   readonly probeMs: number;
@@ -56,7 +53,7 @@ const LIMITS = { maxLinks: 100, maxChannels: 10, maxPods: 10 };
 const OPTIONS = { maxFutureMs: 2000, maxSeries: 1000, maxSources: 100 };
 const METHODS = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"] as const;
 
-/** A probe on node a that measures b, its records, and the graphs of them, on a clock of their own. */
+/** A probe on node a that measures b, with its graphs and its own clock. */
 export class SimulatedProbe {
   readonly #beat: Beat;
   readonly #methods: readonly ProbedMethod[];
@@ -68,7 +65,7 @@ export class SimulatedProbe {
   #nowMs: number;
   #path: Path = () => 1;
 
-  /** @param phaseMs when the probe's beat begins after a pane's */
+  /** @param phaseMs offset of the probe's interval within a pane */
   constructor(
     beat: Beat,
     phaseMs: number,
@@ -88,12 +85,10 @@ export class SimulatedProbe {
     return this.#nowMs;
   }
 
-  /** What holds from now on. */
   set path(path: Path) {
     this.#path = path;
   }
 
-  /** The links of the newest graph. */
   links(window: "full" | "fast" = "full"): Link[] {
     const stamp = { version: 1, nowMs: this.#nowMs };
     return buildClusterGraph(this.#tables, EMPTY_CLUSTER, this.#rule, stamp, window).links;
@@ -105,10 +100,7 @@ export class SimulatedProbe {
     return link;
   }
 
-  /**
-   * Goes on for so many panes. @param each called with each graph's first link, and how many panes have
-   * passed
-   */
+  /** @param each called with each graph's first link and the elapsed panes */
   run(panes: number, each: (link: Link, panes: number) => void = () => undefined): void {
     const { paneMs, buildMs, publishMs } = this.#beat;
     const beganMs = this.#nowMs;
@@ -122,7 +114,7 @@ export class SimulatedProbe {
     }
   }
 
-  /** Panes until a graph's first link is as wanted; Infinity when that takes more than `most`. */
+  /** Panes until a graph's first link satisfies the predicate; Infinity if it takes more than `most`. */
   until(isWanted: (link: Link) => boolean, most = 40): number {
     let found = Number.POSITIVE_INFINITY;
     const beganMs = this.#nowMs;
@@ -133,7 +125,7 @@ export class SimulatedProbe {
     return found;
   }
 
-  /** Not on the panes' own beat: a probe begins when it begins. */
+  /** The probe's interval is not aligned with panes. */
   #phase(publishMs: number): number {
     return 300 % publishMs;
   }

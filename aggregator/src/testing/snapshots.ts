@@ -1,6 +1,6 @@
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
 
-/** A node of a snapshot of which nothing but its name is known, unless told otherwise. */
+/** A node without figures by default. */
 export function clusterNode(name: string, more: Partial<ClusterNode> = {}): ClusterNode {
   return {
     name,
@@ -19,7 +19,6 @@ export function clusterNode(name: string, more: Partial<ClusterNode> = {}): Clus
   };
 }
 
-/** A measured link, unless told otherwise. */
 export function linkOf(
   source: string,
   target: string,
@@ -45,7 +44,6 @@ export function linkOf(
   };
 }
 
-/** A graph of these nodes and links. */
 export function snapshotOf(
   nodes: readonly (string | ClusterNode)[],
   links: readonly Link[],

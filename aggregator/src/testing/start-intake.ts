@@ -18,17 +18,16 @@ interface TestIntakeOptions {
   readonly registry: Registry;
   readonly tables: Tables;
   readonly ingest: IngestOptions;
-  /** @default nobody is told */
   readonly onRefused?: OnRefused;
   readonly speaking?: SpeakingParts;
   readonly counterHorizonMs: number;
-  /** @default everybody is believed */
+  /** @default everyone is trusted */
   readonly proofs?: RecordProofs | undefined;
-  /** @default it leads */
+  /** @default always leads */
   readonly leadership?: Leadership;
 }
 
-/** An intake on a bus that others use as well, without the rest of an aggregator. */
+/** Starts an intake on a shared bus without the rest of an aggregator. */
 export async function startIntake(options: TestIntakeOptions): Promise<Intake> {
   const { registry, ingest, speaking = {} } = options;
   const proofs = options.proofs ?? { ...BELIEVED, foreignTopics: [] };

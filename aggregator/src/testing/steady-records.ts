@@ -3,7 +3,6 @@ import { TOPICS, type Attributes, type Metric } from "@isochrone/telemetry";
 import type { IncomingRecord } from "../domain/ingest/ingest.ts";
 import { counter, gauge, istio, probeMetrics, recordOf } from "./records.ts";
 
-/** A record with its topic and the time at which the bus gets it. */
 interface ArrivingRecord {
   readonly topic: string;
   readonly record: IncomingRecord;
@@ -22,13 +21,9 @@ const RESET_CHANCE = 0.01;
 const REPEAT_CHANCE = 0.1;
 const LATE_CHANCE = 0.1;
 const MAX_LATE_MS = 30_000;
-/** What a record takes to the bus once its publisher has sent it. */
 const DELAY_MS = 50;
 
-/**
- * Records of three nodes that sample every series every 10 s. Some are sent up to 30 s late, some come
- * twice, and counters reset now and then.
- */
+/** Three nodes sample every 10 s. Some records are late by up to 30 s or come twice; counters reset. */
 export class SteadyRecords {
   readonly #random: Random;
   readonly #startMs: number;
@@ -40,7 +35,6 @@ export class SteadyRecords {
     this.#startMs = startMs;
   }
 
-  /** In the order of their arrival. */
   make(rounds: number): readonly ArrivingRecord[] {
     const records: ArrivingRecord[] = [];
     for (let round = 0; round < rounds; round++)
@@ -106,7 +100,7 @@ export class SteadyRecords {
     return counter(name, labels, timeMs, known.value, known.startMs);
   }
 
-  /** How far the clock of a node is behind. */
+  /** Clock skew of a node. */
   #skewOf(node: string): number {
     return node === "c" ? 4_000 : 0;
   }

@@ -17,19 +17,18 @@ import { createWriters } from "../writers/writers.ts";
 import { nodeObject } from "./cluster.ts";
 import { clusterNode, linkOf } from "./snapshots.ts";
 
-/** A node of a graph; 2 cores and 4 GiB are available, unless told otherwise. */
+/** A node with 2 available cores and 4 GiB by default. */
 export function graphNode(name: string, more: Partial<ClusterNode> = {}): ClusterNode {
   const available = { availableCpuMillicores: 2000, availableMemoryBytes: 4 * 1024 ** 3, usageAgeSeconds: 5 };
   return clusterNode(name, { ...available, ...more });
 }
 
-/** A measured link of so many ms. */
 export function measuredLink(source: string, target: string, costMs: number, more: Partial<Link> = {}): Link {
   const rttMs = { p50: costMs, p90: costMs, p99: null, mean: costMs, count: 50 };
   return linkOf(source, target, costMs, { rttMs, ...more });
 }
 
-/** A store, graphs made by hand and the writers between them, under a clock made by hand. */
+/** Writers between a store and manual graphs, on a manual clock. */
 export class WriterTestbed {
   readonly clock = new ManualClock();
   readonly store: ClusterStore;
@@ -39,13 +38,11 @@ export class WriterTestbed {
   nodes: ClusterNode[] = [];
   links: Link[] = [];
   workflows: WorkflowGraphSnapshot[] = [];
-  /** Applies and updates that the writers sent, the refused ones too. */
+  /** Applies and updates of the writers, including refused ones. */
   readonly sent: { readonly name: string; readonly atMs: number }[] = [];
-  /** What every write meets while it is set. */
   fault: (() => Error) | null = null;
-  /** When the graphs were last built; null: just now, always. */
+  /** Time of the last build; null: always now. */
   lastBuildMs: number | null = null;
-  /** Done just before an apply. */
   before: ((name: string) => Promise<void>) | null = null;
   readonly #informers: Informer[] = [];
   #stop: (() => Promise<void>)[] = [];
@@ -55,7 +52,6 @@ export class WriterTestbed {
     this.store = createMemoryStore({ clock: this.clock });
   }
 
-  /** Adds nodes to the cluster and the graph. */
   async addNodes(...names: string[]): Promise<void> {
     for (const name of names) {
       await this.store.create(nodeObject(name, "z1"));
@@ -118,7 +114,7 @@ export class WriterTestbed {
     await Promise.all(this.#informers.map((informer) => informer.stop()));
   }
 
-  /** Lets time pass in seconds. */
+  /** Advances the clock in steps of a second. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 1000) {
       await this.clock.advance(Math.min(1000, ms - passed));
@@ -127,7 +123,6 @@ export class WriterTestbed {
     for (let turns = 0; turns < 4; turns++) await this.clock.advance(0);
   }
 
-  /** Annotations of a node, or of a Deployment of the namespace shop. */
   async annotations(name: string, kind: "node" | "deployment" = "node"): Promise<Record<string, string>> {
     const ref = kind === "node" ? { ...KINDS.node, name } : { ...KINDS.deployment, namespace: "shop", name };
     return (await this.store.get(ref))?.metadata.annotations ?? {};

@@ -1,5 +1,4 @@
-// Joins what zones ask of Services with what the scheduler-plugin does about it, and keeps it for who looks
-// back.
+// Joins zones' demand for Services with the scheduler-plugin's routing, and retains the result.
 import type { Clock, Logger } from "@isochrone/runtime";
 import {
   parseReplicaReport,
@@ -18,9 +17,9 @@ import { AggregatorError } from "../ports/errors.ts";
 
 interface TrafficKeeperOptions {
   readonly decisions: DecisionsSource;
-  /** The newest; null before the first. */
+  /** The newest graphs; null before the first. */
   readonly graphs: () => PublishedGraphs | null;
-  /** How far back, ms. */
+  /** Retention, ms. */
   readonly horizonMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -29,7 +28,7 @@ interface TrafficKeeperOptions {
 const PATH = "/api/v1/dispatch";
 const REPLICAS_PATH = "/api/v1/dispatch/replicas";
 
-/** What is known of Services that ask for weights, or why nothing is. */
+/** Services with zone weights, or the reason that they are unknown. */
 type Spread = Pick<TrafficSnapshot, "dispatch" | "services">;
 
 export class TrafficKeeper {
@@ -54,7 +53,7 @@ export class TrafficKeeper {
     return this.#kept.stop();
   }
 
-  /** As it is now. Rejects with an AggregatorError before the first graph. */
+  /** Current state. Rejects with an AggregatorError before the first graph. */
   async now(signal: AbortSignal): Promise<TrafficSnapshot> {
     const demand = this.#options.graphs()?.demand("full");
     if (demand === undefined) throw new AggregatorError("no_graph_yet", "no graph was built yet");
@@ -73,12 +72,12 @@ export class TrafficKeeper {
     };
   }
 
-  /** JSON of then. Throws an AggregatorError where nothing is kept of then. */
+  /** Retained state as JSON. Throws an AggregatorError if there is none. */
   at(ms: number): string {
     return this.#kept.at(ms);
   }
 
-  /** Nothing where replicas are no lever, or nobody can be asked. */
+  /** Returns nothing if replica proposals are disabled or unavailable. */
   async #proposed(signal: AbortSignal): Promise<Proposed> {
     try {
       const body = await askLeader(this.#options.decisions, REPLICAS_PATH, "replicas_off", signal);
@@ -89,7 +88,7 @@ export class TrafficKeeper {
     }
   }
 
-  /** What zones ask is shown all the same where nobody spreads it, or nobody can be asked. */
+  /** Demand is shown even if routing is disabled or unavailable. */
   async #spread(signal: AbortSignal): Promise<Spread> {
     try {
       const body = await askLeader(this.#options.decisions, PATH, "dispatch_off", signal);
@@ -109,7 +108,6 @@ function nobody(message: string): Spread {
   return { dispatch: { isOn: false, message }, services: [] };
 }
 
-/** What is worked out for replicas, by Service. */
 type Proposed = ReadonlyMap<string, ReplicaReport["services"][number]>;
 
 const NOTHING_PROPOSED: Proposed = new Map();
@@ -119,7 +117,7 @@ function proposedIn(body: Buffer): Proposed {
   return new Map(services.map((service) => [nameOf(service), service]));
 }
 
-/** What zone weights know of endpoints comes first: replicas may still start. */
+/** Endpoints known by zone weights take precedence, because replicas may still start. */
 function withProposed(service: ServiceTraffic, proposed: Proposed): ServiceTraffic {
   const report = proposed.get(nameOf(service));
   if (report === undefined) return service;
@@ -147,7 +145,6 @@ function bareZone(zone: string | null): ZoneTraffic {
   };
 }
 
-/** A Service of whose endpoints nothing is known here. */
 function askedOnly({ namespace, name, deadlineMs, zones }: ServiceDemand): ServiceTraffic {
   return {
     namespace,

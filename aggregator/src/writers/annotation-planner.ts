@@ -19,11 +19,10 @@ import type { Ownership } from "./ownership.ts";
 import type { AnnotationConfig } from "./settings.ts";
 import type { PendingWrite } from "./write-queue.ts";
 
-/** Objects as the cluster's watch has them. */
 export interface AnnotatedObjects {
   nodes(): readonly KubernetesObject[];
   workloads(): readonly KubernetesObject[];
-  /** The object as it is now; null when it is gone. */
+  /** Returns the current object, or null if it was deleted. */
   latest(object: KubernetesObject): KubernetesObject | null;
 }
 
@@ -34,11 +33,10 @@ interface AnnotationPlannerOptions {
   readonly self: Writer;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Asked between steps: gives way to what waits for the event loop. @default never */
+  /** Called between steps to yield to the event loop. @default never */
   readonly turn?: () => Promise<void> | null;
 }
 
-/** What one round came to. */
 interface AnnotationPlan {
   readonly pending: PendingWrite[];
   /** Coordinates were left out. */
@@ -47,19 +45,13 @@ interface AnnotationPlan {
 
 type AnnotatedKind = Exclude<WriteKind, "configmap">;
 
-/** A workload's `observed-at` is its graph's time, a little before it was written. */
+/** A workload's `observed-at` is its graph's time, slightly before the write. */
 const GRAPH_LAG_MS = 30_000;
 const OBJECTS_PER_STEP = 100;
-/**
- * A writer with our own settings writes each change that we see. One that leaves a change for so many
- * intervals is gone.
- */
+/** Intervals without a reaction to a change after which another writer counts as gone. */
 const SILENT_INTERVALS = 3;
 
-/**
- * Finds out which objects' annotations this replica should write. Keeps nothing of the objects but what the
- * API server said to writes.
- */
+/** Keeps no object state except results of writes. */
 export class AnnotationPlanner {
   readonly #options: AnnotationPlannerOptions;
   readonly #memories: Record<AnnotatedKind, Map<string, ObjectMemory>> = {
@@ -74,7 +66,7 @@ export class AnnotationPlanner {
     this.#options = options;
   }
 
-  /** Of what this replica writes, ms; null without any. */
+  /** Age of this replica's oldest annotations, ms; null: none. */
   oldestAgeMs(kind: AnnotatedKind): number | null {
     const oldestMs = this.#oldestMs[kind];
     return oldestMs === null ? null : Math.max(0, this.#options.clock.now() - oldestMs);
@@ -84,7 +76,6 @@ export class AnnotationPlanner {
     return [...this.#memories[kind].values()].reduce((sum, { disputed }) => sum + disputed.size, 0);
   }
 
-  /** Objects that are left to an aggregator of another installation. */
   yielded(kind: AnnotatedKind): number {
     return this.#yielded[kind];
   }
@@ -100,7 +91,7 @@ export class AnnotationPlanner {
     const { config, objects, ownership } = this.#options;
     const nodes = objects.nodes();
     const round = config.nodes === true ? await this.#nodeRound(graphs, nodes) : null;
-    // Costs and coordinates of a small cluster come from one replica.
+    // One replica writes costs and coordinates of a small cluster.
     const isMine = (name: string): boolean =>
       round === null || round.wanted.hasCosts ? ownership.isLeader() : ownership.owns(`node/${name}`);
     this.#oldestMs.node = null;
@@ -162,7 +153,7 @@ export class AnnotationPlanner {
     const subject = namespace === undefined ? name : `${namespace}/${name}`;
     const rule = { refreshMs: config.refreshMs, minIntervalMs };
     const urgent = urgency({ name: subject, observedAtMs, change }, rule, clock.now());
-    // Nothing is known, and nothing stands there.
+    // Nothing is known, and nothing is written.
     if (urgent === null || (observedAtMs === null && want.isEmpty)) return;
     pending.push({
       kind,
@@ -191,9 +182,8 @@ export class AnnotationPlanner {
   }
 
   /**
-   * Another installation's aggregator that annotates the object and goes on doing so; null: there is none.
-   * Both have one field manager, so that each would undo what the other writes. What shall only go is left to
-   * anybody who has written since it was first seen.
+   * Another installation's active annotator of the object; null: none. Both use one field manager, so each
+   * would undo the other's writes.
    */
   #rivalOf(
     { metadata }: KubernetesObject,
@@ -214,10 +204,7 @@ export class AnnotationPlanner {
     return text === memory.mark || clock.monotonic() - memory.writtenMs < minIntervalMs ? null : mark;
   }
 
-  /**
-   * Whether the other writer of the same annotations leaves a change that stands for some time. If it was not
-   * gone after all, it gets twice the time for each object that it takes back, so that a fight ends.
-   */
+  /** True if the rival leaves a change unwritten. The wait doubles if it takes the object back. */
   #isSilent(
     mark: WriterMark,
     change: number,
@@ -232,7 +219,7 @@ export class AnnotationPlanner {
       memory.patienceMs *= 2;
       memory.tookOverMs = undefined;
     }
-    // A writer with another prefix does not know our annotations: it leaves no change of theirs.
+    // A writer with another prefix does not react to changes of our annotations.
     const isChanged = change >= 1 && annotations[`${config.prefix}observed-at`] !== undefined;
     if (!isChanged) memory.unwritten = undefined;
     else if (memory.unwritten?.markedMs !== mark.atMs)
@@ -256,7 +243,7 @@ export class AnnotationPlanner {
     );
   }
 
-  /** Where the time itself is another manager's, that of the last write counts. */
+  /** Uses the last write's time if another manager owns `observed-at`. */
   #observedAt({ observedAtMs }: Want, memory: ObjectMemory): number | null {
     const { clock, config } = this.#options;
     if (!memory.disputed.has(`${config.prefix}observed-at`) || !Number.isFinite(memory.writtenMs))
@@ -264,7 +251,7 @@ export class AnnotationPlanner {
     return clock.now() - (clock.monotonic() - memory.writtenMs);
   }
 
-  /** Read once per version of the object: most of 5,000 stay the same from one round to the next. */
+  /** Cached per version, because most of 5,000 objects do not change between rounds. */
   #readNode(node: KubernetesObject): ReadNodeAnnotations {
     const { prefix } = this.#options.config;
     const memory = this.#memories.node.get(node.metadata.uid ?? "");
@@ -278,9 +265,7 @@ export class AnnotationPlanner {
     return read;
   }
 
-  /**
-   * The annotations of our names as they are or, where they are left to another manager, as they would be.
-   */
+  /** Current annotations, with the values that we would have written for those of another manager. */
   #own(kind: AnnotatedKind, object: KubernetesObject): OwnAnnotations {
     const { prefix } = this.#options.config;
     const { annotations = {}, uid = "" } = object.metadata;
@@ -292,7 +277,7 @@ export class AnnotationPlanner {
     const memory = this.#memories[kind].get(uid);
     for (const key of memory?.foreign ?? []) own.delete(key);
     for (const [key, text] of memory?.disputed ?? []) {
-      // A field whose value is gone is nobody's any more.
+      // A removed field has no owner any more.
       if (annotations[key] === undefined) memory?.disputed.delete(key);
       else own.set(key, text);
     }

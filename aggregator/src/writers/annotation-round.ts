@@ -15,20 +15,18 @@ import { nodeChange, wantedNodes, type WantedNodes } from "./domain/node-figures
 import { wantedWorkloads, workloadChange, type WantedWorkload } from "./domain/workload-figures.ts";
 import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 
-/** What one object's annotations are and should be. */
+/** Desired annotations of one object, and how they differ from the current ones. */
 export interface Want {
-  /** 1 and more is significant. */
+  /** 1 and above is significant. */
   readonly change: number;
   readonly observedAtMs: number | null;
-  /** There is nothing to say. */
   readonly isEmpty: boolean;
-  /** Nothing shall stand there. */
   readonly isRemoval?: true;
-  /** By full key; made when it is needed. */
+  /** Values by full key; computed on demand. */
   readonly annotations: () => ReadonlyMap<string, string>;
 }
 
-/** An object's annotations of ours by full key, without those that are somebody else's. */
+/** Our annotations of an object by full key, without foreign ones. */
 export type OwnAnnotations = Readonly<Record<string, string>>;
 
 /** Label by which a workload is left out. */
@@ -38,19 +36,17 @@ interface NodeRoundOptions {
   readonly graphs: PublishedGraphs;
   readonly prefix: string;
   readonly nowMs: number;
-  /** The leader begins a frame of coordinates when there is none yet. */
+  /** The leader starts a coordinate frame if there is none. */
   readonly isLeader: boolean;
 }
 
-/** What all nodes' annotations should be as of one graph. */
 export class NodeRound {
-  /** Coordinates are left out: there is no frame yet, and beginning one is the leader's. */
+  /** Coordinates are left out: there is no frame yet, and only the leader starts one. */
   readonly isFrameless: boolean;
   readonly wanted: WantedNodes;
   readonly #options: NodeRoundOptions;
   readonly #read: ReadonlyMap<string, ReadNodeAnnotations>;
 
-  /** @param read what stands on all nodes, by node name */
   constructor(read: ReadonlyMap<string, ReadNodeAnnotations>, options: NodeRoundOptions) {
     const { graphs, isLeader } = options;
     this.#options = options;
@@ -65,13 +61,13 @@ export class NodeRound {
     this.wanted = wantedNodes(graph, motion);
   }
 
-  /** Null for a node that the graph doesn't hold. */
+  /** Returns null for a node that is not in the graph. */
   of(name: string): Want | null {
     const { prefix, graphs } = this.#options;
     const figures = this.wanted.figures.get(name);
     const read = this.#read.get(name);
     if (figures === undefined || read === undefined) return null;
-    // What this replica has no frame for stays as another one wrote it.
+    // Without a frame, keep the coordinates that another replica wrote.
     const kept = this.isFrameless ? { ...figures, coordinate: read.coordinate } : figures;
     return {
       change: nodeChange(name, read, kept, this.wanted),
@@ -81,7 +77,7 @@ export class NodeRound {
     };
   }
 
-  /** Coordinates that stand on nodes and aren't stale. */
+  /** Current coordinates of nodes that are not stale. */
   #frame(): Map<string, readonly number[]> {
     const oldestMs = this.#options.nowMs - ANNOTATIONS_STALE_AFTER_SECONDS * 1000;
     const frame = new Map<string, readonly number[]>();
@@ -92,7 +88,6 @@ export class NodeRound {
   }
 }
 
-/** What all workloads' annotations should be as of one graph. */
 export class WorkloadRound {
   readonly #wanted: ReadonlyMap<string, WantedWorkload>;
   readonly #builtAtMs: number;
@@ -104,7 +99,7 @@ export class WorkloadRound {
     this.#prefix = prefix;
   }
 
-  /** Null for a workload that the graph doesn't hold. */
+  /** Returns null for a workload that is not in the graph. */
   of({ kind, metadata }: KubernetesObject, own: OwnAnnotations): Want | null {
     if (metadata.labels?.[ANNOTATE_LABEL] === "false") return nothing(own, this.#prefix);
     const wanted = this.#wanted.get(
@@ -121,17 +116,14 @@ export class WorkloadRound {
   }
 }
 
-/**
- * For objects that aren't annotated (any more). Null while nothing of ours stands there; `observed-at` tells
- * that it is ours.
- */
+/** Removes our annotations. Null: there are none, as `observed-at` is missing. */
 export function nothing(own: OwnAnnotations, prefix: string): Want | null {
   const observedAt = own[`${prefix}observed-at`];
   if (observedAt === undefined) return null;
   const observedAtMs = Date.parse(observedAt);
   return {
     change: UNWANTED,
-    // Nobody reads it any more: no need to wait for the interval.
+    // Nobody reads it any more, so do not wait for the interval.
     observedAtMs: Number.isNaN(observedAtMs) ? null : Math.min(observedAtMs, 0),
     isEmpty: true,
     isRemoval: true,

@@ -1,25 +1,20 @@
 import { ScrapedMetrics } from "@isochrone/runtime";
 import { Counter, type Registry } from "prom-client";
 
-/** What is written. */
 const WRITE_KINDS = ["node", "workload", "configmap"] as const;
 export type WriteKind = (typeof WRITE_KINDS)[number];
 
-/**
- * `conflict`: changed by others again and again; `gone`: deleted meanwhile; `disowned`: another replica's by
- * now; `refused`: not taken as it is; `failed`: the API server could not be reached, or not now.
- */
+/** `conflict`: changed by others repeatedly; `gone`: deleted; `disowned`: now another replica's. */
 const WRITE_RESULTS = ["written", "conflict", "gone", "disowned", "forbidden", "refused", "failed"] as const;
 export type WriteResult = (typeof WRITE_RESULTS)[number];
 
-/** What the metrics are read from when they are scraped. */
 interface WriterMetricSources {
   readonly pending: (kind: WriteKind) => number;
-  /** Seconds; null while nothing of the kind is annotated. */
+  /** Seconds; null: no annotations of this kind. */
   readonly oldestAgeSeconds: (kind: WriteKind) => number | null;
   readonly disputed: (kind: WriteKind) => number;
   readonly yielded: (kind: WriteKind) => number;
-  /** 1 while KEP-260's ConfigMap would be too large. */
+  /** Returns true while KEP-260's ConfigMap would be too large. */
   readonly isTooLarge: () => boolean;
 }
 
@@ -29,7 +24,6 @@ export interface WriterMetrics {
   readonly skipped: Counter<"reason">;
 }
 
-/** Why something is left out of what is written. */
 const SKIP_REASONS = ["warming_up", "stale_graph", "no_frame", "name_too_long", "too_large"] as const;
 
 export function createWriterMetrics(registry: Registry, sources: WriterMetricSources): WriterMetrics {

@@ -13,10 +13,10 @@ import { hasNetperfChanged, netperfEntries, sizeBytes, withEntries } from "./dom
 import type { WriteResult } from "./metrics.ts";
 import { FIELD_MANAGER } from "./object-writer.ts";
 
-/** What the API server takes of a ConfigMap. */
+/** The API server's limit of a ConfigMap. */
 const MAX_CONFIG_MAP_BYTES = 1024 * 1024;
 const WRITE_DEADLINE_MS = 30_000;
-/** Part of the refresh interval after which it is due: it is looked at once per interval. */
+/** Share of the refresh interval after which a refresh is due, because checks run once per interval. */
 const DUE_SHARE = 0.9;
 
 interface NetperfWriterOptions {
@@ -24,22 +24,18 @@ interface NetperfWriterOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: Pick<EventRecorder, "event">;
-  /** namespace/name. */
+  /** `namespace/name`. */
   readonly configMap: string;
   readonly prefix: string;
   readonly refreshMs: number;
 }
 
-/** What one look at the ConfigMap came to; null: it was left as it is. */
 interface NetperfOutcome {
   readonly result: WriteResult | null;
   readonly unnamed: number;
 }
 
-/**
- * Keeps KEP-260's ConfigMap: by update of the version that was read, since an apply would list every key a
- * second time in managedFields. Entries that aren't of KEP-260's form stay as they are.
- */
+/** Updates the version that was read: an apply would list every key again in managedFields. */
 export class NetperfWriter {
   readonly #options: NetperfWriterOptions;
   readonly #ref: typeof KINDS.configMap & { readonly namespace: string; readonly name: string };
@@ -56,7 +52,7 @@ export class NetperfWriter {
     return this.#isTooLarge;
   }
 
-  /** Of what stands there, ms; null when that isn't known. */
+  /** Age of the written entries, ms; null: unknown. */
   get ageMs(): number | null {
     return this.#observedMs === null ? null : Math.max(0, this.#options.clock.now() - this.#observedMs);
   }
@@ -64,7 +60,7 @@ export class NetperfWriter {
   /** Never rejects. */
   async look(graph: ClusterGraphSnapshot, mayWrite: () => boolean): Promise<NetperfOutcome> {
     const { data, lost, unnamed } = netperfEntries(graph);
-    // Nothing measured: then nothing is known, and nothing is taken away either.
+    // Without measurements nothing is known, so remove nothing.
     if (data.size === 0) return { result: null, unnamed };
     let verb = "get";
     try {
@@ -111,11 +107,11 @@ export class NetperfWriter {
     const observedMs = Date.parse(stored?.metadata.annotations?.[`${prefix}observed-at`] ?? "");
     if (Number.isNaN(observedMs)) return true;
     this.#observedMs = observedMs;
-    // A time far ahead is a clock's fault, and no reason to wait for it.
+    // A time far in the future is a clock error; do not wait for it.
     return Math.abs(clock.now() - observedMs) >= DUE_SHARE * refreshMs;
   }
 
-  /** Said once, until it fits again. */
+  /** Logs once until it fits again. */
   #tooLarge(stored: KubernetesObject | null, pairs: number): null {
     const { logger, events, configMap } = this.#options;
     if (this.#isTooLarge) return null;
@@ -129,7 +125,7 @@ export class NetperfWriter {
   #failed(verb: string, error: unknown): WriteResult {
     const { logger, configMap } = this.#options;
     const isConflict = isStoreError(error, "conflict") || isStoreError(error, "already_exists");
-    // Somebody else was faster: the next look sees what they wrote.
+    // A concurrent write won; the next check sees it.
     if (isConflict) return "conflict";
     if (isStoreError(error, "not_found")) return "gone";
     if (isStoreError(error, "fenced")) return "disowned";

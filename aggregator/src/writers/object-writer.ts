@@ -12,40 +12,26 @@ import { ANNOTATED_BY } from "@isochrone/topology";
 import { definedOf } from "@isochrone/primitives";
 import type { WriteResult } from "./metrics.ts";
 
-/**
- * Field manager of all annotations. Nothing else may be applied under this name: what one apply leaves out is
- * removed.
- */
+/** Field manager of all annotations. Use it for nothing else: an apply removes fields that it omits. */
 export const FIELD_MANAGER = "isochrone-aggregator";
 
-/** Tries of one write that meets others' changes. */
 const MAX_TRIES = 3;
 const WRITE_DEADLINE_MS = 15_000;
 
-/** What is remembered of an object, by its uid. */
 export interface ObjectMemory {
-  /** Keys that are left to another manager, and what would have stood there at the last write. */
+  /** Keys left to another manager, with our value at the last write. */
   readonly disputed: Map<string, string>;
-  /** Keys of our names that stayed when we let them go: somebody else's. */
+  /** Keys with our names that remained after we released them, so they are foreign. */
   readonly foreign: Set<string>;
-  /**
-   * Mark of a writer that stood there when it was first seen, or that we left; undefined: nobody has looked
-   * yet.
-   */
+  /** Mark on the object when first seen, or our mark of the last write; undefined: not read yet. */
   mark: string | null | undefined;
-  /**
-   * How long another writer may be silent until its object is taken over, ms; undefined: it never undid what
-   * was written here.
-   */
+  /** Silence after which another writer's object is taken over, ms; undefined: it never undid our write. */
   patienceMs: number | undefined;
-  /** When the object was taken over from another writer, ms since the epoch. */
+  /** Time of the takeover from another writer, Unix ms. */
   tookOverMs: number | undefined;
-  /**
-   * A change that another writer has not written yet: the time of that writer's last mark in ms since the
-   * epoch, and since when the change stands, on the monotonic clock.
-   */
+  /** A change that another writer has not written: its last mark (Unix ms), and monotonic start. */
   unwritten: { readonly markedMs: number; readonly sinceMs: number } | undefined;
-  /** On the monotonic clock: when it was written, and until when it is left alone. */
+  /** Monotonic: last write, and end of the pause. */
   writtenMs: number;
   blockedUntilMs: number;
 }
@@ -53,20 +39,16 @@ export interface ObjectMemory {
 export interface WriteTask {
   /** As last seen. */
   readonly object: KubernetesObject;
-  /**
-   * All annotations that it shall have of ours, by key; those that it has beside them and that are ours go.
-   */
+  /** All desired annotations by key. Our other annotations are removed. */
   readonly annotations: ReadonlyMap<string, string>;
   readonly memory: ObjectMemory;
-  /** Asked before each try, and again when the request leaves the process. */
+  /** Checked before each attempt, and again when the request is sent. */
   readonly isMine: () => boolean;
 }
 
-/** What a write came to; `error` says why it failed. */
 export interface WriteOutcome {
   readonly result: WriteResult;
   readonly error: unknown;
-  /** Of the call that was refused. */
   readonly verb: "patch" | "get";
 }
 
@@ -75,15 +57,13 @@ interface ObjectWriterOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: Pick<EventRecorder, "event">;
-  /** Whether a key is of a name that this writer writes. */
   readonly isOwnKey: (key: string) => boolean;
   readonly onConflict: (fields: number) => void;
 }
 
 /**
- * Writes annotations by server-side apply, never by force, and only onto the object and version that it has
- * seen: a replica that was stopped for a while changes nothing that another one wrote meanwhile, and no
- * deleted object comes back.
+ * Server-side apply without force, bound to uid and version: a paused replica cannot overwrite newer writes
+ * or recreate a deleted object.
  */
 export class ObjectWriter {
   readonly #options: ObjectWriterOptions;
@@ -194,11 +174,11 @@ function resultOf(error: unknown): WriteResult {
   return isStoreError(error, "invalid") ? "refused" : "failed";
 }
 
-/** Whether a conflict is about the annotation: the message names fields as `.metadata.annotations.<key>`. */
+/** Conflict messages name fields as `.metadata.annotations.<key>`. */
 function namesAnnotation(message: string, key: string): boolean {
   const field = `.metadata.annotations.${key}`;
   for (let at = message.indexOf(field); at >= 0; at = message.indexOf(field, at + 1)) {
-    // A longer key may begin with this one.
+    // A longer key may start with this one.
     if (!/[\w./-]/.test(message.charAt(at + field.length))) return true;
   }
   return false;

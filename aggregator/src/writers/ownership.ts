@@ -1,17 +1,14 @@
 import type { Leadership } from "@isochrone/kubernetes";
 
-/** Which replica writes what. */
 export interface Ownership {
-  /**
-   * Whether this replica writes the object, by rendezvous hash over the live ones, while its own Lease holds.
-   */
+  /** Decides by rendezvous hashing over live replicas. Requires this replica's own valid Lease. */
   owns(object: string): boolean;
   isLeader(): boolean;
-  /** Replicas that are alive, this one included; at least 1. */
+  /** Number of live replicas, including this one; at least 1. */
   replicas(): number;
 }
 
-/** The only replica owns everything. */
+/** A single replica owns everything. */
 export function soleOwner(leadership: Leadership): Ownership {
   return { owns: () => true, isLeader: () => leadership.isLeader(), replicas: () => 1 };
 }

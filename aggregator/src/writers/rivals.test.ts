@@ -1,5 +1,4 @@
-// Aggregators that don't know of each other, on one cluster. They have one field manager: each apply undoes
-// what the other one wrote.
+// Uncoordinated aggregators on one cluster. They share a field manager, so each apply undoes the other's.
 import { KINDS } from "@isochrone/kubernetes";
 import { ANNOTATED_BY } from "@isochrone/topology";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -24,7 +23,7 @@ const keys = async (name: string, kind: "node" | "deployment" = "node"): Promise
 const BARE = ["available-cpu", "available-memory", "network-cost-b", "observed-at"];
 const under = (prefix: string): string[] => [...BARE.map((name) => prefix + name), ANNOTATED_BY].toSorted();
 
-/** Of 20 min in which nothing changes: what is refreshed every 10 min is written two or three times. */
+/** Writes in 20 min without changes: a refresh every 10 min gives two or three. */
 async function writesWithin20Minutes(): Promise<number> {
   ground.sent.length = 0;
   await ground.pass(20 * MINUTE);
@@ -188,10 +187,7 @@ describe("two aggregators with the same annotations", () => {
   const writer = async (): Promise<string | undefined> =>
     (await ground.annotations("a"))[ANNOTATED_BY]?.split(" ")[0];
 
-  /**
-   * Starts the second one, and lets what it sees change until the objects are its own: it writes more often
-   * than the first one.
-   */
+  /** The second one writes more often, so it takes over the objects as its figures change. */
   const secondTakes = async (): Promise<void> => {
     await ground.start({}, SOLE, { name: "second", sinceMs: ground.clock.now() });
     for (let ms = 50; ms < 1_000 && (await writer()) !== "second"; ms += 20) {

@@ -7,7 +7,6 @@ import type { Replication } from "../replication/replication.ts";
 import type { AnnotatedObjects } from "./annotation-planner.ts";
 import { soleOwner, type Ownership } from "./ownership.ts";
 
-/** Objects as the cluster's watch has them. */
 export function annotatedObjectsOf(watch: StoreClusterWatch): AnnotatedObjects {
   return {
     nodes: () => watch.nodeObjects(),
@@ -16,11 +15,7 @@ export function annotatedObjectsOf(watch: StoreClusterWatch): AnnotatedObjects {
   };
 }
 
-/**
- * Who writes what, among the replicas if there are several.
- * @param leadership where there is only one
- * @default it leads
- */
+/** @param leadership of a single replica; by default it leads */
 export function ownershipOf(replication: Replication | null, leadership: Leadership | undefined): Ownership {
   if (replication === null) return soleOwner(leadership ?? { isLeader: () => true });
   const { replicas, leadership: elected } = replication;
@@ -37,7 +32,7 @@ interface Self {
   readonly machine?: string;
 }
 
-/** Replicas are one writer, by their Leases; who is alone is another one in every life. */
+/** Coordinated replicas are one writer. A single replica is a new writer in every process. */
 export function writerOf(
   leaseNamespace: string | null,
   { clock, random, machine = "aggregator" }: Self,

@@ -3,16 +3,13 @@ import type { WriteBudget } from "./domain/write-budget.ts";
 import type { WriteKind, WriteResult } from "./metrics.ts";
 import type { ObjectWriter, WriteOutcome, WriteTask } from "./object-writer.ts";
 
-/** A write that is worth doing. */
 export interface PendingWrite {
   readonly kind: WriteKind;
-  /** For people: kind, namespace and name. */
+  /** Kind, namespace and name, for messages. */
   readonly subject: string;
-  /** Resource, as roles name it. */
   readonly resource: string;
-  /** The highest is written first. */
   readonly urgency: number;
-  /** The newest state of the object, when its turn comes; null: it is gone. */
+  /** Returns the current state of the object, or null if it was deleted. */
   readonly task: () => WriteTask | null;
 }
 
@@ -22,22 +19,19 @@ interface WriteQueueOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly budget: WriteBudget;
-  /** This replica's share of the budget, at this moment. */
   readonly writesPerSecond: () => number;
   readonly onResult: (kind: WriteKind, result: WriteResult) => void;
 }
 
-/** While the API server can't be reached. */
 const BACKOFF: BackoffDelays = { initialMs: 1000, maxMs: 60_000, factor: 2, jitterRatio: 0.5 };
-/** What isn't allowed is tried again after so long: a role may have been added. */
+/** Pause after a denied write; a role may be added later. */
 const FORBIDDEN_PAUSE_MS = 300_000;
-/** An object that the API server doesn't take is left alone for so long. */
+/** Pause of an object after a rejected write. */
 const REFUSED_PAUSE_MS = 600_000;
 const MAX_CONCURRENT = 32;
-/** More make no pause longer. */
+/** Number of failures at which the pause is longest. */
 const MAX_FAILURES = 20;
 
-/** What waits to be written, the most urgent first, within the budget. */
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
   #pending: PendingWrite[] = [];
@@ -49,9 +43,8 @@ export class WriteQueue {
     this.#options = options;
   }
 
-  /** Replaces what waited: it was planned anew. */
   plan(pending: PendingWrite[]): void {
-    // The most urgent at the end, where taking is cheap.
+    // Most urgent last, where removal is cheap.
     this.#pending = pending.sort((a, b) => a.urgency - b.urgency);
   }
 
@@ -59,7 +52,7 @@ export class WriteQueue {
     return this.#pending.reduce((sum, write) => sum + (write.kind === kind ? 1 : 0), 0);
   }
 
-  /** Writes as much as the budget allows now. Never rejects. */
+  /** Writes as many as the budget allows. Never rejects. */
   async drain(signal: AbortSignal): Promise<void> {
     const { clock, budget, writesPerSecond } = this.#options;
     while (!signal.aborted && clock.monotonic() >= this.#retryMs) {
@@ -79,7 +72,7 @@ export class WriteQueue {
     }
   }
 
-  /** However many failed at once, it is one failure of the way. */
+  /** Concurrent failures count as one. */
   #pace(results: readonly WriteResult[]): void {
     const { clock, random } = this.#options;
     this.#failures = results.includes("failed") ? Math.min(this.#failures + 1, MAX_FAILURES) : 0;

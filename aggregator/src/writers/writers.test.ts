@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => ground.stop());
 
-/** Without the mark of who wrote, which rivals.test.ts is about. */
+/** Without the writer's mark, which rivals.test.ts covers. */
 const names = (annotations: Record<string, string>): string[] =>
   Object.keys(annotations)
     .filter((key) => key !== ANNOTATED_BY)
@@ -245,7 +245,7 @@ describe("the API server", () => {
 
   test("does not bring a deleted node back, nor write onto its successor what was meant for it", async () => {
     await ground.addNodes("a", "b");
-    // The deletion happens while the write is under way.
+    // Deletes the object during the write.
     ground.before = async (name) => {
       if (name !== "a") return;
       ground.before = null;
@@ -302,7 +302,7 @@ describe("several replicas", () => {
     );
     await ground.pass(15_000);
     await ground.stopWriters();
-    // The other replica's fit is turned by a quarter, mirrored and moved.
+    // The other replica's fit is rotated by 90 degrees, mirrored and translated.
     at((index) => [place(index)[1]! + 100, place(index)[0]! - 7, 1]);
     await ground.start(
       {},

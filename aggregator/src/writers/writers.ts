@@ -20,10 +20,9 @@ import type { Ownership } from "./ownership.ts";
 import type { AnnotationConfig } from "./settings.ts";
 import { WriteQueue } from "./write-queue.ts";
 
-/** What the writers work with. */
 interface WriterDependencies {
   readonly store: ClusterStore;
-  /** For what the leader alone writes, of the same cluster. @default `store` */
+  /** Store for leader-only writes to the same cluster. @default `store` */
   readonly leaderStore?: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -33,19 +32,19 @@ interface WriterDependencies {
   readonly ownership: Ownership;
   readonly self: Writer;
   readonly objects: AnnotatedObjects;
-  /** The newest ones; null before the first. */
+  /** The newest graphs; null before the first. */
   readonly graphs: () => PublishedGraphs | null;
-  /** Asked between steps: gives way to what waits for the event loop. @default never */
+  /** Called between steps to yield to the event loop. @default never */
   readonly turn?: () => Promise<void> | null;
 }
 
-/** How often the budget is spent, and how often it is found out anew what to write. */
+/** Interval of spending the budget and of planning. */
 const TICK_MS = 1000;
 const PLAN_INTERVAL_MS = 5000;
-/** An older graph is not written: it would say again what stands there. */
+/** Maximum age of a written graph. An older one would repeat the current annotations. */
 const MAX_GRAPH_AGE_MS = 60_000;
 
-/** Writes what the graphs say onto the cluster's objects. A failure here never reaches the graphs. */
+/** Writes graph data onto the cluster's objects. A failure here does not affect the graphs. */
 export function createWriters(config: AnnotationConfig, deps: WriterDependencies): Service {
   return new Writers(config, deps);
 }
@@ -104,7 +103,7 @@ class Writers implements Service {
     this.#loop.start();
   }
 
-  /** Comes before the Leases end: nothing is written without one. */
+  /** Call before the Leases end, because writes require one. */
   async stop(): Promise<void> {
     await this.#loop.stop();
   }

@@ -21,10 +21,7 @@ interface Place {
   readonly index: number;
 }
 
-/**
- * Prints an AppGroup's scheduling order. Faults that still permit an order go to `note`. Throws CommandError
- * naming file, line, path, rule and value.
- */
+/** Prints the scheduling order; faults that permit one go to `note`. Throws CommandError with the place. */
 export async function appGroupOrderCommand(
   file: string,
   options: AppGroupOrderOptions,

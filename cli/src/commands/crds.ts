@@ -37,10 +37,7 @@ const FIELD_MANAGER = "isochrone-crds";
 const ESTABLISHED_WITHIN_MS = 30_000;
 const POLL_MS = 250;
 
-/**
- * Applies the definitions in a folder. A narrowing definition is not applied: if the existing one accepts
- * everything ours does, it stays; else throws CommandError naming the loss.
- */
+/** A narrowing definition isn't applied; throws CommandError unless the existing one covers ours. */
 export async function crdsApplyCommand(
   folder: string,
   options: CrdsApplyOptions,
@@ -111,7 +108,6 @@ async function apply(store: ClusterStore, wanted: KubernetesObject, dryRun: bool
   return { name, result: there === null ? "created" : "applied" };
 }
 
-/** Waits until objects of the kind are accepted. */
 async function established(store: ClusterStore, name: string): Promise<void> {
   const deadline = systemClock.monotonic() + ESTABLISHED_WITHIN_MS;
   for (;;) {

@@ -29,7 +29,6 @@ interface ExperimentOptions {
   readonly output: Format;
 }
 
-/** Starts a real kube-scheduler, shared by all experiments of a call; the caller stops it. */
 export type StartScheduler = () => Promise<KubeScheduler | null>;
 
 export async function experimentCommand(
@@ -108,7 +107,6 @@ async function run(
       { clock: systemClock, product: productSettings(), kubeScheduler },
     );
   } catch (error) {
-    // Reports all mistakes of a scenario, one per line.
     if (error instanceof ScenarioError) throw usageError(error.message, { cause: error });
     throw error;
   } finally {

@@ -30,10 +30,7 @@ interface PodAnswer {
   readonly trouble: string | null;
 }
 
-/**
- * Prints why a pod is where it is: its newest decision and the cluster's state. `name` is a pod, workload or
- * StreamJob.
- */
+/** Prints a pod's newest decision and the cluster's state. `name` is a pod, workload or StreamJob. */
 export async function explainCommand(
   name: string,
   options: ExplainOptions,

@@ -48,7 +48,6 @@ interface Waiting {
 type Opening = GateOpening | "would_open" | `failed: ${string}`;
 type Print = (text: string) => void;
 
-/** Gates of the planner and of the StreamJob controller. */
 const OUR_GATES: readonly string[] = [PLACEMENT_GATE, STREAM_GATE];
 const OUR_GATES_TEXT = `gate ${OUR_GATES.join(" or ")}`;
 const CONCURRENCY = 8;
@@ -123,7 +122,6 @@ async function movingPods(
   return await giveBackMovingPods(store, { nowMs: systemClock.now(), all: removeWebhook, dryRun });
 }
 
-/** Repeats while pods keep arriving. */
 async function openRounds(
   store: ClusterStore,
   names: readonly string[],
@@ -185,10 +183,7 @@ async function openAll(
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
 }
 
-/**
- * Retries conflicts in the next round instead of re-reading the pod: the uninstaller has no right to read
- * single pods.
- */
+/** Retries conflicts in the next round: the uninstaller may not read single pods. */
 async function opening(store: ClusterStore, pod: KubernetesObject): Promise<Opening> {
   const { namespace = "default", name } = pod.metadata;
   const patch = jsonPatchOpeningGate(pod, OUR_GATES);

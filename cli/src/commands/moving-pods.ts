@@ -10,11 +10,7 @@ interface GiveBackOptions {
   readonly dryRun: boolean;
 }
 
-/**
- * Returns pods to their ReplicaSets, which then delete one pod each. Garbage collection deletes pods without
- * a ReplicaSet.
- * @returns one line per pod
- */
+/** ReplicaSets then delete one pod each; pods without one are garbage-collected. @returns a line per pod */
 export async function giveBackMovingPods(
   store: ClusterStore,
   { nowMs, all, dryRun }: GiveBackOptions,

@@ -78,7 +78,6 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   }
 }
 
-/** Log level of an embedded cluster, unless the environment sets one. */
 export function logLevelOf(env: Readonly<Record<string, string | undefined>>) {
   const { service } = loadSettings([serviceSettings], {
     env,

@@ -14,10 +14,7 @@ export function fewEndpoints(endpoints: ReadonlyMap<string, number>): string[] {
     );
 }
 
-/**
- * Ports whose protocol reuses connections: requests stay with the connected endpoint, whatever hints change
- * later.
- */
+/** Ports whose protocol reuses connections: requests stay with an endpoint whatever hints change. */
 export function longConnections({ spec }: KubernetesObject): string[] {
   return looseList<{ name: string; appProtocol: string; port: number }>(
     looseFields<{ ports: object[] }>(spec).ports,

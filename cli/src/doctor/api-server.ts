@@ -1,4 +1,3 @@
-// API server checks: reachability, identity and version.
 import type { Credentials } from "@isochrone/kubernetes/api-server";
 import { looseFields, reasonOf } from "@isochrone/primitives";
 import { once } from "node:events";

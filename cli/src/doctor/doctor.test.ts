@@ -1,4 +1,3 @@
-// Verdicts from given facts; reads only files of this repository.
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { ManualClock } from "@isochrone/runtime/testing";

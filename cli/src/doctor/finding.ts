@@ -31,7 +31,6 @@ export interface Verdict {
   readonly remedy: string | null;
 }
 
-/** Remedies for checks skipped without a cluster or server. */
 export const NAME_A_CLUSTER = "Name a cluster by --kubeconfig (and --context), or $KUBECONFIG.";
 export const NAME_A_SERVER =
   "Name the aggregator by --server (with --token-file and --ca-file), e.g. after `kubectl -n isochrone port-forward svc/isochrone-aggregator 8080`.";

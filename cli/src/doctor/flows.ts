@@ -1,4 +1,3 @@
-// Flow checks: kernel features for a network manager, its report on its node, and promises to stream jobs.
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KernelParts } from "@isochrone/network-manager";
 import type { StreamsSnapshot } from "@isochrone/topology";

@@ -1,4 +1,3 @@
-// Checks of usage and traffic sources: what arrives in the graphs, and what a collector reports.
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { NAME_A_SERVER, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
@@ -79,7 +78,6 @@ function namesVerdict(ambiguousNames: number): Verdict {
   });
 }
 
-/** Mentions failing targets only if the collector has some. */
 function usageRemedy(page: string | null): string {
   const above0 = (name: string): boolean =>
     page !== null && samplesOf(page, `isochrone_collector_targets_${name}`).some(({ value }) => value > 0);

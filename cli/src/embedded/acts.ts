@@ -1,10 +1,7 @@
 import type { EndToEnd, RangeMs } from "@isochrone/lab";
 import { samplesForPercentile } from "@isochrone/primitives";
 
-/**
- * `spread`: placed without knowledge of the network; `score`: replaced pod by pod; `plan`: replaced as a
- * whole; `live`: continuous moves.
- */
+/** `spread`: without the network; `score`: pod by pod; `plan`: as a whole; `live`: continuous moves. */
 export const ACTS = ["spread", "score", "plan", "live"] as const;
 export type Act = (typeof ACTS)[number];
 export type PlacingAct = Exclude<Act, "live">;

@@ -5,10 +5,7 @@ import type { EmbeddedOptions } from "./options.ts";
 /** AWS regions near the hosts behind the demo's regions. */
 const AWS_REGIONS = { west: "us-west-2", east: "us-east-1", north: "eu-north-1" } as const;
 
-/**
- * Returns the prices of `--prices`, else AWS list prices for the demo's own regions and the providers'
- * built-in prices for other nodes. Throws SettingsError.
- */
+/** Prices of `--prices`, else AWS list prices in the demo's regions, else built-in. Throws SettingsError. */
 export function embeddedPrices({
   prices,
   matrix,

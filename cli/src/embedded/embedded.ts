@@ -77,10 +77,7 @@ export class Embedded {
     this.#services = parts.services;
   }
 
-  /**
-   * Resolves when every service is up; pods may still be starting. On failure or abort, stops everything
-   * started.
-   */
+  /** Resolves when services are up; pods may still start. On failure or abort, stops everything started. */
   static async start(
     options: EmbeddedOptions,
     signal: AbortSignal,
@@ -183,7 +180,6 @@ export class Embedded {
     return new Embedded(urls, { ...shown, namespace: manifest.namespace });
   }
 
-  /** Enables the extender and replaces every pod of the workflow. */
   async placeByScore(signal: AbortSignal): Promise<readonly Move[]> {
     this.cluster.setExtender(extenderOf(this.urls));
     return this.cluster.rePlace({ signal, podTimeoutMs: READY_WITHIN_MS });
@@ -201,10 +197,7 @@ export class Embedded {
     });
   }
 
-  /**
-   * From now on new pods wait for the planner, and pods may be moved, by the descheduler if enabled, or by
-   * hand.
-   */
+  /** From now on new pods wait for the planner, and pods may be moved, by hand or by the descheduler. */
   async startMoving(): Promise<void> {
     await optIn({ store: this.store, namespace: this.#namespace }, true);
   }
@@ -315,10 +308,7 @@ function clusterOptions(
   };
 }
 
-/**
- * Like kube-scheduler's configuration: names only, a weight above the in-tree scores, and failures are
- * ignored.
- */
+/** Like kube-scheduler's configuration: names only, a weight above the in-tree scores, failures ignored. */
 function extenderOf(urls: EmbeddedUrls): ExtenderConfig {
   return {
     urlPrefix: urls.extender,

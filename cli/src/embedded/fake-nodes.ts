@@ -11,10 +11,7 @@ export const MAX_NODES = 16;
 
 export type FakeNode = NetworkSite & Site;
 
-/**
- * The cluster's nodes, sorted by name. Throws CommandError unless there are 2 to 16 simulated ones: real
- * nodes belong to their kubelets.
- */
+/** Sorted by name. Throws CommandError unless there are 2 to 16 simulated nodes: real ones have kubelets. */
 export async function fakeNodes(store: ClusterStore): Promise<readonly FakeNode[]> {
   const { items } = await listed(store);
   const real = items.find(({ metadata }) => metadata.annotations?.[FAKE_ANNOTATION] === undefined);

@@ -15,10 +15,7 @@ export interface EndedMove {
   readonly to: string | null;
   /** Intended node; null: undecided. */
   readonly target: string | null;
-  /**
-   * `moved`: runs on another node, the target if there was one. `failed`: does not. `moving`: still
-   * unfinished after the timeout.
-   */
+  /** `moved`: runs on another node, the target if any. `failed`: not. `moving`: unfinished at the timeout. */
   readonly outcome: "moved" | "failed" | "moving";
 }
 

@@ -32,11 +32,7 @@ const enteringPerSecond = (workflows: readonly WorkflowGraphSnapshot[]): number 
     .flatMap(({ outside = [] }) => outside)
     .reduce((sum, { receivedRequestsPerSecond }) => sum + (receivedRequestsPerSecond ?? 0), 0);
 
-/**
- * Sum of the round trips of all calls per request; concurrent calls count each. Null if some costs are
- * unknown.
- * @param workflows provide pod locations
- */
+/** Sum of round trips of all calls per request; concurrent calls count each. Null if costs are unknown. */
 export function networkMsPerRequest({ cluster, workflows }: NetworkSample, calls: Calls): number | null {
   const graph = new ClusterGraph(cluster);
   let ms = 0;

@@ -45,10 +45,7 @@ const MIN_MEASURED_MS = 5_000;
 /** Windows after which an act's figures are used and marked approximate. */
 const MEASURE_WINDOWS = 2;
 
-/**
- * Plays the placing acts and reports the verdict. Rejects only with the signal's reason if aborted; waits for
- * slow parts and retries failed reads.
- */
+/** Plays the placing acts. Rejects only with the abort reason; waits for slow parts and retries reads. */
 export async function rehearse(embedded: Rehearsed, options: RehearsalOptions): Promise<void> {
   const { reporter, acts } = options;
   reporter.warm(await warmUp(embedded, options));

@@ -229,10 +229,7 @@ export function collectorServices(
   });
 }
 
-/**
- * With a real API server, node and pod addresses are KWOK's or unroutable: pages are read from the local
- * stand-ins. Pods without one are skipped.
- */
+/** With a real API server, addresses are KWOK's or unroutable: pages are read from local stand-ins. */
 function servedTargets(discovered: TargetSource, node: string, cluster: () => LabCluster): TargetSource {
   return {
     targets() {

@@ -1,4 +1,3 @@
-// Acts as a table: source, target, expected and measured figures, and the verdict.
 import type { Act, ActList } from "@isochrone/topology";
 import { table, type Cell } from "../output/table.ts";
 

@@ -13,7 +13,7 @@ interface PodAddress {
   readonly context?: string;
 }
 
-/** The pod and the webhook's answer. Throws CommandError if it does not exist. */
+/** Throws CommandError if the pod doesn't exist. */
 export async function readPod(
   name: string,
   { namespace, kubeconfig, context }: PodAddress,

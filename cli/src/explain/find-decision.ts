@@ -10,7 +10,6 @@ interface FoundDecision {
   readonly incomplete: readonly string[];
 }
 
-/** Finds the newest decision about a pod or workload, with the current scores. */
 export async function findDecision(
   client: GraphClient,
   namespace: string,

@@ -1,4 +1,3 @@
-// Explains a real pod's placement or absence, from kube-scheduler's messages and our decisions.
 import { conditionsOf } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";

@@ -1,4 +1,3 @@
-// The webhook's answer for a pod, or that it did not answer in time.
 import { isStoreError, KINDS, LABELS, WEBHOOK_ANSWER, WEBHOOK_CONFIGURATION } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import { isUnanswered, rulesOfRegistration } from "@isochrone/scheduler-plugin/webhook-rules";

@@ -18,10 +18,7 @@ interface Place {
 /** No API object has more fields: a larger one is a map. */
 const MAX_FIELDS = 50;
 
-/**
- * Truncates the longest lists until the JSON has at most `maxCharacters`; null if even one element each is
- * too long. Does not modify the value.
- */
+/** Truncates a copy's longest lists until its JSON has at most `maxCharacters`; null if impossible. */
 export function boundedTo(value: unknown, maxCharacters: number): Bounded | null {
   const limits = new Map<string, number>();
   for (;;) {

@@ -62,10 +62,7 @@ function webRequest({ method, headers, body }: Asked): Request {
 
 const UNAUTHORIZED = 401;
 
-/**
- * Checks the token with the graph API, so that clients get an HTTP status. If the API is unreachable, the
- * tool reports that.
- */
+/** Checks the token with the graph API, for an HTTP status. If the API is away, the tool reports it. */
 function tokenGate(clientFor: McpHttpOptions["clientFor"]): RequestGate {
   return {
     check: async ({ authorization }: GateRequest): Promise<GateAnswer> => {

@@ -19,7 +19,6 @@ const TIMEOUT_MS = 10_000;
 /** Loopback only: tokens must not leave the machine without TLS. */
 const HOST = "127.0.0.1";
 
-/** Serves MCP until the client disconnects, or over HTTP until a signal. */
 export async function mcpCommand(options: McpOptions, print: Print): Promise<void> {
   await (options.http === undefined ? serveStdio(options) : serveHttp(options, options.http, print));
 }

@@ -125,7 +125,6 @@ interface BackMove {
   readonly to: string;
 }
 
-/** Makes moves one by one and records them on the pods' controllers. */
 class Mover {
   readonly #deps: MoverDeps;
 

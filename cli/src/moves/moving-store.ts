@@ -1,4 +1,3 @@
-// The store for moving pods: an API server, or the user's embedded cluster.
 import { StoreError } from "@isochrone/kubernetes";
 import type { LabClient } from "@isochrone/lab/client";
 import type { MovingStore } from "@isochrone/scheduler-plugin";
@@ -24,7 +23,6 @@ async function hasStore(lab: LabClient): Promise<boolean> {
   );
 }
 
-/** Sends calls through the lab's controls. */
 function labStore(lab: LabClient): MovingStore {
   const calls =
     (method: keyof MovingStore) =>

@@ -13,10 +13,7 @@ type Kind =
 
 export type MovedBy = Readonly<Partial<Record<Kind, Iterable<ApiObject> | undefined>>>;
 
-/**
- * Obstacles by the scheduler-plugin's rules, whose code is loaded on demand.
- * @param rules null: the descheduler's defaults
- */
+/** Obstacles by the scheduler-plugin's rules, loaded on demand. @param rules null: the defaults */
 export async function obstaclesOf(
   objects: MovedBy,
   rules: ExclusionRules | null,

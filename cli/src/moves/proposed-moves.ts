@@ -1,4 +1,3 @@
-// The scheduler-plugin's proposals, read through the graph API.
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { ExclusionRules, PreviousMoves } from "@isochrone/placement";
 import { authorizedFetch, systemClock } from "@isochrone/runtime/basics";

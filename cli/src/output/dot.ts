@@ -1,4 +1,3 @@
-// The graphs as Graphviz input: nodes in zones, workloads in workflows, channels, placements, round trips.
 import { visible } from "@isochrone/runtime/basics";
 import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 

@@ -1,4 +1,3 @@
-// A round-trip matrix in heat colours, fitted to the terminal's width.
 import { HEAT_EDGES_MS, paintedMs } from "./heat.ts";
 import type { Canvas } from "./heat.ts";
 
@@ -14,10 +13,7 @@ type FigureOf = (source: string, target: string) => PairFigure | null;
 const LEAST_NAME = 4;
 const SWATCH = 2;
 
-/**
- * Column heads become row numbers if names do not fit, cells lose their figures, and finally the last nodes
- * are omitted.
- */
+/** If names don't fit: numbers as column heads, then cells without figures, then fewer nodes. */
 export function heatMatrix(names: readonly string[], figureOf: FigureOf, canvas: Canvas): string {
   const figures = names.map((source) =>
     names.map((target) => (source === target ? null : figureOf(source, target))),

@@ -1,4 +1,3 @@
-// Sentences about the embedded cluster, the same on terminals and in files.
 import type { EndToEnd } from "@isochrone/lab";
 import { percentileLack } from "@isochrone/primitives";
 import {

@@ -11,7 +11,6 @@ import { terminal } from "./terminal.ts";
 /** @param isPainted the text has colours and is already escaped */
 export type Print = (text: string, isPainted?: boolean) => void;
 
-/** Data for machines and text for people; see {@link viewOf}. */
 export interface View {
   readonly value: unknown;
   /** @param canvas null: without colours */

@@ -6,7 +6,6 @@ interface Stream {
   write(text: string): unknown;
 }
 
-/** Results and remarks go to separate streams. */
 interface Terminal {
   readonly print: (text: string, isPainted?: boolean) => void;
   /** Prints a remark or error, which is not piped. */

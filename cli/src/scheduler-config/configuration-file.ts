@@ -25,7 +25,6 @@ export interface ConfigurationFile {
   fail(path: readonly (string | number)[], rule: string, value: unknown): CommandError;
 }
 
-/** kube-scheduler's defaults, for a cluster without a file. */
 export function emptyConfiguration(): ConfigurationFile {
   return readConfiguration(`apiVersion: ${API_VERSION}\nkind: ${KIND}\n`, "(no file)");
 }

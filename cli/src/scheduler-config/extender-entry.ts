@@ -1,4 +1,3 @@
-// Builds our extender entry of a KubeSchedulerConfiguration from the command line.
 import { isQualifiedName } from "@isochrone/kubernetes";
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
@@ -22,9 +21,7 @@ export interface ExtenderRequest {
   readonly managedResources: readonly string[];
 }
 
-/**
- * As much as two and a half kube-scheduler plugins of weight 2 (spreading, affinity); see docs/scheduler.md.
- */
+/** Like 2.5 kube-scheduler plugins of weight 2 (spreading, affinity); see docs/scheduler.md. */
 const DEFAULT_WEIGHT = 5;
 /** kube-scheduler's default is 5 s, which would block its whole loop. */
 const DEFAULT_TIMEOUT_MS = 1_000;

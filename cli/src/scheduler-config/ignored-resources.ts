@@ -1,4 +1,3 @@
-// Handles NodeResourcesFitArgs.ignoredResources: resources that kube-scheduler does not check on nodes.
 import { isMap, isSeq } from "yaml";
 import type { Document, YAMLMap } from "yaml";
 import { recordsOf } from "./configuration-file.ts";

@@ -49,10 +49,7 @@ export function mergeExtender(file: ConfigurationFile, request: MergeRequest): M
   return { document, notes };
 }
 
-/**
- * Index of the entry with the same address, or the same certificate name after an address change; else the
- * end.
- */
+/** Index of the entry with our address, or our certificate name after an address change; else the end. */
 function ownIndex(extenders: readonly Readonly<Record<string, unknown>>[], request: ExtenderRequest): number {
   const url = plainUrl(request.url);
   const same = extenders.findIndex(({ urlPrefix, tlsConfig }) => {
@@ -130,10 +127,7 @@ function setUnlessEqual(document: Document, path: readonly (string | number)[], 
   if (JSON.stringify(json) !== JSON.stringify(value)) document.setIn(path, document.createNode(value));
 }
 
-/**
- * One profile with that name and its own Lease: two processes sharing a Lease would alternate instead of
- * working in parallel.
- */
+/** One profile with that name and its own Lease: processes that share a Lease would alternate. */
 function becomeSecond(file: ConfigurationFile, name: string, notes: string[]): void {
   if (!isDnsSubdomain(name))
     throw usageError(

@@ -1,4 +1,4 @@
-// The workflow graphs of a dump: the aggregator's, with the figures that its annotations tell of workloads.
+// Workflow graphs of a dump: the aggregator's, with traffic and usage from annotations.
 import type { OfflineCluster, StatedTraffic } from "@isochrone/aggregator/offline";
 import { controlledWorkload } from "@isochrone/primitives/workload-name";
 import { WorkflowGraph } from "@isochrone/topology";
@@ -13,9 +13,9 @@ import type { ScoredDump } from "./scored-dump.ts";
 type Use = Pick<ReadWorkloadAnnotations, "cpuMillicores" | "memoryBytes">;
 
 /**
- * Returns the graphs of the pod's namespace. A `traffic-b` of workload a is what the pair exchanges, in both
- * directions together; where both ends state it, the larger amount counts, once, on the channel of the end
- * that starts the exchange. Throws DumpError for what the namespace's objects can't mean.
+ * Returns the graphs of the pod's namespace. `traffic-b` on workload a states the traffic of the pair, both
+ * directions together. If both ends state it, the larger amount counts once, on the channel of the end that
+ * starts the exchange. Throws DumpError for invalid annotations.
  */
 export function annotatedWorkflows(dump: ScoredDump, prefixes: readonly string[]): WorkflowGraph[] {
   const { objects, cluster } = dump;
@@ -41,9 +41,8 @@ export function annotatedWorkflows(dump: ScoredDump, prefixes: readonly string[]
     );
 }
 
-/** Figures that annotations of a namespace's workloads and bare pods tell. */
 class Statements {
-  /** By the name of the workload or bare pod. */
+  /** Keyed by name of the workload or bare pod. */
   readonly uses = new Map<string, Use>();
   readonly traffic = new PairTraffic();
   readonly #namespace: string;
@@ -54,7 +53,6 @@ class Statements {
     this.#prefixes = prefixes;
   }
 
-  /** Throws DumpError. */
   read(object: DumpObject): void {
     const { name } = controlledWorkload({ name: object.name, labels: undefined }, object);
     const { cpuMillicores, memoryBytes, traffic } = workloadAnnotations(object, this.#prefixes);
@@ -63,7 +61,7 @@ class Statements {
       cpuMillicores: cpuMillicores ?? before?.cpuMillicores ?? null,
       memoryBytes: memoryBytes ?? before?.memoryBytes ?? null,
     });
-    // A Deployment's annotations are copied to its ReplicaSets: they repeat the same statements.
+    // A ReplicaSet carries copies of its Deployment's annotations.
     if (object.kind === "ReplicaSet") return;
     if (object.kind !== "Pod") checkDeclarations(object);
     for (const peer of traffic)
@@ -77,13 +75,13 @@ class Statements {
 
 function used(workload: Workload, uses: ReadonlyMap<string, Use>): Workload {
   const { name, kind, pods } = workload;
-  // Several bare pods may be one workload.
+  // Several bare pods may form one workload.
   const names = kind === "Pod" ? pods.map((pod) => pod.name) : [name];
   return { ...workload, ...names.map((each) => uses.get(each)).find((use) => use !== undefined) };
 }
 
 function statedTraffic(traffic: PairTraffic, { state }: OfflineCluster, namespace: string): StatedTraffic[] {
-  // A declaration says who starts an exchange, too.
+  // A declaration also says which end starts an exchange.
   const declared = new Set(
     state.declared
       .filter(({ source }) => source.namespace === namespace)

@@ -1,5 +1,3 @@
-// Annotations of a dump's objects, read as everywhere (docs/annotations.md); here a faulty one is an error
-// that names its place.
 import { readNodeAnnotations, readWorkloadAnnotations } from "@isochrone/topology";
 import type { AnnotationFault, RawAnnotations, ReadWorkloadAnnotations } from "@isochrone/topology";
 import type { ObjectMeta } from "@isochrone/kubernetes";
@@ -7,7 +5,6 @@ import { looseFields } from "@isochrone/primitives";
 import type { DumpError } from "./errors.ts";
 import type { DumpObject } from "./read-objects.ts";
 
-/** Throws DumpError. */
 export function workloadAnnotations(
   object: DumpObject,
   prefixes: readonly string[],
@@ -28,7 +25,6 @@ export function annotationsOf(object: DumpObject): RawAnnotations {
 
 const ANNOTATED_KINDS: ReadonlySet<string> = new Set(["Node", "Deployment", "StatefulSet", "DaemonSet"]);
 
-/** When the annotations of nodes and workloads were read from graphs, RFC 3339, the oldest first. */
 export function observedTimes(objects: readonly DumpObject[], prefixes: readonly string[]): string[] {
   const times = objects.flatMap((object) =>
     ANNOTATED_KINDS.has(object.kind)

@@ -1,4 +1,4 @@
-// Objects of a dump as a cluster's API server and controllers would have them.
+// Completes objects of a dump as an API server and controllers would.
 import {
   isNamespaced,
   matchesLabels,
@@ -22,7 +22,6 @@ import type { DumpObject } from "./read-objects.ts";
 type Labels = Readonly<Record<string, string>>;
 type Controller = Pick<KubernetesObject, "kind"> & { readonly name: string };
 
-/** Kinds whose pods are replicas. */
 export const WORKLOAD_KINDS: ReadonlySet<string> = new Set([
   "Deployment",
   "StatefulSet",
@@ -31,7 +30,7 @@ export const WORKLOAD_KINDS: ReadonlySet<string> = new Set([
   "ReplicaSet",
 ]);
 
-/** Returns the object as an API server answers it: a dump may leave the namespace out. */
+/** Returns the object as an API server answers it, with a default namespace. */
 export function apiObject({
   json,
   namespace,
@@ -43,10 +42,10 @@ export function apiObject({
   return { ...json, kind, metadata: isWithin ? { ...metadata, namespace } : metadata };
 }
 
-/** Room of a node that doesn't say how much it has: nothing is known to be lacking. */
+/** Allocatable resources of a node that states none: never the reason for a rejection. */
 const UNSAID_ALLOCATABLE = { cpu: "1M", memory: "1Ei", pods: "1M", "ephemeral-storage": "1Ei" };
 
-/** As {@link apiObject}. Nodes have plenty of what the dump leaves out of their room. */
+/** Like {@link apiObject}. Nodes get ample amounts of resources that the dump omits. */
 export function completeObject(object: DumpObject): ReturnType<typeof apiObject> {
   const api = apiObject(object);
   if (object.kind !== "Node") return api;
@@ -55,7 +54,7 @@ export function completeObject(object: DumpObject): ReturnType<typeof apiObject>
   return { ...api, status: { ...status, allocatable } };
 }
 
-/** As {@link apiObject}. Metadata that no API server takes counts as absent. */
+/** Like {@link apiObject}. Drops metadata that no API server accepts. */
 export function kubernetesObject(object: DumpObject): KubernetesObject {
   const api = apiObject(object);
   const metadata = looseFields<ObjectMeta>(api.metadata);
@@ -78,7 +77,6 @@ function texts(fields: unknown): Labels {
   );
 }
 
-/** Returns the pod as if it were to be placed anew. */
 export function unplaced(pod: DumpObject): DumpObject {
   const { metadata, spec } = withoutPlannedNodes(apiObject(pod));
   const { deletionTimestamp: _leaving, ...kept } = looseFields<ObjectMeta>(metadata);
@@ -86,14 +84,13 @@ export function unplaced(pod: DumpObject): DumpObject {
   return { ...pod, json: { ...pod.json, metadata: kept, spec: rest, status: {} } };
 }
 
-/** All objects, pods with their controllers. */
+/** Returns all objects, and adds missing owner references to pods. */
 export function controlledObjects(objects: readonly DumpObject[]): KubernetesObject[] {
   const all = objects.map(kubernetesObject);
   const controllers = new Controllers(all.filter(({ kind }) => WORKLOAD_KINDS.has(kind)));
   return all.map((object) => (object.kind === "Pod" ? controllers.controlled(object) : object));
 }
 
-/** Finds controllers of pods that no cluster has made. */
 class Controllers {
   readonly #workloads: ReadonlyMap<string, readonly KubernetesObject[]>;
 
@@ -101,7 +98,7 @@ class Controllers {
     this.#workloads = Map.groupBy(workloads, ({ metadata }) => metadata.namespace!);
   }
 
-  /** Returns a pod with a uid as it is: its controller had its chance. */
+  /** A pod with a uid comes from a cluster and is returned unchanged. */
   controlled(pod: KubernetesObject): KubernetesObject {
     const { uid, ownerReferences: owners = [] } = pod.metadata;
     if (uid !== undefined) return pod;
@@ -112,7 +109,7 @@ class Controllers {
     return { ...pod, metadata: { ...pod.metadata, ownerReferences: [reference] } };
   }
 
-  /** Cuts off the hash that Deployments append, unless the dump has the ReplicaSet. */
+  /** Removes the hash that Deployments append, unless the dump has the ReplicaSet. */
   #above({ metadata: { name: pod, namespace, labels } }: KubernetesObject, owner: Controller): Controller {
     const { kind, name } = owner;
     if (kind !== "ReplicaSet" || controlledWorkload({ name: pod, labels }, owner).kind !== kind) return owner;
@@ -123,7 +120,7 @@ class Controllers {
     return isThere || stem === "" ? owner : { kind: "Deployment", name: stem };
   }
 
-  /** By selector, else by a label with the workload's name. */
+  /** Finds the controller by selector, else by a label with the workload's name. */
   #selecting({ metadata: { namespace, labels = {} } }: KubernetesObject): Controller | null {
     const workloads = this.#workloads.get(namespace!) ?? [];
     const found =
@@ -143,7 +140,7 @@ function isSelectedBy(labels: Labels, spec: unknown): boolean {
   return Object.keys(wanted).length > 0 && matchesLabels(wanted, labels);
 }
 
-/** Whether the pod and the template don't name two AppGroups, or two workloads of one. */
+/** Returns false if the pod and the template name different AppGroups, or different workloads of one. */
 function isOfOneGroup(labels: Labels, spec: unknown): boolean {
   const template = templateLabels(spec);
   return Object.values(APP_GROUP_LABELS).every(

@@ -3,7 +3,6 @@ import { appGroupLabels } from "@isochrone/topology";
 import type { DumpObject } from "./read-objects.ts";
 import type { ScoredDump } from "./scored-dump.ts";
 
-/** Returns the AppGroups of the pod's namespace that it may be of: the one that its label names, or any. */
 export function appGroupsOf(objects: readonly DumpObject[], { metadata }: KubernetesObject): DumpObject[] {
   const group = appGroupLabels(metadata.labels)?.group ?? null;
   return objects.filter(
@@ -14,7 +13,7 @@ export function appGroupsOf(objects: readonly DumpObject[], { metadata }: Kubern
 
 const MAX_REMARKS = 5;
 
-/** Tells why AppGroups that the pod may be of don't count as they were meant. */
+/** Explains why AppGroups of the pod have no effect, or not the intended one. */
 export function appGroupRemarks({ objects, pod, cluster }: ScoredDump): string[] {
   const { namespace } = pod.metadata;
   const group = appGroupLabels(pod.metadata.labels)?.group ?? null;

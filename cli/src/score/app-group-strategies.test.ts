@@ -1,6 +1,4 @@
-// AppGroups of a dump are read as upstream reads them: by the labels of pods. Expected figures are worked out
-// by hand from kubernetes-sigs/scheduler-plugins 903da7df (networkoverhead.go, util.go) and from the papers'
-// algorithms.
+// Expected figures were worked out by hand from kubernetes-sigs/scheduler-plugins 903da7df and the papers.
 import { describe, expect, test } from "vitest";
 import { node, pod, deployment, appGroup, score } from "./testing/app-group-dump.ts";
 
@@ -23,7 +21,6 @@ describe("the other strategies, of a dump", () => {
 
   test("are bound by an AppGroup's selectors, whatever the Deployments are called", () => {
     const group = appGroup("shop", "a1", { p1: [["p2", 20]], p2: [] });
-    // One is called like a selector, and carries none.
     const decoy = { kind: "Deployment", metadata: { namespace: "shop", name: "p2-deployment" }, spec: {} };
     const scored = score(
       [...nodes, ...deployments, decoy, group, web, db],
@@ -45,7 +42,7 @@ describe("the other strategies, of a dump", () => {
       pod("shop", "db-2", ["a1", "p2"], "n1", null),
     ];
     const scored = score([...nodes, group, ...bare], "shop/web", "resource-network", "normalized");
-    // Without an AppGroup the labels say nothing, and the pods nothing to each other.
+    // Without an AppGroup, labels don't connect the pods.
     const alone = score([...nodes, ...bare], "shop/web", "resource-network", "normalized");
     expect(alone.nodes.map(({ feasible }) => feasible)).toEqual([true, true, true]);
     expect(scored.nodes.map(({ reason }) => reason)).toEqual([
@@ -100,7 +97,6 @@ describe("the other strategies, of a dump", () => {
     // -0.5 x 1,000 B/s x 10, 0 and 25 ms.
     const { nodes: scored } = score([...nodes, talking, web, api], "shop/web", "resource-network", "raw");
     expect(scored.map(({ raw }) => raw)).toEqual([-5_000, 0, -12_500]);
-    // A workload of that name in the own namespace is another one.
     const own = { ...api, metadata: { ...api.metadata, namespace: "shop" }, spec: { nodeName: "n3" } };
     const both = score([...nodes, talking, web, api, own], "shop/web", "resource-network", "raw");
     expect(both.nodes.map(({ raw }) => raw)).toEqual([-5_000, 0, -12_500]);

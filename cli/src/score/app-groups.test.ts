@@ -1,6 +1,4 @@
-// AppGroups of a dump are read as upstream reads them: by the labels of pods. Expected figures are worked out
-// by hand from kubernetes-sigs/scheduler-plugins 903da7df (networkoverhead.go, util.go) and from the papers'
-// algorithms.
+// Expected figures were worked out by hand from kubernetes-sigs/scheduler-plugins 903da7df and the papers.
 import { describe, expect, test } from "vitest";
 import {
   node,
@@ -46,7 +44,7 @@ describe("network-overhead/upstream of a dump", () => {
       appGroup("shop", "a2", { p1: [["p2", 6]], p2: [] }),
     ];
     const other = pod("shop", "other", ["a2", "p2"], "n3", "rel-other");
-    // a1's p2 is on n1: 0 there, z2 -> z1 5 (within 6), z3 -> z1 7 (beyond). a2's on n3 counts for nothing.
+    // a1's p2 is on n1: 0 there, z2 -> z1 5 (within 6), z3 -> z1 7 (beyond). a2's p2 on n3 has no effect.
     const alone = [
       [0, true],
       [5, true],
@@ -54,7 +52,6 @@ describe("network-overhead/upstream of a dump", () => {
     ];
     expect(upstream([...groups, web, db, other])).toEqual(alone);
     expect(upstream([...groups, other, web, db])).toEqual(alone);
-    // The same of bare pods.
     const bare = [pod("shop", "web", ["a1", "p1"], null, null), pod("shop", "db", ["a1", "p2"], "n1", null)];
     expect(upstream([...groups, pod("shop", "x", ["a2", "p2"], "n3", null), ...bare])).toEqual(alone);
   });
@@ -84,7 +81,7 @@ describe("network-overhead/upstream of a dump", () => {
       [10, true],
       [14, false],
     ]);
-    // So does a workload that is listed twice.
+    // A workload that is listed twice also counts twice.
     const twice = {
       ...group,
       spec: {

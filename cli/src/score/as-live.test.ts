@@ -1,4 +1,4 @@
-// A dump is read as the running services read the cluster that it is of.
+// Offline scoring reads a dump as the running services read its cluster.
 import { describe, expect, test } from "vitest";
 import { scoreDump } from "./score-dump.ts";
 import type { DumpScores, ScoreDumpOptions } from "./score-dump.ts";
@@ -136,7 +136,7 @@ test("a workflow is what its pods' labels say, with the far ends of its channels
   ];
   const { explanation } = score(items, { strategy: "network-overhead" });
   expect(networkOf(items)).toEqual([-20_000, -10_000, 0]);
-  // The channel db -> log of the other workflow says nothing of this one.
+  // The channel db -> log belongs to another workflow.
   expect(explanation).toContain(
     "1 channel of unknown traffic counted as the median known one, 1000 bytes/s.",
   );

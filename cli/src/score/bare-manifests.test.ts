@@ -28,7 +28,7 @@ const container = (resources: object, more: object = {}): object => ({
   ...more,
 });
 
-/** null: feasible. */
+/** Returns null if the pod fits. */
 function reasonAgainst(pod: object, ...beside: object[]): string | null {
   const dumpText = [NODE, ...beside].map((object) => JSON.stringify(object, null, 1)).join("\n");
   const podText = JSON.stringify(pod, null, 1);
@@ -136,7 +136,6 @@ describe("manifests that no API server has completed are judged as if one had", 
     for (const [asked, ...beside] of [[pod], [podOf({ containers: [] }, "other"), pod]]) {
       expect(() => reasonAgainst(asked!, ...beside)).toThrow(DumpError);
       expect(() => reasonAgainst(asked!, ...beside)).toThrow(problem);
-      // The place is known although several documents are in the text.
       expect(() => reasonAgainst(asked!, ...beside)).toThrow(/line \d+: Pod/);
     }
   });

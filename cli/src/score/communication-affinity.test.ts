@@ -1,5 +1,5 @@
-// The use case of "Communication Aware Scheduling of Microservices-based Applications on Kubernetes
-// Clusters", section 5, from a dump.
+// Use case of "Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters",
+// section 5.
 import { describe, expect, test } from "vitest";
 import { DumpError } from "./errors.ts";
 import { scoreDump } from "./score-dump.ts";

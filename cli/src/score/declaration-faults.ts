@@ -1,5 +1,3 @@
-// Faults of declarations: in a dump they are errors that name their place. Services leave such declarations
-// out.
 import { DEPENDENCIES_ANNOTATION } from "@isochrone/aggregator/offline";
 import {
   CHANNELS_ANNOTATION,
@@ -15,14 +13,14 @@ import { annotationsOf } from "./annotations.ts";
 import { kubernetesObject } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
-/** Throws DumpError for a dependency that a service would not read as it is written. */
+/** Throws DumpError for a dependency that a service would ignore or read differently. */
 export function checkDeclarations(object: DumpObject): void {
   if (object.kind !== "AppGroup") return checkDependencies(object);
   if (isGeneratedAppGroup(kubernetesObject(object))) return;
   for (const dependency of appGroupText(object).dependencies) limitsOf(object, dependency);
 }
 
-/** Throws DumpError for an annotation that can't be read. */
+/** Throws DumpError for an annotation that cannot be parsed. */
 export function appGroupText(group: DumpObject): AppGroupText<AnnotatedChannel> {
   const { namespace, name, json } = group;
   const text = annotationsOf(group)[CHANNELS_ANNOTATION];
@@ -35,7 +33,7 @@ export function appGroupText(group: DumpObject): AppGroupText<AnnotatedChannel> 
   return readAppGroup({ namespace, name }, json.spec, annotated);
 }
 
-/** Returns a dependency's limits, as the spec has them. Throws DumpError. */
+/** Returns a dependency's limits, as in the spec. Throws DumpError. */
 export function limitsOf(
   group: DumpObject,
   { fields, path }: AppGroupDependency<AnnotatedChannel>,

@@ -1,4 +1,4 @@
-// The cluster graph that a dump declares: node annotations, else NetworkTopology resources.
+// Builds the cluster graph that a dump declares: node annotations, else NetworkTopology resources.
 import { conditionsOf, nodeView } from "@isochrone/kubernetes/basics";
 import { annotatedCluster, ClusterGraph, declaredAreaCosts, readNetworkTopology } from "@isochrone/topology";
 import type { AnnotatedNode, DeclaredAreaCosts } from "@isochrone/topology";
@@ -6,15 +6,12 @@ import { annotationFault, annotationsOf } from "./annotations.ts";
 import { kubernetesObject } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
-/** When the dump was taken isn't in it; a graph has to have a time. */
+/** A graph needs a time, and a dump has none. */
 export const NO_TIME = "1970-01-01T00:00:00.000Z";
-/** KEP-260 as coded: nodes of one zone are at cost 1. */
+/** KEP-260's code uses cost 1 within a zone. */
 const SAME_ZONE_COST = 1;
 
-/**
- * Throws DumpError for annotations and costs that make no sense. `declaredToo`: NetworkTopology is read also
- * beside measured costs, for a strategy that looks at nothing else.
- */
+/** `declaredToo`: read NetworkTopology even beside measured costs. Throws DumpError. */
 export function dumpCluster(
   objects: readonly DumpObject[],
   prefixes: readonly string[],
@@ -35,13 +32,12 @@ export function dumpCluster(
       ? undefined
       : objects.find(({ kind }) => kind === "NetworkTopology");
   return new ClusterGraph(snapshot, {
-    // Declarations have no age.
+    // Declarations don't expire.
     maxAgeSeconds: Infinity,
     ...(topology === undefined ? {} : { declared: readTopology(topology) }),
   });
 }
 
-/** A node that doesn't say whether it is ready counts as ready. */
 function annotatedNode(object: DumpObject): AnnotatedNode {
   const node = kubernetesObject(object);
   const view = nodeView(node);

@@ -1,13 +1,12 @@
-/** Where in a file something is wrong. */
+/** Position of an error in a file. */
 interface DumpPosition {
   readonly file: string;
-  /** Counted from 1; null for the file as a whole. */
+  /** Starts at 1; null for the whole file. */
   readonly document: number | null;
-  /** Counted from 1; null when not known. */
+  /** Starts at 1; null if unknown. */
   readonly line: number | null;
 }
 
-/** Codes of the errors that reading and scoring a dump throws. */
 const SCORE_ERROR_CODES = [
   "malformed_dump",
   "malformed_graph",
@@ -17,7 +16,6 @@ const SCORE_ERROR_CODES = [
 ] as const;
 type ScoreErrorCode = (typeof SCORE_ERROR_CODES)[number];
 
-/** Thrown when a dump can't be scored; the message names file, document, line, rule and value. */
 export class DumpError extends Error {
   readonly code: ScoreErrorCode;
   readonly position: DumpPosition;
@@ -38,7 +36,6 @@ export class DumpError extends Error {
 
 const SHOWN_CHARACTERS = 80;
 
-/** A value for a message: short, and recognisable. */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   const text = JSON.stringify(value) ?? typeof value;

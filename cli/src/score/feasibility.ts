@@ -1,5 +1,5 @@
-// Why a pod can't go to a node: what the model of kube-scheduler's filters says, in words that name the pod's
-// own rule where they can.
+// Explains why a pod cannot run on a node, by the model of kube-scheduler's filters. Names the pod's own rule
+// if possible.
 import { SchedulingModel, untoleratedTaint } from "@isochrone/placement";
 import type { PodSpec } from "@isochrone/kubernetes";
 import type { ApiObject, Rejection } from "@isochrone/placement";
@@ -9,25 +9,19 @@ import { apiObject, completeObject, unplaced } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 import { FILTERED_BY, objectsByKind } from "./scheduling-objects.ts";
 
-/** How kube-scheduler names a resource of which there isn't enough. */
 const LACKING: Readonly<Record<string, string>> = {
   "Insufficient cpu": "its CPU request doesn't fit",
   "Insufficient memory": "its memory request doesn't fit",
   "Too many pods": "the node is full: it takes no more pods",
 };
 
-/** What is wrong with nodes for the pod. */
 interface Feasibility {
-  /** The first reason for each node that has one. */
   readonly infeasible: ReadonlyMap<string, string>;
-  /** Rules of the pod that nobody can judge from a dump: nodes may be shown as feasible that aren't. */
+  /** Rules of the pod that a dump cannot answer. Nodes may appear feasible although they are not. */
   readonly unjudged: readonly string[];
 }
 
-/**
- * Judges every node of the cluster by the objects of the dump; the pod itself, if it is among them, doesn't
- * count.
- */
+/** Judges every node by the objects of the dump, without the pod itself. */
 export function judgeNodes(
   objects: readonly DumpObject[],
   pod: DumpObject,
@@ -43,7 +37,7 @@ export function judgeNodes(
   for (const node of nodes) {
     if (cluster.node(node.name)?.ready === false) infeasible.set(node.name, "the node is not ready");
     const rejection = infeasible.has(node.name) ? null : model.verdict(candidate, node.name);
-    // What the model doesn't know is no reason against a node: a dump seldom holds all objects.
+    // A rule that the model doesn't support rejects no node, because a dump seldom has all objects.
     if (rejection !== null && rejection.plugin !== "Unsupported")
       infeasible.set(node.name, explained(rejection, model.node(node.name)!, pod));
   }
@@ -54,9 +48,7 @@ function isSame(a: DumpObject, b: DumpObject): boolean {
   return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
 }
 
-/**
- * Without what a dump seldom holds the other half of, so that the pod's other rules are judged all the same.
- */
+/** Removes references to objects that dumps seldom contain, so that the other rules can be judged. */
 function withoutClaims(pod: ApiObject): ApiObject {
   const { volumes: _volumes, resourceClaims: _claims, ...spec } = looseFields(pod.spec);
   return { ...pod, spec };

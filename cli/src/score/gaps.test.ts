@@ -1,4 +1,3 @@
-// What a dump lacks is said in the answer, with the way to get it.
 import { describe, expect, test } from "vitest";
 import { DumpError } from "./errors.ts";
 import { scoreDump } from "./score-dump.ts";
@@ -54,11 +53,10 @@ describe("isochrone score says", () => {
     );
     const used = [...NODES, deployment("p", { "isochrone.dev/cpu-usage": "1" }), pod("p", "n1")];
     expect(said(used)).toContain("The dump doesn't say of Deployment s/p its traffic (traffic-<workload>):");
-    // A strategy that doesn't go by use doesn't lack it.
+    // A strategy that ignores usage does not report it as lacking.
     expect(said(without, { strategy: "communication-affinity" })).toContain("Deployment s/p its traffic");
-    // What the Go plugin goes by is in no annotation.
+    // The Go plugin reads no annotations.
     expect(said(without, { strategy: "network-overhead", mode: "upstream" })).not.toContain("annotations.");
-    // The other end may have stated the traffic.
     const stated = [...NODES, deployment("p"), deployment("q", { "isochrone.dev/traffic-p": "7" })];
     expect(said([...stated, pod("p", "n1"), pod("q", "n2")])).not.toContain("its traffic");
   });
@@ -97,7 +95,6 @@ describe("isochrone score says", () => {
       "The priority part is neutral: no channel to a placed pod has a priority; nobody declared the relationship types FaxRoute";
     for (const mode of ["raw", "normalized"])
       expect(said(items, { strategy: "communication-affinity", mode })).toContain(words);
-    // Combined with another strategy, too.
     const combined = { strategy: "communication-affinity=1,resource-network=1" };
     expect(said(items, combined)).toContain("nobody declared the relationship types FaxRoute");
     const declared = { strategy: "communication-affinity", channelPriorities: "FaxRoute=3" };
@@ -155,7 +152,7 @@ describe("an error names the object, not its place in a list", () => {
       "AppGroup s/g: spec.workloads.0.dependencies.0.maxNetworkCost must be",
     ],
     [node("n1"), "Node n1: metadata.name must be unique among the nodes"],
-    // What has no name yet can only be named by its place.
+    // An object without a name is identified by its position.
     [{ kind: "Pod", metadata: {} }, "items.6.metadata.name must be text"],
   ])("%j", (object, message) => {
     expect(failure([...WHOLE, object])).toContain(message);

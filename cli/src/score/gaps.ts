@@ -1,5 +1,4 @@
-// What a dump lacks that the scores would go by, said with the way to get it: scores of nothing look like
-// scores.
+// Finds data that the scores need and the dump lacks. Scores without data look like real scores.
 import type { PlacementProblem } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
 import { objectText } from "./read-objects.ts";
@@ -10,14 +9,12 @@ interface Asked {
 }
 
 interface Scored extends Asked {
-  /** The parts of the scores, `strategy.part` where several are combined. */
+  /** Parts of the scores; `strategy.part` if several strategies are combined. */
   readonly parts: readonly string[];
 }
 
-/** Named at most. */
 const MAX_NAMED = 5;
 
-/** Placed pods that the pod talks to, on nodes that nothing is known of. */
 export function lackingNodes({ problem, cluster }: Asked): string[] {
   const {
     pod,
@@ -37,7 +34,6 @@ export function lackingNodes({ problem, cluster }: Asked): string[] {
   ];
 }
 
-/** Annotations that the strategy goes by, and that the dump has none of. */
 export function lackingAnnotations(scored: Scored): string[] {
   return [...ofNodes(scored), ...ofWorkload(scored)];
 }

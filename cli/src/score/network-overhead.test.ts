@@ -1,4 +1,4 @@
-// `isochrone score --strategy network-overhead` on dumps of what the plugin of KEP-260 reads: Nodes, Pods,
+// Tests `isochrone score --strategy network-overhead` on the objects that KEP-260's plugin reads: Node, Pod,
 // AppGroup, NetworkTopology.
 import { seeded } from "@isochrone/primitives";
 import { expect, test } from "vitest";
@@ -35,7 +35,6 @@ const rows = (count: number, name: (area: number) => string, cost: (a: number, b
       .map((b) => ({ destination: name(b), networkCost: cost(a, b) })),
   }));
 
-/** The common fixture (packages/placement/src/testing) as a dump of Kubernetes objects. */
 function fixture(nodeCount: number, more: readonly object[] = []): string {
   const draw = seeded(42);
   const items = [
@@ -136,7 +135,7 @@ test("pods that ended or are being deleted count for upstream, and not for stric
   ];
   const alive = score(fixture(100), "upstream").nodes;
   const counted = score(fixture(100, dead), "upstream").nodes;
-  // Two more addends, each at least 1 on every node but n-0 itself.
+  // Adds two terms, each at least 1 on every node except n-0.
   expect(counted[0]!.raw).toBe(alive[0]!.raw);
   expect(counted.slice(1).every(({ raw }, row) => raw! >= alive[row + 1]!.raw! + 2)).toBe(true);
   const strict = score(fixture(100));
@@ -153,7 +152,7 @@ test("upstream reads NetworkTopology also where nodes have measured costs", () =
   const before = score(fixture(100), "upstream").nodes;
   const after = score(fixture(100, [measured]), "upstream").nodes;
   expect(after.slice(0, 100).map(({ raw }) => raw)).toEqual(before.map(({ raw }) => raw));
-  // No labels: 100 for each of the 50 pods.
+  // A node without labels costs 100 for each of the 50 pods.
   expect(after[100]!.raw).toBe(5_000);
 });
 
@@ -194,7 +193,7 @@ test("an AppGroup's workload is known by its pods' label, whatever Deployment th
     strategy: "network-overhead",
     mode: "upstream",
   });
-  // Without a NetworkTopology nothing is known: all equal.
+  // Without a NetworkTopology, all nodes are equal.
   expect(nodes.map(({ raw }) => raw)).toEqual([0, 0]);
   const topology = {
     apiVersion: "networktopology.diktyo.x-k8s.io/v1alpha1",

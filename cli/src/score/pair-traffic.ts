@@ -1,25 +1,24 @@
-// What pairs of workloads exchange, as either end states it.
+// Traffic between pairs of workloads, as either end states it.
 import type { Channel, ReadTraffic } from "@isochrone/topology";
 
 type Statement = Pick<ReadTraffic, "bytesPerSecond" | "isCalled">;
 
-/** Of the workloads `a` and `b`, a the smaller name. */
+/** A pair of workloads; `a` is the smaller name. */
 interface Pair {
   readonly a: string;
   readonly b: string;
   readonly bytesPerSecond: number;
-  /** Whether the exchanges of a with b are started by a, by b; neither: not known. */
+  /** Whether a starts exchanges, whether b does. Both false: unknown. */
   readonly byA: boolean;
   readonly byB: boolean;
 }
 
-/** Gathers statements; their order has no meaning. */
 export class PairTraffic {
   readonly #pairs = new Map<string, Pair>();
 
   /**
-   * By annotations of `workload`; the larger amount of both ends' counts. Where one end calls none of it, the
-   * other one must.
+   * The larger amount of the two ends counts. If one end never calls the other, the other starts all
+   * exchanges.
    */
   state(workload: string, peer: string, { bytesPerSecond, isCalled }: Statement): void {
     const [a, b] = workload < peer ? [workload, peer] : [peer, workload];
@@ -35,10 +34,7 @@ export class PairTraffic {
     });
   }
 
-  /**
-   * Channels from who starts the exchanges. Where nothing says who, or both do, each end starts half of them:
-   * then a round trip costs the mean of both ways.
-   */
+  /** Returns channels from the initiating end. If it is unknown or both do, each end starts half. */
   *channels(
     isDeclared: (source: string, target: string) => boolean,
   ): Generator<Pick<Channel, "source" | "target"> & { readonly bytesPerSecond: number }> {

@@ -1,5 +1,4 @@
-// The question that a dump asks of a strategy, by the annotations of its objects or by graphs that were
-// recorded beside it.
+// Builds the placement problem of a dump, from annotations or from recorded graphs.
 import type { PlacementProblem } from "@isochrone/placement";
 import { recordedProblem } from "@isochrone/scheduler-plugin/recorded";
 import { DEFAULT_ANNOTATION_PREFIXES } from "@isochrone/topology";
@@ -15,12 +14,12 @@ import type { RecordedGraphs } from "./recorded-graphs.ts";
 import { ScoredDump } from "./scored-dump.ts";
 import { upstreamWorkflow } from "./upstream-workflow.ts";
 
-/** What figures are of: graphs of these versions, or annotations that were written between these times. */
+/** Origin of the figures: graph versions, or the time span of annotations. */
 export interface ScoreInputs {
-  /** null: annotations, which have none. */
+  /** Null for annotations. */
   readonly clusterVersion: number | null;
   readonly workflowVersion: number | null;
-  /** RFC 3339; null where nothing says. */
+  /** RFC 3339; null if unknown. */
   readonly observedFrom: string | null;
   readonly observedTo: string | null;
 }
@@ -29,16 +28,14 @@ interface Question {
   readonly problem: PlacementProblem;
   readonly cluster: ClusterGraph;
   readonly inputs: ScoreInputs;
-  /** What the scores, of these parts, would have gone by, and wasn't there. */
   readonly lacking: (parts: readonly string[]) => readonly string[];
 }
 
-/** Throws DumpError. @param prefix of the annotations; undefined: the usual ones */
 export function byAnnotations(
   objects: readonly DumpObject[],
   pod: DumpObject,
   prefix: string | undefined,
-  /** The plugin that it follows reads NetworkTopology and AppGroups alone, and looks at no pod's phase. */
+  /** Upstream's plugin reads only NetworkTopology and AppGroups, and ignores pod phases. */
   asUpstream: boolean,
 ): Question {
   const prefixes = prefix === undefined ? DEFAULT_ANNOTATION_PREFIXES : [prefix];
@@ -73,12 +70,11 @@ export function byAnnotations(
   };
 }
 
-/** Nothing says when a dump was taken. */
+/** Removes ages, because the time of a dump is unknown. */
 function ageless(workflow: PlacementProblem["workflow"]): PlacementProblem["workflow"] {
   return workflow.graph === null ? workflow : { ...workflow, ageSeconds: null };
 }
 
-/** As a running extender is asked when it has these graphs and the cluster's pods are as in the dump. */
 export function byGraphs(
   objects: readonly DumpObject[],
   pod: DumpObject,

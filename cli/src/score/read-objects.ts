@@ -1,5 +1,5 @@
-// Kubernetes objects from YAML or JSON text: single objects, lists of any kind, several documents. All
-// offline inputs come through here. Objects leave as an API server would answer them.
+// Reads Kubernetes objects from YAML or JSON: single objects, lists, several documents. All offline inputs
+// use it. Returns objects as an API server would answer them.
 import type { KubernetesObject, Unchecked } from "@isochrone/kubernetes";
 import { isNamespaced } from "@isochrone/kubernetes/basics";
 import {
@@ -24,10 +24,7 @@ import { DumpError, shown } from "./errors.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/**
- * An object of the dump. `fail` makes an error that names it and its place; `path` leads from the object to
- * the faulty value.
- */
+/** `fail` makes an error with object and position; `path` leads from the object to the faulty value. */
 export interface DumpObject {
   readonly kind: string;
   readonly namespace: string;
@@ -36,20 +33,16 @@ export interface DumpObject {
   fail(path: readonly (string | number)[], rule: string, value: unknown): DumpError;
 }
 
-/** A document, parsed; `lineOf` finds the line of a value in it. */
 interface ParsedDocument {
   readonly json: unknown;
   lineOf(path: readonly (string | number)[]): number | null;
 }
 
 type Path = readonly (string | number)[];
-/** @param what as the message calls the place; a path where nothing better is known */
+/** @param what name of the place in the message; undefined: the path */
 type Fail = (path: Path, rule: string, value: unknown, what?: string) => DumpError;
 
-/**
- * All objects of the text, lists flattened. Throws DumpError.
- * @param beside of the same cluster
- */
+/** Flattens lists. Throws DumpError. @param beside objects of the same cluster */
 export function readObjects(text: string, file: string, beside: readonly DumpObject[] = []): DumpObject[] {
   const objects: DumpObject[] = [];
   for (const [index, document] of parseDocuments(text, file).entries()) {
@@ -77,7 +70,7 @@ function collect(
   objects: DumpObject[],
 ): void {
   if (!isRecord(json)) throw fail(path, "must be a Kubernetes object", json);
-  // The items of a typed list (PodList) carry no kind of their own.
+  // Items of a typed list (PodList) have no kind.
   const { kind: ownKind, items: listed } = json;
   const kind = ownKind ?? listKind;
   if (typeof kind !== "string") throw fail([...path, "kind"], "must be text", ownKind);
@@ -101,7 +94,7 @@ function readObject(json: Json, kind: string, path: Path, failAt: Fail): DumpObj
   if (typeof name !== "string" || name === "") throw at(["metadata", "name"], "must be text", name);
   if (namespace !== undefined && typeof namespace !== "string")
     throw at(["metadata", "namespace"], "must be text", namespace);
-  // People know an object by its name, not by its place in a list of thousands.
+  // An object's name identifies it better than its index in a list of thousands.
   const subject = objectText(kind, namespace ?? null, name);
   const fail: DumpObject["fail"] = (inner, rule, value) =>
     failAt([...path, ...inner], rule, value, `${subject}: ${inner.join(".")}`);
@@ -110,29 +103,23 @@ function readObject(json: Json, kind: string, path: Path, failAt: Fail): DumpObj
   return { kind, name, namespace: namespace ?? "default", json: completedObject(kind, json), fail };
 }
 
-/** As kubectl would say it: `Deployment shop/web`, `Node n1`. */
+/** Formats as kubectl does: `Deployment shop/web`, `Node n1`. */
 export function objectText(kind: string, namespace: string | null, name: string): string {
   const within = isNamespaced({ apiVersion: "", kind }) ? `${namespace ?? "default"}/` : "";
   return `${kind} ${within}${name}`;
 }
 
-/** JSON of 5,000 nodes with 30 pods each, and as much as one text can be. */
+/** Bytes: JSON of 5,000 nodes with 30 pods each, and near the longest string of Node.js. */
 export const DUMP_BYTES = 512 * 1024 * 1024;
-/**
- * A dump in YAML: some 3,000 nodes with their pods. Its parser needs about a second for each MiB; JSON's
- * needs none to speak of.
- */
+/** YAML of about 3,000 nodes with pods. The YAML parser needs about 1 s per MiB, the JSON parser far less. */
 const DUMP_LIMITS: YamlLimits = { bytes: 64 * 1024 * 1024, nesting: 64, lexemes: 200_000 };
 
-/**
- * JSON of a large cluster takes YAML's parser minutes, so JSON's parser reads it. Lines are looked for when
- * they are needed.
- */
+/** Tries JSON first: the YAML parser needs minutes for JSON of a large cluster. */
 export function parseDocuments(text: string, file: string): ParsedDocument[] {
   return (text.trimStart().startsWith("{") ? parseJson(text, file) : null) ?? parseYaml(text, file);
 }
 
-/** Null: YAML's flow style, or faulty. YAML's parser tells, with the line. */
+/** Returns null for YAML flow style and faulty JSON. The YAML parser then reports the line. */
 function parseJson(text: string, file: string): ParsedDocument[] | null {
   try {
     return [jsonDocument(text, 0, file)];
@@ -148,7 +135,6 @@ function parseJson(text: string, file: string): ParsedDocument[] | null {
   }
 }
 
-/** Throws DumpError and SyntaxError. */
 function jsonDocument(text: string, linesBefore: number, file: string): ParsedDocument {
   const json: unknown = JSON.parse(text);
   const deep = jsonNestingProblem(json, DUMP_LIMITS.nesting);
@@ -162,7 +148,7 @@ function jsonDocument(text: string, linesBefore: number, file: string): ParsedDo
   };
 }
 
-/** null where YAML's parser would take too long to tell. */
+/** Returns null if the YAML parser would take too long. */
 function lineInJson(text: string, path: Path): number | null {
   const lines = new LineCounter();
   if (text.length > YAML_LIMITS.bytes || yamlSizeProblem(text, DUMP_LIMITS) !== null) return null;
@@ -185,7 +171,6 @@ function errorOf({ document, line, message }: TextProblem, file: string): DumpEr
   return new DumpError("malformed_dump", { file, document, line }, message);
 }
 
-/** The line of the value, or of the nearest thing around it that has one. */
 function lineIn(document: Document.Parsed, lines: LineCounter, path: Path): number | null {
   for (let length = path.length; length >= 0; length--) {
     const node = document.getIn(path.slice(0, length), true);

@@ -1,5 +1,5 @@
-// `score --decision` takes strategy and settings from a decision; test/e2e/offline-scores.test.ts uses one of
-// a running extender.
+// `score --decision` takes strategy and settings from a decision. test/e2e/offline-scores.test.ts uses a
+// running extender's.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -89,7 +89,7 @@ describe("score --decision", () => {
     // gamma (alpha cpu % + beta memory %) + delta network:
     // 0.2 (100 + 0) / 2 - 0.8 x 10 x 1,000, and 0.2 (200 + 0) / 2.
     expect(rawOf(await printed("--decision", decision, "-o", "json"))).toEqual([-7_990, 20]);
-    // The defaults, 0.5 each, are not the decision's.
+    // The defaults, 0.5 each, differ from the decision's.
     const defaults = await printed("--pod", "shop/p-1", "--mode", "raw", "-o", "json");
     expect(rawOf(defaults)).toEqual([-4_975, 50]);
   });

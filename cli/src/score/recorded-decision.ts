@@ -1,4 +1,4 @@
-// A decision as `isochrone explain -o json` prints it: whose pod it is about, and how the scorer was set.
+// Reads a decision as `isochrone explain -o json` prints it: the pod and the scorer's settings.
 import type { StrategyProfile } from "@isochrone/placement";
 import { isRecord, looseFields } from "@isochrone/primitives";
 import { DumpError, shown } from "./errors.ts";
@@ -9,11 +9,10 @@ export interface RecordedDecision {
   readonly pod: string;
   readonly profile: StrategyProfile;
   readonly usageHeadroom: boolean;
-  /** Of the cluster graph that it was made by; null: there was none. */
+  /** Version of the cluster graph used; null: there was none. */
   readonly clusterVersion: number | null;
 }
 
-/** Throws DumpError. */
 export function readDecision(text: string, file: string): RecordedDecision {
   const fail = (problem: string): DumpError =>
     new DumpError("malformed_decision", { file, document: null, line: null }, problem);
@@ -49,7 +48,7 @@ function settingsOf(
   return { profile: { strategy, settings, channelPriorities }, usageHeadroom: usageHeadroom === true };
 }
 
-/** Null where it is something else. With --kubeconfig, `explain` prints the pod beside its decision. */
+/** Returns null for other JSON. With --kubeconfig, `explain` prints the pod beside the decision. */
 function decisionOf(json: unknown): Json | null {
   if (!isRecord(json)) return null;
   const { decision = json } = json;

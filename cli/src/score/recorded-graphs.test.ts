@@ -1,5 +1,5 @@
-// By recorded graphs `score` answers what a running extender answers; test/e2e/offline-scores.test.ts holds
-// it against one that runs.
+// With recorded graphs, `score` answers as a running extender. test/e2e/offline-scores.test.ts compares it
+// with one.
 import { channel, links, node, workload } from "@isochrone/placement/testing";
 import { describe, expect, test } from "vitest";
 import { scoreDump } from "./score-dump.ts";
@@ -7,7 +7,7 @@ import type { DumpScores, ScoreDumpOptions } from "./score-dump.ts";
 
 const AT = "2026-01-01T00:10:00.000Z";
 
-// p uses 500 m and 200 MB; q runs on n2, r on n3; p sends 1,000 B/s to q, and r 500 B/s to p: the example of
+// p uses 500 m and 200 MB; q runs on n2, r on n3; p sends 1,000 B/s to q, and r 500 B/s to p. Same example as
 // score-dump.test.ts.
 const GRAPHS = {
   cluster: {
@@ -98,12 +98,13 @@ describe("score --graph", () => {
   });
 
   test("counts pods as placed that were bound and that the graph doesn't show yet", () => {
-    // q has two replicas then: 500 B/s of p to each. n1: -(10 x 500 + 0 x 500 + 40 x 500), n2: -(0 + 10 x
-    // 500 + 25 x 500).
+    // Two replicas of q: p sends 500 B/s to each. n1: -(10 x 500 + 0 x 500 + 40 x 500), n2: -(0 + 10 x 500 +
+    // 25 x 500).
     const expected = [-25_000, -17_500, -(25 * 500 + 40 * 500)];
     const bound = score([pod("q-2", "q", { node: "n1", boundAt: "2026-01-01T00:09:30Z" })]);
     expect(networkOf(bound)).toEqual(expected);
-    // It uses what q's pods use, 100 m and 100 MB: (2,000 - 100 - 500) / 500 and (1e9 - 1e8 - 2e8) / 2e8.
+    // The pod uses as much as q's pods, 100 m and 100 MB: (2,000 - 100 - 500) / 500 and (1e9 - 1e8 - 2e8) /
+    // 2e8.
     expect(bound.nodes[0]!.parts).toMatchObject({ cpu: 280, memory: 350 });
     expect(bound.explanation).toContain("1 decisions that the graph doesn't show yet count as placed.");
     expect(networkOf(score([pod("q-2", "q", { node: "n1" })]))).toEqual(expected);

@@ -1,4 +1,3 @@
-// Graphs as `isochrone graph -o json` prints them.
 import {
   ClusterGraph,
   parseClusterGraph,
@@ -17,15 +16,13 @@ export interface RecordedGraphs {
   readonly workflows: readonly WorkflowGraph[];
 }
 
-/** The same as they are printed. */
 interface RecordedSnapshots {
   readonly cluster: ClusterGraphSnapshot;
   readonly workflows: readonly WorkflowGraphSnapshot[];
-  /** Null: it was recorded by a release without it. */
+  /** Null: recorded by a release without it. */
   readonly demand: Demand | null;
 }
 
-/** Throws DumpError. */
 export function readGraphs(text: string, file: string): RecordedGraphs {
   const { cluster, workflows } = readSnapshots(text, file);
   return {

@@ -1,4 +1,3 @@
-// The objects by which kube-scheduler would judge.
 import { KINDS, withoutPlannedNodes } from "@isochrone/kubernetes/basics";
 import type { ApiObject } from "@isochrone/placement";
 import { recordOf } from "@isochrone/primitives";
@@ -19,7 +18,6 @@ export const SCHEDULING_KINDS = {
 } as const;
 export type SchedulingKind = keyof typeof SCHEDULING_KINDS;
 
-/** Kinds that kube-scheduler's filters look at. */
 export const FILTERED_BY = [
   "nodes",
   "pods",
@@ -29,7 +27,6 @@ export const FILTERED_BY = [
   "csiNodes",
   "volumeAttachments",
 ] as const;
-/** Also kinds that say whether a pod may be moved. */
 export const MOVED_BY = [
   ...FILTERED_BY,
   "replicaSets",
@@ -37,10 +34,9 @@ export const MOVED_BY = [
   "statefulSets",
   "disruptionBudgets",
 ] as const;
-/** Also kinds that kube-scheduler's scores look at. */
 export const SCORED_BY = [...MOVED_BY, "services"] as const;
 
-/** Returns the objects of each kind; pods as they were before they were planned. */
+/** Returns the objects of each kind. Pods lose their planned nodes. */
 export function objectsByKind<O extends ApiObject & { readonly kind: string }, K extends SchedulingKind>(
   objects: readonly O[],
   kinds: readonly K[],

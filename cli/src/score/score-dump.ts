@@ -11,53 +11,44 @@ import { readObjects } from "./read-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 export interface ScoreDumpOptions {
-  /** YAML or JSON: objects, lists, several documents. */
+  /** YAML or JSON: objects, lists or several documents. */
   readonly dumpText: string;
-  /** For messages. @default "dump" */
+  /** File name for messages. @default "dump" */
   readonly dumpFile?: string;
-  /** The pod to score, as YAML or JSON; or `podName`. */
+  /** Pod to score, as YAML or JSON; alternative to `podName`. */
   readonly podText?: string;
-  /** For messages. @default "pod" */
+  /** File name for messages. @default "pod" */
   readonly podFile?: string;
-  /** A pod of the dump: `name`, or `namespace/name` where the name alone is ambiguous. */
+  /** Pod of the dump: `name`, or `namespace/name` if the name is ambiguous. */
   readonly podName?: string;
   readonly strategy: string;
-  /** @default the strategy's own */
+  /** @default the strategy's mode */
   readonly mode?: string | null;
-  /** The strategy's weights. */
   readonly settings?: Readonly<Record<string, number>>;
-  /** Relationship types of communication-affinity beside its own. */
+  /** Relationship types of communication-affinity, in addition to its own. */
   readonly channelPriorities?: string;
-  /** Whether nodes without room by measured use are rejected. @default false */
+  /** Rejects nodes without room by measured usage. @default false */
   readonly usageHeadroom?: boolean;
-  /**
-   * What `isochrone graph -o json` printed: its figures count, and no annotation is read.
-   * @default the annotations
-   */
+  /** Output of `isochrone graph -o json`. Replaces all annotations. @default the annotations */
   readonly graphText?: string;
-  /** For messages. @default "graph" */
+  /** File name for messages. @default "graph" */
   readonly graphFile?: string;
-  /**
-   * Prefix of the annotations' names; "" for the bare names.
-   * @default isochrone.dev/, and the bare names where that is missing
-   */
+  /** Prefix of annotation names; "" for bare names. @default isochrone.dev/, else bare names */
   readonly annotationPrefix?: string;
 }
 
-/** What `isochrone score -o json` prints. */
 export interface DumpScores {
   readonly pod: string;
   readonly namespace: string;
   readonly strategy: string;
   readonly mode: string;
-  /** Two answers are comparable where these are the same; `isochrone explain` says them of a decision. */
+  /** Two answers are comparable if these are equal. `isochrone explain` prints them for a decision. */
   readonly inputs: ScoreInputs;
-  /** Every node of the dump, in its order. */
+  /** All nodes, in the order of the dump. */
   readonly nodes: readonly Candidate[];
   readonly explanation: readonly string[];
 }
 
-/** Scores a pod on every node of a dump, without any service. Throws DumpError or PlacementError. */
 export function scoreDump(options: ScoreDumpOptions): DumpScores {
   const strategy = createStrategy(options);
   const file = options.dumpFile ?? "dump";

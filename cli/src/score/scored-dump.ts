@@ -3,13 +3,12 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 import { controlledObjects, unplaced } from "./api-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
-/** A dump with the pod to be scored in place of the pod of that name, read as the services read a cluster. */
+/** A dump in which the pod to score replaces the pod of that name, read as the services read a cluster. */
 export class ScoredDump {
   readonly objects: readonly DumpObject[];
-  /** The pod, as if it were to be placed anew. */
   readonly pod: KubernetesObject;
   readonly cluster: OfflineCluster;
-  /** All pods, those that ended included. */
+  /** Includes finished pods. */
   readonly pods: readonly KubernetesObject[];
 
   constructor(dumped: readonly DumpObject[], pod: DumpObject) {

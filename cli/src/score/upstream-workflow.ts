@@ -1,6 +1,6 @@
-// What upstream's NetworkOverhead plugin reads of AppGroups and pods: labels alone, every pod of every
-// namespace that has a node, and each dependency as often as it is listed. KEP-260's code: GetDependencyList
-// and GetScheduledList in pkg/networkaware/util/util.go.
+// Reads AppGroups and pods as upstream's NetworkOverhead plugin does: only labels, all scheduled pods of all
+// namespaces, and each listed dependency, even repeated ones. Source: GetDependencyList and GetScheduledList
+// in pkg/networkaware/util/util.go of KEP-260.
 import { podView } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { PlacementProblem } from "@isochrone/placement";
@@ -11,10 +11,9 @@ import { appGroupText, limitsOf } from "./declaration-faults.ts";
 import { NO_TIME } from "./dump-cluster.ts";
 import type { ScoredDump } from "./scored-dump.ts";
 
-/** The problem's part that is about the pod's AppGroup. */
 interface UpstreamWorkflow {
   readonly workflow: PlacementProblem["workflow"];
-  /** Null: the pod is of no AppGroup. */
+  /** Null: the pod belongs to no AppGroup. */
   readonly workload: string | null;
 }
 
@@ -28,7 +27,7 @@ export function upstreamWorkflow({ objects, pod, pods: all, cluster }: ScoredDum
     return { workflow: { graph: null, reason }, workload: label };
   }
   const own = `${namespace}/${cluster.workloadOf(pod).name}`;
-  // A reference without a selector is not the plugin's: it means the pods of the workload of that name.
+  // A reference without a selector is our extension: it means the pods of the named workload.
   const isCarrier = (one: KubernetesObject, group: AppGroupId, reference: WorkloadReference): boolean => {
     const { namespace: from, labels } = one.metadata;
     const { selector, name, namespace: named } = reference;
@@ -42,7 +41,7 @@ export function upstreamWorkflow({ objects, pod, pods: all, cluster }: ScoredDum
     const { id, dependencies } = appGroupText(group);
     for (const dependency of dependencies) {
       const { source, target, path } = dependency;
-      // What is annotated only the plugin doesn't know.
+      // The plugin ignores annotations.
       if (path.length === 0 || !isCarrier(pod, id, source)) continue;
       const name = isCarrier(pod, id, target) ? own : nameOf(target, id);
       pods.set(
@@ -64,7 +63,7 @@ export function upstreamWorkflow({ objects, pod, pods: all, cluster }: ScoredDum
       cpuMillicores: null,
       memoryBytes: null,
       pods: found.map(podView).map((each) => ({
-        // Pods of two namespaces may be called alike.
+        // Pods of two namespaces may share a name.
         name: each.namespace === namespace ? each.name : `${each.namespace}/${each.name}`,
         node: each.node,
       })),
@@ -86,7 +85,7 @@ const NOTHING_SEEN = {
   ageSeconds: null,
 } as const;
 
-/** No namespace is called like a selector with its AppGroup. */
+/** Joins selector and AppGroup to a name that no namespace can have. */
 function nameOf({ selector, namespace, name }: WorkloadReference, group: AppGroupId): string {
   return selector === null ? `${namespace ?? group.namespace}/${name}` : `${group.name}: ${selector}`;
 }

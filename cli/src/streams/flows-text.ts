@@ -4,7 +4,6 @@ import { megabits } from "./job-view.ts";
 
 type ChannelFlow = NonNullable<Channel["flow"]>;
 
-/** A flow with its route, assembled from its nodes' plans. */
 interface FlowView {
   readonly id: string;
   readonly bitsPerSecond: number;

@@ -1,4 +1,3 @@
-// Places stream jobs in turn and reports tasks, routes and limits.
 import {
   limitOf,
   schedule,

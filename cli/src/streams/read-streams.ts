@@ -1,4 +1,3 @@
-// Reads nodes, links and stream jobs from files of Kubernetes objects.
 import type { NodeStatus, ObjectMeta } from "@isochrone/kubernetes";
 import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import {
@@ -21,11 +20,7 @@ export interface StreamObjects {
   readonly jobs: readonly StreamJob[];
 }
 
-/**
- * Throws DumpError with object, place, rule and value.
- * @param bytesOf converts a frame size to bytes on the wire
- * @default identity
- */
+/** Throws DumpError. @param bytesOf converts a frame size to bytes on the wire @default identity */
 export function readStreams(
   objects: readonly DumpObject[],
   bytesOf: (bytesPerFrame: number) => number = (bytes) => bytes,

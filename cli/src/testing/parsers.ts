@@ -1,2 +1,1 @@
-// Parsers of user files, for fuzzers and benchmarks.
 export { DumpError, scoreDump } from "../score/index.ts";

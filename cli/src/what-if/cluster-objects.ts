@@ -1,4 +1,3 @@
-// The objects used by kube-scheduler's decisions, from a real or the embedded cluster.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { LabClient, LabClientError, readControlToken } from "@isochrone/lab/client";
 import { isLoopback } from "@isochrone/runtime/basics";
@@ -10,7 +9,6 @@ export interface ClusterSource {
   readonly context?: string;
   /** Controls of the embedded cluster, used unless a cluster is named; undefined: the server has none. */
   readonly lab?: string | undefined;
-  /** Address of the graph API. */
   readonly server: string;
 }
 

@@ -23,10 +23,7 @@ interface KubeletCredentials {
 
 const IDLE_MS = 90_000;
 
-/**
- * Reads both files per request: they are small, and projected tokens are replaced early. New authorities
- * require new connections, or the old trust would persist.
- */
+/** Reads both files per request, since tokens rotate. New authorities need new connections. */
 export class KubeletAccess {
   readonly #options: KubeletAccessOptions;
   #agent: Agent | null = null;

@@ -124,10 +124,7 @@ export class ConnectionTable {
     if (!isOld) this.#count(connection, bytes ?? 0, answerBytes);
   }
 
-  /**
-   * True if `others` count the same packets in another zone. A CNI may track a connection in several zones;
-   * the first one seen counts while any exists.
-   */
+  /** A CNI may track a connection in several zones; the first one seen counts while any exists. */
   #isDuplicate(others: Known): boolean {
     if (others.dump < this.#dump - 1) return false;
     this.losses.duplicates++;

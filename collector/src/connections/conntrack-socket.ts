@@ -27,10 +27,7 @@ export class ConntrackSocket {
   /** Events dropped by the kernel so far; wraps at 2^32. */
   #dropped = 0;
 
-  /**
-   * @param eventBufferBytes kernel memory for unread end events
-   * @throws SystemCallError; EPERM without CAP_NET_ADMIN in the network's namespace
-   */
+  /** @throws SystemCallError; EPERM without CAP_NET_ADMIN in the network's namespace */
   static async open(eventBufferBytes = EVENT_BUFFER_BYTES): Promise<ConntrackSocket> {
     const libc = await loadLibc();
     const kind = { family: SYS.AF_NETLINK, type: SYS.SOCK_RAW, protocol: NETLINK.netfilter };

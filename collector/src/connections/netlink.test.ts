@@ -4,10 +4,7 @@ import { podAddress } from "./addresses.ts";
 import { MESSAGE, NetlinkReader, request, type Connection, type NetlinkVisitor } from "./netlink.ts";
 import { connectionMessage, cpuMessage, doneMessage } from "./testing/messages.ts";
 
-/**
- * Recorded from Linux 6.18 (IPCTNL_MSG_CT_GET, nf_conntrack_acct 1): a TCP connection from 10.244.1.2 to the
- * Service address 10.96.0.10, translated to 10.244.2.2.
- */
+/** Linux 6.18, nf_conntrack_acct 1: TCP from 10.244.1.2 to Service 10.96.0.10, translated to 10.244.2.2. */
 const RECORDED = [
   "0c01000000010200010000008f690000020000003400018014000180080001000af40102080002000a60000a1c",
   "000280050001000600000006000200975e0000060003001f9000003400028014000180080001000af402020800",

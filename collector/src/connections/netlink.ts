@@ -50,7 +50,6 @@ export interface Connection {
   isTunnel: boolean;
 }
 
-/** Table statistics since boot, summed over CPUs. */
 export interface TableDrops {
   /** Packets dropped because the table was full. */
   dropped: number;
@@ -65,7 +64,6 @@ export interface NetlinkVisitor {
   done(errno: number): void;
 }
 
-/** A dump request for both address families. */
 export function request(message: number, sequence: number): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES + NFGEN_BYTES);
   bytes.writeUInt32LE(bytes.length, 0);

@@ -30,10 +30,7 @@ const ENVOY_PORT = /-envoy-prom$/;
 const ZTUNNEL_PORT = 15_020;
 const GATEWAY_NAMES = ["gateway.networking.k8s.io/gateway-name", "istio.io/gateway-name"];
 
-/**
- * Page of the pod's proxy; null without a usable or running one.
- * @param onNode tells which workloads are on the pod's node
- */
+/** Null without a usable or running proxy. @param onNode tells which workloads are on the pod's node */
 export function istioTarget(
   pod: ReadablePod,
   options: IstioOptions,

@@ -68,10 +68,7 @@ export function hubbleTarget(pod: ReadablePod, daemonSets: readonly string[]): T
 /** Port names in the charts prometheus-node-exporter and kube-prometheus-stack (value service.portName). */
 const NODE_EXPORTER_PORTS = ["metrics", "http-metrics"];
 
-/**
- * node_exporter's page of a pod of these DaemonSets (namespace/name), on the node's network. Behind a TLS
- * proxy it has no such port.
- */
+/** node_exporter's page, on the node's network. Behind a TLS proxy the pod has no such port. */
 export function nodeExporterTarget(pod: ReadablePod, daemonSets: readonly string[]): Target | null {
   if (!isOfDaemonSet(pod, daemonSets)) return null;
   for (const container of pod.containers) {

@@ -12,7 +12,6 @@ const BUFFER_MAX_AGE_MS = 300_000;
 /** Bounds the load of many collectors that catch up together. */
 const CATCH_UP_RECORDS_PER_SECOND = 5;
 
-/** The limits of a collector's buffer, whichever its mode. */
 export function bufferLimits(bounds: BufferBounds) {
   return {
     maxRecords: MAX_RECORDS,

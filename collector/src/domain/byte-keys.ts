@@ -6,10 +6,7 @@ const NONE = -1;
 /** Five columns of 4 bytes. */
 const BYTES_PER_SLOT = 20;
 
-/**
- * Maps byte strings to slot numbers in order of insertion, so that values can be kept in parallel arrays.
- * Keys are copied into one buffer. `retain` removes many at once and renumbers.
- */
+/** Maps byte strings to slots in insertion order, for parallel arrays. `retain` renumbers the slots. */
 export class ByteKeys {
   readonly #seed: number;
   #size = 0;
@@ -87,10 +84,7 @@ export class ByteKeys {
     return slot;
   }
 
-  /**
-   * Keeps slots with nonzero `live` in order.
-   * @returns the new slot of each old one, -1 if removed
-   */
+  /** Keeps slots with nonzero `live`. @returns the new slot of each old one, -1 if removed */
   retain(live: Uint8Array): Int32Array {
     const renumbered = new Int32Array(this.#size).fill(NONE);
     let kept = 0;

@@ -15,10 +15,7 @@ export interface ExpositionVisitor<N, F> {
   find(view: DataView, start: number, end: number): N | null;
   findFamily(view: DataView, start: number, end: number): F | null;
   type(family: F, type: FamilyType): void;
-  /**
-   * A line of a wanted name, from after the name.
-   * @returns the broken rule, or null
-   */
+  /** A line of a wanted name, from after the name. @returns the broken rule, or null */
   sample(name: N, bytes: Uint8Array, view: DataView, start: number, end: number): string | null;
 }
 

@@ -112,10 +112,7 @@ export function wantedFamilies({ kind, more = [], reduce = true }: FamilySelecti
   }));
 }
 
-/**
- * False for counters that began before both the process and their first row, such as an interface's or a
- * CPU's: too late a start would compress their whole value into seconds.
- */
+/** False for counters that predate process and first row: a late start would inflate their rate. */
 export function startIsTold(family: string): boolean {
   return !NETWORK_FAMILIES.has(family) && family !== NODE_EXPORTER_FAMILIES[0];
 }

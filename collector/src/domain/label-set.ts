@@ -77,10 +77,7 @@ export class LabelSet {
     return this.#text(this.quotedNameStart, this.quotedNameEnd);
   }
 
-  /**
-   * Reads labels from the brace at `start`.
-   * @returns the offset after the closing brace, or -1: see `fault`
-   */
+  /** Reads labels from the brace at `start`. @returns the offset after the closing brace; -1: see `fault` */
   read(
     bytes: Uint8Array,
     view: DataView,

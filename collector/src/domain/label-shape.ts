@@ -1,10 +1,7 @@
 import { attributeKey, type AttributeKey } from "@isochrone/telemetry";
 import type { ExpectedNames, LabelSet } from "./label-set.ts";
 
-/**
- * Upper bound of a histogram bucket: part of the value, not of the row's identity, unless buckets are read as
- * counters.
- */
+/** A bucket's upper bound: part of the value, not of the row's identity, unless buckets are counters. */
 export const BUCKET_LABEL = "le";
 
 /** Cached label sets per family; beyond it reading is slower. */

@@ -162,10 +162,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return (this.#kinds[family.index] ??= kindOf(family, this.#types[family.index]));
   }
 
-  /**
-   * Finds or adds the row of a line: `#row`.
-   * @returns the offset after the labels, -1 if malformed
-   */
+  /** Sets `#row`. @returns the offset after the labels, -1 if malformed */
   #findRow(
     { family, part }: WantedName,
     kind: Kind,

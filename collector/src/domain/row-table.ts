@@ -17,10 +17,7 @@ export const UNUSED_ROWS = [
 ] as const;
 export type UnusedRow = (typeof UNUSED_ROWS)[number];
 
-/**
- * Rows of a target's pages, identified by family and labels as text, with values of the previous and current
- * page. Numbers: value in `a`. Histograms: count in `a`, sum in `b`.
- */
+/** Rows by family and labels, with previous and current values. Histograms: count in `a`, sum in `b`. */
 export class RowTable {
   readonly keys: ByteKeys;
   series = new Int32Array(FIRST_SLOTS);

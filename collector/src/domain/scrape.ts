@@ -1,4 +1,3 @@
-// One scrape: page to records, with a check that it is a metrics page.
 import type { Attributes } from "@isochrone/telemetry";
 import { ScrapeError } from "../ports/errors.ts";
 import type { PageReader, Target } from "../ports/ports.ts";

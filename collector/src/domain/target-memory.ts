@@ -1,4 +1,3 @@
-// State of a target between pages: rows, their counts, and summed series.
 import { ATTRIBUTE_FIELDS, attributeKey, type AttributeKey } from "@isochrone/telemetry";
 import { ByteKeys } from "./byte-keys.ts";
 import {

@@ -20,7 +20,6 @@ import {
   type Respond,
 } from "./testing/query-server.ts";
 
-/** Queries of a round. */
 const QUERIES = 6;
 
 afterEach(async () => {

@@ -26,7 +26,6 @@ import { SeriesTrust, type TrustSettings } from "./series-trust.ts";
 import type { PrometheusBounds, prometheusFields } from "./settings.ts";
 import { freshMetrics, seriesNode } from "./to-metrics.ts";
 
-/** Settings of Prometheus mode: its own, and the collector's that apply to every mode. */
 export type PrometheusCollectorConfig = {
   readonly [K in keyof typeof prometheusFields]: ValueOf<(typeof prometheusFields)[K]>;
 } & Pick<
@@ -70,10 +69,7 @@ const MAX_JOBS = 100;
 /** A series silent for this many catch-up spans counts as new afterwards. */
 const FORGET_AFTER_SPANS = 2;
 
-/**
- * Queries Prometheus instead of scraping: a batch of few queries at a fixed interval, all for one time.
- * Publishes each scraped sample once, like the scraping collector.
- */
+/** Asks a batch of few queries per interval, all for one time. Publishes each scraped sample once. */
 export function createPrometheusCollector(
   config: PrometheusCollectorConfig,
   dependencies: PrometheusCollectorDependencies,

@@ -12,11 +12,7 @@ interface Target {
 export class ScrapedPages {
   readonly #targets = new Map<string, Target>();
 
-  /**
-   * @param series of `up`
-   * @param fromMs start of the answer's range
-   * @param atMs its end
-   */
+  /** @param series of `up` @param fromMs start of the answer's range @param atMs its end */
   take(series: readonly RawSeries[], fromMs: number, atMs: number): void {
     for (const { labels, samples } of series) {
       const id = targetOf(labels);
@@ -42,7 +38,6 @@ export class ScrapedPages {
   }
 }
 
-/** Labels that all series of a page share. */
 function targetOf({ job = "", instance = "", cluster = "" }: RawSeries["labels"]): string {
   return `${job}\n${instance}\n${cluster}`;
 }

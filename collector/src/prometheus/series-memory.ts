@@ -16,10 +16,7 @@ interface Followed {
 /** Part of the capacity that anyone may use; the rest is shared equally by namespaces. */
 const SHARED_PART = 1 / 2;
 
-/**
- * Last published sample of each series, so that overlapping answers publish each sample once. Bounded in
- * total and per namespace.
- */
+/** Last published sample per series: overlapping answers publish once. Bounded per namespace and in total. */
 export class SeriesMemory {
   readonly #pages: ScrapedPages;
   readonly #maxSeries: number;

@@ -20,7 +20,7 @@ test("a quick run: by money less is paid than by default, and nothing is left ou
     rows.filter(([contender]) => contender === who).reduce((sum, row) => sum + Number(row[2]), 0);
   expect(moneyOf("same-zone")).toBeLessThan(moneyOf("default"));
   expect(readFileSync(done.files.html, "utf8")).toContain("money costs");
-  // What was measured is kept.
+  // Keeps the earlier results.
   expect((await conductText("bill", options)).measured).toBe(0);
 });
 
@@ -29,7 +29,7 @@ test("the model counts bytes by the nodes at both ends, and keeps them in the zo
   const workloads = drawn.workflow.workloads.map((each) => ({ ...each, replicas: 3 }));
   const point = { ...drawn, workflow: { ...drawn.workflow, workloads } };
   const { nodes } = point.cluster;
-  // Replica i of each service is on the first node of zone i.
+  // Replica i of each service runs on the first node of zone i.
   const placement = new Map(
     point.workflow.workloads.flatMap(({ name, replicas }) =>
       Array.from({ length: replicas }, (_, at) => [`${name}-${at}`, nodes[3 * at]!.name] as const),
@@ -61,7 +61,7 @@ test("the model counts bytes by the nodes at both ends, and keeps them in the zo
   expect(spread.between / spread.all).toBeCloseTo(2 / 3, 1);
   const near = await counted(true);
   expect(near.between).toBe(0);
-  // The stretch lasts a little longer than 20 s: until the last answer has come.
+  // The interval exceeds 20 s slightly: it ends with the last answer.
   expect(near.all / 20 / near.seen).toBeCloseTo(1, 1);
 });
 

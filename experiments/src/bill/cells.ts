@@ -1,4 +1,3 @@
-// The days of a scenario: each contender has the same workflow, load and drift.
 import { MONEY_LEADS } from "@isochrone/placement";
 import { MONTH_SECONDS } from "@isochrone/prices";
 import { ascending, quantileOfSorted } from "@isochrone/primitives";
@@ -22,21 +21,20 @@ export const BILL_CONTENDERS = {
 } as const;
 export type BillContender = keyof typeof BILL_CONTENDERS;
 
-/** What a contender made of one day. */
 export interface BillResult {
   readonly hash: string;
   readonly contender: BillContender;
   readonly trial: number;
-  /** USD for a month of such days. */
+  /** USD per month of such days. */
   readonly perMonth: number;
   readonly meanMs: number;
   readonly p95Ms: number;
-  /** Of all requests of users. */
+  /** Share of all user requests. */
   readonly failedRatio: number;
   readonly moves: number;
 }
 
-/** Higher when the set-up or a contender changes. */
+/** Increase it when the setup or a contender changes. */
 const VERSION = 1;
 const HOP_MS = 0.1;
 const LEARN_SECONDS = 5;
@@ -109,7 +107,7 @@ async function day(
   }
 }
 
-/** Once deployed without knowledge of traffic, and again with that of its first seconds. */
+/** Deploys without traffic data, then again with the traffic of the first seconds. */
 async function placed(
   contender: Contender,
   point: Point,
@@ -137,7 +135,6 @@ function routed(point: Point, who: BillContender): Point {
   return { ...point, workflow: { ...point.workflow, prefersSameZone: true } };
 }
 
-/** Of bytes between nodes, by the prices of their zones. */
 function moneyOf({ cluster: { nodes, prices } }: Point, bytesBetween: Float64Array): number {
   const { placeOf, places, perByte } = prices!;
   let money = 0;

@@ -1,4 +1,4 @@
-// A random workflow in three zones, and how its traffic drifts over the day.
+// Generates a random workflow in three zones, with traffic that drifts over the day.
 import { pairPrices, PriceTable } from "@isochrone/prices";
 import { seededRandom } from "@isochrone/runtime";
 import type { Change, Point, PointCall, PointNode, PointWorkload } from "../scenario/model.ts";
@@ -8,18 +8,18 @@ const REGION = "us-east-1";
 const ZONES = ["us-east-1a", "us-east-1b", "us-east-1c"];
 const NODES_PER_ZONE = 3;
 const SERVICES = 12;
-/** From one, as of a store, to one in each zone. */
+/** From one replica, like a store, to one per zone. */
 const MOST_REPLICAS = 3;
 const CPU_MS = 4;
 const MI = 1024 ** 2;
-/** Of bytes of an answer: from a kilobyte to a hundred. */
+/** Answer sizes: 1 kB to 100 kB. */
 const LEAST_BYTES = 1_000;
 const SPREAD_BYTES = 100;
-/** Round trips, ms. */
+/** Round-trip times, ms. */
 const WITHIN_ZONE_MS = 0.3;
 const BETWEEN_ZONES_MS = 1.2;
 
-/** The same day for all contenders of a trial; changes begin with the second hour. */
+/** The same day for all contenders of a trial; the traffic changes from the second hour on. */
 export function dayOf(scenario: BillScenario, trial: number): Point {
   const { seed, hours, hourSeconds, users } = scenario;
   const random = seededRandom(seed * 1_000 + trial);
@@ -36,7 +36,7 @@ export function dayOf(scenario: BillScenario, trial: number): Point {
   );
   const calls: PointCall[][] = Array.from({ length: SERVICES }, () => []);
   for (let callee = 1; callee < SERVICES; callee++) {
-    // Trees of depth: the later ones are called by one before them.
+    // Builds deep trees: each later workload is called by an earlier one.
     const caller = Math.floor(random.next() * callee);
     calls[caller]!.push({
       callee: `s${callee}`,

@@ -1,4 +1,3 @@
-// Scenarios of kind bill: what days of drifting traffic between zones cost.
 import { keysOf } from "@isochrone/primitives";
 import {
   chosenContenders,
@@ -49,7 +48,6 @@ export function openBill(text: string, options: ConductOptions, deps: ConductDep
   };
 }
 
-/** What a run must show: by money less is paid than by default. */
 function verdictsOf(
   name: string,
   contenders: readonly BillContender[],

@@ -1,4 +1,3 @@
-// The report of a scenario of kind `bill`: one HTML file.
 import type { ReportContext } from "../frame/experiment.ts";
 import { changeOf, meanOf } from "../frame/figures.ts";
 import { experimentReport, findingList } from "../report/experiment-report.ts";
@@ -18,7 +17,6 @@ const BASELINE: BillContender = "default";
 
 type FigureKey = "failedRatio" | "meanMs" | "moves" | "p95Ms" | "perMonth";
 
-/** Against the baseline, day by day. */
 function changeAgainstBaseline(
   results: readonly BillResult[],
   contender: BillContender,

@@ -1,4 +1,3 @@
-// Scenarios of kind `bill`: a day of a workflow in zones between which bytes cost money.
 import { openScenario, readHead, type ScenarioHead } from "../scenario/head.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 
@@ -6,10 +5,10 @@ export interface BillScenario extends ScenarioHead {
   readonly seed: number;
   /** Random workflows, the same for all contenders. */
   readonly trials: number;
-  /** Between two of them the traffic drifts. */
+  /** The traffic drifts between hours. */
   readonly hours: number;
   readonly hourSeconds: number;
-  /** Each sends one request a second. */
+  /** Each user sends one request per second. */
   readonly users: number;
 }
 
@@ -27,7 +26,6 @@ const KEYS = [
   "quick",
 ];
 
-/** Throws ScenarioError with all mistakes of the file. */
 export function readBillScenario(text: string, file: string, quick = false): BillScenario {
   const keys = { all: KEYS, quick: ["trials", "hours", "hourSeconds", "users"] };
   const { sheet, root } = openScenario(text, file, keys, quick);

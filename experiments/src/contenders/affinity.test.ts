@@ -24,13 +24,13 @@ describe("affinity", () => {
     (await new AffinityContender().place(point(labels), null, random)).get("web-0")!;
 
   test("gamma decides between the neighbour's own node and one near by", async () => {
-    // On a: gamma x 100 / 2. On b: 1 / 1 ms x 100 / 2. On c: a fiftieth of that.
+    // On a: gamma x 100 / 2. On b: 1 / 1 ms x 100 / 2. On c: a fiftieth of b.
     expect(await nodeOfWeb({ gamma: 10 })).toBe("a");
     expect(await nodeOfWeb({ gamma: 0.1 })).toBe("b");
   });
 
   test("deploys once more when there is traffic to weigh, and never again", async () => {
-    // Two neighbours of equal priority, far from each other; the second one has all the traffic.
+    // Two peers of equal priority on distant nodes; only the second has traffic.
     const nodes = [aNode("a"), aNode("b")];
     const workloads = [
       aWorkload("quiet", [], { pinnedTo: "a" }),

@@ -1,5 +1,5 @@
-// 001: CommunicationAffinity beside the default profile's plugins. Its authors move no pods, but their
-// scheduler reads traffic as it was measured.
+// Contender 001: CommunicationAffinity beside the default plugins. Its authors move no pods, but their
+// scheduler reads measured traffic.
 import { CommunicationAffinity, DEFAULT_AFFINITY, PlacementError } from "@isochrone/placement";
 import type { CommunicationAffinityParameters } from "@isochrone/placement";
 import type { Random } from "@isochrone/runtime";
@@ -20,15 +20,12 @@ export class AffinityContender extends SchedulingContender {
 
   protected schedule({ point, before, request, random }: SchedulingInput): Placement {
     const strategy = new CommunicationAffinity("raw", { parameters: parametersOf(point.labels) });
-    // As in 000, its scores are added to those of the other plugins, and no weight is named.
+    // As in 000: scores are added to those of other plugins, without a stated weight.
     const graphs = graphsOf(point, before, staying(request));
     return scheduleAll(request, random, { extra: strategyPlugin(strategy, PAPER_PLUGIN_WEIGHT, graphs) });
   }
 
-  /**
-   * Once, when there is traffic to weigh: the workflow is deployed anew. Without that beta would weigh
-   * nothing in a first deployment.
-   */
+  /** Redeploys once, when traffic is known. Otherwise beta would have no effect. */
   async adjust(
     point: Point,
     placement: Placement,
@@ -41,10 +38,7 @@ export class AffinityContender extends SchedulingContender {
   }
 }
 
-/**
- * A scenario sweeps them as axes called `alpha`, `beta` and `gamma`. Without: the paper fixes none, so that
- * ours stand in.
- */
+/** Scenarios sweep the axes `alpha`, `beta` and `gamma`. Defaults are ours, since the paper states none. */
 export function parametersOf(labels: Labels): CommunicationAffinityParameters {
   const parameter = (name: keyof CommunicationAffinityParameters): number => {
     const value = labels[name] ?? DEFAULT_AFFINITY[name];

@@ -1,5 +1,4 @@
-// A point as the API server would show it: what the model of kube-scheduler's filters and the descheduler's
-// exclusions read.
+// Converts a point to API objects for the model of kube-scheduler's filters and the descheduler's exclusions.
 import type { ApiObject } from "@isochrone/placement";
 import type { PointWorkload } from "../scenario/model.ts";
 import { NAMESPACE } from "./graphs.ts";
@@ -8,7 +7,7 @@ import type { SchedulableNode, WaitingPod } from "./kube-scheduler/port.ts";
 const HOSTNAME = "kubernetes.io/hostname";
 const ZONE = "topology.kubernetes.io/zone";
 const REGION = "topology.kubernetes.io/region";
-/** Older than any rule asks: a round stands for as long as the rules want pods and workloads to rest. */
+/** Old enough for every age rule: a round stands for the time that rules want pods and workloads to rest. */
 const CREATED = "2026-01-01T00:00:00Z";
 
 export function nodeObject(node: SchedulableNode): ApiObject {
@@ -41,7 +40,7 @@ export type PodObject = ApiObject & {
   readonly status: Readonly<Record<string, unknown>>;
 };
 
-/** @param uid of the pod, which changes when it is evicted. @param node where it runs; null: it waits */
+/** @param uid changes with each eviction. @param node null: pending */
 export function podObject(pod: WaitingPod, uid: string, node: string | null): PodObject {
   const { name, workload, cpuMillicores, memoryBytes, pinnedTo } = pod;
   const requests = {
@@ -69,12 +68,10 @@ export function podObject(pod: WaitingPod, uid: string, node: string | null): Po
   };
 }
 
-/** The Service of a workload. */
 export function serviceObject(workload: string): ApiObject {
   return { metadata: { name: workload, namespace: NAMESPACE }, spec: { selector: { app: workload } } };
 }
 
-/** The Deployment of a workload. @param ready how many of its replicas run */
 export function deploymentObject({ name, replicas }: PointWorkload, ready: number): PodObject {
   const metadata = { name, namespace: NAMESPACE, uid: name, labels: {}, creationTimestamp: CREATED };
   return {

@@ -1,4 +1,3 @@
-// The baselines on small clusters, worked out by hand.
 import { CommunicationAffinity, createNetworkOverhead, ResourceNetwork } from "@isochrone/placement";
 import type { Strategy } from "@isochrone/placement";
 import { DEFAULT_WEIGHTS } from "@isochrone/placement/testing";
@@ -86,7 +85,8 @@ describe("paper", () => {
   });
 
   test("traffic times latency outweighs what is free, when it is much", async () => {
-    // b has 100 % more of both free, each pod's use: 0.5 x 100. On b a replica pays 0.5 x 10 ms x 5,000 B/s.
+    // b has 100 % more free CPU and memory, each pod's use: 0.5 x 100. On b a replica pays 0.5 x 10 ms x
+    // 5,000 B/s.
     const before = observed(point, [["web", "api", 10_000]]);
     const placement = await new PaperContender().place(point, before, random);
     expect([placement.get("api-0"), placement.get("api-1")]).toEqual(["a", "a"]);
@@ -130,7 +130,7 @@ describe("paper", () => {
       ["api-0", "b"],
       ["cart-0", "b"],
     ]);
-    // In the order of the workloads, as the paper has no other.
+    // Follows the order of workloads; the paper states none.
     expect(await new PaperContender().adjust(tight, placement, before)).toEqual([
       { pod: "api-0", from: "b", to: "a" },
     ]);
@@ -256,7 +256,7 @@ describe("strategies as plugins", () => {
     );
     expect(Math.max(...raw)).toBeLessThan(1);
     const [b, c, d] = scoresOn(affinity, "b", "c", "d");
-    // By 1/20, 1/40 and 1/80 ms.
+    // Latencies 1/20, 1/40 and 1/80 ms.
     expect([b, d]).toEqual([100, 0]);
     expect(c).toBeCloseTo(100 / 3, 6);
   });
@@ -274,7 +274,8 @@ describe("strategies as plugins", () => {
   });
 
   test("the best by the paper's sum stays the best where the default plugins are indifferent", () => {
-    // Raw sums of millions, a millionth apart: cut to whole numbers of 0 to 100 the best is ahead still.
+    // Raw sums of millions differ by a millionth. After rounding to integers of 0 to 100, the best still
+    // leads.
     const near = aPoint(
       aCluster(nodes, [
         [0, 20.00001, 20.00002, 80],

@@ -2,15 +2,12 @@ import { replacementOf } from "@isochrone/placement";
 import type { ClusterCheck, MovablePod, SchedulingModel } from "@isochrone/placement";
 import type { PodObject } from "./api-objects.ts";
 
-/**
- * Asks the model of kube-scheduler's filters; a pod that is moved holds its old place too, until it is gone,
- * as it does in a cluster.
- */
+/** Model of kube-scheduler's filters. A moving pod also holds its old place until it ends. */
 export class ModelCheck implements ClusterCheck {
   readonly #model: SchedulingModel;
   readonly #pods: ReadonlyMap<string, PodObject>;
 
-  /** @param pods by uid */
+  /** @param pods keyed by uid */
   constructor(model: SchedulingModel, pods: ReadonlyMap<string, PodObject>) {
     this.#model = model;
     this.#pods = pods;

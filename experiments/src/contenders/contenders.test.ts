@@ -1,4 +1,3 @@
-// What holds for all of them.
 import { seededRandom } from "@isochrone/runtime";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -12,14 +11,11 @@ import { podsOf } from "./pods.ts";
 import { aCluster, aNode, aPoint, aWorkload, DEPS, MI, observed } from "./testing/points.ts";
 
 const RUNS = 40;
-/** Of those that search for long. */
+/** Effort of contenders that search long. */
 const SEARCHES = 8;
 const ROUNDS = 4;
 
-/**
- * Clusters of 2 to 5 nodes, workflows of up to 5 workloads and 9 pods or so: small enough for the solver,
- * too.
- */
+/** Clusters of 2 to 5 nodes, workflows of up to 5 workloads and about 9 pods: small enough for the solver. */
 const points: fc.Arbitrary<Point> = fc
   .record({
     nodes: fc.array(
@@ -49,7 +45,6 @@ const points: fc.Arbitrary<Point> = fc
     return aPoint(
       cluster,
       workloads.map(({ replicas, cpu, memory, pin }, index): PointWorkload => {
-        // A chain with short cuts.
         const callees = [index + 1, index + 2].filter((callee) => callee < workloads.length);
         return aWorkload(
           `w${index}`,
@@ -65,7 +60,6 @@ const points: fc.Arbitrary<Point> = fc
     );
   });
 
-/** What is wrong with it, in words. */
 function faults(point: Point, placement: Placement): string[] {
   const wrong: string[] = [];
   const pods = podsOf(point);
@@ -87,7 +81,7 @@ function someTraffic(point: Point): Observation {
   return observed(point, channels, 50);
 }
 
-/** Through a few rounds; false: it found no place for a pod at first, which is an answer. */
+/** Runs a few rounds; false: the first placement failed, which is a valid answer. */
 async function through(
   id: ContenderId,
   point: Point,
@@ -157,7 +151,7 @@ describe.each(CONTENDERS)("%s", (id) => {
     expect([...placement.keys()].sort()).toEqual(["api-0", "api-1", "web-0", "web-1"]);
     expect([placement.get("web-0"), placement.get("api-0")]).toEqual(["a", "b"]);
     expect(["a", "b"]).toContain(placement.get("web-1"));
-    // Who stayed on a node that is gone is lost as well.
+    // Pods on the removed node are lost as well.
     expect(["a", "b"]).toContain(placement.get("api-1"));
     await contender.close();
   });
@@ -190,7 +184,7 @@ describe("speed", () => {
         const { user, system } = process.threadCpuUsage(before);
         times.push((user + system) / 1_000);
       }
-      // The first runs compile.
+      // The first runs include compilation.
       expect(Math.min(...times)).toBeLessThan(50);
     },
   );

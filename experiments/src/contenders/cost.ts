@@ -1,5 +1,4 @@
-// What placements cost, for all contenders alike: the planner's objective, with what pods use in place of
-// what they request.
+// Cost of placements, the same for all contenders: the planner's objective, with usage in place of requests.
 import { createObjective } from "@isochrone/placement";
 import type { PlanCost, PlanProblem, SpreadLimits } from "@isochrone/placement";
 import type { Point } from "../scenario/model.ts";
@@ -9,10 +8,10 @@ import type { Planning } from "./planning.ts";
 import { requestOf } from "./pods.ts";
 import type { Observation, Placement } from "./port.ts";
 
-/** It judges assignments; rules are of no concern to it. */
+/** The objective judges assignments without rules. */
 const NO_RULES: SpreadLimits = { hostnameMaxSkew: null, zoneMaxSkew: null, minNodes: 1, minZones: 1 };
 
-/** Bytes per second x milliseconds, by what was observed. Pods that have no node count for nothing. */
+/** Bytes per second x milliseconds, by the observation. Ignores pods without a node. */
 export function placementCost(point: Point, observed: Observation, placement: Placement): PlanCost {
   const request = requestOf(point, observed.cluster, new Map());
   const { problem } = planningByUse({ point, before: observed, request, spread: NO_RULES });
@@ -31,10 +30,7 @@ interface PlanningByUseInput {
   readonly spread: SpreadLimits;
 }
 
-/**
- * Nodes hold what pods use, which is what loads them, and what they request, which is what kube-scheduler
- * asks.
- */
+/** Node capacities bound both usage, which loads them, and requests, which kube-scheduler checks. */
 export function planningByUse(input: PlanningByUseInput): Planning {
   const { before, request } = input;
   const use = (pod: WaitingPod): WaitingPod => {
@@ -57,7 +53,7 @@ export function planningByUse(input: PlanningByUseInput): Planning {
   return { ...planning, problem: { ...planning.problem, ...withRequests(planning.problem, request) } };
 }
 
-/** The names aren't those of resources that nodes run short of gradually. */
+/** Not the names of resources with a gradual shortage cost. */
 const REQUESTED = ["requested cpu", "requested memory"];
 
 function withRequests(

@@ -1,4 +1,3 @@
-// kube-scheduler with its defaults, and the same once more.
 import { seededRandom } from "@isochrone/runtime";
 import type { ContenderDeps } from "./deps.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
@@ -9,9 +8,7 @@ import type { SchedulingInput } from "./scheduling-contender.ts";
 
 const SEEDS = 2 ** 32;
 
-/**
- * `null` breaks ties by numbers of its own: the same ones would make it the same trial, which shows nothing.
- */
+/** `null` breaks ties by its own random numbers. With the same ones it would repeat the trial. */
 export class DefaultContender extends StayingContender {
   readonly id: "default" | "null";
   readonly by: string;

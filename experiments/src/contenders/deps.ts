@@ -2,19 +2,16 @@ import type { ExclusionRules, MoveRules, PlanSettings } from "@isochrone/placeme
 import type { Clock } from "@isochrone/runtime";
 import type { KubeScheduler } from "./kube-scheduler/port.ts";
 
-/** What contenders are given. */
 export interface ContenderDeps {
-  /** The real one, shared by all trials; whoever made it closes it. @default the imitation decides */
+  /** A real scheduler, shared by all trials; its creator closes it. @default the imitation */
   readonly kubeScheduler?: KubeScheduler;
   readonly product: ProductSettings;
-  /** By it the planner and the solver keep their deadlines. */
   readonly clock: Pick<Clock, "monotonic">;
 }
 
 /**
- * How Isochrone is set. This package may not import the scheduler-plugin, so whoever composes the experiment
- * hands its settings in: `loadSettings([plannerSettings, deschedulerSettings], { env: {} })` are the
- * defaults, which is what is to be contended with.
+ * Settings of Isochrone. This package must not import scheduler-plugin, so the caller passes
+ * `loadSettings([plannerSettings, deschedulerSettings], { env: {} })`: the defaults.
  */
 export interface ProductSettings {
   readonly planner: {
@@ -24,7 +21,7 @@ export interface ProductSettings {
     readonly maxCpuUse: number;
     /** @default 0 */
     readonly moneyShare?: number;
-    /** 0: no limit. */
+    /** 0: unlimited. */
     readonly hostnameMaxSkew: number;
     readonly zoneMaxSkew: number;
     readonly minNodes: number;
@@ -32,7 +29,6 @@ export interface ProductSettings {
   };
   readonly descheduler: Omit<MoveRules, keyof PlanSettings | "minNodes" | "minZones"> &
     Omit<ExclusionRules, "minPodAgeMs"> & {
-      /** Between two runs. */
       readonly intervalMs: number;
     };
 }

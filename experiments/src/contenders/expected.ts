@@ -1,5 +1,4 @@
-// What monitoring will show of a point on average, from the scenario itself: for those that are no contenders
-// but yardsticks.
+// Expected observation of a point, computed from the scenario. For yardsticks, not for contenders.
 import { ratesOf, visitsOf } from "../scenario/rates.ts";
 import type { Point } from "../scenario/model.ts";
 import type { Observation, ObservedChannel } from "./port.ts";
@@ -10,7 +9,7 @@ export function expectedOf(point: Point): Observation {
   const perSecond = load.users * load.requestsPerSecondPerUser;
   const visits = visitsOf(point);
   const use = workflow.workloads.map(({ name, cpuMs, replicas, memoryBytes }) => {
-    // A core that works for a millisecond each second is a thousandth of it.
+    // Working 1 ms per second uses a thousandth of a core.
     const cpuMillicores = (perSecond * visits.get(name)! * cpuMs) / replicas;
     return [name, { cpuMillicores, memoryBytes }] as const;
   });

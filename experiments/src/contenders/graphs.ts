@@ -1,5 +1,5 @@
-// The graphs that Isochrone's aggregator would publish of a point: from what is declared before anything ran,
-// from monitoring afterwards.
+// Builds graphs as Isochrone's aggregator would: from declarations before the first run, from monitoring
+// afterwards.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type {
   Channel,
@@ -14,23 +14,21 @@ import { podsOf } from "./pods.ts";
 import type { Observation, Placement } from "./port.ts";
 
 export const NAMESPACE = "default";
-/** Of a snapshot that is as good as new. */
 const SNAPSHOT = { version: 1, observedAt: "2026-01-01T00:00:00.000Z" } as const;
 const WINDOW_SECONDS = 30;
 const NOTHING_DECLARED = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null } as const;
-/** What scenarios call by unless they say otherwise, as 001 names it. */
+/** Default relationship of calls, named as in 001. */
 const RELATIONSHIP = "HTTPRoute";
 
-/** What pods use of a node. */
 export interface Amounts {
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
 }
 
 interface ClusterGraphOptions {
-  /** By node; what isn't used is available. @default nothing is used */
+  /** Usage by node; the rest is available. @default nothing is used */
   readonly used?: ReadonlyMap<string, Amounts>;
-  /** Of a NetworkTopology. @default none are read */
+  /** Costs of a NetworkTopology. @default none */
   readonly declaredCosts?: DeclaredCosts;
 }
 
@@ -85,15 +83,14 @@ function link(source: string, target: string, rttMs: number): Link {
 }
 
 interface WorkflowGraphOptions {
-  /** Pods that it shows on nodes. @default none */
+  /** Placed pods. @default none */
   readonly placement?: Placement;
-  /** Whether callees depend on their callers as well. @default false */
+  /** Callees also depend on their callers. @default false */
   readonly bothWays?: boolean;
-  /** Of every declared channel. @default none */
+  /** Limit of every declared channel. @default none */
   readonly maxNetworkCost?: number | null;
 }
 
-/** Every call is a declared channel; what was observed says what it carries. */
 export function workflowGraph(
   point: Point,
   before: Observation | null,
@@ -164,10 +161,7 @@ function channelsOf(
   return [...channels.values()];
 }
 
-/**
- * Whoever calls the entry from a node that has a name, such as an ingress there: seen in traffic, and never
- * moved.
- */
+/** Caller of the entry from a named node, such as an ingress. Observed in traffic, never moved. */
 function usersOf({ workflow }: Point, before: Observation | null): Workload | null {
   const names = new Set(workflow.workloads.map(({ name }) => name));
   const caller = before?.traffic.find(({ source }) => !names.has(source))?.source;
@@ -183,7 +177,7 @@ function usersOf({ workflow }: Point, before: Observation | null): Workload | nu
   };
 }
 
-/** What the pods of a placement use, by node; of workloads that were never observed, what they request. */
+/** Usage of placed pods by node. Workloads without an observation count with their requests. */
 export function usedAmounts(
   point: Point,
   placement: Placement,

@@ -1,16 +1,15 @@
-// HiGHS on this thread: experiments decide before and between stretches, when nothing else is to be done.
+// Runs HiGHS on this thread: experiments decide between load intervals, when nothing else runs.
 import type { LinearSolution, LinearSolver } from "@isochrone/primitives/algorithms";
 import highsModule from "highs";
 
-/** The solver stops when it has proven that nothing is better by more than this part. */
 const RELATIVE_GAP = 1e-7;
 
-// The types say CommonJS, but `import` is given the module whose default export is the loader itself.
+// The types say CommonJS, but `import` returns a module whose default export is the loader.
 const load = highsModule as unknown as typeof highsModule.default;
 
 let loaded: ReturnType<typeof load> | null = null;
 
-/** The module is loaded once, with the first program; it keeps nothing from one program to the next. */
+/** Loads the module once; it keeps no state between programs. */
 export async function loadSolver(): Promise<LinearSolver> {
   const highs = await (loaded ??= load());
   return async (program, timeMs): Promise<LinearSolution> => {

@@ -1,4 +1,3 @@
-// Who contends. One contender per trial: it may remember its earlier rounds.
 import type { ContenderId } from "../scenario/model.ts";
 import { AffinityContender } from "./affinity.ts";
 import { DefaultContender } from "./default.ts";

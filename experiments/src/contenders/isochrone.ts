@@ -1,5 +1,5 @@
-// Isochrone as it is installed: the joint planner for pods that wait, kube-scheduler for those that it has no
-// plan for, and the descheduler.
+// Contender with Isochrone's default installation: the joint planner for pending pods, kube-scheduler for
+// pods without a plan, and the descheduler.
 import {
   DEFAULT_PLAN_SETTINGS,
   decideMoves,
@@ -28,12 +28,9 @@ import type { Observation, Pace, Placement, PodMove } from "./port.ts";
 import { SchedulingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
 
-/** A proof takes the service this much at least, or it isn't tried. */
+/** Minimum time of the service for a proof; with less it tries none. */
 const EXACT_MS = 100;
-/**
- * The descheduler waits for a larger move so many times its rounds at most: after that a run with equal
- * figures decides nothing new.
- */
+/** Maximum wait for a larger move, in rounds. Later runs with equal figures decide nothing new. */
 const PATIENCE = 2;
 
 export class IsochroneContender extends SchedulingContender {
@@ -42,7 +39,7 @@ export class IsochroneContender extends SchedulingContender {
   readonly #deps: ContenderDeps;
   #memory: DescheduleMemory = NO_MEMORY;
   #nowMs = Date.parse("2026-02-01T00:00:00Z");
-  /** By pod, how often it was evicted: each time another one comes in its place. */
+  /** Evictions by pod; each replaces the pod. */
   readonly #evictions = new Map<string, number>();
 
   constructor(deps: ContenderDeps) {
@@ -72,9 +69,8 @@ export class IsochroneContender extends SchedulingContender {
   }
 
   /**
-   * One round is as many runs of the descheduler as it takes to move something, or to be content: its runs
-   * look at what is measured over a long time, and only the same move that has paid in `rounds` of them is
-   * made. Where time counts, a round is one run.
+   * One round repeats descheduler runs until it moves something or is content. The runs use long-term
+   * measurements and need the same worthwhile move in `rounds` runs. Under time pressure, a round is one run.
    */
   async adjust(
     point: Point,
@@ -96,7 +92,6 @@ export class IsochroneContender extends SchedulingContender {
     return [];
   }
 
-  /** Nodes of the pods that the planner has one for. */
   async #plan(point: Point, before: Observation | null, request: SchedulingRequest): Promise<Placement> {
     const { clock, product } = this.#deps;
     const { planMs, seed, exact, maxCpuUse, moneyShare = 0 } = product.planner;
@@ -109,7 +104,7 @@ export class IsochroneContender extends SchedulingContender {
       uidOf,
     });
     const now = (): number => clock.monotonic();
-    // Plans must not depend on what else runs: an effort ends the search, not the time.
+    // An effort limit ends the search, not time, so that plans don't depend on machine load.
     const found = plan(problem, {
       seed,
       now,
@@ -119,7 +114,7 @@ export class IsochroneContender extends SchedulingContender {
       maxCpuUse,
       moneyShare,
     });
-    // The service leaves pods to kube-scheduler of whose workflow it knows no channel.
+    // The service leaves pods of workflows without channels to kube-scheduler.
     if (found.traffic === "none") return new Map();
     const pairs = pods.length * problem.nodes.length;
     const isProvable =
@@ -172,10 +167,7 @@ export class IsochroneContender extends SchedulingContender {
     };
   }
 
-  /**
-   * What the service leaves alone stays here too: a workload's only replica above all, unless its owner has
-   * said otherwise.
-   */
+  /** Excludes what the service excludes, above all a workload's only replica unless its owner allows it. */
   #mayMove(point: Point, pod: PodObject, { placed }: SchedulingRequest): boolean {
     const { descheduler } = this.#deps.product;
     const owner = point.workflow.workloads.find(({ name }) => name === pod.metadata.labels["app"])!;
@@ -203,7 +195,7 @@ export class IsochroneContender extends SchedulingContender {
   }
 }
 
-/** null: nothing is proven in time; the plan that was found is good enough. */
+/** Returns null if nothing is proven in time. The found plan is then used. */
 async function proven(problem: PlanProblem, planMs: number, now: () => number): Promise<Int32Array | null> {
   const solve = await loadSolver();
   try {

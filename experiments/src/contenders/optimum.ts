@@ -1,5 +1,4 @@
-// The least cost that there is, by integer programming, where it solves: not somebody to be beaten, but how
-// far the others are from it.
+// Minimum cost by integer programming, where solvable. A yardstick for the other contenders.
 import { exactPlan } from "@isochrone/placement";
 import type { Random } from "@isochrone/runtime";
 import type { Point } from "../scenario/model.ts";
@@ -14,31 +13,26 @@ import { ContenderError } from "./port.ts";
 import type { Contender, Observation, Placement, PodMove } from "./port.ts";
 import { USERS } from "./traffic.ts";
 
-/** Pairs of a pod and a node up to which HiGHS mostly answers in that time. */
+/** Maximum pod-node pairs that HiGHS usually solves in time. */
 const MAX_PAIRS = 120;
 const SOLVE_MS = 60_000;
-/**
- * A channel's share of the traffic is another one when it differs by more than this part, and by more than
- * chance would have it.
- */
+/** A channel's share of the traffic has changed if the relative difference exceeds this and chance. */
 const DIFFERENT = 0.3;
 /**
- * So many standard deviations of a Poisson count are chance. A call that two requests a second make is
- * counted 20 times in 10 s, give or take 22 %: DIFFERENT alone would call every seventh stretch another
- * traffic, and of a workflow with a dozen such channels five of six. Four deviations are exceeded once in
- * 4,600.
+ * Poisson standard deviations that count as chance. A call made twice per second is counted 20 times in 10 s,
+ * give or take 22 %. DIFFERENT alone would flag every seventh interval, and five of six for a workflow with a
+ * dozen such channels. Four deviations are exceeded once in 4,600.
  */
 const DEVIATIONS = 4;
 /**
- * Seconds that a stretch is taken to have: an observation doesn't say how long it was. It is the shortest
- * round of the scenarios in which something changes; what was observed for longer is given more leeway than
- * it needs, and a rare call that changes by less than that is taken for unchanged.
+ * Assumed seconds of an observation, which doesn't state its length: the shortest round in scenarios with
+ * changes. Longer observations get more tolerance than needed, so small changes of rare calls go unnoticed.
  */
 const STRETCH_SECONDS = 10;
-/** What is measured differs by that much from stretch to stretch: nothing is moved for less. */
+/** Measurements vary by this share between intervals. Smaller gains move nothing. */
 const CLOSE = 0.01;
 
-/** Trials ask the same of it again and again, and an answer takes seconds. By question. */
+/** Cache by question. Trials repeat questions, and an answer takes seconds. */
 const answers = new Map<string, Placement>();
 const MAX_ANSWERS = 200;
 
@@ -46,7 +40,6 @@ export class OptimumContender implements Contender {
   readonly id = "optimum";
   readonly by = "integer programming (HiGHS)";
   readonly #deps: ContenderDeps;
-  /** For which it has moved last. */
   #settled: Known | null = null;
 
   constructor(deps: ContenderDeps) {
@@ -66,7 +59,7 @@ export class OptimumContender implements Contender {
   async adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]> {
     const request = requestOf(point, observed.cluster, new Map());
     const known = knownOf(point, observed);
-    // Rates that differ by chance alone have the same answer, which takes seconds to find again.
+    // Rates that differ only by chance keep the previous answer, which takes seconds to compute.
     if (this.#settled !== null && isAlike(this.#settled, known)) return [];
     const { workflow } = known;
     const best = await this.#solve(point, workflow, request);
@@ -94,7 +87,7 @@ export class OptimumContender implements Contender {
     return placement;
   }
 
-  /** Under the planner's own rules of availability, so that the two can be compared. */
+  /** Uses the planner's availability rules, so that the two are comparable. */
   async #search(point: Point, before: Observation, request: SchedulingRequest): Promise<Placement> {
     const { clock, product } = this.#deps;
     const spread = spreadLimits(product.planner, point.workflow);
@@ -122,17 +115,15 @@ export class OptimumContender implements Contender {
   }
 }
 
-/** What it solves for. */
 interface Known {
   readonly workflow: Observation;
-  /** Counted in a stretch, so that chance is in it; false: from the scenario. */
+  /** True: counted in an interval, with random variation. False: from the scenario. */
   readonly isCounted: boolean;
 }
 
 /**
- * It may know what nobody can: what the workflow will do. Only where its calls change does it look whether
- * they have: everywhere else a difference is chance, or a crowd that answers less, and solving for it would
- * make the yardstick a guess.
+ * Uses the scenario's own future. It checks observed calls only where the scenario changes them. Elsewhere a
+ * difference is chance or overload, and solving for it would make the yardstick a guess.
  */
 function knownOf(point: Point, observed: Observation | null): Known {
   const expected: Known = { workflow: expectedOf(point), isCounted: false };
@@ -143,14 +134,13 @@ function knownOf(point: Point, observed: Observation | null): Known {
     return { ...expected, workflow: { ...expected.workflow, cluster } };
   const use = [...expected.workflow.use].map(([workload, need]) => {
     const measured = observed.use.get(workload) ?? need;
-    // A node that is too busy hides what its pods need.
+    // An overloaded node hides the demand of its pods.
     const cpuMillicores = Math.max(need.cpuMillicores, measured.cpuMillicores);
     return [workload, { cpuMillicores, memoryBytes: measured.memoryBytes }] as const;
   });
   return { workflow: { ...observed, use: new Map(use) }, isCounted: true };
 }
 
-/** Whether one placement is best for both. */
 function isAlike(before: Known, now: Known): boolean {
   const [a, b] = [before.workflow.cluster, now.workflow.cluster];
   const isSameCluster =
@@ -159,10 +149,7 @@ function isAlike(before: Known, now: Known): boolean {
   return isSameCluster && isTrafficAlike(before, now);
 }
 
-/**
- * Whether the traffic is spread over the channels alike: by shares, since a crowded workflow answers less of
- * everything.
- */
+/** Compares shares of the traffic, because an overloaded workflow has less of everything. */
 function isTrafficAlike(before: Known, now: Known): boolean {
   const shares = sharesOf(now.workflow);
   const counted = Number(before.isCounted) + Number(now.isCounted);
@@ -173,7 +160,7 @@ function isTrafficAlike(before: Known, now: Known): boolean {
 }
 
 interface Share {
-  /** Of all bytes. */
+  /** Share of all bytes. */
   readonly share: number;
   readonly perSecond: number;
 }

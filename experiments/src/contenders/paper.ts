@@ -1,4 +1,4 @@
-// 000: ResourceAware and NetworkAware beside the default profile's plugins, and the descheduler of its
+// Contender 000: ResourceAware and NetworkAware beside the default plugins, and the descheduler of its
 // section 3.4.
 import { paperMove, ResourceNetwork } from "@isochrone/placement";
 import type { Strategy } from "@isochrone/placement";
@@ -11,15 +11,15 @@ import { graphsOf, SchedulingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
 import { problemOf, strategyPlugin } from "./strategy-plugin.ts";
 
-/** As the paper runs it: "the same value of 0.5" for each. */
+/** The paper uses "the same value of 0.5" for each. */
 const WEIGHTS = { alpha: 0.5, beta: 0.5, gamma: 0.5, delta: 0.5 } as const;
 
 /**
- * Of the papers' sums, 0 to 100 over the nodes that are feasible, against the default plugins' 1 to 3: a node
- * that is worst by the sum loses up to 500 points, one that is a hundredth of the range behind the best loses
- * 5, and where the default plugins don't tell nodes apart the sum alone decides. The papers name no weight. 5
- * is what KEP-260's authors give theirs and what our extender has: with 1, the weight of a plugin that names
- * none, spreading (2) would undo what the paper measures.
+ * Weight of the papers' sums, scaled to 0 to 100 over feasible nodes, against the default plugins' 1 to 3.
+ * The worst node loses up to 500 points; one a hundredth of the range behind the best loses 5. If the default
+ * plugins don't distinguish nodes, the sum alone decides. The papers state no weight. 5 is the weight of
+ * KEP-260's authors and of our extender. With 1, the default weight, spreading (2) would undo the measured
+ * effect.
  */
 export const PAPER_PLUGIN_WEIGHT = 5;
 
@@ -28,7 +28,7 @@ export class PaperContender extends SchedulingContender {
   readonly by: string;
   readonly #strategy: Strategy;
 
-  /** `paper-scaled`: both parts on one scale, which the product has as mode `scaled`. */
+  /** `paper-scaled`: both parts on one scale, like mode `scaled` of the product. */
   constructor(id: "paper" | "paper-scaled" = "paper") {
     super();
     this.id = id;
@@ -46,9 +46,8 @@ export class PaperContender extends SchedulingContender {
   }
 
   /**
-   * "If there is at least one node with a higher score": no margin. The function is called for each pod, and
-   * looks at where pods are running then, so that each finds those before it moved; one pod of a Deployment
-   * per run. It goes to the node of the highest score, before the scheduler makes whole numbers of scores.
+   * Moves "if there is at least one node with a higher score": no margin. The function runs per pod and sees
+   * earlier moves; one pod of a Deployment per run. The target has the highest score before rounding.
    */
   async adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]> {
     const request = requestOf(point, observed.cluster, placement);

@@ -1,4 +1,4 @@
-// Isochrone and the optimum on small clusters, worked out by hand or by trying all.
+// Isochrone and the optimum on small clusters, worked out by hand or by brute force.
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import type { Point } from "../scenario/model.ts";
@@ -47,7 +47,7 @@ test("what is to be expected follows from the calls", () => {
     aWorkload("db", [], { cpuMs: 4 }),
   ]);
   const at = { ...point, workflow: { ...point.workflow, usersAt: "b" } };
-  // 10 users send one request a second; every other one asks the database.
+  // 10 users send one request per second each; every other request reaches the database.
   const { use, traffic } = expectedOf(at);
   expect(use.get("web")!.cpuMillicores).toBe(5);
   expect(use.get("db")!.cpuMillicores).toBe(20);
@@ -115,7 +115,7 @@ describe("isochrone", () => {
     }
     expect(rounds).toBeGreaterThan(0);
     expect(rounds).toBeLessThan(10);
-    // Both on two nodes: each pair of pods is on one node in half of the cases, which is the least there is.
+    // Both on two nodes: each pair of pods shares a node in half of the cases, which is the minimum.
     expect(placementCost(point, before, placement).network).toBeCloseTo(first / 2);
   });
 
@@ -195,7 +195,7 @@ describe("optimum", () => {
     aWorkload("cart", ["db"]),
     aWorkload("db", [], { pinnedTo: "c" }),
   ]);
-  /** Its calls change: what is observed counts. */
+  /** The scenario changes its calls, so the observation counts. */
   const shifting = (point: Point, caller: string, callee: string): Point => ({
     ...point,
     changes: [{ kind: "call-probability", atSeconds: 1, caller, callee, probability: 0.5 }],
@@ -231,7 +231,7 @@ describe("optimum", () => {
     expect(await contender.adjust(point, moved(start, moves), before)).toEqual([]);
   });
 
-  /** Between the databases, and 10 ms away from either. */
+  /** Between the databases, 10 ms from either. */
   const between = aPoint(
     aCluster(nodes, [
       [0, 10, 10],
@@ -271,7 +271,7 @@ describe("optimum", () => {
     async () => {
       const expected = await new OptimumContender(DEPS).place(between, null, random);
       expect(expected.get("web-0")).toBe("b");
-      // 10 and 28 requests in 10 s where 20 and 18 are due; then what no chance gives.
+      // 10 and 28 requests in 10 s instead of 20 and 18; then an impossible chance.
       const contender = new OptimumContender(DEPS);
       expect((await contender.place(between, seen(1, 2.8), random)).get("web-0")).toBe("b");
       expect(await contender.adjust(between, beside("b"), seen(1, 2.8))).toEqual([]);
@@ -286,7 +286,7 @@ describe("optimum", () => {
     { timeout: 30_000 },
     async () => {
       const changing = shifting(between, "web", "left");
-      // Half of the expected share is beyond 30 %, and within four deviations of 20 requests.
+      // Half of the expected share exceeds 30 %, but stays within four deviations of 20 requests.
       const noise = new OptimumContender(DEPS);
       expect(await noise.adjust(changing, beside("b"), seen(1, 2.8))).toEqual([]);
       let questions = 0;
@@ -294,8 +294,8 @@ describe("optimum", () => {
       const change = new OptimumContender({ ...DEPS, clock });
       const moves = [{ pod: "web-0", from: "b", to: "c" }];
       expect(await change.adjust(changing, beside("b"), seen(0.1, 9))).toEqual(moves);
-      // Settled: one request in 10 s, then six. Two stretches differ by more than one does from its mean;
-      // nothing is solved anew.
+      // Settled: one request in 10 s, then six. The difference of two intervals varies more than one interval
+      // from its mean, so nothing is solved again.
       const asked = questions;
       expect(await change.adjust(changing, beside("c"), seen(0.6, 9))).toEqual([]);
       expect(questions).toBe(asked);
@@ -336,7 +336,7 @@ describe("optimum", () => {
   });
 });
 
-/** @param most pods of a node */
+/** @param most maximum pods per node */
 function cheapest(point: Point, before: Observation, most: number): number {
   const pods = podsOf(point);
   const names = point.cluster.nodes.map(({ name }) => name);

@@ -1,4 +1,4 @@
-// From a point to the planner's problem, by the same steps as in the service: raw objects, the model of
+// Converts a point to the planner's problem with the service's steps: raw objects, the model of
 // kube-scheduler's filters, the graphs.
 import { planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
 import type { FeasiblePlanProblem, SpreadLimits } from "@isochrone/placement";
@@ -13,7 +13,7 @@ import type { Observation } from "./port.ts";
 
 export interface Planning {
   readonly model: SchedulingModel;
-  /** Those that are planned, in the problem's order. */
+  /** Planned pods, in the problem's order. */
   readonly pods: readonly PodObject[];
   readonly problem: FeasiblePlanProblem;
 }
@@ -23,18 +23,17 @@ interface PlanningInput {
   readonly before: Observation | null;
   readonly request: SchedulingRequest;
   readonly spread: SpreadLimits;
-  /** Of a pod as it is now. @default its name */
+  /** Current uid of a pod. @default its name */
   readonly uidOf?: (pod: string) => string;
 }
 
-/** Of the pods that wait, around those that are placed. */
 export function planningOfWaiting(input: PlanningInput): Planning {
   const { request, uidOf = (pod) => pod } = input;
   const pods = request.pods.map((pod) => podObject(pod, uidOf(pod.name), null));
   return planningOf(input, pods);
 }
 
-/** Of pods that are placed: where would they be, were they placed now? @param mayMove others stay */
+/** Plans placed pods anew. @param mayMove false: the pod stays */
 export function planningOfPlaced(input: PlanningInput, mayMove: (pod: PodObject) => boolean): Planning {
   const pods = placedObjects(input).filter((pod) => mayMove(pod));
   return planningOf(input, pods.map(replacementOf));
@@ -62,10 +61,7 @@ function planningOf(input: PlanningInput, pods: readonly PodObject[]): Planning 
   return { model, pods, problem };
 }
 
-/**
- * As the service reads its settings, 0 standing for no limit; a scenario may set `planner.minZones`
- * otherwise.
- */
+/** Reads limits like the service; 0: unlimited. A scenario may override `planner.minZones`. */
 export function spreadLimits(
   planner: ProductSettings["planner"],
   { minZones = planner.minZones }: Pick<PointWorkflow, "minZones">,

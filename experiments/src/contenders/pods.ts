@@ -1,15 +1,11 @@
-// What a point has to place: its pods, and the nodes as a cluster would show them.
 import type { Point, PointCluster, PointWorkload } from "../scenario/model.ts";
 import type { SchedulableNode, SchedulingRequest, WaitingPod } from "./kube-scheduler/port.ts";
 import type { Placement, PodMove } from "./port.ts";
 
-/** kubelet's default. */
+/** Default of the kubelet. */
 const MAX_PODS = 110;
 
-/**
- * In the order in which a workflow is applied: workloads as the scenario creates them, replicas one after the
- * other.
- */
+/** Pods in creation order: by workload as in the scenario, then by replica. */
 export function podsOf({ workflow }: Point): WaitingPod[] {
   const { created, workloads } = workflow;
   const inOrder =
@@ -35,7 +31,7 @@ function nodesOf({ nodes }: PointCluster): SchedulableNode[] {
   return nodes.map((node) => ({ ...node, maxPods: MAX_PODS }));
 }
 
-/** @param kept pods that stay; those on nodes that are gone wait as the others do */
+/** @param kept pods that stay; those on removed nodes become pending */
 export function requestOf(point: Point, cluster: PointCluster, kept: Placement): SchedulingRequest {
   const there = new Set(cluster.nodes.map(({ name }) => name));
   const pods = podsOf(point);
@@ -53,17 +49,15 @@ export function requestOf(point: Point, cluster: PointCluster, kept: Placement):
   };
 }
 
-/** Where the pods are that stay. */
 export function staying({ placed }: SchedulingRequest): Placement {
   return new Map(placed.map(([{ name }, node]) => [name, node]));
 }
 
-/** All pods of the point: those that stayed and those that were placed now. */
 export function together(request: SchedulingRequest, placed: Placement): Placement {
   return new Map([...staying(request), ...placed]);
 }
 
-/** Replicas are alike: one that is where the other placement has another one stays. */
+/** Replicas are interchangeable: if the target has any replica on a node, one there stays. */
 export function movesBetween(point: Point, from: Placement, to: Placement): PodMove[] {
   const moves: PodMove[] = [];
   for (const replicas of Map.groupBy(podsOf(point), ({ workload }) => workload).values()) {

@@ -4,16 +4,12 @@ import type { ContenderId, Point, PointCluster } from "../scenario/model.ts";
 /** Node name by pod name (`workload-0`, `workload-1`, ...). */
 export type Placement = ReadonlyMap<string, string>;
 
-/**
- * What a contender may know of the running workflow: what Isochrone's monitoring would tell it, or Prometheus
- * the paper's operators.
- */
+/** Data that a contender may use, as from Isochrone's monitoring or, in the papers, Prometheus. */
 export interface Observation {
-  /** The cluster as it is now: nodes that are left, round trips as measured. */
   readonly cluster: PointCluster;
-  /** By workload: mean use of its pods. */
+  /** Mean usage per pod, by workload. */
   readonly use: ReadonlyMap<string, { readonly cpuMillicores: number; readonly memoryBytes: number }>;
-  /** Rates between workloads, both directions of a call together. */
+  /** Rates between workloads, both directions of a call added. */
   readonly traffic: readonly ObservedChannel[];
 }
 
@@ -30,26 +26,22 @@ export interface PodMove {
   readonly to: string;
 }
 
-/**
- * `until-content`: rounds take as long as they take, each goes on until something is moved or nothing will
- * be; `in-time`: it has one look a round.
- */
+/** `until-content`: rounds end when something moves or nothing will. `in-time`: one evaluation each. */
 export type Pace = "until-content" | "in-time";
 
-/** Decides where pods go. One per trial: it may remember its earlier rounds. */
+/** Decides where pods run. One instance per trial; it may keep state between rounds. */
 export interface Contender {
   readonly id: ContenderId;
-  /** Who decided, for the report: `kube-scheduler 1.35.8`, `imitation of kube-scheduler`, ... */
+  /** Scheduler name for the report: `kube-scheduler 1.35.8`, `imitation of kube-scheduler`, ... */
   readonly by: string;
   /**
-   * Places pods on the nodes of `point.cluster`. `before`: what was observed of the same workflow under an
-   * earlier placement; null: it has never run. `kept`: pods that stay where they are, as after a node's end,
-   * when the others alone are placed; the answer has them too.
+   * Places pods on the nodes of `point.cluster`. `before`: observation under an earlier placement; null:
+   * never run. `kept`: pods that stay, as after a node failure; the result includes them.
    */
   place(point: Point, before: Observation | null, random: Random, kept?: Placement): Promise<Placement>;
   /**
-   * One round of re-placing: the moves that it makes now; none: it is content, or waits. All pods of
-   * `placement` are on nodes of `observed.cluster`.
+   * Runs one round of re-placement and returns its moves; none: content, or waiting. All pods of `placement`
+   * run on nodes of `observed.cluster`.
    */
   adjust(
     point: Point,
@@ -61,7 +53,7 @@ export interface Contender {
   close(): Promise<void>;
 }
 
-/** Raised when a contender can't place a pod; the cell is recorded as failed with this reason. */
+/** Thrown if a contender can't place a pod. The cell is recorded as failed with this reason. */
 export class ContenderError extends Error {
   readonly contender: ContenderId;
 

@@ -8,7 +8,6 @@ import { ContenderError } from "./port.ts";
 import type { Contender, Observation, Placement, PodMove } from "./port.ts";
 import type { Graphs } from "./strategy-plugin.ts";
 
-/** What a scheduler decides by. */
 export interface SchedulingInput {
   readonly point: Point;
   readonly before: Observation | null;
@@ -16,12 +15,11 @@ export interface SchedulingInput {
   readonly random: Random;
 }
 
-/** A scheduler. */
 export abstract class SchedulingContender implements Contender {
   abstract readonly id: ContenderId;
   abstract readonly by: string;
 
-  /** Nodes of the pods that wait; throws where one finds none. */
+  /** Returns nodes of the pending pods. Throws if a pod has no node. */
   protected abstract schedule(input: SchedulingInput): Placement | Promise<Placement>;
 
   async place(
@@ -48,14 +46,12 @@ export abstract class SchedulingContender implements Contender {
   async close(): Promise<void> {}
 }
 
-/** Pods stay where they were bound. */
 export abstract class StayingContender extends SchedulingContender {
   async adjust(): Promise<readonly PodMove[]> {
     return [];
   }
 }
 
-/** What a strategy is told of a cluster on which pods are placed like that. */
 export function graphsOf(point: Point, observed: Observation | null, placement: Placement): Graphs {
   const cluster = observed?.cluster ?? point.cluster;
   return {

@@ -1,5 +1,5 @@
-// A strategy of @isochrone/placement as a plugin of kube-scheduler's: it scores pod by pod, and hears of each
-// that was placed.
+// Adapts a strategy of @isochrone/placement to a kube-scheduler plugin that scores pod by pod and tracks
+// placements.
 import type { AssumedPod, PlacementProblem, Strategy } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { NAMESPACE } from "./graphs.ts";
@@ -13,9 +13,9 @@ export interface Graphs {
 }
 
 /**
- * kube-scheduler adds whole scores of 0 to 100, so that whatever a plugin's sums are in, they have to be
- * brought there over the feasible nodes first. A strategy's `score` already is, by min-max: that is what the
- * plugin hands in, never `raw`. The published plugins of 000's authors do the same.
+ * kube-scheduler adds integer scores of 0 to 100, so a plugin must normalise its sums over feasible nodes.
+ * The plugin returns a strategy's `score` (min-max), never `raw`, as the published plugins of 000's authors
+ * do.
  */
 export function strategyPlugin(strategy: Strategy, weight: number, graphs: Graphs): ExtraPlugin {
   const sent = new SentPods(graphs.workflow);
@@ -54,7 +54,7 @@ function admitted(strategy: Strategy, problem: PlacementProblem): ReadonlySet<st
   return new Set(problem.candidates.filter((name) => !rejected.has(name)));
 }
 
-/** Pods that were placed in this run: the graphs don't show them yet. */
+/** Pods placed in this run, which the graphs don't show yet. */
 class SentPods {
   readonly pods: AssumedPod[] = [];
   readonly use = new Map<string, Amounts>();

@@ -1,9 +1,9 @@
-// What is observed of traffic: a channel for each pair of workloads, and users whose requests come in at a
-// node, as through an ingress there: its traffic is seen like any other, and it stays where it is.
+// Observed traffic: one channel per pair of workloads, plus users. Their requests enter at a node, like an
+// ingress there; that traffic is observed and never moves.
 import type { PointWorkflow } from "../scenario/model.ts";
 import type { ObservedChannel } from "./port.ts";
 
-/** Several calls of one workload to another are one channel, as meshes and traces count them. */
+/** Merges several calls between two workloads into one channel, as meshes and traces do. */
 export function mergedChannels(calls: readonly ObservedChannel[]): ObservedChannel[] {
   const channels = new Map<string, ObservedChannel>();
   for (const call of calls) {
@@ -23,13 +23,9 @@ export function mergedChannels(calls: readonly ObservedChannel[]): ObservedChann
   return [...channels.values()];
 }
 
-/** The ingress, in graphs. */
 export const USERS = "users";
 
-/**
- * From the ingress to the entry; none where users are beside the entry. Their messages have no size in
- * scenarios: as large as calls are on average.
- */
+/** From the ingress to the entry; none if users are beside it. Message size: mean of all calls. */
 export function usersChannel(
   { usersAt, entry }: PointWorkflow,
   requestsPerSecond: number,

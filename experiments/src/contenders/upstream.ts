@@ -1,5 +1,5 @@
-// KEP-260's Go plugins as coded: pods in the order of TopologicalSort, NetworkOverhead filters and scores.
-// They move no pods.
+// KEP-260's Go plugins as coded: pods in TopologicalSort order, NetworkOverhead filters and scores. They move
+// no pods.
 import { createNetworkOverhead, workloadOrder } from "@isochrone/placement";
 import type { SortAlgorithm } from "@isochrone/placement";
 import type { DeclaredCosts } from "@isochrone/topology";
@@ -14,20 +14,11 @@ import { StayingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
 import { strategyPlugin } from "./strategy-plugin.ts";
 
-/**
- * scheduler-plugins, manifests/networktopology/scheduler-config.yaml: "to favor allocation schemes with lower
- * latency".
- */
+/** Source: manifests/networktopology/scheduler-config.yaml of scheduler-plugins. */
 const NETWORK_OVERHEAD_WEIGHT = 5;
-/**
- * The same file: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". It still
- * filters.
- */
+/** Same file: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". */
 const WEIGHTS = { NodeResourcesFit: 0 } as const;
-/**
- * As its authors' AppGroup of Online Boutique has it (appgroup-api,
- * manifests/onlineBoutique-appGroup-example.yaml).
- */
+/** Source: appgroup-api, manifests/onlineBoutique-appGroup-example.yaml. */
 const SORT: SortAlgorithm = "AlternateKahn";
 
 export class UpstreamContender extends StayingContender {
@@ -43,8 +34,8 @@ export class UpstreamContender extends StayingContender {
       cluster: clusterGraph(cluster, { declaredCosts: costs }),
       workflow: workflowGraph(point, before, {
         placement: staying(request),
-        // As in that AppGroup: the plugin looks at dependencies alone, and whoever is placed before those
-        // that it depends on would be placed blindly.
+        // As in that AppGroup. The plugin reads only dependencies, so a pod placed before its dependencies
+        // would be placed blindly.
         bothWays: true,
         maxNetworkCost: highest(costs),
       }),
@@ -54,10 +45,7 @@ export class UpstreamContender extends StayingContender {
   }
 }
 
-/**
- * An AppGroup of the workflow's calls, both ways. Where that makes a cycle, upstream keeps the order of its
- * spec.
- */
+/** An AppGroup with calls in both directions. For cycles, upstream keeps the order of the spec. */
 function inTopologicalOrder(request: SchedulingRequest, workflow: PointWorkflow): SchedulingRequest {
   const { order } = workloadOrder(appGroup(workflow), SORT);
   const indexOf = new Map(order.map(({ workload, index }) => [workload.selector, index]));
@@ -80,10 +68,7 @@ function appGroup({ workloads }: PointWorkflow): object {
   };
 }
 
-/**
- * Costs between regions, and between zones of a region: whole milliseconds of the mean round trip, as its
- * controller reads netperf's.
- */
+/** Mean round trips between regions and between a region's zones, in whole ms like upstream's controller. */
 export function networkTopology({ nodes, rttMs }: PointCluster): DeclaredCosts {
   const regions = new Map<string, Costs>();
   const zones = new Map<string, Costs>();
@@ -118,7 +103,7 @@ function entries(lists: ReadonlyMap<string, Costs>): DeclaredCosts["zones"] {
   }));
 }
 
-/** Scenarios set no limits, and a dependency without one has a limit of 0: so none is beyond it. */
+/** The highest cost, so that no dependency exceeds its limit: a missing limit counts as 0. */
 function highest({ zones, regions }: DeclaredCosts): number {
   return Math.max(1, ...[...zones, ...regions].map(({ cost }) => cost));
 }

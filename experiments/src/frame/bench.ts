@@ -1,4 +1,4 @@
-// Measures what has no result yet, and keeps each result at once.
+// Runs measurements without a stored result, and stores each result at once.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -10,22 +10,19 @@ export interface BenchOptions {
 }
 
 export interface RunProgress {
-  /** Of the work, 0 to 1. */
+  /** Finished share of the work, 0 to 1. */
   readonly share: number;
   readonly done: number;
   readonly total: number;
-  /** Null: nothing has been measured yet to estimate from. */
+  /** Null: no measurement yet to estimate from. */
   readonly secondsLeft: number | null;
   readonly what: string;
 }
 
-/** One measurement. */
 export interface Measurement<R extends Hashed> {
-  /** Covers all that the result depends on: equal hashes name the same result. */
+  /** Hash of everything that the result depends on. Equal hashes identify the same result. */
   readonly hash: string;
-  /** For the progress line. */
   readonly what: string;
-  /** Work relative to other measurements. @default 1 */
   readonly weight?: number;
   /** Returns null if the measurement is impossible. */
   measure(): Promise<R | null> | R | null;
@@ -43,16 +40,12 @@ export class Bench {
     this.#onProgress = onProgress;
   }
 
-  /** Results that earlier runs had not. */
   get measured(): number {
     return this.#measured;
   }
 
   /**
-   * Returns the results in the order of the measurements. Rejects with the signal's reason; the next run goes
-   * on there.
-   * @param file of the results, in the folder
-   * @param jobs how many measurements run in parallel
+   * Returns results in the order of the measurements. Rejects with the abort reason; the next run continues.
    */
   async run<R extends Hashed>(
     file: string,
@@ -67,7 +60,7 @@ export class Bench {
       for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
         this.signal.throwIfAborted();
         progress.begin(next);
-        // Signals and the progress line get their turn.
+        // Lets signals and the progress line run.
         await setImmediate();
         const result = await next.measure();
         if (result !== null) {
@@ -82,7 +75,6 @@ export class Bench {
   }
 }
 
-/** Estimates the time left from the work that is done. */
 class Progress {
   readonly #total: number;
   readonly #totalWeight: number;
@@ -112,12 +104,11 @@ class Progress {
 
 type Weighted = Pick<Measurement<Hashed>, "what" | "weight">;
 
-/** The first digits of a hash of what a result depends on. */
 export function hashOf(parts: unknown, digits = 16): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, digits);
 }
 
-/** All combinations: points outside, contenders inside. Runs count from 0. */
+/** Combines points (outer loop), runs (from 0) and contenders (inner loop). */
 export function combinations<P, C, T>(
   { points, runs, contenders }: { points: readonly P[]; runs: number; contenders: readonly C[] },
   make: (point: P, run: number, contender: C) => T,

@@ -1,4 +1,3 @@
-// What an experiment is asked for, what a kind of scenarios plugs into the frame, and what comes out.
 import type { ContenderDeps, KubeScheduler, ProductSettings } from "../contenders/index.ts";
 import { ScenarioError } from "../scenario/errors.ts";
 import { hasLabels } from "../scenario/axes.ts";
@@ -7,47 +6,44 @@ import type { Clock } from "@isochrone/runtime";
 import type { Bench, BenchOptions } from "./bench.ts";
 
 export interface ConductOptions extends BenchOptions {
-  /** The scenario's file. */
   readonly file: string;
   readonly quick: boolean;
-  /** Results go to a folder in it, named after the scenario. */
+  /** Folder for results; each scenario gets a subfolder with its name. */
   readonly out: string;
-  /** As it was typed, for the report. */
+  /** Command line, for the report. */
   readonly command: string;
   readonly grounds: readonly ("model" | "lab")[];
-  /** Only points with these labels; empty: all. */
+  /** Restricts to points with these labels; empty: all. */
   readonly only: Labels;
-  /** Cells of the model that are measured in parallel. The lab measures one at a time. */
+  /** Parallel cells in the model. The lab measures one at a time. */
   readonly jobs: number;
-  /** @default all of the scenario's */
+  /** @default all contenders of the scenario */
   readonly contenders?: readonly string[];
-  /** Replaces the scenario's scale of the lab. Results must not depend on it. */
+  /** Overrides the lab's time scale. Results must not depend on it. */
   readonly scale?: number;
-  /** A file of tasks in place of generated requests; scenarios of kind `kais` only. */
+  /** File of tasks that replaces generated requests; kind `kais` only. */
   readonly trace?: string;
-  /** Trains the learned contenders first, or continues; scenarios of kind `kais` only. */
+  /** Trains the learned contenders first, or continues training; kind `kais` only. */
   readonly train?: boolean;
 }
 
 export interface ConductDeps {
   readonly clock: Pick<Clock, "monotonic">;
   readonly product: ProductSettings;
-  /** The real one. Null: the imitation decides, and the results say so. */
+  /** A real scheduler. Null: the imitation, which results mention. */
   readonly kubeScheduler: KubeScheduler | null;
 }
 
-/** Without a kube-scheduler, contenders use the imitation. */
 export function contenderDeps({ kubeScheduler, ...others }: ConductDeps): ContenderDeps {
   return kubeScheduler === null ? others : { ...others, kubeScheduler };
 }
 
-/** What a quick run must show. */
 export interface Verdict {
   readonly isHeld: boolean;
   readonly text: string;
 }
 
-/** Mean share of requests in time and bytes moved. */
+/** Mean share of requests in time, and moved bytes. */
 interface KaisFigure {
   readonly point: string;
   readonly contender: string;
@@ -57,41 +53,33 @@ interface KaisFigure {
 
 type Cell = string | number;
 
-/** What a kind makes of its results. The frame writes the files. */
 export interface Findings {
-  /** Results, of this run and of earlier ones. */
+  /** Number of results, earlier runs included. */
   readonly cells: number;
   /** @default 0 */
   readonly failed?: number;
   readonly html: string;
   readonly rows: readonly (readonly Cell[])[];
-  /** Rows of further tables, by name of the file. */
   readonly tables?: Readonly<Record<string, readonly (readonly Cell[])[]>>;
-  /** Written after the command and the machine. */
   readonly json: object;
   readonly verdicts: readonly Verdict[];
-  /** Scenarios of kind `kais` only. */
+  /** Kind `kais` only. */
   readonly figures?: readonly KaisFigure[];
-  /** Further facts for readers, such as rows of a trace that were left out. */
   readonly notes?: readonly string[];
 }
 
-/** A scenario that was read and can be run. */
 export interface Experiment {
   readonly name: string;
-  /** Results go there, below `out`. */
   readonly folder: string;
   run(bench: Bench, about: ReportContext): Promise<Findings>;
 }
 
-/** What every report says of its run. */
 export interface ReportContext {
   readonly command: string;
   readonly quick: boolean;
   readonly machine: Readonly<Record<string, string | number>>;
 }
 
-/** Throws ScenarioError before anything starts. */
 export type OpenExperiment = (
   text: string,
   options: ConductOptions,
@@ -113,7 +101,7 @@ export function folderOf(name: string, { quick }: ConductOptions): string {
   return quick ? `${name}-quick` : name;
 }
 
-/** The chosen ones, in the order of `known`. Throws ScenarioError for an unknown one. */
+/** Keeps the order of `known`. Throws ScenarioError for an unknown contender. */
 export function chosenContenders<C extends string>(
   known: readonly C[],
   { file, contenders }: ConductOptions,
@@ -124,7 +112,7 @@ export function chosenContenders<C extends string>(
   return known.filter((id) => contenders.includes(id));
 }
 
-/** Points with the wanted labels. Throws ScenarioError where there are none. */
+/** Returns points with the wanted labels. Throws ScenarioError if there are none. */
 export function chosenPoints<P extends { readonly labels: Labels }>(
   points: readonly P[],
   { file, only }: ConductOptions,

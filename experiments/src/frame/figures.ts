@@ -1,10 +1,8 @@
-// Means and changes of one contender's figure over the runs of a point.
 import { seededRandom } from "@isochrone/runtime";
 import { estimateChange, estimateMean, type Estimate } from "../statistics/bootstrap.ts";
 
-/** Results with a number by that key. */
 type Figured<K extends string> = Readonly<Record<K, number>> & {
-  /** Absent where a scenario has no axes. */
+  /** Absent if the scenario has no axes. */
   readonly point?: string;
   readonly contender: string;
 };
@@ -32,7 +30,7 @@ export function meanOf<K extends string>(
   return estimateMean(valuesOf(results, point, contender, key), seededRandom(SEED));
 }
 
-/** How much larger the figure is than the other contender's, run by run. Null: one of them has no runs. */
+/** Relative change against the other contender, paired by run. Null: one of them has no runs. */
 export function changeOf<K extends string>(
   results: readonly Figured<K>[],
   point: string | null,

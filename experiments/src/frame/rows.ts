@@ -2,7 +2,7 @@ import type { Labels } from "../scenario/model.ts";
 
 type Value = string | number | null | undefined | readonly number[];
 
-/** A header, and a row per result: its point with the labels, then the values by these keys. */
+/** Returns a header and one row per result: point, labels, then values of these keys. */
 export function rowsOf<K extends string>(
   results: readonly ({ readonly point: string; readonly labels: Labels } & Readonly<Record<K, Value>>)[],
   keys: readonly K[],
@@ -19,7 +19,6 @@ export function rowsOf<K extends string>(
   ];
 }
 
-/** Without a point. */
 export function plainRows<K extends string>(
   results: readonly Readonly<Record<K, Value>>[],
   keys: readonly K[],
@@ -27,7 +26,6 @@ export function plainRows<K extends string>(
   return [[...keys], ...results.map((result) => keys.map((key) => shown(result[key])))];
 }
 
-/** Names of all axes, in the order of their first result. */
 export function axesOf(results: readonly { readonly labels: Labels }[]): readonly string[] {
   return [...new Set(results.flatMap(({ labels }) => Object.keys(labels)))];
 }
@@ -36,7 +34,7 @@ function shown(value: Value): string | number {
   return typeof value === "object" ? (value ?? []).join(" ") : (value ?? "");
 }
 
-/** Rows as text (RFC 4180). */
+/** Formats rows as CSV (RFC 4180). */
 export function toCsv(rows: readonly (readonly (string | number)[])[]): string {
   return rows.map((row) => `${row.map(escaped).join(",")}\r\n`).join("");
 }

@@ -1,22 +1,21 @@
-// The results' file: a line of JSON per result, appended at once, so that a run that was ended goes on.
+// Results file: one JSON line per result, appended at once, so that an aborted run can continue.
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 interface ResultStore<R extends Hashed> {
-  /** By hash. */
+  /** Keyed by hash. */
   readonly known: ReadonlyMap<string, R>;
   add(result: R): void;
 }
 
 export interface Hashed {
-  /** Covers all that the result depends on. */
   readonly hash: string;
 }
 
 export function openStore<R extends Hashed>(file: string): ResultStore<R> {
   mkdirSync(dirname(file), { recursive: true });
   const text = existsSync(file) ? readFileSync(file, "utf8") : "";
-  // A run that was killed leaves half a line; the next result must not be appended to it.
+  // A killed run may leave a partial line; don't append to it.
   if (text !== "" && !text.endsWith("\n")) appendFileSync(file, "\n");
   const known = new Map((parseResults(text) as readonly R[]).map((result) => [result.hash, result]));
   return {
@@ -28,7 +27,7 @@ export function openStore<R extends Hashed>(file: string): ResultStore<R> {
   };
 }
 
-/** Leaves out lines that are no whole result: they are measured again. */
+/** Skips incomplete lines; their results are measured again. */
 function parseResults(text: string): readonly Hashed[] {
   return text.split("\n").flatMap((line) => {
     try {

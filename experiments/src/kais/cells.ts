@@ -1,5 +1,3 @@
-// The measurements of a scenario of kind kais: each point's sequences of requests, each the same for all
-// contenders.
 import { combinations, hashOf, type Measurement } from "../frame/bench.ts";
 import type { Labels } from "../scenario/model.ts";
 import { controlsOf, type KaisContender } from "./contenders.ts";
@@ -10,20 +8,18 @@ import { simulate } from "./simulation/simulation.ts";
 import type { Outcome } from "./simulation/tally.ts";
 import type { LearnedPolicies } from "./training/learned.ts";
 
-/** What one contender made of one sequence of requests. */
 export interface KaisResult extends Outcome {
   readonly hash: string;
   readonly point: string;
   readonly labels: Labels;
   readonly contender: KaisContender;
-  /** Which sequence of the point, from 0. */
   readonly run: number;
   readonly movedGb: number;
-  /** Share in time of the same requests, each served at once at its own site. */
+  /** Share in time of the same requests if each is served immediately at its own site. */
   readonly nobodyWaits: number;
 }
 
-/** Higher when the simulation or a policy changes. */
+/** Increase it when the simulation or a policy changes. */
 const VERSION = 1;
 
 interface KaisCellOptions {
@@ -31,7 +27,7 @@ interface KaisCellOptions {
   readonly points: readonly KaisPoint[];
   readonly trace: { readonly content: Trace; readonly hash: string } | null;
   readonly learned: LearnedPolicies;
-  /** Called where there are no weights for a contender at a point: it isn't measured. */
+  /** Called if a contender has no weights at a point and is skipped. */
   readonly onMissingWeights: (contender: KaisContender, point: KaisPoint) => void;
 }
 
@@ -58,7 +54,7 @@ export function kaisCells(options: KaisCellOptions): Measurement<KaisResult>[] {
   });
 }
 
-/** Requests of one run are large, and its contenders follow each other. */
+/** Caches only the latest run: its requests are large, and contenders of a run follow each other. */
 function keepLatest<P, T>(make: (point: P, run: number) => T): (point: P, run: number) => T {
   let latest: { readonly point: P; readonly run: number; readonly made: T } | null = null;
   return (point, run) => {

@@ -1,4 +1,3 @@
-// Who contends: dispatch and orchestration together, and what they know.
 import { keysOf, seeded, type Draw } from "@isochrone/primitives";
 import {
   cloudAlone,
@@ -22,7 +21,6 @@ import type { SystemSettings } from "./requests/settings.ts";
 import type { Controls } from "./simulation/simulation.ts";
 import type { LearnedPolicies } from "./training/learned.ts";
 
-/** Each contender, for readers. */
 export const WHO = {
   cloud: "all requests to the cloud; replicas stay",
   random: "nodes with the service and the cloud with equal probability; replicas stay",
@@ -50,7 +48,7 @@ export const WHO = {
 export type KaisContender = keyof typeof WHO;
 export const KAIS_CONTENDERS: readonly KaisContender[] = keysOf(WHO);
 
-/** A centre is so far from the access points. */
+/** One-way delay from access points to a centre. */
 const CENTRE_SECONDS = 0.1;
 
 interface RunDeps {
@@ -60,7 +58,7 @@ interface RunDeps {
   readonly learned: LearnedPolicies;
 }
 
-/** Policies for one run; nothing is kept between runs. Null: there are no weights for this system. */
+/** Creates policies for one run, without shared state. Null: no weights for this system. */
 export function controlsOf(
   contender: KaisContender,
   seed: number,
@@ -101,7 +99,7 @@ function fresh(dispatcher: Dispatcher, orchestrator: Orchestrator): Controls {
   return { dispatcher, orchestrator, knowledge: "fresh" };
 }
 
-/** Weights are worked out at each frame. */
+/** Recomputes weights in each frame. */
 function planned(dispatcher: WeightedDispatcher, orchestrator: Orchestrator): Controls {
   return {
     ...fresh(dispatcher, orchestrator),

@@ -1,5 +1,3 @@
-// Scenarios of kind kais: requests with deadlines in the model of an edge-cloud system; a training before it
-// if that is asked for.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +23,7 @@ import { committedWeights, LEARNED, LearnedPolicies, type LearnedContender } fro
 import { trainAll } from "./training/train-all.ts";
 import { readCurve } from "./training/train.ts";
 
-/** Equals must not differ by more; sequences are the same, so little is left to chance. */
+/** Maximum difference between equal policies. They share sequences, so chance is small. */
 const NULL_DIFFERENCE = 0.02;
 const GENERATED = "generated, fitted to the statistics of the trace of KaiS";
 
@@ -114,13 +112,12 @@ function traceOf({ trace }: ConductOptions): {
   }
 }
 
-/** Those that this training gave, else the project's. */
 function weightsFile(contender: LearnedContender, folder: string, { train }: ConductOptions): string {
   const trained = join(folder, `${contender}-weights.json`);
   return train === true && existsSync(trained) ? trained : committedWeights(contender);
 }
 
-/** What a quick run must show: more in time than the baseline, and no difference between equals. */
+/** Requires more requests in time than the baseline, and no difference between equal policies. */
 function verdictsOf(scenario: KaisScenario, results: readonly KaisResult[]): Verdict[] {
   const { contenders, baseline, name } = scenario;
   const points = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));

@@ -1,4 +1,3 @@
-// Ratios and losses of results.
 import { changeOf } from "../frame/figures.ts";
 import { hasLabels } from "../scenario/axes.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
@@ -6,11 +5,10 @@ import type { KaisContender } from "./contenders.ts";
 import type { KaisResult } from "./cells.ts";
 import type { KaisClaim, KaisPoint, KaisScenario } from "./scenario.ts";
 
-/** Whom the report is about. */
 export const FOCUS: KaisContender = "isochrone";
 type FigureKey = "inTime" | "movedGb";
 
-/** One contender's figure in times of another one's, with equal requests paired; null without both. */
+/** Ratio of two contenders' figures, paired by requests; null without both. */
 export function ratioOf(
   results: readonly KaisResult[],
   point: string,
@@ -24,7 +22,7 @@ export function ratioOf(
   return { mean: 1 + mean, low: 1 + low, high: 1 + high, n };
 }
 
-/** A point at which the focus has fewer requests in time than another contender, or moves more. */
+/** A point at which the focus has fewer requests in time or moves more bytes than another contender. */
 interface Loss {
   readonly point: KaisPoint;
   readonly contender: KaisContender;
@@ -32,7 +30,7 @@ interface Loss {
   readonly movedGb: Estimate;
 }
 
-/** Where Isochrone does not help: fewer in time, or more bytes without at least as many in time more. */
+/** Points with fewer requests in time, or more bytes without a gain that is at least as large. */
 export function lossesOf({ contenders, points }: KaisScenario, results: readonly KaisResult[]): Loss[] {
   return points.flatMap((point) =>
     contenders.flatMap((contender) => {
@@ -45,7 +43,6 @@ export function lossesOf({ contenders, points }: KaisScenario, results: readonly
   );
 }
 
-/** The ratio at each point that a claim is about, and whether it is where the claim has it. */
 export function judgeClaim(
   { points }: KaisScenario,
   results: readonly KaisResult[],

@@ -1,4 +1,3 @@
-// The report of a scenario of kind kais: one HTML file.
 import type { ReportContext } from "../frame/experiment.ts";
 import { meanOf, valuesOf } from "../frame/figures.ts";
 import { experimentReport, findingList, type SetUpRow } from "../report/experiment-report.ts";
@@ -17,10 +16,8 @@ import type { CurvePoint } from "./training/train.ts";
 interface KaisReportInput extends ReportContext {
   readonly scenario: KaisScenario;
   readonly results: readonly KaisResult[];
-  /** The source of the requests, and which rows of a trace were left out. */
   readonly requests: string;
   readonly curves: Readonly<Record<LearnedContender, readonly CurvePoint[]>>;
-  /** Contenders that have no weights for a point. */
   readonly without: readonly string[];
 }
 
@@ -130,7 +127,7 @@ function pointTable({ scenario, results }: KaisReportInput, { id, labels }: Kais
   );
 }
 
-/** Looks of the style sheet; others stand in the tables alone. */
+/** Styles of the style sheet; other contenders appear only in tables. */
 const LOOKS: Readonly<Partial<Record<string, string>>> = {
   greedy: "default",
   "prefer-same-zone": "default",
@@ -145,7 +142,7 @@ const LOOKS: Readonly<Partial<Record<string, string>>> = {
 };
 const lookOf = (contender: string): string => LOOKS[contender] ?? contender;
 
-/** Figure 8a: what training learns. */
+/** Figure 8a: training progress. */
 function curves({ curves: all }: KaisReportInput): Html | null {
   const drawn = LEARNED.filter((contender) => all[contender].length > 0);
   if (drawn.length === 0) return null;
@@ -174,7 +171,7 @@ function curves({ curves: all }: KaisReportInput): Html | null {
     </div>`;
 }
 
-/** Figure 12a: a course over frames, of the first sequence. */
+/** Figure 12a: course over frames, of the first sequence. */
 function courses({ scenario, results }: KaisReportInput, points: readonly KaisPoint[]): Html {
   const drawn = scenario.contenders.filter((contender) => contender in LOOKS);
   return html`<h3>Over time</h3>
@@ -204,7 +201,7 @@ function courses({ scenario, results }: KaisReportInput, points: readonly KaisPo
     </div>`;
 }
 
-/** Figure 8b: time for a decision. */
+/** Figure 8b: time per decision. */
 function delays({ scenario, results }: KaisReportInput, [first]: readonly KaisPoint[]): Html | null {
   if (first === undefined) return null;
   const text = (contender: KaisContender, key: "dispatchMs" | "orchestrateMs"): string =>

@@ -1,4 +1,3 @@
-// Scenarios of kind `kais`: requests of sites with deadlines, dispatched and served as in KaiS.
 import { recordOf } from "@isochrone/primitives";
 import { axisPoints } from "../scenario/axes.ts";
 import type { Field } from "../scenario/field.ts";
@@ -9,7 +8,6 @@ import { KAIS_CONTENDERS, type KaisContender } from "./contenders.ts";
 import { PATTERNS, type SystemSettings } from "./requests/settings.ts";
 import { TRAINED, type TrainingPlan } from "./training/learned.ts";
 
-/** One setting of all axes. */
 export interface KaisPoint {
   readonly id: string;
   readonly labels: Labels;
@@ -19,16 +17,15 @@ export interface KaisPoint {
 export interface KaisScenario extends ScenarioHead {
   readonly claims: readonly KaisClaim[];
   readonly seed: number;
-  /** Sequences of requests; all contenders get the same. */
   readonly runs: number;
   readonly contenders: readonly KaisContender[];
   readonly baseline: KaisContender;
   readonly points: readonly KaisPoint[];
-  /** Without it, nothing can be trained; the system is that of the scenario without axes. */
+  /** Null: no training. The system is that of the scenario without axes. */
   readonly training: TrainingPlan | null;
 }
 
-/** What a source states: at these points one contender's figure is at least so many times another one's. */
+/** A claim of a source: at these points, a contender's figure is at least this multiple of another's. */
 export interface KaisClaim {
   readonly text: string;
   readonly figure: (typeof CLAIM_FIGURES)[number];
@@ -76,7 +73,6 @@ const SYSTEM_KEYS = [
 ] as const;
 const MAX_NODES = 1_000;
 
-/** Throws ScenarioError with all mistakes of the file. */
 export function readKaisScenario(text: string, file: string, quick = false): KaisScenario {
   const { sheet, plain, root } = openScenario(text, file, { all: KEYS, quick: QUICK_KEYS }, quick);
   const scenario: KaisScenario = {
@@ -108,7 +104,6 @@ function readTraining(root: Field): TrainingPlan | null {
   };
 }
 
-/** The system, with what the point's case has instead; or as it is written. */
 function readSystem(root: Field, hasCase = true): SystemSettings {
   const system = root.get("system").map(...SYSTEM_KEYS);
   const own = hasCase ? root.get("case") : null;

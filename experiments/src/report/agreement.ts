@@ -1,11 +1,9 @@
-// Whether the model says what the lab measures, at the points that both have.
 import type { Scenario } from "../scenario/model.ts";
 import type { Analysis } from "./analysis.ts";
 import { interval, labelText, percent } from "./format.ts";
 import { html, table } from "./html.ts";
 import type { Html } from "./html.ts";
 
-/** What the model is held to. */
 const AGREEMENT = 0.15;
 
 interface Agreement {
@@ -13,7 +11,7 @@ interface Agreement {
   readonly contender: string;
   readonly lab: string;
   readonly model: string;
-  /** Of the model's p95 from the lab's. */
+  /** Relative deviation of the model's p95 from the lab's. */
   readonly deviation: number;
 }
 

@@ -1,4 +1,3 @@
-// From results to what is said of them. Pure: the same results give the same report.
 import { seededRandom } from "@isochrone/runtime";
 import type { GroundName } from "../run/cells.ts";
 import type { CellResult, Measured } from "../run/result.ts";
@@ -18,39 +17,31 @@ export type { Overall } from "./overall.ts";
 export interface Analysis {
   readonly ground: GroundName;
   readonly points: readonly PointAnalysis[];
-  /** Whom the overall figures compare, over which points. */
   readonly standings: readonly [Standing, ...(readonly Standing[])];
-  /** The first standing's. */
   readonly overall: readonly Overall[];
-  /** Isochrone against each of the others; empty without it. */
+  /** Isochrone against each other contender; empty without Isochrone. */
   readonly direct: readonly Overall[];
-  /** Contenders without a measurement at some points, with how many. */
   readonly lacked: readonly { readonly contender: ContenderId; readonly points: number }[];
 }
 
 export interface PointAnalysis {
   readonly id: string;
   readonly labels: Labels;
-  /** In the scenario's order; those without a single measured trial have no estimates. */
+  /** In the scenario's order; those without a measured trial have no estimates. */
   readonly contenders: readonly ContenderAtPoint[];
 }
 
 export interface ContenderAtPoint {
   readonly contender: ContenderId;
   readonly trials: number;
-  /** Reasons of trials without a measurement. */
   readonly failures: readonly string[];
   readonly measured: Estimates | null;
-  /** Against the baseline, trial by trial; null for itself and where there are no pairs. */
+  /** Compared with the baseline, paired by trial; null for the baseline and without pairs. */
   readonly against: Comparison | null;
-  /**
-   * How much more its traffic costs than the optimum's, 0.05 is 5 %, less than 0 is below it; null where one
-   * of them is missing.
-   */
+  /** Relative extra traffic cost over the optimum, 0.05 is 5 %; null if one is missing. */
   readonly aboveOptimum: number | null;
 }
 
-/** Means over trials. */
 export interface Estimates {
   readonly p50: Estimate;
   readonly p95: Estimate;
@@ -70,7 +61,6 @@ export interface Comparison {
   readonly p95: Estimate;
   readonly mean: Estimate;
   readonly throughput: Estimate;
-  /** Of the p95. */
   readonly test: SignedRank;
 }
 
@@ -165,7 +155,7 @@ function compare(
   };
 }
 
-/** Of placements that cost nothing, all in one place, nobody is a share above. */
+/** Returns null if the optimum's placements cost nothing, because then no ratio exists. */
 function aboveOptimum(own: readonly MeasuredResult[], optimum: readonly MeasuredResult[]): number | null {
   const pairs = pairsOf(own, optimum);
   if (pairs.length === 0) return null;
@@ -175,7 +165,6 @@ function aboveOptimum(own: readonly MeasuredResult[], optimum: readonly Measured
   return cost / least - 1;
 }
 
-/** A seed of the text. */
 function numberOf(text: string): number {
   let hash = 0;
   for (const character of text) hash = (Math.imul(hash, 31) + character.codePointAt(0)!) | 0;

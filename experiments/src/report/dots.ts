@@ -1,4 +1,4 @@
-// Changes against the baseline, a row per point: what a plot by a number can't show.
+// Changes against the baseline, one row per point, for axes without a numeric scale.
 import { percent } from "./format.ts";
 import { html } from "./html.ts";
 import type { Html } from "./html.ts";
@@ -24,7 +24,7 @@ const ROW = 12;
 const GAP = 10;
 const TOP = 10;
 const BOTTOM = 38;
-/** Beyond it a bar is cut off: one collapse would squeeze all others together. */
+/** Longer bars are clipped, so that one outlier doesn't compress the others. */
 export const MOST = 2;
 
 export function dotPlot(title: string, rows: readonly DotRow[]): Html {

@@ -1,4 +1,3 @@
-// The page that every kind reports on: findings, set-up, results, threats to validity, all runs.
 import { facts, details, html, prose, type Html } from "./html.ts";
 import { reportPage } from "./page.ts";
 import type { ScenarioHead } from "../scenario/head.ts";
@@ -8,12 +7,9 @@ export type SetUpRow = readonly [string, string | Html];
 
 interface ReportParts {
   readonly findings: Html | null;
-  /** Between the source and the machine. */
   readonly setUp: readonly SetUpRow[];
-  /** Below the rows of the set-up. */
   readonly setUpDetails?: Html | null;
   readonly results: Html;
-  /** Further items of the list, besides those of the scenario. */
   readonly threats?: Html | null;
   readonly all: { readonly title: string; readonly summary: string; readonly table: Html };
 }
@@ -44,7 +40,7 @@ export function experimentReport(
   );
 }
 
-/** @param quick what a quick run has less of; null: this is a full run */
+/** @param quick limits of a quick run; null: a full run */
 export function findingList(findings: readonly string[], quick: string | null): Html {
   return html`<div class="finding">
     <ul>

@@ -1,4 +1,4 @@
-// Which plot shows a scenario best: lines by load, changes by point, their distribution, or the course over
+// Chooses the plot of a scenario: lines by load, changes by point, their distribution, or the course over
 // time.
 import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Labels, Point, Scenario } from "../scenario/model.ts";
@@ -17,7 +17,7 @@ import type { Panel, PlotSeries, ReferenceLine } from "./plot.ts";
 
 const MAX_PANELS = 9;
 const MAX_ROWS = 40;
-/** More rows are hard to take in: their distribution stands before them. */
+/** With more rows, their distribution comes first. */
 const FEW_ROWS = 12;
 const LEAST_X = 2;
 const TARGET = "new optimum plus 10 %";
@@ -32,7 +32,7 @@ export function figuresOf(scenario: Scenario, analysis: Analysis, results: reado
     : html`${overviewOf(scenario, analysis)}${course}`;
 }
 
-/** Of all points, those at which something changes beside the others. */
+/** Shows all points, including those with changes over time. */
 function overviewOf(scenario: Scenario, analysis: Analysis): Html {
   const axis = lineAxis(analysis.points);
   if (axis !== null) {
@@ -49,17 +49,14 @@ function overviewOf(scenario: Scenario, analysis: Analysis): Html {
   return html`${distribution(scenario, analysis)}${each}`;
 }
 
-/**
- * What all points have says nothing in a title, unless it is all that there is.
- * @param axes how many labels are on an axis instead
- */
+/** Labels that all points share; titles omit them unless there are no others. */
 function constantLabels(points: readonly { readonly labels: Labels }[], axes: number): readonly string[] {
   const names = Object.keys(points[0]?.labels ?? {});
   const constant = names.filter((name) => new Set(points.map(({ labels }) => labels[name])).size === 1);
   return constant.length >= names.length - axes ? [] : constant;
 }
 
-/** The first, the second and so on, such as generated graphs: nothing lies between them, and no line. */
+/** Returns true for 1, 2, 3, ... such as numbers of generated graphs, which a line must not connect. */
 function areNames(values: ReadonlySet<number | string | undefined>): boolean {
   return [...values]
     .map(Number)
@@ -67,7 +64,7 @@ function areNames(values: ReadonlySet<number | string | undefined>): boolean {
     .every((value, index) => value === index + 1);
 }
 
-/** Users where they vary, else the numeric axis with the most values. */
+/** Returns `users` if it varies, else the numeric axis with the most values. */
 function lineAxis(points: readonly PointAnalysis[]): string | null {
   const counts = Object.keys(points[0]?.labels ?? {})
     .map((name) => {

@@ -1,4 +1,3 @@
-// What was found, in a minute: for whoever reads nothing else.
 import { quickNote } from "./experiment-report.ts";
 import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Scenario } from "../scenario/model.ts";
@@ -11,10 +10,8 @@ import { DECIDED } from "./overall.ts";
 import type { Overall } from "./overall.ts";
 import { medianText, recoveriesOf } from "./recovery.ts";
 
-/** So many points are named; of more it is said how many they are. */
 const MOST_NAMED = 6;
 
-/** Less is next to nothing. */
 const PLAIN = 0.005;
 
 interface FindingsInput {
@@ -79,7 +76,7 @@ function changeText(change: number): string {
   return `${percent(Math.abs(change))} ${change < 0 ? "lower" : "higher"} than`;
 }
 
-/** How different the points are, which an interval over trials doesn't show. */
+/** Range over points, which an interval over trials doesn't show. */
 function rangeText({ points, standings }: Analysis, { contender }: Overall): string {
   const changes = points
     .filter(({ id }) => standings[0].points.includes(id))
@@ -129,7 +126,7 @@ function recoveryText(
 }
 
 function lossText(scenario: Scenario, analysis: Analysis, { contender, other }: Overall): Html | null {
-  // The same as the baseline is not to help.
+  // Equality with the baseline is expected here.
   if (contender === "null") return null;
   const losses = lossesOf(scenario, analysis, contender);
   const without = uncomparedOf(scenario, analysis, contender).length;

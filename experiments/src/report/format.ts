@@ -1,11 +1,10 @@
-// Numbers as a reader of papers expects them.
 import type { Labels } from "../scenario/model.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 
 const MINUS = "\u2212";
 const NARROW = "\u202f";
 
-/** Three figures: 7.42, 74.2, 742, 7420; from 10 000 on in groups. */
+/** Three significant digits: 7.42, 74.2, 742, 7420; grouped from 10 000 on. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return "\u2013";
   const size = Math.abs(value);
@@ -14,7 +13,7 @@ export function figure(value: number): string {
   return signed(value, size >= 10_000 ? text.replaceAll(/\B(?=(\d{3})+$)/g, NARROW) : text);
 }
 
-/** -0.394 is "−39.4 %"; with `plus`, growth says so. */
+/** -0.394 is "−39.4 %"; `plus` adds a sign to increases. */
 export function percent(share: number, plus = false): string {
   if (share === Number.POSITIVE_INFINITY) return "\u221e";
   if (!Number.isFinite(share)) return "\u2013";

@@ -1,4 +1,4 @@
-// Text to HTML. What stands in results and scenarios is text: only `Html` goes in as it is.
+// An HTML fragment. All other text is escaped.
 
 export class Html {
   readonly text: string;
@@ -14,7 +14,7 @@ export class Html {
 
 type Part = Html | string | number | null | readonly Part[];
 
-/** A template whose values are escaped; lists are joined, null is nothing. */
+/** Template tag that escapes values, joins lists and omits null. */
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
   return new Html(
     strings.map((text, index) => text + (index < values.length ? shown(values[index]!) : "")).join(""),
@@ -36,21 +36,19 @@ function escape(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** Text that is HTML or a style sheet already. */
 export function rawHtml(text: string): Html {
   return new Html(text);
 }
 
-/** Longer ones may be broken into lines. */
 const LONG = 44;
-/** Names of rows are there in every line. */
+/** Row names may wrap earlier, because every row has one. */
 const LONG_NAME = 20;
 
 function isLong(value: Part, most = LONG): boolean {
   return (typeof value === "string" || value instanceof Html) && value.toString().length > most;
 }
 
-/** `caption` is said above; the first column names the row. Wide ones scroll in their own box. */
+/** Table with a caption above and row names in the first column. Wide tables scroll. */
 export function table(caption: string, head: readonly string[], rows: readonly (readonly Part[])[]): Html {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
     <table>
@@ -75,7 +73,6 @@ export function table(caption: string, head: readonly string[], rows: readonly (
   </div>`;
 }
 
-/** Names and what is to say of them; on narrow screens one below the other. */
 export function facts(rows: readonly (readonly [string, Part])[]): Html {
   return html`<dl>
     ${rows.map(
@@ -86,7 +83,7 @@ export function facts(rows: readonly (readonly [string, Part])[]): Html {
   </dl>`;
 }
 
-/** Text of scenarios, in which code stands between backticks. */
+/** Text of scenarios, with code in backticks. */
 export function prose(text: string): Html {
   return html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }

@@ -1,4 +1,3 @@
-// Where a contender doesn't help, and why, as far as the figures tell.
 import type { Scenario } from "../scenario/model.ts";
 import type { Analysis, Comparison, ContenderAtPoint, Estimates, PointAnalysis } from "./analysis.ts";
 
@@ -10,16 +9,13 @@ interface Loss {
   readonly why: string;
 }
 
-/** Less than that is no difference to anybody. */
 const LEAST_CHANGE = 0.01;
 const SMALL_SHARE = 0.1;
 const SATURATED = 0.9;
-/** Where more fail, the p95 is that of failed requests. */
+/** Above this share of failures, the p95 is a failed request. */
 const GIVEN_UP = 0.05;
 
-/**
- * Points at which the contender's p95 isn't lower than the baseline's by 1 % at least, with 95 % confidence.
- */
+/** Points at which the contender's p95 isn't at least 1 % below the baseline's with 95 % confidence. */
 export function lossesOf(scenario: Scenario, analysis: Analysis, contender: string): readonly Loss[] {
   return analysis.points.flatMap((point) => {
     const own = find(point, contender);
@@ -39,7 +35,7 @@ export function lossesOf(scenario: Scenario, analysis: Analysis, contender: stri
   });
 }
 
-/** Points at which nothing can be said of the contender, because it or the baseline has no measurement. */
+/** Points without a comparison, because the contender or the baseline has no measurement. */
 export function uncomparedOf(
   scenario: Scenario,
   analysis: Analysis,

@@ -1,7 +1,6 @@
 import { html } from "./html.ts";
 import type { Html } from "./html.ts";
 
-/** The shape of a contender at a place of a plot. */
 export function marker(contender: string, x: number, y: number): Html {
   const at = (dx: number, dy: number): string => `${(x + dx).toFixed(1)} ${(y + dy).toFixed(1)}`;
   switch (contender) {
@@ -27,11 +26,7 @@ export function marker(contender: string, x: number, y: number): Html {
   }
 }
 
-/**
- * What lines and shapes mean, once for all panels.
- * @param reference what the dashed lines are; null: there are none
- * @param lookOf whose colour and shape a contender has
- */
+/** @param reference meaning of dashed lines; null: none. @param lookOf contender whose look is used */
 export function legend(
   contenders: readonly string[],
   reference: string | null,

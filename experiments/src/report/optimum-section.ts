@@ -1,5 +1,4 @@
-// How far the contenders' placements are from the optimum's, in what can be said of a placement without
-// running it.
+// Distance of placements from the optimum, in figures that need no run.
 import type { ContenderId, Scenario } from "../scenario/model.ts";
 import { mean } from "../statistics/mean.ts";
 import type { Analysis, PointAnalysis } from "./analysis.ts";
@@ -8,11 +7,11 @@ import { html, table } from "./html.ts";
 import type { Html } from "./html.ts";
 
 const WITHIN = 0.05;
-/** Sums of the same terms in another order. */
+/** Tolerance for sums in another order. */
 const ROUNDING = 1e-9;
 const NOTHING = "\u2013";
 
-/** Null where the optimum has no points with the others. */
+/** Returns null if the optimum shares no points with the others. */
 export function optimumSection(scenario: Scenario, analysis: Analysis): Html | null {
   const standing = analysis.standings.find(({ contenders }) => contenders.includes("optimum"));
   if (standing === undefined) return null;
@@ -36,7 +35,6 @@ export function optimumSection(scenario: Scenario, analysis: Analysis): Html | n
     </p>`;
 }
 
-/** Which contenders compete under the optimum's rules, and which don't. */
 function ofThoseThat({ contenders }: Scenario): string {
   const others = contenders.filter((id) => id !== "optimum" && !keepsRules(id));
   return [
@@ -47,7 +45,7 @@ function ofThoseThat({ contenders }: Scenario): string {
   ].join(" ");
 }
 
-/** Of availability: on how many nodes and zones the pods of a workload must be. */
+/** Availability rules: minimum numbers of nodes and zones per workload. */
 function keepsRules(contender: ContenderId): boolean {
   return contender === "isochrone";
 }
@@ -56,7 +54,7 @@ function optimumRow(contender: ContenderId, points: readonly PointAnalysis[]): (
   const found = points.map((point) => aboveOf(point, contender));
   const below = found.filter((above) => above < -ROUNDING);
   const within = found.filter((above) => above >= -ROUNDING && above <= WITHIN).length;
-  // The same points for all contenders: those at which any of them is a share above.
+  // Uses the same points for all contenders: those where the optimum's cost isn't 0.
   const shares = points.filter((point) => !costsNothing(point)).map((point) => aboveOf(point, contender));
   const why = keepsRules(contender) ? "same rules, at the other costs' expense" : "keeps fewer rules";
   return [
@@ -69,7 +67,7 @@ function optimumRow(contender: ContenderId, points: readonly PointAnalysis[]): (
   ];
 }
 
-/** At points of the optimum's standing all have one. */
+/** Every contender has a value at points of the optimum's standing. */
 function aboveOf({ contenders }: PointAnalysis, contender: ContenderId): number {
   return contenders.find((each) => each.contender === contender)?.aboveOptimum ?? Number.NaN;
 }

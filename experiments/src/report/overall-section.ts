@@ -1,4 +1,3 @@
-// All points together: contenders against the baseline, and Isochrone against each of them.
 import type { Scenario } from "../scenario/model.ts";
 import type { Analysis } from "./analysis.ts";
 import { changeInterval, count, figure, percent, probability } from "./format.ts";
@@ -16,7 +15,6 @@ export function overallSection(scenario: Scenario, analysis: Analysis): Html {
   ${shown.length === 0 ? null : readingText(shown)}`;
 }
 
-/** Over how many points the figures are, and who is why they are not more. */
 function basisText({ standings, points, lacked }: Analysis): Html {
   if (lacked.length === 0)
     return html`<p>
@@ -59,9 +57,9 @@ function overallTable({ baseline }: Scenario, { overall, points }: Standing): Ht
   );
 }
 
-/** By way of the baseline two contenders would have its spread twice. */
+/** Compares directly; a comparison through the baseline would double its variance. */
 function directTable({ baseline }: Scenario, direct: readonly Overall[]): Html | null {
-  // Against the baseline stands above.
+  // The section above compares with the baseline.
   const others = direct.filter(({ other }) => other !== baseline);
   const [first] = others;
   if (first === undefined) return null;
@@ -107,10 +105,7 @@ function readingText(shown: readonly Overall[]): Html {
   </p>`;
 }
 
-/**
- * Holm's smallest p is that of a point times the number of points: with few trials and many points nothing
- * can be below.
- */
+/** Holm multiplies p by the number of points: with few trials, no point may be significant. */
 function outOfReach(shown: readonly Overall[]): string | null {
   const beyond = shown.find(({ leastPointP, points }) => leastPointP * points >= DECIDED);
   if (beyond === undefined) return null;

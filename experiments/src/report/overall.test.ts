@@ -9,7 +9,7 @@ import type { Given } from "./testing/results.ts";
 
 const TRIALS = [1, 2, 3, 4, 5, 6, 7, 8];
 
-/** Of every trial; some trials are a little slower than others, for all alike. */
+/** Results per trial. Some trials are slower for all contenders. */
 function trialsOf(
   rttMs: number,
   contender: ContenderId,
@@ -31,7 +31,6 @@ function among(contenders: readonly ContenderId[]): Scenario {
   return { ...tiny(), contenders };
 }
 
-/** As a reader sees it. */
 function textOf(scenario: Scenario, results: readonly CellResult[]): string {
   const page = reportHtml({ scenario, results, command: "x", quick: false, machine: {}, grounds: {} });
   return page
@@ -57,7 +56,6 @@ describe("figures over points", () => {
       ["paper", expect.closeTo(-0.5), 8],
       ["isochrone", expect.closeTo(-0.4), 8],
     ]);
-    // The rows of points stay as they are.
     expect(analysis!.points[1]!.contenders[2]!.against!.p95.mean).toBeCloseTo(0.2);
   });
 
@@ -130,7 +128,7 @@ describe("figures over points", () => {
 });
 
 describe("points that count as lower or higher", () => {
-  /** 5 of 6 trials: each point's p is 0.03 by itself. */
+  /** 5 of 6 trials: the p of each single point is 0.03. */
   const points = [10, 20, 30];
   const results = points.flatMap((rttMs) =>
     (["default", "isochrone"] as const).flatMap((contender) =>
@@ -179,7 +177,7 @@ describe("isochrone against the others", () => {
       lower: 1,
       higher: 1,
       undecided: 0,
-      // One pair per point: of two, in two directions, nothing can be said.
+      // One pair per point. Two pairs in opposite directions show nothing.
       pointTest: { n: 2, pTwoSided: 1 },
       test: { n: 16 },
     });

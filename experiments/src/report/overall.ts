@@ -1,5 +1,5 @@
-// What is said of all points together. Means of contenders can be held against each other only where they are
-// over the same points: whoever has no placement at the hard ones would look good by that.
+// Compares over all points. Means of contenders are comparable only over the same points: a contender without
+// placements at hard points would look better.
 import { seededRandom } from "@isochrone/runtime";
 import type { CellResult, Measured } from "../run/result.ts";
 import type { ContenderId, Scenario } from "../scenario/model.ts";
@@ -15,52 +15,43 @@ import type { Pair } from "./pairs.ts";
 
 type ResultsByPoint = ReadonlyMap<string, readonly CellResult[]>;
 
-/** Contenders that are compared, over the points that all of them have. */
 export interface Standing {
-  /** In the scenario's order. */
   readonly contenders: readonly ContenderId[];
-  /** Those at which each of the contenders has a measurement in every trial. */
+  /** Points at which each contender has a measurement in every trial. */
   readonly points: readonly string[];
-  /** Against the baseline. */
   readonly overall: readonly Overall[];
 }
 
-/** A contender against another one, over points. */
 export interface Overall {
   readonly contender: ContenderId;
   readonly other: ContenderId;
-  /**
-   * Change of the p95, each point weighing the same: the geometric mean of ratios, to which twice and half
-   * are equally far.
-   */
+  /** Change of the p95: geometric mean of ratios over points, symmetric for doubling and halving. */
   readonly p95: Estimate;
-  /** The same of the mean response time. */
   readonly mean: Estimate;
-  /** Of the points' changes of the p95: one collapse doesn't decide it. */
+  /** Median of the points' p95 changes, robust against one outlier. */
   readonly median: number;
-  /** Of logarithms of ratios, one per point and trial. */
+  /** On log ratios, one per point and trial. */
   readonly test: SignedRank;
   readonly pairs: number;
-  /** The same of the points' means over trials, one per point. */
+  /** On the points' means over trials, one per point. */
   readonly pointTest: SignedRank;
   readonly points: number;
-  /** Points at which the p95 is lower, higher, and not told apart, by Holm's correction over the points. */
+  /** Points with lower, higher and undecided p95, by Holm's correction over the points. */
   readonly lower: number;
   readonly higher: number;
   readonly undecided: number;
-  /** Each point by itself. */
+  /** Without Holm's correction. */
   readonly uncorrected: { readonly lower: number; readonly higher: number };
-  /** The smallest p that a point can have with its trials, all in one direction. */
+  /** Smallest possible p of a point, if all its trials agree in direction. */
   readonly leastPointP: number;
 }
 
-/** Below it a point counts as decided. */
+/** Significance level of a point. */
 export const DECIDED = 0.05;
 
 /**
- * The first standing is that of those that schedule. Integer programming solves small points alone: where the
- * optimum lacks some, it has a standing with the others of its own, so that the others' figures don't rest on
- * what it can solve.
+ * Returns the standings; the first contains the scheduling contenders. Integer programming solves only small
+ * points. If the optimum lacks points, it gets a second standing, so that the first doesn't depend on it.
  */
 export function standingsOf(
   scenario: Scenario,
@@ -92,7 +83,7 @@ function standingOf(
   };
 }
 
-/** How many points a contender lacks, or has some trials alone of; without those that lack none. */
+/** Points that each contender lacks, fully or in some trials. Omits complete contenders. */
 export function lackedPoints(
   { contenders }: Scenario,
   byPoint: ResultsByPoint,
@@ -106,15 +97,12 @@ function completePoints(byPoint: ResultsByPoint, contender: ContenderId): readon
   return [...byPoint].flatMap(([id, results]) => (isComplete(results, contender) ? [id] : []));
 }
 
-/** With a trial missing, the mean over points would be one over other points in that trial. */
+/** A missing trial would change the set of points behind that trial's mean. */
 function isComplete(results: readonly CellResult[], contender: ContenderId): boolean {
   return measuredOf(results, contender).length === new Set(results.map(({ trial }) => trial)).size;
 }
 
-/**
- * One contender against each of the others, not by way of the baseline: each over the points of the first
- * standing that has both.
- */
+/** Compares one contender directly with each other one, over points of the first standing that has both. */
 export function directlyOf(
   contender: ContenderId,
   standings: readonly Standing[],
@@ -192,7 +180,7 @@ function countDirections(
   return { lower, higher: found.length - lower };
 }
 
-/** Of a two-sided signed-rank test of so many pairs, all of which differ in one direction. */
+/** Smallest p of a two-sided signed-rank test with this many pairs, all in one direction. */
 export function leastP(pairs: number): number {
   return Math.min(1, 2 ** (1 - pairs));
 }

@@ -1,8 +1,6 @@
-// The page that a report stands on: one HTML file that needs nothing else.
 import { html, prose, rawHtml, type Html } from "./html.ts";
 import { STYLE } from "./style.ts";
 
-/** @param body what follows the question */
 export function reportPage(
   { title, question }: { readonly title: string; readonly question: string },
   body: Html,

@@ -1,10 +1,8 @@
-// Trials of two contenders that had the same load: what is compared.
 import type { CellResult, Measured } from "../run/result.ts";
 import type { ContenderId } from "../scenario/model.ts";
 
 export type MeasuredResult = CellResult & { readonly measured: Measured };
 
-/** In the order of trials. */
 export function measuredOf(
   results: readonly CellResult[],
   contender: ContenderId,
@@ -16,7 +14,6 @@ export function measuredOf(
 
 export type Pair = readonly [own: MeasuredResult, other: MeasuredResult];
 
-/** By trial, of one point. */
 export function pairsOf(own: readonly MeasuredResult[], others: readonly MeasuredResult[]): readonly Pair[] {
   const byTrial = new Map(others.map((result) => [result.trial, result]));
   return own.flatMap((result): Pair[] => {
@@ -25,7 +22,7 @@ export function pairsOf(own: readonly MeasuredResult[], others: readonly Measure
   });
 }
 
-/** Of the p95: as far from 0 for twice as for half. */
+/** Log ratio of the p95: symmetric for doubling and halving. */
 export function logRatio([own, other]: Pair): number {
   return Math.log(own.measured.p95 / other.measured.p95);
 }

@@ -1,5 +1,4 @@
-// Plots as SVG, drawn once, with no script in the page. Colours are the style sheet's; shapes tell contenders
-// apart without them.
+// Draws plots as static SVG. The style sheet sets colours; shapes distinguish contenders without them.
 import { figure } from "./format.ts";
 import { html } from "./html.ts";
 import type { Html } from "./html.ts";
@@ -8,14 +7,14 @@ import { marker } from "./marker.ts";
 interface PlotPoint {
   readonly x: number;
   readonly y: number;
-  /** The interval; a dense line has no bars. */
+  /** Confidence interval; dense lines omit it. */
   readonly low?: number;
   readonly high?: number;
 }
 
 export interface PlotSeries {
   readonly contender: string;
-  /** Whose colour and shape it has. @default the contender's own */
+  /** Contender whose colour and shape is used. @default the contender itself */
   readonly look?: string;
   readonly points: readonly PlotPoint[];
 }
@@ -31,11 +30,9 @@ export interface Panel {
   readonly yTitle: string;
   readonly series: readonly PlotSeries[];
   readonly references: readonly ReferenceLine[];
-  /** Moments of changes. */
   readonly verticals: readonly number[];
-  /** Many points: lines without bars, a few markers. */
+  /** Many points: lines without bars, with few markers. */
   readonly isDense: boolean;
-  /** Panels side by side are read with one scale. */
   readonly y: Scale;
 }
 
@@ -51,13 +48,12 @@ const LEFT = 50;
 const RIGHT = 12;
 const TOP = 30;
 const BOTTOM = 40;
-/** Further apart than that, small values would lie on the axis. */
+/** Ratio of values from which the scale is logarithmic; small values would lie on the axis. */
 const LOG_FROM = 20;
 const DODGE = 3.5;
-/** On a line of many points. */
 const MARKERS = 6;
 
-/** A common scale for panels: from 0, or logarithmic where values are far apart. */
+/** Common scale of panels: from 0, or logarithmic for a wide range. */
 export function scaleOf(values: readonly number[]): Scale {
   const usable = values.filter((value) => Number.isFinite(value) && value > 0);
   if (usable.length === 0) return { low: 0, high: 1, isLog: false };
@@ -97,7 +93,7 @@ export function panelSvg(panel: Panel): Html {
   </svg>`;
 }
 
-/** Whom the report is about is drawn last: on top. */
+/** Draws the report's focus last, on top. */
 function inOrder(series: readonly PlotSeries[]): readonly PlotSeries[] {
   return series.toSorted((a, b) => Number(a.contender === "isochrone") - Number(b.contender === "isochrone"));
 }
@@ -183,7 +179,7 @@ function seriesSvg(
             d="M${n(toX(x) + dx)} ${n(toY(low))}V${n(toY(high))}m-2.5 0h5M${n(toX(x) + dx - 2.5)} ${n(toY(low))}h5"
           />`,
       );
-  // Of many points a few have markers, each series others: lines that lie on each other stay told apart.
+  // Marks few points of a dense line, each series at other points, so that overlapping lines stay distinct.
   const stride = isDense ? Math.max(1, Math.ceil(points.length / MARKERS)) : 1;
   const phase = Math.floor(((index + 0.5) / series.length) * stride);
   const marked = points.filter((_, at) => at % stride === phase % stride);
@@ -191,7 +187,6 @@ function seriesSvg(
   return html`<g class="series c-${look}"><polyline points="${line}" />${bars}${marks}</g> `;
 }
 
-/** About so many round numbers. */
 export function niceTicks(low: number, high: number, count: number): readonly number[] {
   const rough = (high - low || 1) / count;
   const power = 10 ** Math.floor(Math.log10(rough));

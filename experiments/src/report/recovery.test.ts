@@ -10,7 +10,7 @@ const scenario: Scenario = {
   contenders: ["default", "isochrone", "optimum"],
 };
 
-/** Stretches of 10 s each; the change comes in the second one. */
+/** Intervals of 10 s; the change comes in the second one. */
 function series(p95s: readonly number[]): readonly SeriesPoint[] {
   return p95s.map((p95, index) => ({
     atSeconds: 10 * (index + 1),

@@ -1,4 +1,4 @@
-// How long a contender takes after a change until its p95 is back within 10 % of the new optimum's.
+// Recovery time after a change until the p95 is within 10 % of the new optimum's.
 import type { CellResult, SeriesPoint } from "../run/result.ts";
 import type { ContenderId, Labels, Scenario } from "../scenario/model.ts";
 import { median as medianOf } from "@isochrone/primitives";
@@ -8,28 +8,21 @@ export interface Recovery {
   readonly point: string;
   readonly labels: Labels;
   readonly contender: ContenderId;
-  /**
-   * Seconds from the first change to the end of the first good stretch after which there is no relapse, by
-   * trial; null: not within the run.
-   */
+  /** Seconds per trial from the first change to the end of the first lasting good interval; null: never. */
   readonly seconds: readonly (number | null)[];
-  /** Median, where most trials returned. */
+  /** Median; null unless most trials recovered. */
   readonly median: number | null;
-  /** The p95 that counts as the new optimum. */
   readonly target: number;
 }
 
-/** Times the new optimum. */
+/** Limit as a multiple of the new optimum. */
 export const CLOSE = 1.1;
-/** So many stretches in a row above it are a relapse; one alone is chance. */
+/** Consecutive intervals above the limit that count as a relapse; a single one may be chance. */
 const RELAPSE = 2;
-/** One good stretch alone is chance, too. */
+/** Minimum good intervals; a single one may be chance. */
 const LEAST_GOOD = 2;
 
-/**
- * Of all contenders; empty where nothing changes, where it goes on changing, or where the new optimum isn't
- * known.
- */
+/** Empty without changes, with ongoing changes, or without a known new optimum. */
 export function recoveriesOf(scenario: Scenario, results: readonly CellResult[]): readonly Recovery[] {
   return scenario.points.flatMap((point) => {
     const [first] = point.changes;
@@ -59,7 +52,7 @@ export function recoveriesOf(scenario: Scenario, results: readonly CellResult[])
   });
 }
 
-/** As text; stretches are seconds long: decimals would say nothing. */
+/** Formats the median without decimals, because intervals last seconds. */
 export function medianText({ median: seconds }: Recovery): string {
   return seconds === null ? "not within the run" : `${Math.round(seconds)} s`;
 }
@@ -71,7 +64,7 @@ function returned(series: readonly SeriesPoint[], changedAt: number, target: num
   return at < 0 ? null : after[at]!.atSeconds - changedAt;
 }
 
-/** To the end of the run: who is well for a moment and ill again later has not recovered. */
+/** Requires the run to end well: a later relapse is no recovery. */
 function isLasting(isGood: readonly boolean[]): boolean {
   const hasRelapse = isGood.some((_, index) => {
     const next = isGood.slice(index, index + RELAPSE);

@@ -21,7 +21,7 @@ import { resultRows } from "./rows.ts";
 import { STYLE } from "./style.ts";
 import { result } from "./testing/results.ts";
 
-/** Ours is lower at 10 ms and higher, for want of CPU, at 100 ms. */
+/** The focus is lower at 10 ms, and higher at 100 ms because CPU is short. */
 function mixed(): readonly CellResult[] {
   return [1, 2, 3, 4, 5].flatMap((trial) => [
     result(10, "default", trial, { p95: 100 + trial }),
@@ -225,7 +225,7 @@ describe("the report", () => {
 });
 
 describe("figures", () => {
-  /** Half of the points change; the others have no course to show. */
+  /** Half of the points have changes; only these have a course over time. */
   function points(count: number): Scenario {
     const values = Array.from({ length: count }, (_, index) => `b${index}`).join(", ");
     return tiny((text) =>

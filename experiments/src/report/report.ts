@@ -1,4 +1,3 @@
-// The report: one HTML file that needs nothing else, in the order of a paper's evaluation section.
 import type { ReportContext } from "../frame/experiment.ts";
 import { experimentReport, factsText, type SetUpRow } from "./experiment-report.ts";
 import type { CellResult } from "../run/result.ts";
@@ -14,11 +13,9 @@ import { lossSection, resultsSection } from "./results-section.ts";
 interface ReportInput extends ReportContext {
   readonly scenario: Scenario;
   readonly results: readonly CellResult[];
-  /** Facts of each ground, by name. */
   readonly grounds: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
 }
 
-/** Whom the report is about. */
 function focusOf({ contenders, baseline }: Scenario): ContenderId | null {
   return contenders.includes("isochrone") ? "isochrone" : (contenders.find((id) => id !== baseline) ?? null);
 }
@@ -67,7 +64,6 @@ function setUp({ scenario, results, grounds }: ReportInput, first: Point | undef
   ];
 }
 
-/** The papers that contenders are named after by number. */
 function papersRow(decided: ReadonlyMap<string, string>): (readonly [string, string])[] {
   const texts = [...decided.values()].join(" ");
   const named = Object.entries(PAPERS).filter(([number]) => new RegExp(`\\b${number}\\b`).test(texts));
@@ -82,7 +78,7 @@ const PAPERS = {
   "KEP-260": "Network-Aware Scheduling, Kubernetes enhancement proposal 260 of the scheduler-plugins project",
 } as const;
 
-/** What the same protocol is to each of them: they can't use alike what they are told. */
+/** Explains how each contender uses the same data, since they differ in what they can use. */
 function knowledgeText({ contenders, points }: Scenario, results: readonly CellResult[]): string {
   const has = (contender: ContenderId): boolean => contenders.includes(contender);
   const byCalls = [has("isochrone") ? "Isochrone" : "", has("upstream") ? "upstream" : ""].filter(Boolean);

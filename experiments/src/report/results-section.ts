@@ -18,7 +18,6 @@ import { steadySection } from "./steady-section.ts";
 const MOST_LOSSES = 40;
 const NOTHING = "\u2013";
 
-/** What one ground shows: plot, figures over all points, each point, losses. */
 export function resultsSection(scenario: Scenario, analysis: Analysis, results: readonly CellResult[]): Html {
   const ofGround = results.filter(({ ground }) => ground === analysis.ground);
   return html`<h3>Response times${analysis.ground === "lab" ? " in the lab" : ", model"}</h3>
@@ -60,7 +59,6 @@ function recoveryCell(recovery: Recovery | undefined): string {
   return `${medianText(recovery)} (${range}${never === 0 ? "" : `; ${never} of ${length} never`})`;
 }
 
-/** What the source reports beside what was measured here at the same points. */
 function referenceTable(scenario: Scenario, analysis: Analysis): Html | null {
   if (scenario.references.length === 0) return null;
   const others = scenario.contenders.filter((id) => id !== scenario.baseline);
@@ -72,7 +70,7 @@ function referenceTable(scenario: Scenario, analysis: Analysis): Html | null {
         ({ contenders }) =>
           contenders.find((each) => each.contender === contender)?.against?.[statistic].mean ?? [],
       );
-      // Of fewer points the mean would be over others than beside it.
+      // With fewer points, the means would cover different sets.
       const isWhole = values.length > 0 && values.length === covered.length;
       return isWhole ? percent(mean(values), true) : NOTHING;
     });
@@ -143,7 +141,6 @@ function pointCells({
 const COLUMNS =
   "Network: milliseconds of round trips that the calls of a second take together. Co-located: share of the calls that stay on their node. Busiest node: share of its CPU that it is asked for. Waiting: share of the mean response time that is neither network nor work, such as waiting for CPU, retries, or pods that are away.";
 
-/** Losses against others than the baseline: they are losses, too. */
 function behindText(scenario: Scenario, { direct }: Analysis, contender: ContenderId): Html | null {
   const texts = direct
     .filter((each) => each.contender === contender && each.other !== scenario.baseline && each.higher > 0)
@@ -164,7 +161,6 @@ function withoutText(points: readonly PointAnalysis[]): Html | null {
   </p>`;
 }
 
-/** Where the contender doesn't help, which is part of what there is to know of it. */
 export function lossSection(scenario: Scenario, analyses: readonly Analysis[], contender: ContenderId): Html {
   const hasLosses = analyses.some((analysis) => lossesOf(scenario, analysis, contender).length > 0);
   const parts = analyses.map((analysis) => {

@@ -16,7 +16,6 @@ const MEASURED = [
 ] as const;
 const FACTS = ["cost", "trafficCost", "colocated", "busiest", "nodes"] as const;
 
-/** A header, and a row per cell. */
 export function resultRows(results: readonly CellResult[]): readonly (readonly (string | number)[])[] {
   const axes = axesOf(results);
   const head = [

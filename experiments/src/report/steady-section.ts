@@ -1,4 +1,3 @@
-// How long it took until queues of the start and of moves were gone.
 import type { CellResult } from "../run/result.ts";
 import type { Scenario } from "../scenario/model.ts";
 import { mean } from "../statistics/mean.ts";
@@ -6,14 +5,11 @@ import { count, figure, labelText } from "./format.ts";
 import { table } from "./html.ts";
 import type { Html } from "./html.ts";
 
-/**
- * What is longer than that is worth a row, rounds: two are the least that it takes to see that nothing
- * changes.
- */
+/** Rounds that make a point worth a row. Two is the minimum to see that nothing changes. */
 const LONG_ROUNDS = 6;
 const NOTHING = "\u2013";
 
-/** Null where it wasn't waited for, or nowhere took long. @param results of one ground */
+/** Returns null if no wait was configured or none was long. @param results results of one testbed */
 export function steadySection(scenario: Scenario, results: readonly CellResult[]): Html | null {
   const measured = results.filter(({ measured: of }) => (of?.steadyAfterSeconds ?? null) !== null);
   const contenders = scenario.contenders.filter((id) => measured.some(({ contender }) => contender === id));

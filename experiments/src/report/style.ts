@@ -1,6 +1,5 @@
 import { CONTENDERS } from "../scenario/model.ts";
 
-// Read like a paper: one column, tables that scroll alone, the same in print.
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --page: #fff; --box: #f6f8fa; --link: #0550ae;
   --default: #24292f; --paper: #d1500a; --paper-scaled: #a87400; --affinity: #c4458f; --upstream: #6f42c1; --isochrone: #0b62c4; --optimum: #00875f; --null: #7a828b; }

@@ -1,4 +1,3 @@
-// Threads that measure cells of the model in parallel.
 import { Worker } from "node:worker_threads";
 import { reasonOf } from "@isochrone/primitives";
 import type { KubeScheduler, ProductSettings, SchedulingRequest } from "../contenders/index.ts";
@@ -8,7 +7,7 @@ import type { CellResult } from "./result.ts";
 
 export interface WorkerSettings {
   readonly product: ProductSettings;
-  /** Of the real scheduler, which the owner asks for all; null: the imitation decides. */
+  /** Version of the real scheduler, which the owner calls for all threads; null: the imitation. */
   readonly schedulerVersion: string | null;
 }
 
@@ -27,19 +26,19 @@ interface PoolOptions {
   readonly kubeScheduler: KubeScheduler | null;
 }
 
-/** Starts a thread where all are busy: as many as the caller lets measure at once. */
+/** Starts a thread if all are busy. The caller limits concurrent calls. */
 export class CellPool {
   readonly #options: PoolOptions;
   readonly #workers: Worker[] = [];
   readonly #idle: Worker[] = [];
-  /** The scheduler answers one request at a time. */
+  /** The scheduler handles one request at a time. */
   #scheduling: Promise<unknown> = Promise.resolve();
 
   constructor(options: PoolOptions) {
     this.#options = options;
   }
 
-  /** Rejects when the thread fails, or with the signal's reason. */
+  /** Rejects if the thread fails, or with the abort reason. */
   async measure(cell: Cell, signal: AbortSignal): Promise<CellResult> {
     const worker = this.#idle.pop() ?? this.#start();
     const result = await this.#measure(worker, cell, signal);

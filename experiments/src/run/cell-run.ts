@@ -12,11 +12,11 @@ interface CellDeps {
   readonly contender: (id: ContenderId) => Contender;
   readonly ground: Testbed;
   readonly clock: Pick<Clock, "monotonic">;
-  /** Of the product, as text: other settings are other measurements. */
+  /** Product settings as text; other settings make another measurement. */
   readonly settings: string;
 }
 
-/** Measures a cell; a contender that finds no place for a pod is a result, too. */
+/** Measures a cell. A pod without a node gives a failed result, not an error. */
 export async function runCell(cell: Cell, deps: CellDeps, signal: AbortSignal): Promise<CellResult> {
   const { contender: create, ground, clock, settings } = deps;
   const startedMs = clock.monotonic();
@@ -46,7 +46,7 @@ export async function runCell(cell: Cell, deps: CellDeps, signal: AbortSignal): 
   }
 }
 
-/** Null where integer programming doesn't solve. */
+/** Returns null if integer programming finds no solution. */
 async function newOptimum(
   cell: Cell,
   { contender: create, ground }: CellDeps,

@@ -1,4 +1,4 @@
-// A thread that measures cells of the model: simulation is all computing.
+// Thread that measures model cells, since simulation is CPU-bound.
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "@isochrone/runtime";
 import { createContender } from "../contenders/index.ts";
@@ -46,7 +46,7 @@ async function measure(cell: Cell): Promise<void> {
     const ground = createModelTestbed(cell.ground.model);
     const contender = (id: typeof cell.contender): ReturnType<typeof createContender> =>
       createContender(id, deps);
-    // The owner ends the thread when it has enough.
+    // The owner terminates the thread.
     const { signal } = new AbortController();
     say({
       kind: "result",

@@ -1,4 +1,3 @@
-// Which measurements an experiment is made of, and in what order.
 import { createHash } from "node:crypto";
 import type {
   ContenderId,
@@ -11,19 +10,18 @@ import type {
 } from "../scenario/model.ts";
 import { hasLabels } from "../scenario/axes.ts";
 
-/** One point, one contender, one ground, one trial. Plain data: it crosses to other threads. */
+/** One point, contender, testbed and trial. Plain data for threads. */
 export interface Cell {
   readonly ground: GroundSettings;
   readonly point: Point;
   readonly contender: ContenderId;
-  /** From 1. */
+  /** Starts at 1. */
   readonly trial: number;
-  /** Of load and ground: equal for all contenders of a trial, which makes them pairs. */
+  /** Seed of load and testbed, equal for all contenders of a trial, which makes them pairs. */
   readonly loadSeed: number;
-  /** Of what the contender draws. */
   readonly contenderSeed: number;
   readonly protocol: Protocol;
-  /** Measures what the optimum has after the changes, too: once per trial, with the baseline. */
+  /** Also measures the optimum after the changes: once per trial, with the baseline. */
   readonly findsOptimum: boolean;
 }
 
@@ -33,24 +31,16 @@ type GroundSettings =
 
 export type GroundName = GroundSettings["name"];
 
-/**
- * Names what was done; to be raised when the protocol or the model changes so that old results say less than
- * they seem to.
- */
+/** Version of protocol and model. Increase it when a change invalidates old results. */
 const VERSION = 3;
-/** The same of the lab alone. */
 const LAB_VERSION = 2;
 
 interface CellChoice {
   readonly grounds: readonly GroundName[];
-  /** Only points with these labels; empty: all. */
   readonly only: Labels;
 }
 
-/**
- * Trials outside, contenders inside and each time another one first: whatever drifts on the machine meets all
- * of them.
- */
+/** Rotates contenders within each trial, so that drift of the machine affects all alike. */
 export function cellsOf(scenario: Scenario, { grounds, only }: CellChoice): readonly Cell[] {
   const cells: Cell[] = [];
   for (const ground of groundsOf(scenario, grounds)) {
@@ -107,7 +97,7 @@ function labProtocol(
   return { learnSeconds };
 }
 
-/** Its times are the wall's, and said in full: nothing is waited for. */
+/** The lab runs in real time, with all times given: it never waits for a steady state. */
 function labTimes(
   { load }: Point,
   { warmUpSeconds = load.warmUpSeconds, durationSeconds }: LabSettings,
@@ -115,16 +105,11 @@ function labTimes(
   return { warmUpSeconds, steadyWithinSeconds: 0, durationSeconds };
 }
 
-/** 32 bits out of whatever tells cells apart. */
 function seedOf(...parts: readonly (string | number)[]): number {
   return createHash("sha256").update(parts.join("\u0000")).digest().readUInt32BE(0);
 }
 
-/**
- * Equal hashes: the same measurement.
- * @param by who decides for the contender
- * @param settings of the product, as text
- */
+/** Equal hashes identify the same measurement. @param by name of the contender's scheduler */
 export function cellHash(cell: Cell, by: string, settings: string): string {
   const {
     trials: _trials,
@@ -136,7 +121,7 @@ export function cellHash(cell: Cell, by: string, settings: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 20);
 }
 
-/** How much work a cell is beside others: requests that are sent in it, were each round used. */
+/** Relative work of a cell: number of requests if all rounds are used. */
 export function weightOf({ point, protocol }: Cell): number {
   const { users, requestsPerSecondPerUser, warmUpSeconds, durationSeconds } = point.load;
   const seconds = protocol.learnSeconds * 3 + warmUpSeconds + durationSeconds;

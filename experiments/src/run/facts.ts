@@ -1,12 +1,11 @@
-// What a placement means for a workflow, computed from the scenario alone: who calls how often over which
-// round trip.
+// Figures of a placement, computed from the scenario: call rates and round trips.
 import type { Random } from "@isochrone/runtime";
 import type { Placement } from "../contenders/port.ts";
 import type { Point } from "../scenario/model.ts";
 import { ratesOf, visitsOf } from "../scenario/rates.ts";
 import type { PlacementFacts } from "./result.ts";
 
-/** Replicas share calls evenly, on both sides. */
+/** Assumes that replicas share calls evenly on both sides. */
 export function factsOf(point: Point, placement: Placement): PlacementFacts {
   const at = positions(point, placement);
   let [cost, trafficCost, total, together] = [0, 0, 0, 0];
@@ -33,7 +32,7 @@ export function factsOf(point: Point, placement: Placement): PlacementFacts {
   const { users, requestsPerSecondPerUser } = point.load;
   const { usersAt, entry } = point.workflow;
   if (usersAt !== null) {
-    // As contenders observe them: see `usersChannel`.
+    // Observed by contenders as in `usersChannel`.
     const calls = rates.reduce((sum, { perSecond }) => sum + perSecond, 0);
     const bytes = rates.reduce((sum, { perSecond, bytes: each }) => sum + perSecond * each, 0);
     const mean = calls === 0 ? 1 : bytes / calls;
@@ -62,10 +61,7 @@ function busiest(point: Point, at: ReadonlyMap<string, readonly number[]>): numb
 
 const SAMPLES = 300;
 
-/**
- * Mean response time without anybody else on the machines: network, messages' overhead and busy work along
- * the slowest branch.
- */
+/** Mean response time on idle machines: network, message overhead and busy work along the slowest branch. */
 export function unloadedMs(point: Point, placement: Placement, hopMs: number, random: Random): number {
   const at = positions(point, placement);
   const byName = new Map(point.workflow.workloads.map((workload) => [workload.name, workload]));
@@ -90,7 +86,6 @@ export function unloadedMs(point: Point, placement: Placement, hopMs: number, ra
   return sum / SAMPLES;
 }
 
-/** Positions of the nodes that a workload's pods are on. */
 function positions(point: Point, placement: Placement): ReadonlyMap<string, readonly number[]> {
   return new Map(
     point.workflow.workloads.map(({ name, replicas }) => [

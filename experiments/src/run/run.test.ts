@@ -121,8 +121,8 @@ describe("a trial", () => {
         new FakeContender("default"),
         new FakeTestbed(800),
       );
-      // 800, 400: start and warm-up. 200 to 1.6 fall by more than a percent of what is left beside 102 ms,
-      // 0.8 and 0.4 don't.
+      // 800 and 400: start and warm-up. 200 to 1.6 fall by over 1 % of the remaining 102 ms; 0.8 and 0.4
+      // don't.
       expect(measured!.steadyAfterSeconds).toBe(100);
       expect(measured!.p95).toBeCloseTo(102.2, 1);
     });
@@ -188,7 +188,7 @@ describe("facts of a placement", () => {
       ["db-0", "b"],
     ]);
     expect(visitsOf(point).get("db")).toBe(2);
-    // 5 users make 10 calls of 1000 bytes a second over 100 ms.
+    // 5 users make 10 calls of 1000 bytes per second over 100 ms.
     expect(factsOf(point, apart)).toStrictEqual({
       cost: 1000,
       trafficCost: 1_000_000,
@@ -205,7 +205,7 @@ describe("facts of a placement", () => {
       ["web-0", "a"],
       ["db-0", "a"],
     ]);
-    // 5 requests of 1000 bytes a second over 100 ms.
+    // 5 requests of 1000 bytes per second over 100 ms.
     expect(factsOf(at, together)).toMatchObject({ cost: 500, trafficCost: 500_000, colocated: 1 });
   });
 

@@ -1,5 +1,5 @@
-// The protocol of a trial, the same for all contenders: place blindly, learn, adjust until content, warm up,
-// measure.
+// Protocol of a trial, the same for all contenders: place without data, observe, adjust until content, warm
+// up, measure.
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 import type { Contender, Observation, Pace, Placement, PodMove } from "../contenders/port.ts";
@@ -13,7 +13,6 @@ import type { Cell } from "./cells.ts";
 import { factsOf, unloadedMs } from "./facts.ts";
 import type { Measured, SeriesPoint } from "./result.ts";
 
-/** Rejects with ContenderError when a pod has no place. */
 export async function runTrial(
   cell: Cell,
   contender: Contender,
@@ -30,7 +29,7 @@ export async function runTrial(
       signal.throwIfAborted();
       const before = trial.moves;
       if (!(await trial.adjust(running, "until-content"))) break;
-      // What is learnt next is to be the new placement's, not that of pods on their way.
+      // The next observation must describe the new placement, not pods in transit.
       await running.run(secondsOf(trial.moves - before));
       await running.run(protocol.learnSeconds);
     }
@@ -44,16 +43,13 @@ export async function runTrial(
   }
 }
 
-/**
- * Where as many rounds in a row aren't faster than the fastest before by this share, it is as fast as it will
- * get.
- */
+/** Steady: this many rounds in a row don't beat the fastest earlier round by this share. */
 const STEADY = { rounds: 2, share: 0.01 };
 
 /**
- * Near saturation, queues that the first placement or moves left drain for minutes: a warm-up that suits all
- * is too short for some and too long for the rest. Who gets slower and slower is as steady as can be, too.
- * Null where it isn't waited for.
+ * Waits for a steady state. Near saturation, queues from start and moves take minutes to drain, so no fixed
+ * warm-up suits all contenders. Ever-growing response times also count as steady. Null: no wait was
+ * configured.
  */
 async function untilSteady(
   { point, protocol }: Cell,
@@ -76,7 +72,6 @@ async function untilSteady(
   return seconds;
 }
 
-/** What so many moves take, one after the other, and a little. */
 function secondsOf(moves: number): number {
   return Math.ceil((moves * REPLACE_MS * 1.2) / 1000);
 }
@@ -110,8 +105,7 @@ async function measure(
     const { cost } = factsOf(pointAt(point, atSeconds), trial.placement);
     const before = trial.moves;
     const isMeasuredFurther = atSeconds < durationSeconds;
-    // What was observed is to be of pods that are where they belong, as the controllers of each contender
-    // wait for them.
+    // Observations must come from pods at their final nodes; each contender's controllers wait for that.
     const isSettled = atSeconds - seconds >= settledAtSeconds;
     if (isMeasuredFurther && !(await trial.bringBack(running)) && isSettled)
       await trial.adjust(running, "in-time");
@@ -121,7 +115,6 @@ async function measure(
   return { responses, failed: series.reduce((sum, { failed }) => sum + failed, 0), series };
 }
 
-/** The point as its changes up to a moment leave it, for what is computed of it. */
 export function pointAt(point: Point, atSeconds: number): Point {
   let { cluster, workflow } = point;
   for (const change of point.changes.filter((each) => each.atSeconds < atSeconds)) {
@@ -147,7 +140,7 @@ export function pointAt(point: Point, atSeconds: number): Point {
   return { ...point, cluster, workflow };
 }
 
-/** The p95 under a contender's placement that knows beforehand what the point's changes leave. */
+/** Returns the p95 of a contender that knows the final state from the start. */
 export async function settledP95(
   cell: Cell,
   contender: Contender,
@@ -157,7 +150,6 @@ export async function settledP95(
   return (await runTrial({ ...cell, point: afterChanges(cell.point) }, contender, ground, signal)).p95;
 }
 
-/** What is left for good, without anything happening. */
 function afterChanges(point: Point): Point {
   const dead = new Set(point.changes.flatMap((change) => (change.kind === "node-down" ? [change.node] : [])));
   const { cluster, workflow } = pointAt(point, Number.POSITIVE_INFINITY);
@@ -200,9 +192,7 @@ function summary(
 
 type Quantiles = Pick<Measured, "requests" | "failed" | "p50" | "p95" | "p99" | "mean">;
 
-/**
- * A request that failed was slower than any that was answered: without it, who fails most would look fastest.
- */
+/** Failed requests count as slowest. Otherwise contenders with most failures would look fastest. */
 function quantilesOf(stretches: readonly Stretch[]): Quantiles {
   const failed = stretches.reduce((sum, stretch) => sum + stretch.failed, 0);
   const answered = stretches.flatMap(({ responseMs }) => [...responseMs]);
@@ -219,7 +209,6 @@ function quantilesOf(stretches: readonly Stretch[]): Quantiles {
   };
 }
 
-/** A contender's placement through the rounds of a trial. */
 class Trial {
   rounds = 0;
   moves = 0;
@@ -239,7 +228,7 @@ class Trial {
     return this.#placement;
   }
 
-  /** One round; false: the contender is content. */
+  /** Runs one round; returns false if the contender is content. */
   async adjust(running: Running, pace: Pace): Promise<boolean> {
     const observed = running.observe();
     const moves = await this.#contender.adjust(
@@ -255,7 +244,7 @@ class Trial {
     return true;
   }
 
-  /** Places pods anew whose node is gone; false: there are none. */
+  /** Places pods of dead nodes anew; returns false if there are none. */
   async bringBack(running: Running): Promise<boolean> {
     const observed = running.observe();
     const there = new Set(observed.cluster.nodes.map(({ name }) => name));

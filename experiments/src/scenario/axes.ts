@@ -1,4 +1,4 @@
-// Axes: named lists of values that multiply into points.
+// Axes: named lists of values whose combinations are the points.
 import { isScalar } from "yaml";
 import type { Node } from "yaml";
 import type { AxisNodes, Field } from "./field.ts";
@@ -7,7 +7,7 @@ import type { Labels } from "./model.ts";
 export interface AxisPoint {
   readonly labels: Labels;
   readonly nodes: AxisNodes;
-  /** `rttMs=100,users=300`; `all` where there is no axis. */
+  /** `rttMs=100,users=300`; `all` without axes. */
   readonly id: string;
 }
 
@@ -16,10 +16,10 @@ interface AxisValue {
   readonly node: Node;
 }
 
-/** More is a mistake in the file, or a month of computing. */
+/** A larger number is a mistake in the file, or takes a month. */
 const MAX_POINTS = 2000;
 
-/** Every combination, the last axis changing fastest. */
+/** Returns every combination; the last axis changes fastest. */
 export function axisPoints(axes: Field): readonly AxisPoint[] {
   let points: AxisPoint[] = [{ labels: {}, nodes: new Map(), id: "" }];
   for (const name of axes.keys()) {
@@ -40,12 +40,11 @@ export function axisPoints(axes: Field): readonly AxisPoint[] {
   return points.length === 1 && points[0]!.id === "" ? [{ ...points[0]!, id: "all" }] : points;
 }
 
-/** Whether a point has all of these labels. */
 export function hasLabels(point: Labels, wanted: Labels): boolean {
   return Object.entries(wanted).every(([name, value]) => String(point[name]) === String(value));
 }
 
-/** A list of numbers or texts, or a mapping whose keys are the labels of larger values. */
+/** A list of numbers or texts, or a mapping from labels to values. */
 function valuesOf(field: Field): readonly AxisValue[] {
   const values = field.isList ? listed(field) : named(field);
   if (values.length === 0) field.fail("must have at least one value, got none");

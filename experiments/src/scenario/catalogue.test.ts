@@ -9,9 +9,8 @@ function load(name: string, quick = false): Scenario {
 }
 
 /**
- * GoogleCloudPlatform/microservices-demo: requests of the 19 tasks that src/loadgenerator/locustfile.py makes
- * by its weights, and what each handler of src/frontend calls. A catalog of nine products, five
- * recommendations, two products in a cart.
+ * Source: GoogleCloudPlatform/microservices-demo, task weights of src/loadgenerator/locustfile.py and calls
+ * of src/frontend. Catalog of nine products, five recommendations, two products in a cart.
  */
 const BOUTIQUE: readonly (readonly [
   request: string,

@@ -11,11 +11,9 @@ export interface CatalogueEntry {
   readonly name: string;
   readonly title: string;
   readonly kind: ScenarioKind;
-  /** Whether it has a quick run, for CI. */
   readonly hasQuick: boolean;
 }
 
-/** The scenarios that come with the project, by name. */
 export function listScenarios(): readonly CatalogueEntry[] {
   return readdirSync(FOLDER)
     .filter((file) => file.endsWith(".yaml"))
@@ -32,9 +30,7 @@ export function listScenarios(): readonly CatalogueEntry[] {
     });
 }
 
-/**
- * The file of a scenario: one of the project's by name, or any by its path. Null: there is none of that name.
- */
+/** File of a project's scenario by name, or of any by path. Null: no project scenario has that name. */
 export function scenarioFile(name: string): string | null {
   if (/\.ya?ml$/.test(name)) return name;
   const file = join(FOLDER, `${name}.yaml`);

@@ -1,23 +1,21 @@
-// What must hold between the parts of a point before anything starts. Pure: what is wrong, by the part of the
-// file that says it.
+// Checks the parts of a point against each other before anything starts. Pure; names the part of the file for
+// each mistake.
 import type { Point, PointWorkload } from "./model.ts";
 
-/** The part of the file that a mistake is reported at. */
 type Part = "workflow" | "cluster" | "load";
 
 interface PointMistake {
   readonly part: Part;
-  /** Where the mistake is of one workload. */
   readonly workload?: string;
   readonly message: string;
 }
 
-/** What kubelet allows on a node. */
+/** Default maximum of the kubelet. */
 const PODS_PER_NODE = 110;
 
 export function pointMistakes(point: Point): readonly PointMistake[] {
   const shape = [...nameMistakes(point), ...callMistakes(point), ...pinMistakes(point)];
-  // Of a workflow whose calls don't fit together, sums would only be more of the same.
+  // Skips sums for a workflow with broken calls, as they would only repeat the mistake.
   return shape.length > 0 ? shape : [...cycleMistakes(point), ...capacityMistakes(point)];
 }
 
@@ -66,10 +64,7 @@ function reached(workloads: readonly PointWorkload[], entry: string): ReadonlySe
   return seen;
 }
 
-/**
- * Stand-ins in the lab know their calls by callee. Where the lab measures, calls between the same two must be
- * alike.
- */
+/** Stand-ins know calls by callee only, so calls between the same two workloads must be alike. */
 export function labMistakes({ workflow }: Point): readonly PointMistake[] {
   return workflow.workloads.flatMap(({ name, calls }) =>
     [...Map.groupBy(calls, ({ callee }) => callee)]
@@ -101,7 +96,7 @@ function cycleMistakes({ workflow }: Point): PointMistake[] {
   ];
 }
 
-/** Null where there is none: calls go round. Otherwise in the given order as far as possible. */
+/** Sorts callers before callees, otherwise in the given order; null if calls are cyclic. */
 export function callersFirst(workloads: readonly PointWorkload[]): readonly PointWorkload[] | null {
   const callers = new Map(workloads.map(({ name }) => [name, 0]));
   for (const { calls } of workloads)

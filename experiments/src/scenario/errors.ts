@@ -1,12 +1,9 @@
-/** One mistake in a scenario's file. */
 export interface ScenarioIssue {
-  /** From 1. */
   readonly line: number;
   /** Subject, rule and value. */
   readonly message: string;
 }
 
-/** Thrown before anything starts when a scenario can't be run as it is written; lists all that was found. */
 export class ScenarioError extends Error {
   readonly file: string;
   readonly issues: readonly ScenarioIssue[];

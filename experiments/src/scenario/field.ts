@@ -1,23 +1,22 @@
-// A place in a scenario's file: reads what stands there and remembers the line for what is wrong with it.
-// Reading goes on after a mistake, with a value that satisfies the rule, so that one run lists all of them.
+// A field of a scenario file that remembers its line for mistakes. After a mistake, reading continues with a
+// valid value, so that one run lists all mistakes.
 import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import { isAlias, isMap, isScalar, isSeq } from "yaml";
 import type { Document, LineCounter, Node } from "yaml";
 import type { ScenarioIssue } from "./errors.ts";
 
-/** What all fields of a file share. */
 export interface Sheet {
   readonly document: Document;
   readonly lines: LineCounter;
   readonly issues: ScenarioIssue[];
 }
 
-/** Values of the axes while one point is read: what `$name` stands for. */
+/** Values of the axes at a point, which replace `$name`. */
 export type AxisNodes = ReadonlyMap<string, Node>;
 
 interface NumberRule {
   readonly min?: number;
-  /** Exclusive. */
+  /** Exclusive minimum. */
   readonly above?: number;
   readonly max?: number;
   readonly whole?: boolean;
@@ -31,7 +30,7 @@ export class Field {
   readonly #sheet: Sheet;
   readonly #axes: AxisNodes;
   readonly #node: Node | null;
-  /** What takes its place where it says something, such as the same part of `quick`. */
+  /** Overriding field if present, such as the same part of `quick`. */
   readonly #over: Field | null;
   readonly #parentLine: number;
 
@@ -70,15 +69,12 @@ export class Field {
     return isSeq(this.#chosen);
   }
 
-  /** The node that counts, for axes. */
+  /** Effective node, for axes. */
   get node(): Node | null {
     return this.#chosen;
   }
 
-  /**
-   * What a mapping says under a key, where something shorter has taken its place: `quick` picks labels of an
-   * axis by name.
-   */
+  /** Returns the base value of a key that `quick` overrides: `quick` selects axis labels by name. */
   baseValue(key: string): Node | null {
     return isMap(this.#node) ? ((this.#node.get(key, true) as Node | undefined) ?? null) : null;
   }
@@ -98,7 +94,7 @@ export class Field {
     return new Field(this.#sheet, mine ?? null, path, this.#axes, this.line, over);
   }
 
-  /** Refuses other keys: a misspelt one would silently mean nothing. */
+  /** Refuses other keys, since a misspelt key would have no effect. */
   map(...keys: readonly string[]): this {
     if (!this.isPresent) this.fail("must be given");
     else if (!this.isMap) this.fail(`must be a mapping, got ${this.#shown()}`);
@@ -112,7 +108,6 @@ export class Field {
     return [...new Set([...own, ...(this.#over?.keys() ?? [])])];
   }
 
-  /** The elements; none where nothing is given. */
   list(): readonly Field[] {
     const node = this.#chosen;
     if (!this.isPresent) return [];
@@ -144,7 +139,6 @@ export class Field {
     return isRight ? value : this.#wrong(`must be a number${ruleText(rule)}`, fitting(rule));
   }
 
-  /** As {@link number}, or a value where nothing is given. */
   numberOr<T>(otherwise: T, rule: NumberRule = {}): number | T {
     return this.isPresent ? this.number(rule) : otherwise;
   }
@@ -170,7 +164,7 @@ export class Field {
     return found ?? this.#wrong(`must be one of ${values.join(", ")}`, values[0]!);
   }
 
-  /** `30s`, `40m`, `500ms`; in seconds. */
+  /** `30s`, `40m`, `500ms`; returns seconds. */
   seconds(rule: NumberRule = { min: 0 }): number {
     const value = this.#scalar();
     const [, number, unit] = /^(-?\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(String(value)) ?? [];
@@ -181,7 +175,6 @@ export class Field {
     return seconds;
   }
 
-  /** `2` or `500m` cores. */
   cpuMillicores(): number {
     const amount = parseMillicores(this.#scalar());
     return amount !== null && amount > 0
@@ -189,7 +182,6 @@ export class Field {
       : this.#wrong("must be an amount of CPU above 0, such as 2 or 500m", 1);
   }
 
-  /** `8Gi`, `512Mi`. */
   memoryBytes(): number {
     const amount = parseBytes(this.#scalar());
     return amount !== null && amount > 0
@@ -201,7 +193,7 @@ export class Field {
     const subject = this.path === "" ? "the scenario" : this.path;
     const message = `${subject} ${rule}`;
     const { line } = this;
-    // Each point is read anew.
+    // Every point reads the field again; report a mistake once.
     if (!this.#sheet.issues.some((issue) => issue.line === line && issue.message === message))
       this.#sheet.issues.push({ line, message });
   }

@@ -1,17 +1,16 @@
-// What all kinds of scenarios begin with.
 import { basename } from "node:path";
 import { Field, type Sheet } from "./field.ts";
 import { openSheet } from "./sheet.ts";
 
 interface OpenScenario {
   readonly sheet: Sheet;
-  /** Without what `quick` says. */
+  /** The scenario without `quick`. */
   readonly plain: Field;
-  /** With it, where a quick run is wanted. */
+  /** The scenario with `quick` applied in a quick run. */
   readonly root: Field;
 }
 
-/** Throws ScenarioError where the text is no YAML; other mistakes are noted on the sheet. */
+/** Throws ScenarioError for invalid YAML; notes other mistakes on the sheet. */
 export function openScenario(
   text: string,
   file: string,
@@ -26,16 +25,13 @@ export function openScenario(
   return { sheet, plain, root: isQuick ? plain.over(quick) : plain };
 }
 
-/** Fields that all kinds of scenarios share. */
 export interface ScenarioHead {
-  /** The file's name without its ending; names results and report. */
+  /** File name without extension; names results and report. */
   readonly name: string;
   readonly title: string;
-  /** One sentence. */
   readonly question: string;
-  /** Paper and section or figure, or the origin of the set-up. */
+  /** Paper and section or figure, or origin of the setup. */
   readonly source: string;
-  /** Reasons why the result may mean less than it seems to. */
   readonly threats: readonly string[];
 }
 
@@ -54,7 +50,6 @@ export function readHead(root: Field, file: string): ScenarioHead {
 
 interface Compared<C> {
   readonly contenders: readonly C[];
-  /** Whom the others are compared with: one of the contenders. */
   readonly baseline: C;
 }
 

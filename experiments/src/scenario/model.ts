@@ -1,17 +1,14 @@
-// What an experiment is made of, once its file has been read and checked. A scenario is expanded into points;
-// a point is measured for each contender, on each ground, in each trial: one cell.
+// Model of an experiment after reading and checking. A scenario expands into points. A cell is one point,
+// contender, testbed and trial.
 import type { PairPrices } from "@isochrone/prices";
 import type { Bytes, Millicores } from "@isochrone/primitives";
 import type { ScenarioHead } from "./head.ts";
 
-/** One experiment as declared. */
 export interface Scenario extends ScenarioHead {
-  /** What the source states, for the report's reference line; never a pass mark. */
+  /** Figures of the source for the report's reference line; never a pass criterion. */
   readonly references: readonly Reference[];
-  /** In the order of the file; axes multiply. */
   readonly points: readonly Point[];
   readonly contenders: readonly ContenderId[];
-  /** Whom the others are compared with. */
   readonly baseline: ContenderId;
   readonly trials: number;
   readonly seed: number;
@@ -19,23 +16,21 @@ export interface Scenario extends ScenarioHead {
   readonly grounds: Readonly<{ model: ModelSettings | null; lab: LabSettings | null }>;
 }
 
-/** How a trial goes; the same for all contenders. */
 export interface Protocol {
-  /** The stretch of which is learnt before the first round, and between rounds. */
+  /** Length of observations before the first round and between rounds. */
   readonly learnSeconds: number;
-  /** Rounds of re-placing before the measurement at most; a contender that makes no move ends them. */
+  /** Maximum rounds of re-placement before the measurement; a round without moves ends them. */
   readonly rounds: number;
-  /** In scenarios with changes: a round while it is measured after so many seconds each. */
+  /** Scenarios with changes: seconds between rounds during the measurement. */
   readonly roundSeconds: number;
 }
 
 export interface Reference {
   readonly text: string;
-  /** The points that it speaks of, by their labels. */
   readonly where: Labels;
   /** @default "p95" */
   readonly statistic?: "p95" | "mean" | "throughput";
-  /** Relative change of the statistic against the baseline, such as -0.39. */
+  /** Relative change against the baseline, such as -0.39. */
   readonly change: number;
   readonly contender: ContenderId;
 }
@@ -43,11 +38,10 @@ export interface Reference {
 /** Values of the axes at a point, such as `{ rttMs: 100, users: 300 }`. */
 export type Labels = Readonly<Record<string, number | string>>;
 
-/** One setting of all axes: everything that a trial needs besides the contender and the seed. */
 export interface Point {
-  /** Unique within the scenario, made of the labels. */
+  /** Unique in the scenario, made of the labels. */
   readonly id: string;
-  /** Axes called alpha, beta and gamma are `affinity`'s parameters. */
+  /** Axes alpha, beta and gamma set parameters of `affinity`. */
   readonly labels: Labels;
   readonly cluster: PointCluster;
   readonly workflow: PointWorkflow;
@@ -58,12 +52,9 @@ export interface Point {
 
 export interface PointCluster {
   readonly nodes: readonly PointNode[];
-  /** What bytes cost between them, in their order; absent: nobody knows. */
+  /** Prices between nodes, in their order; absent: unknown. */
   readonly prices?: PairPrices;
-  /**
-   * Milliseconds of a round trip from row to column, by position in `nodes`; 0 on the diagonal. Finite: a
-   * disconnected matrix is refused.
-   */
+  /** Round trip from row to column, ms, by position in `nodes`; 0 on the diagonal. Always finite. */
   readonly rttMs: readonly (readonly number[])[];
 }
 
@@ -79,79 +70,61 @@ export interface PointWorkflow {
   readonly name: string;
   /** Callers before callees. */
   readonly workloads: readonly PointWorkload[];
-  /** All workloads by name, in the order in which their pods are created; absent: as in `workloads`. */
+  /** All workload names in creation order of their pods; absent: as in `workloads`. */
   readonly created?: readonly string[];
-  /**
-   * Whether the only replica of a workload may be evicted, as 000's descheduler does; absent: it stays, as
-   * Isochrone's default is. Who has set `descheduler.allowSingleReplicas` for such a workflow takes that
-   * nobody serves for a moment.
-   */
+  /** Allows eviction of a workload's only replica, as 000 does; absent: forbidden, Isochrone's default. */
   readonly movesSingleReplicas?: true;
-  /**
-   * Zones that Isochrone and the optimum keep a workload's replicas on at least, its setting
-   * `planner.minZones`; absent: as installed.
-   */
+  /** Minimum zones per workload, as in setting `planner.minZones`; absent: the default. */
   readonly minZones?: number;
-  /** Whether callers go to replicas of their own zone where it has any; absent: to all in turn. */
+  /** Callers prefer replicas in their own zone; absent: round-robin over all. */
   readonly prefersSameZone?: true;
-  /** The workload that users call. */
   readonly entry: string;
-  /**
-   * The node at which users' requests come in; null: users are beside the entry, wherever it is (000 measures
-   * at m0).
-   */
+  /** Node at which user requests arrive; null: beside the entry, wherever it runs (000 measures at m0). */
   readonly usersAt: string | null;
 }
 
 export interface PointWorkload {
   readonly name: string;
   readonly replicas: number;
-  /** What a pod requests; null: nothing, as in charts that name no requests. */
+  /** Requests per pod; null: none, as in charts without requests. */
   readonly requests: Readonly<{ cpuMillicores: Millicores | null; memoryBytes: Bytes | null }>;
-  /** What a pod takes of memory when it runs. */
+  /** Memory usage of a running pod. */
   readonly memoryBytes: Bytes;
-  /**
-   * Busy work of each call, milliseconds of one core; exponentially distributed where `cpuSpread` is
-   * "exponential".
-   */
+  /** Busy work per call, ms of one core; the mean if `cpuSpread` is "exponential". */
   readonly cpuMs: number;
   readonly cpuSpread: "fixed" | "exponential";
   /** Made in parallel after the busy work; the answer waits for all. */
   readonly calls: readonly PointCall[];
-  /** The only node it may be on, such as a database with a local disk; null: any. */
+  /** Only allowed node, such as for a database with a local disk; null: any. */
   readonly pinnedTo: string | null;
 }
 
 export interface PointCall {
   readonly callee: string;
-  /** Type of the channel in 001, such as `HTTPRoute`; absent: unknown. Only `affinity` asks for it. */
+  /** Channel type in 001, such as `HTTPRoute`; absent: unknown. Only `affinity` uses it. */
   readonly channelType?: string;
   readonly requestBytes: number;
   readonly responseBytes: number;
-  /** Share of the caller's requests that make this call, above 0 and at most 1. */
+  /** Share of requests that make this call, (0, 1]. */
   readonly probability: number;
 }
 
 export interface PointLoad {
-  /**
-   * Virtual users, each sending one request per `1 / requestsPerSecondPerUser` seconds at its own phase,
-   * whatever becomes of earlier ones (open).
-   */
+  /** Open loop: one request per `1 / requestsPerSecondPerUser` seconds and user, each at its own phase. */
   readonly users: number;
   readonly requestsPerSecondPerUser: number;
-  /** Left out of the statistics. */
+  /** Excluded from statistics. */
   readonly warmUpSeconds: number;
-  /** The warm-up goes on until response times fall no further, for so long at most. @default 0, it doesn't */
+  /** Maximum extension of the warm-up until response times stop falling. @default 0, no extension */
   readonly steadyWithinSeconds?: number;
-  /** Measured after the warm-up. */
   readonly durationSeconds: number;
 }
 
-/** Something that happens while a trial runs, seconds after the warm-up's end. */
+/** A change during a trial, in seconds after the warm-up. */
 export type Change =
   | { readonly kind: "node-down"; readonly atSeconds: number; readonly node: string }
   | {
-      /** Round trips between nodes of the region and all others are multiplied. */
+      /** Multiplies round trips between the region and all others. */
       readonly kind: "region-latency";
       readonly atSeconds: number;
       readonly region: string;
@@ -166,53 +139,38 @@ export type Change =
     };
 
 export const CONTENDERS = [
-  /**
-   * kube-scheduler with its defaults, spread included: the real one where it can run, else the imitation; the
-   * result says which.
-   */
+  /** kube-scheduler with its defaults: the real one if available, else the imitation; results name it. */
   "default",
-  /** `mode: paper` of 000: ResourceAware and NetworkAware scores, raw, and its descheduler. */
+  /** `mode: paper` of 000: raw ResourceAware and NetworkAware scores, and its descheduler. */
   "paper",
-  /** The same with both parts on one scale, as its authors meant them to "equally contribute". */
+  /** Both parts on one scale, since its authors meant them to "equally contribute". */
   "paper-scaled",
-  /** 001's CommunicationAffinity, raw. */
+  /** Raw CommunicationAffinity of 001. */
   "affinity",
-  /** The Go plugins of KEP-260: TopologicalSort and NetworkOverhead as coded. */
+  /** KEP-260's Go plugins as coded: TopologicalSort and NetworkOverhead. */
   "upstream",
-  /** Isochrone's joint planner and its descheduler, with default settings. */
+  /** Isochrone's joint planner and descheduler with default settings. */
   "isochrone",
-  /** The least cost by integer programming, where it solves. */
+  /** Minimum cost by integer programming, where solvable. */
   "optimum",
-  /** The same as the baseline, once more: shows what difference there is between equals. */
+  /** Repeats the baseline and shows the difference between equals. */
   "null",
 ] as const;
 export type ContenderId = (typeof CONTENDERS)[number];
 
 export interface ModelSettings {
-  /**
-   * Overhead of each hop besides the network, milliseconds: what proxies and sockets take. Calibrated against
-   * the lab.
-   */
+  /** Overhead per hop besides the network, ms: proxies and sockets. Calibrated against the lab. */
   readonly hopMs: number;
 }
 
 export interface LabSettings {
-  /**
-   * The lab runs so many times slower than the point says: users' rates and the CPU are divided by it, round
-   * trips multiplied, response times divided again. Results name it.
-   */
+  /** Slowdown: divides request rates and CPU, multiplies round trips. Response times are divided back. */
   readonly scale: number;
-  /** Points that the lab runs (all in the model), by labels; empty: all. */
+  /** Points for the lab, by labels; empty: all. The model runs all points. */
   readonly only: readonly Labels[];
-  /**
-   * Of the wall, as all that the lab takes: in slow motion connections need longer to be open and wide.
-   * Absent: the load's.
-   */
+  /** Wall-clock seconds: in slow motion, connections open and grow more slowly. Absent: the load's. */
   readonly warmUpSeconds?: number;
-  /**
-   * Of the protocol, in place of the scenario's: at scale S a second has 1/S of the requests, and rare calls
-   * may not be among them.
-   */
+  /** Replaces the protocol's value: at scale S, a second has 1/S of the requests and may miss rare calls. */
   readonly learnSeconds?: number;
   readonly durationSeconds: number;
   readonly trials: number;

@@ -1,7 +1,6 @@
-/** Round trips by row and column; null: no link. */
 type Links = readonly (readonly (number | null)[])[];
 
-/** Groups of positions that links connect. */
+/** Connected components, as lists of positions. */
 export function partsOf(links: Links): number[][] {
   const parts: number[][] = [];
   const seen = new Set<number>();
@@ -20,7 +19,7 @@ export function partsOf(links: Links): number[][] {
   return parts;
 }
 
-/** The least sums over links (Floyd and Warshall). */
+/** Shortest paths (Floyd-Warshall). */
 export function shortestPaths(links: Links): number[][] {
   const best = links.map((row, at) => row.map((value, to) => (at === to ? 0 : (value ?? Infinity))));
   for (const via of best.keys())

@@ -15,7 +15,6 @@ function quotesOf(name: string): readonly Quote[] {
   return scenarios[name] ?? [];
 }
 
-/** The project's scenario with a part of its text replaced. */
 function changed(name: string, from: string, to: string): Scenario {
   const file = scenarioFile(name)!;
   const text = readFileSync(file, "utf8");

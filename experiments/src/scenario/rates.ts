@@ -4,11 +4,11 @@ interface ChannelRate {
   readonly caller: PointWorkload;
   readonly callee: PointWorkload;
   readonly perSecond: number;
-  /** Of a call, both ways. */
+  /** Bytes per call, both directions. */
   readonly bytes: number;
 }
 
-/** How often each workload is called for one request of a user. */
+/** Calls of each workload per user request. */
 export function visitsOf({ workflow }: Point): ReadonlyMap<string, number> {
   const visits = new Map(workflow.workloads.map(({ name }) => [name, name === workflow.entry ? 1 : 0]));
   for (const { name, calls } of workflow.workloads)

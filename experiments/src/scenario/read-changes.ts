@@ -2,10 +2,7 @@ import { seededRandom } from "@isochrone/runtime";
 import type { Field } from "./field.ts";
 import type { Change, PointCluster, PointLoad, PointWorkflow } from "./model.ts";
 
-/**
- * In order of time. Each has `at` and one of `nodeDown`, `regionLatency`, `call`; or `drift`, which draws
- * many.
- */
+/** Sorted by time. Each has `at` and one of `nodeDown`, `regionLatency`, `call`; or is a `drift`. */
 export function readChanges(
   field: Field,
   cluster: PointCluster,
@@ -73,7 +70,7 @@ function readCallChange(item: Field, atSeconds: number, workflow: PointWorkflow)
   return [{ kind: "call-probability", atSeconds, caller, callee, probability }];
 }
 
-/** Traffic that drifts: after each `every`, `calls` conditional calls get another probability. */
+/** Drifting traffic: every `every`, `calls` conditional calls get new probabilities. */
 function drift(item: Field, workflow: PointWorkflow, load: PointLoad): readonly Change[] {
   item.map("drift");
   const field = item.get("drift").map("every", "calls", "seed");

@@ -1,5 +1,4 @@
-// The cluster of a point: nodes, and the round trips between them from links, a matrix, a file or the
-// generator.
+// Reads the cluster of a point: nodes, and round trips from links, a matrix, a file or the generator.
 import { dirname, resolve } from "node:path";
 import { loadTable, rowsByName } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime";
@@ -9,15 +8,15 @@ import { generateCluster } from "./generate/cluster.ts";
 import type { PointCluster, PointNode } from "./model.ts";
 import { partsOf, shortestPaths } from "./paths.ts";
 
-/** Round trips by row and column; null: nothing is said of the pair. */
+/** Round trips by row and column; null: unspecified. */
 type Known = (number | null)[][];
 
-/** Between processes of one node nothing is added; between nodes of one room something is. */
+/** Processes on one node add no latency, but nodes in one room do. */
 const LEAST_RTT_MS = 0;
 const MAX_RTT_MS = 60_000;
 const RTT = { min: LEAST_RTT_MS, max: MAX_RTT_MS };
 
-/** @param file of the scenario: data files are relative to it */
+/** @param file scenario file; data files are relative to it */
 export function readCluster(field: Field, file: string): PointCluster {
   field.map("nodes", "links", "matrix", "generate");
   if (field.get("generate").isPresent) return generated(field);
@@ -75,7 +74,7 @@ function readNodes(field: Field): readonly PointNode[] {
   return nodes;
 }
 
-/** `all`, then regions and zones, then single pairs: the later ones win. */
+/** Applies `all`, then regions and zones, then single pairs; later ones win. */
 function readLinks(field: Field, nodes: readonly PointNode[]): Known {
   field.map("all", "withinZone", "withinRegion", "between");
   const known: Known = nodes.map(() => nodes.map(() => null));
@@ -98,7 +97,6 @@ function readLinks(field: Field, nodes: readonly PointNode[]): Known {
   return known;
 }
 
-/** A node, a zone or a region. */
 function place(field: Field, nodes: readonly PointNode[]): string {
   const name = field.text();
   if (!nodes.some((node) => isAt(node, name))) field.fail(`must be a node, zone or region, got ${name}`);
@@ -135,7 +133,7 @@ function readFile(field: Field, nodes: readonly PointNode[], scenario: string): 
   }
 }
 
-/** `-`: not known, as in a matrix of single links. */
+/** `-` means unknown, for matrices with missing links. */
 function inline(field: Field): Known {
   return field.list().map((row, at) =>
     row.list().map((cell, column) => {
@@ -145,11 +143,7 @@ function inline(field: Field): Known {
   );
 }
 
-/**
- * What isn't said goes over other nodes: pairs without a link, and gaps in measured matrices. What two nodes
- * measured of each other is averaged: a round trip has both ways in it, whoever starts it, and that is what
- * the grounds can make of two values.
- */
+/** Fills gaps by paths over other nodes. Averages a pair's two values: a round trip covers both ways. */
 function complete(known: Known, nodes: readonly PointNode[], field: Field): number[][] {
   const rows = known.map((row, at) =>
     row.map((rttMs, column) => (at === column ? 0 : bothWays(rttMs, known[column]![at] ?? null))),

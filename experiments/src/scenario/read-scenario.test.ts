@@ -41,7 +41,6 @@ function read(text: string, quick = false): Scenario {
   return readScenario(text, "test.yaml", { quick });
 }
 
-/** The issues of the good scenario with one passage replaced. */
 function issuesWith(passage: string, replacement: string): readonly string[] {
   if (!GOOD.includes(passage)) throw new Error(`the scenario must have ${passage}`);
   try {

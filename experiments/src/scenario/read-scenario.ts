@@ -1,4 +1,3 @@
-// From a scenario's file to what is run: all mistakes in one error, before anything starts.
 import { readTextFile } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import { axisPoints, hasLabels } from "./axes.ts";
@@ -15,7 +14,7 @@ import { readWorkflow } from "./read-workflow.ts";
 import { closeSheet } from "./sheet.ts";
 
 interface ReadOptions {
-  /** Fewer points and trials, shorter: what the file's `quick` says is put over the rest. */
+  /** Applies the file's `quick` section: fewer points and trials, shorter times. */
   readonly quick?: boolean;
 }
 
@@ -43,12 +42,11 @@ const MAX_TRIALS = 1000;
 const MAX_LAB_SCALE = 1000;
 const DEFAULT_PROTOCOL: Protocol = { learnSeconds: 30, rounds: 10, roundSeconds: 10 };
 
-/** Throws ScenarioError with all mistakes of the file. */
 export function loadScenario(file: string, options: ReadOptions = {}): Scenario {
   return readScenario(readScenarioFile(file), file, options);
 }
 
-/** The text of a scenario's file. Throws ScenarioError when it can't be read. */
+/** Throws ScenarioError if the file is unreadable. */
 export function readScenarioFile(file: string): string {
   try {
     return readTextFile(file);
@@ -59,7 +57,7 @@ export function readScenarioFile(file: string): string {
   }
 }
 
-/** As {@link loadScenario}, of a text. */
+/** Parses a scenario. Throws ScenarioError with all mistakes of the file. */
 export function readScenario(text: string, file: string, options: ReadOptions = {}): Scenario {
   const keys = { all: KEYS, quick: QUICK_KEYS };
   const { sheet, plain, root } = openScenario(text, file, keys, options.quick === true);
@@ -68,10 +66,9 @@ export function readScenario(text: string, file: string, options: ReadOptions = 
   return scenario;
 }
 
-/** @param plain without what `quick` says */
 function read(plain: Field, root: Field, file: string, sheet: Sheet): Scenario {
   const axes = axisPoints(root.get("axes"));
-  // A quick run has fewer points than the lab's list speaks of.
+  // A quick run has fewer points than the lab's list.
   const labels = [...axes, ...axisPoints(plain.get("axes"))].map((point) => point.labels);
   const grounds = root.get("grounds").map("model", "lab");
   return {
@@ -159,7 +156,7 @@ function readPoint(plain: Field, axis: AxisPoint, file: string, sheet: Sheet): P
   const load = readLoad(root.get("load"));
   const changes = readChanges(root.get("changes"), cluster, workflow, load);
   const point: Point = { id: axis.id, labels: axis.labels, cluster, workflow, load, changes };
-  // Of what couldn't be read, nothing more can be said.
+  // An unreadable point would cause misleading further mistakes.
   if (sheet.issues.length > before) return point;
   const workloads = root.get("workflow").get("workloads");
   const hasLab = root.get("grounds").get("lab").isPresent;

@@ -1,4 +1,3 @@
-// The workflow of a point: workloads and their calls, or the generator's.
 import { seededRandom } from "@isochrone/runtime";
 import type { Field } from "./field.ts";
 import { generateWorkflow } from "./generate/microservices.ts";
@@ -18,7 +17,6 @@ const KEYS = [
   "minZones",
 ] as const;
 
-/** Declared once for the workloads that say nothing themselves. */
 const DEFAULTS = ["replicas", "requests", "memory", "cpuMs", "cpuSpread", "request", "response"] as const;
 const MAX_REPLICAS = 100;
 const MAX_TIMES = 20;
@@ -87,7 +85,7 @@ function readFactors(field: Field): Factors {
   return { cpu: factor("cpu"), bytes: factor("bytes"), memory: factor("memory") };
 }
 
-/** Node by workload: pinning may be an axis, the workloads are not. */
+/** Node by workload; pins may vary by axis while workloads don't. */
 function readPins(field: Field): ReadonlyMap<string, string> {
   if (!field.isPresent) return new Map();
   if (!field.isMap) field.fail("must be a mapping from workload to node");
@@ -143,17 +141,14 @@ function readRequests(field: Field): PointWorkload["requests"] {
   };
 }
 
-/**
- * `db1`, or with `times`, `probability` and sizes. The caller says how large its requests are, the callee its
- * answers.
- */
+/** `db1`, or a mapping. The caller states request sizes, the callee response sizes. */
 function readCall(call: Field, request: Field, responses: ReadonlyMap<string, Field>): PointCall[] {
   const bytes = (field: Field): number => field.number({ min: 0, max: MAX_BYTES, whole: true });
   if (call.isMap) call.map("callee", "times", "probability", "request", "response", "channel");
   const callee = call.isMap ? call.get("callee").text() : call.text();
   const size = (key: "request" | "response", otherwise: Field | undefined): number => {
     const own = call.get(key);
-    // An unknown callee is reported as such.
+    // The check of callees reports an unknown one.
     return own.isPresent ? bytes(own) : otherwise === undefined ? 0 : bytes(otherwise);
   };
   const channelType = call.get("channel").textOr(null);

@@ -1,10 +1,9 @@
-// The text of a scenario's file, and the mistakes that are found in it.
 import { YAML_LIMITS, yamlSizeProblem } from "@isochrone/runtime";
 import { LineCounter, parseDocument } from "yaml";
 import { ScenarioError } from "./errors.ts";
 import type { Sheet } from "./field.ts";
 
-/** Throws ScenarioError when the text is no YAML of allowed size. */
+/** Throws ScenarioError for invalid or oversized YAML. */
 export function openSheet(text: string, file: string): Sheet {
   const tooLarge = yamlSizeProblem(text, YAML_LIMITS);
   if (tooLarge !== null)
@@ -22,7 +21,7 @@ export function openSheet(text: string, file: string): Sheet {
   return { document, lines, issues: [] };
 }
 
-/** Throws ScenarioError with all mistakes, by line, if there are any. */
+/** Throws ScenarioError with all mistakes, sorted by line. */
 export function closeSheet({ issues }: Sheet, file: string): void {
   if (issues.length > 0)
     throw new ScenarioError(

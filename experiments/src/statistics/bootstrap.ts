@@ -4,28 +4,22 @@ import { mean } from "./mean.ts";
 
 export interface Estimate {
   readonly mean: number;
-  /** Of the 95 % interval. */
+  /** Bounds of the 95 % interval. */
   readonly low: number;
   readonly high: number;
-  /** How many trials it is made of. */
+  /** Number of trials. */
   readonly n: number;
 }
 
 const RESAMPLES = 2000;
 const TAIL = 0.025;
 
-/**
- * The mean over trials with its 95 % percentile bootstrap interval. One trial has no spread: its interval is
- * itself.
- */
+/** Mean over trials with a 95 % percentile bootstrap interval. A single trial is its own interval. */
 export function estimateMean(values: readonly number[], random: Random): Estimate {
   return resampled(values.length, random, (pick) => mean(pick.map((index) => values[index]!)));
 }
 
-/**
- * How much larger the mean is than the baseline's: -0.39 is 39 % less. Trials are paired by position and
- * drawn as pairs.
- */
+/** Relative change of the mean: -0.39 is 39 % less. Resamples trials as pairs, by position. */
 export function estimateChange(
   values: readonly number[],
   baseline: readonly number[],

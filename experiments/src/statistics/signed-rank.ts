@@ -1,20 +1,17 @@
 // Wilcoxon's signed-rank test of paired differences.
 
 export interface SignedRank {
-  /** Pairs that differ; equal ones say nothing and are left out. */
+  /** Number of unequal pairs; equal ones are dropped. */
   readonly n: number;
-  /** Sum of the ranks of differences above 0. */
+  /** Sum of ranks of positive differences. */
   readonly wPlus: number;
-  /**
-   * Probability of so small a sum, or a smaller one, were there no difference: evidence that differences are
-   * below 0.
-   */
+  /** Probability of a sum this small under the null hypothesis: evidence for negative differences. */
   readonly pLess: number;
   readonly pGreater: number;
   readonly pTwoSided: number;
 }
 
-/** Above it the normal distribution is as good. */
+/** Above it, the normal approximation suffices. */
 const EXACT_UP_TO = 40;
 
 export function signedRank(differences: readonly number[]): SignedRank {
@@ -30,7 +27,7 @@ export function signedRank(differences: readonly number[]): SignedRank {
   return { n, wPlus: plus / 2, pLess, pGreater, pTwoSided: Math.min(1, 2 * Math.min(pLess, pGreater)) };
 }
 
-/** Twice the ranks from 1, so that the middle ranks of equal values are whole. */
+/** Doubled ranks from 1, so that mean ranks of ties are integers. */
 function doubledRanks(values: readonly number[]): number[] {
   const order = values.map((_, index) => index).sort((a, b) => values[a]! - values[b]!);
   const ranks = Array.from<number>({ length: values.length });
@@ -43,7 +40,7 @@ function doubledRanks(values: readonly number[]): number[] {
   return ranks;
 }
 
-/** Of all 2^n ways to give the ranks signs: shares of those with a sum as small, and as large. */
+/** Enumerates all 2^n sign assignments: shares with a sum as small, and as large. */
 function exactTails(ranks: readonly number[], plus: number): readonly [number, number] {
   const total = ranks.reduce((sum, rank) => sum + rank, 0);
   const share = new Float64Array(total + 1);
@@ -62,15 +59,13 @@ function exactTails(ranks: readonly number[], plus: number): readonly [number, n
 
 function normalTails(ranks: readonly number[], plus: number): readonly [number, number] {
   const total = ranks.reduce((sum, rank) => sum + rank, 0);
-  // Var(sum of rank x coin) = sum of rank^2 / 4: right with ties, too.
+  // Var(sum of rank x coin) = sum of rank^2 / 4, also with ties.
   const deviation = Math.sqrt(ranks.reduce((sum, rank) => sum + rank * rank, 0) / 4);
   const z = (correction: number): number => (plus - total / 2 + correction) / deviation;
   return [normalBelow(z(1)), 1 - normalBelow(z(-1))];
 }
 
-/**
- * Share of the standard normal distribution below z, by Abramowitz and Stegun 26.2.17: off by less than 1e-7.
- */
+/** Standard normal distribution function by Abramowitz and Stegun 26.2.17; error below 1e-7. */
 function normalBelow(z: number): number {
   const t = 1 / (1 + 0.231_641_9 * Math.abs(z));
   const series =

@@ -16,7 +16,7 @@ describe("bootstrap", () => {
       const { low, high } = estimateMean(values, random);
       if (low <= 0.5 && 0.5 <= high) covered += 1;
     }
-    // The percentile interval of 20 values is a little narrow.
+    // The percentile interval of 20 values is slightly too narrow.
     expect(covered).toBeGreaterThan(175);
     expect(covered).toBeLessThanOrEqual(200);
   });

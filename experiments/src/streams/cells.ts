@@ -1,5 +1,4 @@
-// The measurements of a scenario of streams in the model: each point's random networks, each with the same
-// jobs for all contenders.
+// Random networks per point, each with the same jobs for all contenders.
 import { quantile } from "@isochrone/primitives";
 import { type LinearSolver } from "@isochrone/primitives/algorithms";
 import { simulate, type SimulationResult } from "@isochrone/streams/simulation";
@@ -9,32 +8,30 @@ import { mean } from "../statistics/mean.ts";
 import type { StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
 import { setUp, strategyOf } from "./set-up.ts";
 
-/** What one contender made of one network. */
 export interface StreamResult {
   readonly hash: string;
   readonly point: string;
   readonly labels: Labels;
   readonly contender: StreamContender;
-  /** Which network of the point, from 0. */
   readonly network: number;
-  /** Frames per second: mean of the jobs' throughputs, their 10 % quantile, the slowest job. */
+  /** Frames per second over jobs: mean throughput, 10 % quantile, slowest job. */
   readonly throughput: number;
   readonly p10: number;
   readonly worst: number;
-  /** Frames per second since submission, mean over the jobs. */
+  /** Frames per second since submission, mean over jobs. */
   readonly sinceSubmission: number;
-  /** Seconds from submission to placement, mean over the jobs that ran. */
+  /** Seconds from submission to placement, mean over jobs that ran. */
   readonly waited: number;
   readonly neverRan: number;
-  /** Part of the jobs' time at or above their promise; null without promises. */
+  /** Share of the jobs' time at or above their guarantee; null without guarantees. */
   readonly kept: number | null;
   readonly reroutes: number;
   readonly moves: number;
-  /** CPU milliseconds of a decision, mean. */
+  /** Mean CPU milliseconds per decision. */
   readonly decisionMs: number;
 }
 
-/** What has an influence on results besides the scenario: higher when the set-up or a contender changes. */
+/** Version of setup and contenders; increase it when they change. */
 const VERSION = 1;
 const CONTENDER_VERSIONS: Readonly<Partial<Record<StreamContender, number>>> = { joint: 3 };
 
@@ -86,7 +83,7 @@ function figuresOf({ jobs, reroutes, moves, decisionsMs }: SimulationResult) {
   };
 }
 
-/** Of this process: wall-clock time says nothing on a busy machine. */
+/** CPU time of this process, because wall-clock time is unreliable on a busy machine. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

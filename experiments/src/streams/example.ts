@@ -1,4 +1,4 @@
-// ENTS' motivating example, step by step, beside what the paper states.
+// Replays ENTS' motivating example beside the paper's figures.
 import { keysOf } from "@isochrone/primitives";
 import { solveFigure2, type Figure2 } from "@isochrone/streams/simulation";
 import { loadSolver } from "../contenders/highs.ts";
@@ -18,11 +18,10 @@ const STEPS: Readonly<Record<keyof Figure2, string>> = {
   optimum: "proven optimum over all nodes, routes and rates (P1)",
 };
 const NAMES = keysOf(STEPS);
-/** Relative; the solver's own tolerance is 1e-6. */
+/** Relative tolerance; the solver's own is 1e-6. */
 const SAME = 1e-5;
 
 interface Example extends ScenarioHead {
-  /** As the paper states them. */
   readonly stated: Figure2;
 }
 

@@ -1,4 +1,3 @@
-// Scenarios of streams: jobs on random networks in the model, and their plans on packets in the lab.
 import { loadSolver } from "../contenders/highs.ts";
 import {
   chosenContenders,
@@ -48,7 +47,7 @@ export function openStreams(text: string, options: ConductOptions): Experiment {
       const results = grounds.includes("model") ? await bench.run("cells.jsonl", streamCells(cells)) : [];
       let packets: readonly PacketResult[] = [];
       if (grounds.includes("lab") && scenario.lab !== null) {
-        // Processes and namespaces only where they are wanted.
+        // Loads process and namespace code only if needed.
         const { packetCells } = await import("./packets.ts");
         packets = await bench.run("packets.jsonl", packetCells(cells));
       }
@@ -64,9 +63,6 @@ export function openStreams(text: string, options: ConductOptions): Experiment {
   };
 }
 
-/**
- * What a quick run must show: the focus has a higher mean than each other contender that shares the network.
- */
 function verdictsOf(scenario: StreamScenario, results: readonly StreamResult[]): Verdict[] {
   const points = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));
   const { contenders, baseline } = scenario;

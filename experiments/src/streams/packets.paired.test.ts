@@ -6,9 +6,9 @@ import { conductText, outFolder, textOf } from "../frame/testing/conduct-text.ts
 
 const support = await namespaceLabSupport();
 
-/** A machine that is busy elsewhere makes packets slower, never faster. */
+/** A busy machine slows packets, but never speeds them up. */
 const ATTEMPTS = 4;
-/** Two jobs on six nodes: seconds, not minutes. */
+/** Two jobs on six nodes take seconds, not minutes. */
 const TEXT = textOf("ents-packets")
   .replace("networks: 5", "networks: 1")
   .replace("nodes: [10, 30]", "nodes: [6]")

@@ -1,4 +1,4 @@
-// The lab: the jobs of a point on namespaces and cables, with frames of real size over TCP.
+// Runs the jobs of a point in the lab: namespaces, virtual links, frames of real size over TCP.
 import { MeshLab, runStages, type MeshFlow, type MeshLink, type StagedJob } from "@isochrone/lab/mesh";
 import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { schedule, StreamSystem, type FlowNetwork, type PlacedJob } from "@isochrone/streams";
@@ -9,27 +9,25 @@ import type { StreamCellOptions } from "./cells.ts";
 import type { StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
 import { setUp, strategyOf } from "./set-up.ts";
 
-/** What the packets of one contender's plan made on one network. */
 export interface PacketResult {
   readonly hash: string;
   readonly point: string;
   readonly labels: Labels;
   readonly contender: StreamContender;
-  /** Which network of the point, from 0. */
   readonly network: number;
-  /** Frames per second, means over the jobs: as the strategy says, and as the last task saw them. */
+  /** Mean frames per second over jobs: predicted by the strategy, and received by the last task. */
   readonly predicted: number;
   readonly measured: number;
-  /** By job: measured over predicted. */
+  /** Measured over predicted, by job. */
   readonly ratios: readonly number[];
 }
 
-/** Higher when the lab or a contender changes. */
+/** Increase it when the lab or a contender changes. */
 const VERSION = 1;
 const FIRST_PORT = 20_000;
 const BITS_PER_BYTE = 8;
 
-/** One plan at a time: it has the machine to itself. */
+/** Measures one plan at a time, because it needs the whole machine. */
 export function packetCells({ scenario, points, solve }: StreamCellOptions): Measurement<PacketResult>[] {
   const { seed, lab, networks: runs, contenders } = scenario;
   return combinations({ points, runs, contenders }, (point, network, contender) => {
@@ -72,7 +70,7 @@ async function measure(
   }
 }
 
-/** Contenders that allocate bandwidth; the others' flows share links as TCP does. */
+/** True for contenders that allocate bandwidth. Flows of others share links by TCP. */
 function isShaped(contender: StreamContender): boolean {
   return !["lr", "br", "tp", "tp-tcp"].includes(contender);
 }
@@ -86,7 +84,6 @@ function cablesOf(network: FlowNetwork): MeshLink[] {
   );
 }
 
-/** Each flow has a port of its own. */
 function planOf(running: readonly PlacedJob[], hasRates: boolean): { flows: MeshFlow[]; jobs: StagedJob[] } {
   const flows: MeshFlow[] = [];
   const jobs = running.map(({ job, hosts, flows: placed }): StagedJob => {

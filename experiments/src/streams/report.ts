@@ -1,4 +1,3 @@
-// The report of a scenario of streams: one HTML file.
 import type { ReportContext } from "../frame/experiment.ts";
 import { meanOf } from "../frame/figures.ts";
 import { experimentReport, findingList, type SetUpRow } from "../report/experiment-report.ts";
@@ -16,14 +15,11 @@ import { WHO, type Claim, type StreamContender, type StreamPoint, type StreamSce
 interface StreamReportInput extends ReportContext {
   readonly scenario: StreamScenario;
   readonly results: readonly StreamResult[];
-  /** Measured in the lab. */
   readonly packets: readonly PacketResult[];
 }
 
-/** Whom the report is about. */
 export const FOCUS: StreamContender = "joint";
 
-/** Which figure of the results is drawn and listed. */
 const FIGURES = [
   ["throughput", "mean throughput", "frames/s"],
   ["p10", "10 % quantile of jobs", "frames/s"],
@@ -112,7 +108,7 @@ function pointText({ network, jobs }: StreamPoint): string {
   return `${network.nodes} nodes, links of ${network.megabitsPerSecond} Mbit/s in the mean (variance ${network.variance}), ${network.degree} links a node; ${jobs.count} jobs, ${jobs.perSecond}/s, ${jobs.durationSeconds} s each, frames of ${jobs.bytesPerFrame} bytes${promise}`;
 }
 
-/** Looks of the style sheet; `tp-tcp` is hardly told apart from `tp` and stands in the tables alone. */
+/** Styles of the style sheet. `tp-tcp` almost equals `tp` and appears only in tables. */
 const LOOKS: Readonly<Partial<Record<string, string>>> = {
   lr: "default",
   br: "null",
@@ -125,7 +121,7 @@ const LOOKS: Readonly<Partial<Record<string, string>>> = {
 };
 const lookOf = (contender: string): string => LOOKS[contender] ?? contender;
 
-/** Along the axis with the most numbers, a row of panels for each setting of the others. */
+/** Panels along the axis with the most numbers, one row per setting of the others. */
 function panels(
   scenario: StreamScenario,
   results: readonly StreamResult[],
@@ -149,7 +145,7 @@ function panels(
   )}`;
 }
 
-/** Null where no axis has two numbers. */
+/** Returns null if no axis has two numbers. */
 function longestAxis(points: readonly StreamPoint[]): string | null {
   const values = (axis: string): number => new Set(points.map(({ labels }) => labels[axis])).size;
   const axes = Object.entries(points[0]?.labels ?? {}).flatMap(([name, value]) =>
@@ -201,7 +197,6 @@ function pointTable(scenario: StreamScenario, results: readonly StreamResult[], 
   );
 }
 
-/** Which of the paper's statements hold here. */
 export function judgeClaim(
   results: readonly StreamResult[],
   scenario: StreamScenario,
@@ -234,7 +229,6 @@ function claims(scenario: StreamScenario, results: readonly StreamResult[]): Htm
     )}`;
 }
 
-/** What packets made of the plans, beside the model. Null: nothing was measured. */
 function packetTable(scenario: StreamScenario, results: readonly PacketResult[]): Html | null {
   if (results.length === 0) return null;
   const { contenders, baseline, points } = scenario;

@@ -1,4 +1,3 @@
-// Scenarios of kind `streams`: jobs of dependent tasks on networks with capacities, as in ENTS.
 import { keysOf } from "@isochrone/primitives";
 import { axisPoints } from "../scenario/axes.ts";
 import type { Field } from "../scenario/field.ts";
@@ -6,7 +5,6 @@ import { openScenario, readContenders, readHead, type ScenarioHead } from "../sc
 import type { Labels } from "../scenario/model.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 
-/** Each contender, for readers. */
 export const WHO = {
   lr: "LeastRequestedPriority of kube-scheduler: the whole job on one node",
   br: "BalancedResourceAllocation of kube-scheduler: the whole job on one node",
@@ -21,17 +19,16 @@ export const WHO = {
 export type StreamContender = keyof typeof WHO;
 const STREAM_CONTENDERS: readonly StreamContender[] = keysOf(WHO);
 
-/** One setting of all axes. */
 export interface StreamPoint {
   readonly id: string;
   readonly labels: Labels;
   readonly network: {
     readonly nodes: number;
-    /** Mean of the links. */
+    /** Mean over links. */
     readonly megabitsPerSecond: number;
-    /** Relative to the square of the mean. */
+    /** Relative to the squared mean. */
     readonly variance: number;
-    /** Links of a node in the mean. */
+    /** Mean links per node. */
     readonly degree: number;
     /** @default "half", as in the paper */
     readonly duplex?: "full";
@@ -41,7 +38,7 @@ export interface StreamPoint {
     readonly perSecond: number;
     readonly durationSeconds: number;
     readonly bytesPerFrame: number;
-    /** Frames per second; null without a promise. */
+    /** Frames per second; null: no guarantee. */
     readonly minThroughput: number | null;
   };
   readonly changes: readonly ChangeSpec[];
@@ -49,28 +46,24 @@ export interface StreamPoint {
 
 const CHANGE_KINDS = ["links", "node", "job"] as const;
 
-/**
- * What happens while jobs run: a random part of the links loses capacity, a random virtual machine that is no
- * job's source dies, or the job that has run longest leaves.
- */
+/** Random links lose capacity, a random VM that is no job's source dies, or the oldest job leaves. */
 interface ChangeSpec {
   readonly atSeconds: number;
   readonly kind: (typeof CHANGE_KINDS)[number];
-  /** Of the links; of their capacity, what is left. For `links` alone. */
+  /** Share of the links, and the remaining share of their capacity. Only for `links`. */
   readonly part: number;
   readonly factor: number;
 }
 
 export interface StreamScenario extends ScenarioHead {
-  /** What the paper states, checked against the results. */
   readonly claims: readonly Claim[];
   readonly seed: number;
-  /** Random networks, each with jobs of its own; all contenders get the same. */
+  /** Random networks with their own jobs, the same for all contenders. */
   readonly networks: number;
   readonly contenders: readonly StreamContender[];
   readonly baseline: StreamContender;
   readonly points: readonly StreamPoint[];
-  /** How packets are measured; null: they aren't. */
+  /** Settings of the lab; null: no lab. */
   readonly lab: PacketSettings | null;
 }
 
@@ -79,10 +72,6 @@ interface PacketSettings {
   readonly seconds: number;
 }
 
-/**
- * A statement of the paper: one contender has more of a figure than another one, in the mean at every point
- * that is named.
- */
 export interface Claim {
   readonly text: string;
   readonly statistic: Statistic;
@@ -116,7 +105,6 @@ const QUICK_KEYS = ["networks", "contenders", "axes", "jobs"];
 const MAX_NODES = 1_000;
 const MAX_JOBS = 10_000;
 
-/** Throws ScenarioError with all mistakes of the file. */
 export function readStreamScenario(text: string, file: string, quick = false): StreamScenario {
   const { sheet, root } = openScenario(text, file, { all: KEYS, quick: QUICK_KEYS }, quick);
   const scenario: StreamScenario = {
@@ -176,7 +164,6 @@ function readPoint(id: string, labels: Labels, root: Field): StreamPoint {
   };
 }
 
-/** A number, or so many for each node. */
 function countOf(jobs: Field, nodes: number): number {
   if (!jobs.get("perNode").isPresent) return jobs.get("count").number({ min: 1, max: MAX_JOBS, whole: true });
   if (jobs.get("count").isPresent) jobs.get("perNode").fail("must not be given beside count");

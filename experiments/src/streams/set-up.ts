@@ -1,4 +1,3 @@
-// A point's networks, jobs and changes, the same for all contenders, and the contenders' strategies.
 import { createHash } from "node:crypto";
 import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { seededRandom } from "@isochrone/runtime";
@@ -22,7 +21,6 @@ interface SetUp {
   readonly changes: readonly SystemChange[];
 }
 
-/** @param network which of the point's, from 0 */
 export function setUp(seed: number, point: StreamPoint, network: number): SetUp {
   const random = seededRandom(seedOf(seed, point, network));
   const draw = (): number => random.next();
@@ -50,7 +48,7 @@ function arrivalsOf(
   });
 }
 
-/** Each network has one lot of them, the same for all contenders. */
+/** Draws the changes once per network, the same for all contenders. */
 function changesOf(
   { network, speeds }: ReturnType<typeof randomNetwork>,
   { changes }: StreamPoint,

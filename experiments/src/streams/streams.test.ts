@@ -17,7 +17,6 @@ function load(name: string): StreamScenario {
   return readStreamScenario(textOf(name), `${name}.yaml`);
 }
 
-/** Different values of a field such as `network.nodes`, over the points. */
 function valuesOf(points: readonly StreamPoint[], field: string): unknown[] {
   const [part, key] = field.split(".") as ["network" | "jobs", string];
   return [...new Set(points.map((point) => (point[part] as Readonly<Record<string, unknown>>)[key]))];

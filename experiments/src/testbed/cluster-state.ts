@@ -1,6 +1,6 @@
 import type { Change, PointCluster } from "../scenario/model.ts";
 
-/** The cluster as changes leave it: which nodes are up, and how far they are apart now. */
+/** The cluster after changes: running nodes and current round trips. */
 export class ClusterState {
   readonly #cluster: PointCluster;
   readonly #rttMs: number[][];
@@ -11,12 +11,11 @@ export class ClusterState {
     this.#rttMs = cluster.rttMs.map((row) => [...row]);
   }
 
-  /** Of all nodes, by position. */
   get rttMs(): readonly (readonly number[])[] {
     return this.#rttMs;
   }
 
-  /** @throws RangeError for a node that the cluster has not */
+  /** @throws RangeError for an unknown node */
   index(node: string): number {
     const index = this.#cluster.nodes.findIndex(({ name }) => name === node);
     if (index < 0) throw new RangeError(`a node must be one of the cluster's, got ${node}`);
@@ -32,7 +31,6 @@ export class ClusterState {
     else if (change.kind === "region-latency") this.#multiply(change.region, change.factor);
   }
 
-  /** What is left of it. */
   present(): PointCluster {
     const up = this.#cluster.nodes.map((_, index) => index).filter((index) => this.isUp(index));
     return {

@@ -2,25 +2,19 @@ import type { Observation, ObservedChannel } from "../contenders/port.ts";
 import { mergedChannels, usersChannel } from "../contenders/traffic.ts";
 import type { PointCluster, PointWorkflow } from "../scenario/model.ts";
 
-/**
- * What was counted over a stretch; workloads and edges by position, edges in the order of callers and their
- * calls.
- */
+/** Counts of an interval. Workloads and edges by position; edges in the order of callers and their calls. */
 interface Counted {
   readonly seconds: number;
-  /** Of users, answered or not. */
+  /** User requests, answered or not. */
   readonly userRequestsPerSecond: number;
-  /** Of all pods of the workload. */
+  /** Sum over the workload's pods. */
   cpuSeconds(workload: number): number;
   requests(edge: number): number;
   /** Both directions. */
   bytes(edge: number): number;
 }
 
-/**
- * Puts counts into the words of monitoring: rates, and means by pod. Channels without traffic are not there,
- * as no metric is.
- */
+/** Converts counts to rates and means per pod. Omits channels without traffic, as metrics do. */
 export function observe(workflow: PointWorkflow, cluster: PointCluster, counted: Counted): Observation {
   const { seconds } = counted;
   const use = new Map(

@@ -1,10 +1,7 @@
 import type { Placement } from "../contenders/port.ts";
 import type { Point } from "../scenario/model.ts";
 
-/**
- * What a lone request takes at most, ms: the longest way through the workflow with all calls made, over the
- * farthest replicas.
- */
+/** Maximum time of a lone request, ms: the longest path with all calls, over the farthest replicas. */
 export function zeroLoadMs(point: Point, placement: Placement, hopMs: number): number {
   const { cluster, workflow } = point;
   const nodes = new Map(cluster.nodes.map(({ name }, index) => [name, index]));

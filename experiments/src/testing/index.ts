@@ -1,4 +1,3 @@
-// What tests of other packages use.
 export type { Point } from "../scenario/model.ts";
 export { loadScenario } from "../scenario/read-scenario.ts";
 export {

@@ -1,4 +1,3 @@
-// Scenarios of workflows: pods placed by contenders, measured in the model and in the lab.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createContender } from "../contenders/index.ts";
@@ -29,7 +28,6 @@ import type { Cell } from "../run/cells.ts";
 import type { CellResult } from "../run/result.ts";
 import { verdictsOf } from "./verdict.ts";
 
-/** Facts of a ground, for readers. */
 type Facts = Readonly<Record<string, string | number>>;
 
 const RESULTS = "cells.jsonl";
@@ -105,7 +103,7 @@ function findingsOf(
   };
 }
 
-/** Sockets and processes only where a cell needs them. */
+/** Creates sockets and processes only if a cell needs them. */
 class LazyLab {
   #testbed: Testbed | null = null;
 
@@ -118,7 +116,7 @@ class LazyLab {
     return this.#testbed;
   }
 
-  /** Null: no cell needed it. */
+  /** Null: no cell needed the lab. */
   get facts(): Facts | null {
     return this.#testbed?.describe() ?? null;
   }
@@ -128,7 +126,7 @@ class LazyLab {
   }
 }
 
-/** The lab is described while it runs; a report of earlier results says what was said then. */
+/** The lab is described while it runs; a report of earlier results keeps that description. */
 function groundsOf(
   { grounds: { model } }: Scenario,
   results: readonly CellResult[],

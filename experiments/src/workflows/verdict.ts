@@ -1,16 +1,14 @@
-// What a quick run must show, by a test of all its pairs and not by one run: ours is lower than the baseline,
-// and equals don't differ.
+// Checks a quick run by a test over all pairs: our contender is below the baseline, and equals don't differ.
 import type { Verdict } from "../frame/experiment.ts";
 import type { Analysis, Overall } from "../report/analysis.ts";
 import { changeInterval, probability } from "../report/format.ts";
 import type { Scenario } from "../scenario/model.ts";
 
-/** A true direction is missed, and a false one taken for true, once in so many. */
+/** Significance level for the expected direction. */
 const SIGNIFICANT = 0.05;
-/** Equals must not look different; with fixed seeds that is decided once, not in one of twenty runs. */
+/** Stricter level for equals. With fixed seeds the outcome is fixed, so a false alarm would be permanent. */
 const DIFFERENT = 0.01;
 
-/** One for each direction that the scenario's contenders allow to be judged. */
 export function verdictsOf(scenario: Scenario, analyses: readonly Analysis[]): readonly Verdict[] {
   return analyses.flatMap(({ ground, overall }) =>
     scenario.contenders.flatMap((contender): Verdict[] => {

@@ -1,22 +1,19 @@
 import type { Random } from "@isochrone/runtime";
 
-/** How fast a backlog goes out. */
 interface CatchUpRate {
   readonly recordsPerSecond: number;
   readonly bytesPerSecond: number;
-  /** The backlog begins to move after a random part of this, or of its age if that is less. */
+  /** The backlog waits for a random part of this, or of its age if that is less. */
   readonly spreadMs: number;
 }
 
-/** A backlog moves in steps of so long, so that its records still travel in batches. */
+/** Step of the backlog, so that records still form batches. */
 const STEP_MS = 200;
 
 /**
- * The pace at which a backlog of an outage is sent. Every record that comes meanwhile lets one go out beside
- * the rate, since all go in order: so the backlog shrinks at the rate, however much comes, and what is live
- * never waits longer than what was before it.
- *
- * Records and bytes are two credits, of which the scarcer decides. Time is monotonic, in ms.
+ * Paces the backlog of an outage. Each new record allows one more beyond the rate, because order is kept. So
+ * the backlog shrinks at the rate, whatever arrives, and new records wait only for earlier ones.
+ * Records and bytes are two credits; the scarcer decides. Monotonic milliseconds.
  */
 export class CatchUp {
   readonly #spreadMs: number;
@@ -24,7 +21,7 @@ export class CatchUp {
   readonly #records: Credit;
   readonly #bytes: Credit;
   #isActive = false;
-  /** In the future: when the backlog begins to move. */
+  /** May be in the future: start of the backlog. */
   #filledMs = 0;
 
   constructor({ recordsPerSecond, bytesPerSecond, spreadMs }: CatchUpRate, random: Random) {
@@ -38,16 +35,16 @@ export class CatchUp {
     return this.#isActive;
   }
 
-  /** @param backlogAgeMs of its oldest record */
+  /** @param backlogAgeMs age of the oldest record */
   begin(backlogAgeMs: number, nowMs: number): void {
     this.#isActive = true;
     for (const credit of [this.#records, this.#bytes]) credit.clear();
-    // Thousands of publishers see the same broker come back: they must not all begin at once. A short outage
-    // needs no long spread.
+    // Thousands of publishers see the broker return at once, so they start at random times. A short outage
+    // needs a short spread.
     this.#filledMs = nowMs + Math.min(this.#spreadMs, backlogAgeMs) * this.#random.next();
   }
 
-  /** The bus was away again meanwhile: what came in that time is backlog too. */
+  /** Continues after a second outage. Records that arrived meanwhile join the backlog. */
   resume(nowMs: number): void {
     for (const credit of [this.#records, this.#bytes]) credit.clear();
     this.#filledMs = Math.max(this.#filledMs, nowMs);
@@ -57,7 +54,6 @@ export class CatchUp {
     this.#isActive = false;
   }
 
-  /** A record came. */
   came(bytes: number, nowMs: number): void {
     if (nowMs < this.#filledMs) return;
     this.#records.add(1);
@@ -69,7 +65,7 @@ export class CatchUp {
     this.#bytes.spend(bytes);
   }
 
-  /** How long to wait before the next batch of `waiting` records; 0: it may go. */
+  /** Milliseconds until the next batch of `waiting` records; 0: send now. */
   waitMs(waiting: number, nowMs: number): number {
     if (nowMs < this.#filledMs) return this.#filledMs - nowMs;
     for (const credit of [this.#records, this.#bytes]) credit.fill(nowMs - this.#filledMs);
@@ -78,16 +74,13 @@ export class CatchUp {
     return Math.ceil(Math.max(this.#records.msUntil(wanted), this.#bytes.msUntil(1)));
   }
 
-  /**
-   * What the next batch may have; a single record may always have more bytes, which the ones after it then
-   * wait for.
-   */
+  /** Limits of the next batch. A single record may exceed the bytes; later ones then wait. */
   bounds(): { readonly records: number; readonly bytes: number } {
     return { records: this.#records.whole, bytes: this.#bytes.whole };
   }
 }
 
-/** What may be sent: time fills it up to a step, what came adds to it without a bound. */
+/** A credit. Time fills it up to one step; new records add without a limit. */
 class Credit {
   readonly step: number;
   readonly #perSecond: number;
@@ -123,7 +116,7 @@ class Credit {
     this.#timed -= amount - ofWhatCame;
   }
 
-  /** Until so much is there if nothing more comes; 0 or less: it is. */
+  /** Milliseconds until `amount` is available without new records; 0 or less: it is. */
   msUntil(amount: number): number {
     return Math.max(0, ((amount - this.#timed - this.#came) / this.#perSecond) * 1000);
   }

@@ -69,7 +69,7 @@ describe("a buffered publisher through an outage", () => {
     bus.failure = AWAY;
     await live(publisher, 240);
     bus.failure = null;
-    // At most a pause of 10 s until the next attempt.
+    // At most 10 s pause until the next attempt.
     for (let waited = 0; bus.taken.length === 3 && waited < 11; waited++) await live(publisher, 1);
     expect(publisher.isCatchingUp).toBe(true);
     const pending = publisher.pending;
@@ -78,7 +78,7 @@ describe("a buffered publisher through an outage", () => {
     for (; publisher.isCatchingUp && seconds < 200; seconds++) {
       const before = bus.taken.length;
       await live(publisher, 1);
-      // A step of 200 ms may be on either side of the second's end.
+      // A step of 200 ms may fall on either side of the second's end.
       expect(bus.taken.length - before).toBeGreaterThanOrEqual(4);
       expect(bus.taken.length - before).toBeLessThanOrEqual(8);
     }
@@ -98,7 +98,8 @@ describe("a buffered publisher through an outage", () => {
     for (let waited = 0; bus.taken.length === 0 && waited < 11; waited++) await clock.advance(1_000);
     const first = bus.taken.length;
     await clock.advance(10_000);
-    // 1 MB left after the first one, 50 kB/s: five in ten seconds, and the one that the credit may overdraw.
+    // 1 MB remains after the first record, at 50 kB/s: five records in 10 s, and one more that overdraws the
+    // credit.
     expect(bus.taken.length - first).toBeGreaterThanOrEqual(5);
     expect(bus.taken.length - first).toBeLessThanOrEqual(6);
     await clock.advance(11_000);
@@ -109,7 +110,7 @@ describe("a buffered publisher through an outage", () => {
     bus.failure = AWAY;
     const publisher = create({ maxAgeMs: 60_000 });
     await live(publisher, 600);
-    // The first batch was under way, and may have arrived.
+    // The first batch was in flight and may have arrived.
     expect(drops).toEqual({ expired: 540 });
     expect(publisher.counts).toEqual({ offered: 600, sent: 0, dropped: 540, pending: 60 });
     bus.failure = null;
@@ -243,7 +244,7 @@ describe("a buffered publisher through an outage", () => {
       perSecond.push(bus.taken.length - before);
     }
     expect(bus.taken.length).toBe(publishers.reduce((sum, { counts }) => sum + counts.offered, 0));
-    // 3,600 records were waiting. All at once would be a peak of that; at their rates alone, 400 + 20 live.
+    // 3,600 records waited. Without spread, the peak is 3,600; with both rates it is 400 + 20 live.
     expect(Math.max(...perSecond)).toBeLessThan(450);
     expect(perSecond.length).toBeLessThan(60);
   });
@@ -288,10 +289,7 @@ describe("traces of records", () => {
   });
 });
 
-/**
- * A bus with every fault that there is: it refuses, stalls, fails before or after it took the records, and
- * never takes what is "bad".
- */
+/** A bus that refuses, stalls, fails before or after storing the records, and always refuses "bad" ones. */
 class FaultyBus implements Publisher {
   readonly arrived: OutgoingRecord[] = [];
   isFaulty = true;
@@ -349,7 +347,7 @@ it.each(upTo(16))("nothing is lost without a word, whatever happens (seed %i)", 
       offered += 1;
       check();
     }
-    // Whole minutes without a bus now and then.
+    // Simulates outages of whole minutes.
     if (draw() < 0.01) {
       bus.failure = AWAY;
       await clock.advance(30_000);
@@ -371,7 +369,7 @@ it.each(upTo(16))("nothing is lost without a word, whatever happens (seed %i)", 
   for (const records of streams.values()) {
     const seen = [...new Set(records.map(({ headers }) => decodeHeaders(headers)!.sequence))];
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
-    // Whoever reads to the last record knows of every one that is missing.
+    // A reader that sees the last record knows of every missing one.
     expect(Number(records.at(-1)!.headers[DROPPED_HEADER] ?? 0)).toBe(seen.at(-1)! + 1 - seen.length);
     distinct += seen.length;
   }

@@ -10,62 +10,49 @@ import type { OutgoingRecord, Publisher } from "./ports/port.ts";
 import { SendQueue, sizeOf } from "./send-queue.ts";
 import type { DropReason, QueuedRecord, RecordCounts, Stream } from "./send-queue.ts";
 
-/** How a buffered publisher is built. */
 export interface BufferedPublisherOptions {
   readonly publisher: Publisher;
-  /** Name of the publisher, unique in the cluster. */
   readonly source: string;
-  /** One life of the publisher. @default drawn from `clock` and `random` */
+  /** Identifies one run of the publisher. @default drawn from `clock` and `random` */
   readonly epoch?: string;
   readonly clock: Clock;
   readonly random: Random;
   /** @default 10000 */
   readonly maxRecords?: number;
-  /** Values and 200 bytes per record. @default 16 MiB */
+  /** Values plus 200 bytes per record. @default 16 MiB */
   readonly maxBytes?: number;
-  /**
-   * What has waited for longer is dropped: as a rule, what no window has room for any more. Not the batch
-   * under way, which may have arrived already. @default 300000
-   */
+  /** Older records are dropped. The batch in flight stays, since it may have arrived. @default 300000 */
   readonly maxAgeMs?: number;
-  /**
-   * After an outage the backlog goes out at this rate, beside as much as comes meanwhile; Infinity: as fast
-   * as the bus takes it. Kept low where thousands of publishers lose one bus. @default 20
-   */
+  /** Rate of a backlog beyond new records; Infinity: unlimited. Low for many publishers. @default 20 */
   readonly catchUpRecordsPerSecond?: number;
-  /** As catchUpRecordsPerSecond, in bytes as maxBytes counts them. @default 1 MiB */
+  /** Like catchUpRecordsPerSecond, in bytes as maxBytes counts them. @default 1 MiB */
   readonly catchUpBytesPerSecond?: number;
-  /** The backlog begins to move after a random part of this, or of its age if that is less. @default 5000 */
+  /** The backlog waits for a random part of this, or of its age if that is less. @default 5000 */
   readonly catchUpSpreadMs?: number;
-  /** Pauses while the bus is away. @default DEFAULT_BACKOFF from 200 ms to 10 s */
+  /** Retry delays while the bus is away. @default DEFAULT_BACKOFF from 200 ms to 10 s */
   readonly backoff?: BackoffDelays;
-  /** Every record that will never arrive is reported once. */
+  /** Reports each lost record once. */
   readonly onDropped?: (reason: DropReason, count: number) => void;
-  /** Hears of every failed attempt, for a log line. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** Bounds of one publish, well below what every adapter takes at once. */
+/** Limits per publish, well below those of every adapter. */
 const MAX_BATCH = { records: 500, bytes: 1024 * 1024 };
 const ONE_RECORD = { records: 1, bytes: Infinity };
 const DEFAULT_CLOSE_DEADLINE_MS = 5_000;
-/** What waits for less is no backlog, even after a failure. */
+/** Records that waited for less are no backlog, even after a failure. */
 const LIVE_MS = 1_000;
-/** A publish that took longer was an outage too, which the bus' client has waited out itself. */
+/** A longer publish counts as an outage that the bus client waited out. */
 const STALL_MS = 5_000;
-/** A record may stay for so long after its age, at most. */
+/** Maximum time that a record stays beyond its maximum age. */
 const EXPIRY_CHECK_MS = 1_000;
 
 /**
- * Takes records at any time without waiting and sends them in order, through a bounded buffer that outlasts
- * an absent bus.
- *
- * After an outage the backlog goes out at a bounded rate; what comes meanwhile waits behind it, so that the
- * order holds for every key.
- *
- * Sequences count per (topic, key), because consumers share partitions: the first such stream is stamped with
- * `source`, the n-th with `source#n`. What is dropped leaves a gap that DROPPED_HEADER of the stream's next
- * record reports.
+ * Accepts records without waiting and sends them in order. A bounded buffer bridges outages of the bus.
+ * After an outage, the backlog is sent at a bounded rate. New records wait behind it, which keeps the order
+ * per key.
+ * Sequences count per (topic, key), because consumers share partitions. The first stream has `source`, the
+ * n-th `source#n`. DROPPED_HEADER of a stream's next record reports gaps from dropped records.
  */
 export class BufferedPublisher {
   readonly #options: BufferedPublisherOptions;
@@ -75,11 +62,9 @@ export class BufferedPublisher {
   readonly #catchUp: CatchUp;
   readonly #streams = new Map<string, Stream>();
   readonly #abort = new AbortController();
-  /** From here on nothing is kept back: the publisher closes. */
   readonly #hurry = new AbortController();
-  /** The running send loop; null when there is nothing to do. */
   #sending: Promise<void> | null = null;
-  /** How many records at the head go one by one, because the bus refused a batch with them for good. */
+  /** Records at the head to send one by one, because the bus refused a batch with them. */
   #singly = 0;
   #closing: Promise<void> | null = null;
 
@@ -102,36 +87,33 @@ export class BufferedPublisher {
       },
       options.random,
     );
-    // A bad source or epoch is to fail here, not with the first record.
+    // Validates source and epoch at once, not with the first record.
     encodeHeaders({ source: options.source, epoch: this.#epoch, sequence: 0, sentAtMs: 0 });
   }
 
-  /** Records that wait or are under way. */
   get pending(): number {
     return this.#queue.size;
   }
 
-  /** Their values and 200 bytes each. */
+  /** Values plus 200 bytes per record. */
   get pendingBytes(): number {
     return this.#queue.bytes;
   }
 
-  /** How long the oldest of them has been waiting, ms; 0 without any. */
+  /** Age of the oldest pending record, ms; 0 without any. */
   get oldestAgeMs(): number {
     return this.#queue.oldestAgeMs;
   }
 
-  /** Whether a backlog is kept back to its rate. */
   get isCatchingUp(): boolean {
     return this.#catchUp.isActive;
   }
 
-  /** What has become of everything that was offered. */
   get counts(): RecordCounts {
     return this.#queue.counts;
   }
 
-  /** Takes a record. Never throws and never waits; the value must not be changed afterwards. */
+  /** Queues a record. Never throws or waits. The value must not change afterwards. */
   offer(topic: string, key: string, value: Uint8Array): void {
     const span = isTracing() ? startMessageSpan(`send ${topic}`, attributesOf(topic, value)) : null;
     if (!this.#queue.push({ topic, key, value, stream: this.#streamOf(topic, key), span })) return;
@@ -139,16 +121,13 @@ export class BufferedPublisher {
     this.#sending ??= this.#send();
   }
 
-  /**
-   * Resolves when everything offered before is sent or given up; rejects with the signal's reason when
-   * aborted.
-   */
+  /** Resolves when all earlier records are sent or dropped. Rejects with the abort reason. */
   async flush(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     await this.#queue.settled(signal);
   }
 
-  /** Takes nothing more, sends what it can within the deadline, and gives up (and reports) the rest. */
+  /** Stops accepting records, sends until the deadline, then drops and reports the rest. */
   async close(deadlineMs = DEFAULT_CLOSE_DEADLINE_MS): Promise<void> {
     this.#closing ??= this.#shutDown(deadlineMs);
     await this.#closing;
@@ -168,7 +147,7 @@ export class BufferedPublisher {
     this.#queue.dropAll("closed");
   }
 
-  /** Never rejects. Begins a microtask later, so that what is offered together goes together. */
+  /** Starts a microtask later, so that concurrent records share a batch. Never rejects. */
   async #send(): Promise<void> {
     await Promise.resolve();
     for (let attempt = 0; this.#queue.size > 0 && !this.#abort.signal.aborted;) {
@@ -189,7 +168,7 @@ export class BufferedPublisher {
     this.#catchUp.end();
   }
 
-  /** A backlog's next batch waits for its time. What expires meanwhile is gone. */
+  /** Delays the backlog's next batch. Records may expire meanwhile. */
   async #keepPace(): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#hurry;
@@ -208,7 +187,7 @@ export class BufferedPublisher {
     return { records: Math.min(records, MAX_BATCH.records), bytes: Math.min(bytes, MAX_BATCH.bytes) };
   }
 
-  /** @param isBack the bus was away until now */
+  /** @param isBack the bus was unavailable until now */
   #judgeBacklog(isBack: boolean): void {
     const ageMs = this.#queue.oldestWaitingAgeMs;
     const nowMs = this.#options.clock.monotonic();
@@ -217,7 +196,7 @@ export class BufferedPublisher {
     else if (isBack) this.#catchUp.begin(ageMs, nowMs);
   }
 
-  /** The error when the same batch is to be sent again, else null. */
+  /** Returns an error if the batch must be sent again, else null. */
   async #attempt(batch: readonly QueuedRecord[]): Promise<unknown> {
     const topic = batch[0]?.topic ?? "";
     try {
@@ -232,7 +211,7 @@ export class BufferedPublisher {
     } catch (error) {
       this.#options.onFailure?.(error);
       if (this.#abort.signal.aborted || isRetryable(error)) return error ?? new Error("publish failed");
-      // One bad record must not cost the others of its batch.
+      // One bad record must not fail the rest of its batch.
       if (batch.length > 1) this.#singly = this.#queue.putBack();
       else this.#settle("rejected");
       return null;
@@ -244,7 +223,7 @@ export class BufferedPublisher {
     this.#singly = Math.max(0, this.#singly - 1);
   }
 
-  /** Adapters need not honour the signal at once: a close does not wait for one that hangs. */
+  /** Adapters may ignore the abort signal for a while, but closing must not wait for them. */
   async #publish(topic: string, batch: readonly QueuedRecord[]): Promise<void> {
     const { signal } = this.#abort;
     const records = batch.map((record) => this.#stamp(record));
@@ -258,9 +237,7 @@ export class BufferedPublisher {
     }
   }
 
-  /**
-   * Sent-at is the time of this attempt: what the buffer held back would look like a slow clock otherwise.
-   */
+  /** Stamps the time of this attempt. With the time of queueing, buffering would look like clock skew. */
   #stamp({ key, value, stream, sequence, span }: QueuedRecord): OutgoingRecord {
     const identity = {
       source: stream.source,
@@ -280,7 +257,7 @@ export class BufferedPublisher {
     await this.#pause(ms, this.#abort.signal);
   }
 
-  /** Records expire in time, however long the pause; those that come meanwhile too. */
+  /** Expires records during a long pause, including new ones. */
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const untilMs = clock.monotonic() + ms;
@@ -302,7 +279,7 @@ export class BufferedPublisher {
   }
 }
 
-/** Names of OpenTelemetry's conventions for messaging. */
+/** Attribute names of OpenTelemetry's messaging conventions. */
 function attributesOf(topic: string, value: Uint8Array): Record<string, string | number> {
   return { "messaging.destination.name": topic, "messaging.message.body.size": value.byteLength };
 }
@@ -311,7 +288,7 @@ function isRetryable(error: unknown): boolean {
   return error instanceof Error && "retryable" in error && error.retryable === true;
 }
 
-/** 53 random bits after the time: no two lives of one source are alike. */
+/** Time plus 53 random bits, unique per run of a source. */
 function drawEpoch(clock: Clock, random: Random): string {
   const bits = Math.floor(random.next() * 2 ** 53);
   return `${Math.floor(clock.now()).toString(36)}-${bits.toString(36)}`;
@@ -326,7 +303,6 @@ function atLeastOne(name: string, value: number): number {
 }
 
 function above0(name: string, value: number): number {
-  // Infinity times no time would be no number.
   if (value > 0) return Math.min(value, Number.MAX_SAFE_INTEGER);
   throw new BusError("invalid_option", `${name} of a buffered publisher must be above 0, got ${value}`);
 }

@@ -20,7 +20,7 @@ const load = (bus: Readonly<Record<string, unknown>> = {}): BusSettings =>
 
 const KAFKA = { kind: "kafka", brokers: ["127.0.0.1:1"], requestTimeoutMs: 200 };
 
-/** An aggregator that nobody can reach. */
+/** An unreachable aggregator. */
 const recordKey = {
   aggregatorUrl: "http://127.0.0.1:1",
   speaker: { kind: "node", node: "node-a" },
@@ -112,7 +112,6 @@ describe("opening the bus", () => {
   });
 });
 
-/** Kafka libraries that a process loads which publishes by these settings. */
 async function loadedBy(bus: object): Promise<string[]> {
   const script = `
     import { registerHooks } from "node:module";

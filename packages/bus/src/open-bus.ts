@@ -1,5 +1,5 @@
-// What a service's main.ts opens, by the settings of the section `bus`. Adapters are imported when they are
-// chosen, so that an image loads one Kafka client at most, and none when it posts its records.
+// Opens the bus of a service by the settings section `bus`. Imports the chosen adapter only: at most one
+// Kafka client, and none for publishing over HTTP.
 import { type ProvenSpeaker } from "@isochrone/telemetry";
 import { readFileSync } from "node:fs";
 
@@ -27,9 +27,8 @@ interface BusSurroundings {
 }
 
 interface PublisherSurroundings extends BusSurroundings {
-  /** Where records are posted without Kafka: its url is `/v1/metrics` of the aggregator. */
+  /** Target of records without Kafka: `/v1/metrics` of the aggregator. */
   readonly otlpHttp: OtlpHttpPublisherOptions;
-  /** Whose key seals the records on Kafka, and whom to ask for it. */
   readonly recordKey: {
     readonly aggregatorUrl: string;
     readonly speaker: ProvenSpeaker;
@@ -38,29 +37,25 @@ interface PublisherSurroundings extends BusSurroundings {
 }
 
 interface AggregatorBusSurroundings extends BusSurroundings {
-  /** The bus inside the process, without Kafka. */
   readonly memory: Omit<MemoryBusOptions, "clock" | "logger">;
-  /** Of the aggregator: what its topics must keep for one that starts, whatever the constant says. */
+  /** The aggregator's window; raises the required retention of its topics. */
   readonly windowMs?: number;
-  /** Topics that others than our own publishers write to. @default none */
+  /** Topics that other publishers also write to. @default none */
   readonly foreignTopics?: readonly string[];
 }
 
-/**
- * `service` closes it; of all that use the bus it comes first in the order of starting, and so is closed
- * last.
- */
+/** Closing `service` closes the bus. It starts before its users, and so stops after them. */
 interface Opened<B> {
   readonly bus: B;
   readonly service: Service;
 }
 
-/** A replica that starts reads a window and the horizon of counters, and may take a window's time for it. */
+/** A starting replica reads one window plus the counter horizon, and may take a window's time for it. */
 const WINDOWS_KEPT = 3;
-/** The first look at the topics may take this long before the service goes on without it. */
+/** Maximum wait of the start for the first topic check. */
 const TOPICS_PATIENCE_MS = 10_000;
 
-/** What probes and collectors publish on. Needs no broker to be there. */
+/** Opens the publisher of probes and collectors, without waiting for a broker. */
 export async function openPublisher(
   settings: BusSettings,
   surroundings: PublisherSurroundings,
@@ -89,10 +84,7 @@ async function sealing(
   };
 }
 
-/**
- * The aggregator's bus. With Kafka its service also looks after the topics, and start waits for the first
- * look, but not for long.
- */
+/** With Kafka, the service checks the topics; the start waits briefly for the first check. */
 export async function openBus(
   settings: BusSettings,
   surroundings: AggregatorBusSurroundings,
@@ -104,10 +96,7 @@ export async function openBus(
   return { bus, service: closing(() => bus.close()) };
 }
 
-/**
- * The options of a Kafka bus, with the files that the settings name, which count as they are at each
- * connection. Throws SettingsError for one that can't be read.
- */
+/** Files are read again for each connection. Throws SettingsError for an unreadable file. */
 export function kafkaOptions(
   settings: BusSettings,
   { clock, random, logger }: Pick<BusSurroundings, "clock" | "random" | "logger">,
@@ -156,13 +145,13 @@ async function openKafka(
   const parts: Part[] = [
     { name: "Kafka", service: { stop: () => bus.close() } },
     { name: "topics", service: { start, stop: () => keeper.stop() } },
-    // Stopped before the keeper, which may be waiting for an answer.
+    // Stops before the keeper, which may wait for an answer.
     { name: "Kafka admin", service: { stop: () => admin.close() } },
   ];
   return { bus, service: composeServices(parts) };
 }
 
-/** Shows what the last look found: a series per deviation, gone when it is mended. */
+/** Exports the last check: one series per deviation, removed when it is fixed. */
 function deviationsMetric(registry: Registry): (deviations: readonly TopicDeviation[]) => void {
   const gauge = new Gauge({
     name: "isochrone_kafka_topic_deviations",
@@ -213,9 +202,7 @@ function saslOf(
   };
 }
 
-/**
- * A file that others replace. It must be there at the start; when it is gone later, what it said last holds.
- */
+/** A file that may be replaced. It must exist at the start; later its last content stays valid. */
 class LiveFile {
   readonly #name: string;
   readonly #path: string;
@@ -232,7 +219,7 @@ class LiveFile {
   get content(): string {
     try {
       const content = contentOf(this.#name, this.#path);
-      // In the middle of being written.
+      // An empty file is being written.
       if (content !== "") this.#last = content;
     } catch (error) {
       this.#logger.warnOnce(this.#name, "a file for Kafka can't be read; its last content stays in use", {

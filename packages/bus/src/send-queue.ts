@@ -1,10 +1,9 @@
 import type { MessageSpan } from "@isochrone/runtime/tracing";
 
-/** Records of one topic and key: they share a partition, so whoever consumes one consumes all. */
+/** Records with one topic and key. They share a partition, so a consumer gets all of them. */
 export interface Stream {
   readonly source: string;
   nextSequence: number;
-  /** Records of this stream that were given up. */
   dropped: number;
 }
 
@@ -14,22 +13,18 @@ export interface QueuedRecord {
   readonly value: Uint8Array;
   readonly stream: Stream;
   readonly sequence: number;
-  /** Ascending over the queue's life. */
+  /** Ascending during the queue's lifetime. */
   readonly position: number;
-  /** Monotonic. */
   readonly offeredMs: number;
-  /** From here to the bus; null: nobody looks. */
+  /** Span from here to the bus; null: no tracing. */
   readonly span: MessageSpan | null;
 }
 
-/**
- * Why a record was given up: the buffer was full, the record waited too long, it alone is larger than the
- * buffer, the bus refused it for good, the publisher was closed.
- */
+/** Reasons: buffer full, record too old, larger than the buffer, refused by the bus, publisher closed. */
 const DROP_REASONS = ["full", "expired", "too_large", "rejected", "closed"] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
-/** What has become of all records so far: offered = sent + dropped + pending, at any time. */
+/** Counts by outcome. Invariant: offered = sent + dropped + pending. */
 export interface RecordCounts {
   readonly offered: number;
   readonly sent: number;
@@ -41,18 +36,17 @@ interface SendQueueOptions {
   readonly maxRecords: number;
   readonly maxBytes: number;
   readonly maxAgeMs: number;
-  /** Monotonic. */
   readonly nowMs: () => number;
   readonly onDropped: (reason: DropReason, count: number) => void;
 }
 
 interface Waiter {
-  /** Everything before this position must have left. */
+  /** All records before this position must have left. */
   readonly until: number;
   readonly left: PromiseWithResolvers<void>;
 }
 
-/** What a record costs beside its value. */
+/** Accounted bytes per record besides the value. */
 const RECORD_OVERHEAD_BYTES = 200;
 
 /**
@@ -81,12 +75,12 @@ export class SendQueue {
     return this.#records.length;
   }
 
-  /** Values and 200 bytes per record. */
+  /** Values plus 200 bytes per record. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Those that are not under way. */
+  /** Records that aren't in flight. */
   get waiting(): number {
     return this.#records.length - this.#takenCount;
   }
@@ -95,25 +89,22 @@ export class SendQueue {
     return { offered: this.#offered, sent: this.#sent, dropped: this.#dropped, pending: this.size };
   }
 
-  /** Of the oldest record, under way or not; 0 without any. */
+  /** Age of the oldest record, in flight or not; 0 without any. */
   get oldestAgeMs(): number {
     return this.#ageMs(this.#records[0]);
   }
 
-  /** Of the oldest record that is not under way; 0 without any. */
+  /** Age of the oldest record that isn't in flight; 0 without any. */
   get oldestWaitingAgeMs(): number {
     return this.#ageMs(this.#records[this.#takenCount]);
   }
 
-  /** Time until the oldest waiting record has waited too long; Infinity without any. */
+  /** Milliseconds until the oldest waiting record expires; Infinity without any. */
   get expiresInMs(): number {
     return this.waiting === 0 ? Infinity : this.#options.maxAgeMs - this.oldestWaitingAgeMs;
   }
 
-  /**
-   * Gives the record its sequence and queues it; what has no room any more is dropped, oldest first. False
-   * when it is refused itself.
-   */
+  /** Queues the record. Drops the oldest ones if room is lacking. Returns false if it refuses the record. */
   push(record: Omit<QueuedRecord, "sequence" | "position" | "offeredMs">): boolean {
     this.expire();
     const { stream } = record;
@@ -134,7 +125,7 @@ export class SendQueue {
     return true;
   }
 
-  /** Drops what has waited too long. Not what is under way: it may have arrived. */
+  /** Drops expired records, except those in flight, which may have arrived. */
   expire(): void {
     const oldestMs = this.#options.nowMs() - this.#options.maxAgeMs;
     let count = 0;
@@ -142,10 +133,7 @@ export class SendQueue {
     if (count > 0) this.#drop(this.#shift(this.#takenCount, count), "expired");
   }
 
-  /**
-   * The oldest waiting records of one topic are under way until `taken` says what became of them; those under
-   * way already come again.
-   */
+  /** Puts the oldest records of one topic in flight, until `taken`. Repeats those already in flight. */
   take(bounds: { readonly records: number; readonly bytes: number }): readonly QueuedRecord[] {
     if (this.#takenCount > 0) return this.#records.slice(0, this.#takenCount);
     const topic = this.#records[0]?.topic;
@@ -159,7 +147,6 @@ export class SendQueue {
     return this.#records.slice(0, this.#takenCount);
   }
 
-  /** Ends the way of the records under way. */
   taken(outcome: "sent" | "rejected"): void {
     const records = this.#shift(0, this.#takenCount);
     this.#takenCount = 0;
@@ -171,14 +158,13 @@ export class SendQueue {
     for (const { span } of records) span?.end();
   }
 
-  /** What is under way waits again, at the head; returns how many these are. */
+  /** Returns the batch in flight to the head of the queue; returns its size. */
   putBack(): number {
     const count = this.#takenCount;
     this.#takenCount = 0;
     return count;
   }
 
-  /** From here on every push is dropped. */
   refuseMore(): void {
     this.#refusing = true;
   }
@@ -188,7 +174,7 @@ export class SendQueue {
     this.#drop(this.#shift(0, this.#records.length), reason);
   }
 
-  /** Resolves when everything queued by now has left. */
+  /** Resolves when all records queued by now have left. */
   async settled(signal?: AbortSignal): Promise<void> {
     if (this.#records.length === 0) return;
     const waiter: Waiter = { until: this.#nextPosition, left: Promise.withResolvers() };
@@ -201,7 +187,7 @@ export class SendQueue {
     await waiter.left.promise.finally(() => signal?.removeEventListener("abort", onAbort));
   }
 
-  /** Never drops what is under way: it may have arrived already. */
+  /** Never drops records in flight, since they may have arrived. */
   #makeRoom(): void {
     const { maxRecords, maxBytes } = this.#options;
     let count = 0;
@@ -240,7 +226,6 @@ export class SendQueue {
   }
 }
 
-/** What a record counts for in the bounds of the buffer and of the catch-up. */
 export function sizeOf(record: Pick<QueuedRecord, "value">): number {
   return record.value.byteLength + RECORD_OVERHEAD_BYTES;
 }

@@ -77,10 +77,7 @@ export class ArrivalCondenser {
   }
 }
 
-/**
- * Headers around a payload as a shaper counts them, including Ethernet's 14 bytes. Excludes preamble,
- * checksum and overlay encapsulation.
- */
+/** Headers as a shaper counts them: with Ethernet's 14 bytes; without preamble, checksum and overlays. */
 export interface WireOverhead {
   readonly packetBytes: number;
   readonly streamFactor: number;

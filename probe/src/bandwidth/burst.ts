@@ -68,9 +68,7 @@ export interface BurstOutcome {
   readonly result: BandwidthResult;
   readonly reason: string;
   readonly achievedBitsPerSecond: number | null;
-  /**
-   * Limiting factor of the rate. With `rate_cap` and `sender` the link may be faster. Null without a rate.
-   */
+  /** Limiting factor. With `rate_cap` and `sender` the link may be faster. Null without a rate. */
   readonly limit: "link" | "rate_cap" | "sender" | null;
   readonly estimate: LinkEstimate | null;
   readonly bytes: number;

@@ -58,10 +58,7 @@ export class Connection {
     return true;
   }
 
-  /**
-   * Reads once. Returns false if the connection ended or violated the protocol. `nowNs` replaces a missing
-   * kernel stamp.
-   */
+  /** Returns false if the connection ended or broke the protocol. `nowNs` replaces a missing kernel stamp. */
   receive(batch: ReceiveBatch, nowNs: number, handlers: ConnectionHandlers): boolean {
     const count = batch.receive(this.socket.fd);
     if (count < 0) return false;

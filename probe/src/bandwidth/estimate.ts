@@ -10,16 +10,10 @@ import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
 const WINDOW_NS = 8_000_000;
 const WINDOW_UNITS = 12;
 const CORE_DEVIATIONS = 3;
-/**
- * A window that deviates by more than this share, and by more units than UNITS_OFF, was spoiled by the host.
- * Exception: many windows do.
- */
+/** A window that deviates by more than this and UNITS_OFF units was spoiled by the host, unless many do. */
 const PLAUSIBLE_SHARE = 0.1;
 const UNITS_OFF = 2.5;
-/**
- * With fewer windows the share of other traffic is unknown: the first ones cover the moment the link filled
- * up.
- */
+/** With fewer windows, other traffic is unknown: the first ones cover the moment the link filled up. */
 const MIN_SHARE_WINDOWS = 6;
 const MAX_SHARE = 1.5;
 const MAD_TO_SIGMA = 1.4826;
@@ -52,9 +46,7 @@ interface Window {
   sendNs: number;
 }
 
-/**
- * Returns null if the link was never full for long enough. `bins` hold bytes on the wire, in arrival order.
- */
+/** Null if the link was never full for long enough. `bins`: bytes on the wire, in arrival order. */
 export function estimateLink(bins: readonly ArrivalBin[], rules: EstimateRules): LinkEstimate | null {
   const all = fullWindows(bins, rules);
   if (all.length === 0) return null;
@@ -74,10 +66,7 @@ export function isFull(bin: ArrivalBin, { baseDelayNs, toleranceNs, policed }: E
   return policed ? bin.lost > bin.overflowed : bin.minDelayNs > baseDelayNs + toleranceNs;
 }
 
-/**
- * Joins neighbouring full bins into windows. A bin counts from the previous bin's last arrival, so that bin
- * must be full too.
- */
+/** Joins full bins to windows. A bin counts from the previous bin's last arrival, which must be full too. */
 function fullWindows(bins: readonly ArrivalBin[], rules: EstimateRules): Window[] {
   const windows: Window[] = [];
   let open = emptyWindow();

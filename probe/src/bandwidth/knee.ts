@@ -36,10 +36,7 @@ export function rateOf(bins: readonly ArrivalBin[]): number {
   return (bits * 1e9) / Math.max(1, last.lastArrivalNs - first.lastArrivalNs);
 }
 
-/**
- * Share of the last `spanNs` for which the link was full. Null if less was observed. `bins` are in arrival
- * order.
- */
+/** Share of the last `spanNs` with a full link; null if less was observed. `bins` in arrival order. */
 export function fullShare(bins: readonly ArrivalBin[], rules: EstimateRules, spanNs: number): number | null {
   const lastNs = bins.at(-1)?.lastArrivalNs ?? 0;
   let fullNs = 0;

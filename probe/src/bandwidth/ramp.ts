@@ -13,10 +13,7 @@ const ATTEMPTS = 5;
 
 type RampState = "sending" | "waiting" | "rate_cap" | "sender" | "too_dear";
 
-/**
- * Doubles the rate from step to step. Each step waits until half of the previous one has arrived, so the
- * sender cannot outrun its reports.
- */
+/** Doubles the rate per step, once half of the previous step arrived, so the sender can't outrun reports. */
 export class Ramp {
   readonly #maxBitsPerSecond: number;
   readonly #unitBytes: number;

@@ -251,7 +251,6 @@ export class BandwidthService {
 }
 
 type Ended = Omit<BandwidthMeasurement, "node" | "endMs"> & {
-  /** Limiting factor of the achieved rate. */
   readonly limit: string | null;
 };
 

@@ -20,10 +20,7 @@ export interface BatchSource {
   readonly region: string | null;
 }
 
-/**
- * Published even when zero, so that a silent peer differs from an unmeasured one. For other outcomes absent
- * means zero.
- */
+/** Published even if zero: a silent peer differs from an unmeasured one. For others absent means zero. */
 const ALWAYS: ReadonlySet<Outcome> = new Set(["sent", "received", "lost"]);
 
 /** One bus record: an engine's measurements of one interval (delta temporality). */

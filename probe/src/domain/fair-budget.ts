@@ -1,10 +1,7 @@
 import { TokenBucket } from "@isochrone/primitives";
 
 const MEMORY_MS = 500;
-/**
- * Share of the budget spent by the lottery. The bucket stays filled, so that chance decides and not the
- * moment of arrival.
- */
+/** Share of the budget for the lottery. The bucket stays filled, so that chance decides, not timing. */
 const LOTTERY_SHARE = 0.9;
 
 /**

@@ -7,10 +7,7 @@ export class FrameReader {
   readonly #pending = Buffer.alloc(FRAME_HEAD_BYTES + MAX_PACKET_BYTES);
   #length = 0;
 
-  /**
-   * Calls `onPacket` for each packet that `chunk` completes; its buffer is only valid during the call.
-   * Returns false if the stream is not ours: close it.
-   */
+  /** Calls `onPacket` per packet; its buffer is valid during the call. False: not our stream, close it. */
   push(chunk: Uint8Array, onPacket: (packet: Buffer) => void): boolean {
     let at = 0;
     while (at < chunk.length) {

@@ -3,10 +3,7 @@ import { isIP } from "node:net";
 
 export const ADDRESS_BYTES = 16;
 
-/**
- * Returns null for text that is not an address. Zone identifiers (`%eth0`) are refused: they mean nothing to
- * a peer.
- */
+/** Null if invalid. Refuses zone identifiers (`%eth0`), which mean nothing to a peer. */
 export function parseAddress(text: string): Uint8Array | null {
   const family = text.includes("%") ? 0 : isIP(text);
   if (family === 0) return null;

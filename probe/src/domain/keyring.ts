@@ -90,10 +90,7 @@ export class Keyring {
   }
 }
 
-/**
- * HMAC-SHA-256 (RFC 2104) of short messages under one key, by two one-shot hashes. Node's Hmac object costs
- * two to four times as much per packet.
- */
+/** HMAC-SHA-256 (RFC 2104) by two one-shot hashes. Node's Hmac object costs two to four times as much. */
 class PacketHmac {
   #inner: Buffer;
   readonly #outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);

@@ -11,10 +11,7 @@ export interface PlanRules {
 const MAX_NAME_LENGTH = 253;
 const NAME = /^[a-zA-Z0-9]([-a-zA-Z0-9._]*[a-zA-Z0-9])?$/;
 
-/**
- * Validates a plan.
- * @throws PlanRefusedError naming the rule and the value; no part of such a plan is used
- */
+/** @throws PlanRefusedError naming rule and value; no part of such a plan is used */
 export function parsePlan(body: unknown, rules: PlanRules): ProbePlan {
   const record = objectOf(body, "plan");
   const node = textOf(record, "node", "plan");

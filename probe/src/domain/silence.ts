@@ -23,10 +23,7 @@ export class Silence {
     this.#renewals = 0;
   }
 
-  /**
-   * Returns true once per pause if the socket should be replaced now.
-   * @param unanswered consecutive lost requests
-   */
+  /** True once per pause if the socket should be replaced now. @param unanswered consecutive lost requests */
   isTooLong(unanswered: number, nowMs: number): boolean {
     if (unanswered < LOSSES || nowMs < this.#notBeforeMs) return false;
     this.#notBeforeMs = nowMs + backoffMs(BACKOFF, ++this.#renewals) * (0.5 + this.#random() / 2);

@@ -1,15 +1,10 @@
 import { Distribution } from "@isochrone/telemetry";
 import type { ThreadSnapshot } from "../ports/ports.ts";
 
-/**
- * Time after a stall in which packets queued by the kernel may still be read: their stamps include the stall.
- * Milliseconds.
- */
+/** Time after a stall in which packets may be read whose stamps include the stall. Milliseconds. */
 const SETTLE_MS = 2;
 
-/**
- * Records the worst delay per this period: a busy thread beats thousands of times per second. Milliseconds.
- */
+/** Records the worst delay per period: a busy thread beats thousands of times per second. Milliseconds. */
 const RECORD_EVERY_MS = 8;
 
 /**

@@ -37,10 +37,7 @@ export class Transactions {
   #silentFrom = 0;
   #unanswered = 0;
 
-  /**
-   * @param capacity above the maximum number of waiting packets, and a power of two so that places survive
-   * sequence wrap-around
-   */
+  /** @param capacity a power of two (for sequence wrap-around) above the maximum number of waiting packets */
   constructor(timeoutMs: number, capacity: number) {
     this.#timeoutMs = timeoutMs;
     this.#slots = Array.from({ length: capacity }, (): Slot => ({
@@ -70,10 +67,7 @@ export class Transactions {
     this.#unanswered = 0;
   }
 
-  /**
-   * Records the next packet's send. Returns how many waiting packets it pushed out of the ring (they count as
-   * lost).
-   */
+  /** Records a send. Returns the number of waiting packets pushed out of the ring (they count as lost). */
   sent(sentMs: number, plannedMs: number = sentMs): number {
     let pushedOut = 0;
     if (this.#next - this.#oldest >= this.#slots.length) pushedOut = this.#decide(this.#oldest++);

@@ -18,7 +18,6 @@ interface Hosted {
   readonly stalls: StallMonitor;
 }
 
-/** All engines of one measuring thread, and the thread's stall monitor. */
 export class EngineHost {
   readonly #deps: HostDeps;
   readonly #engines = new Map<number, Hosted>();

@@ -2,7 +2,6 @@ import type { StallMonitor } from "../domain/stall-monitor.ts";
 import type { Sockets } from "./sockets/port.ts";
 import type { Timetable } from "./timetable.ts";
 
-/** Drives a measuring thread: its sockets, its timed tasks, and their order. */
 export interface Loop {
   readonly sockets: Sockets;
   readonly timetable: Timetable;

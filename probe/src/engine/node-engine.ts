@@ -62,7 +62,6 @@ export class NodeEngine {
     this.#schedulePublish(this.#config.publishIntervalMs * (0.5 + this.#deps.random() / 2));
   }
 
-  /** Starts flows to new peers, ends those to removed ones, and keeps the others. */
   setPeers(peers: readonly ProbePeer[]): void {
     const wanted = new Set<string>();
     for (const peer of peers) {

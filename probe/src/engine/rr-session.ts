@@ -24,10 +24,7 @@ import type { Appointment } from "./timetable.ts";
 /** Packets remembered beyond those that can wait at once, to tell late from duplicate. */
 const REMEMBERED = 64;
 
-/**
- * Bookkeeping of one request/response flow over any transport: signs ahead, takes times, matches answers,
- * declares losses.
- */
+/** Bookkeeping of a request/response flow: signs ahead, takes times, matches answers, declares losses. */
 export class RrSession {
   readonly #context: EngineContext;
   readonly #peer: ProbePeer;
@@ -149,10 +146,7 @@ export class RrSession {
     if (lost > 0) this.#tally.countError("lost", reason, lost);
   }
 
-  /**
-   * Judges an answer in hand at `atMs`, received by the kernel at `kernelNs` (NaN: unknown). Returns true for
-   * the timely answer of a waiting request.
-   */
+  /** `atMs`: in hand; `kernelNs`: kernel arrival, NaN unknown. True for a waiting request's timely answer. */
   answer(packet: Buffer, atMs: number, kernelNs: number = Number.NaN): boolean {
     this.#transactions.heard();
     const fault = this.#faultOf(packet);

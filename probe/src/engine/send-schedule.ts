@@ -2,10 +2,7 @@ import type { Appointment } from "./timetable.ts";
 import { onTick, tickMsOf } from "../domain/ticks.ts";
 import type { EngineContext } from "./context.ts";
 
-/**
- * Lead time for preparing a packet: signing must delay neither its send nor the previous answer.
- * Milliseconds.
- */
+/** Lead time for preparing a packet: signing must delay neither a send nor an answer. Milliseconds. */
 const PREPARE_AHEAD_MS = 3;
 
 export interface ScheduledSender {

@@ -5,9 +5,7 @@ export function errnoOf(error: unknown): string {
   return codeOf(error) ?? "unknown";
 }
 
-/**
- * A `lookup` for sockets that only get IP addresses: answers at once, without the default's turn of the loop.
- */
+/** A `lookup` for IP addresses: answers at once, without the default's turn of the loop. */
 export function addressLookup(
   hostname: string,
   _options: unknown,

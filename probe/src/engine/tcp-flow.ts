@@ -7,9 +7,7 @@ import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";
 import type { StreamSocket } from "./sockets/port.ts";
 
 const BACKOFF = { initialMs: 250, maxMs: 8000, factor: 2 };
-/**
- * After so many consecutive losses, reconnecting is faster than the old connection's retransmission timer.
- */
+/** After so many losses, reconnecting is faster than the old connection's retransmission timer. */
 const LOSSES_BEFORE_RECONNECT = 3;
 /** Unexpected packets accepted from a peer between two ticks before it is disconnected. */
 const MAX_UNEXPECTED = 64;

@@ -10,18 +10,12 @@ interface Entry {
 
 interface TimetableDeps {
   monotonic(): number;
-  /**
-   * Returns a function that clears the timer. Without it, the thread's owner reads `dueMs` and calls
-   * `runDue`.
-   */
+  /** Returns a function that clears the timer. Without it, the owner reads `dueMs` and calls `runDue`. */
   readonly setTimer?: (run: () => void, delayMs: number) => () => void;
   onError(error: unknown): void;
 }
 
-/**
- * All timed tasks of a thread, behind one timer or the thread's own loop. Tasks due together run in creation
- * order.
- */
+/** All timed tasks of a thread. Tasks due together run in creation order. */
 export class Timetable {
   readonly #deps: TimetableDeps;
   readonly #heap = new MinHeap<Entry>();

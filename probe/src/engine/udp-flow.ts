@@ -118,10 +118,7 @@ export class UdpFlow implements Flow, ScheduledSender {
     this.#session.tally.skip("missed_tick", ticks);
   }
 
-  /**
-   * An ICMP error of an earlier packet arrives here too (ECONNREFUSED): the socket stays, the packet times
-   * out.
-   */
+  /** An earlier packet's ICMP error arrives here too: the socket stays, the packet times out. */
   #failed(socket: DatagramSocket, code: string): void {
     if (socket === this.#successor) this.#dropSuccessor();
     if (this.#stopped || socket !== this.#socket) return;

@@ -48,10 +48,7 @@ export class EchoFlow {
     return this.#transactions.waiting;
   }
 
-  /**
-   * Clock source of the samples since the last `take`: "kernel" only if all had kernel stamps; null without
-   * samples.
-   */
+  /** "kernel" only if all samples since the last `take` had kernel stamps; null without samples. */
   get stampedBy(): "kernel" | "user" | null {
     if (this.#stamped.user > 0) return "user";
     return this.#stamped.kernel > 0 ? "kernel" : null;
@@ -86,10 +83,7 @@ export class EchoFlow {
     else this.#tally.note(reason);
   }
 
-  /**
-   * Records a reply read at `atMs`. `stampsMs`: round trip by the port's stamps, NaN if untrusted;
-   * `stampedBy`: their source.
-   */
+  /** `stampsMs`: round trip by the port's stamps, NaN if untrusted; `stampedBy`: their source. */
   reply(
     sequence: number,
     atMs: number,

@@ -113,10 +113,7 @@ export class EchoCodec {
   }
 }
 
-/**
- * Raw-socket filter that passes only replies with this id. Without it every reply in the network namespace
- * wakes the thread.
- */
+/** Passes only replies with this id; otherwise every reply in the network namespace wakes the thread. */
 export function filterById(family: 4 | 6, id: number): FilterInstruction[] {
   const loadId =
     family === 4

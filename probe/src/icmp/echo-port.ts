@@ -38,10 +38,7 @@ export interface EchoPort {
   open(target: EchoTarget): EchoRoute;
   flush(handlers: EchoHandlers): void;
   drain(handlers: EchoHandlers): void;
-  /**
-   * Blocks until something may have arrived, at most `timeoutMs`. Returns false if the event loop serves this
-   * port.
-   */
+  /** Blocks until something may have arrived, at most `timeoutMs`. False: the event loop serves this port. */
   wait(timeoutMs: number): boolean;
   nap(ms: number): boolean;
   close(): void;

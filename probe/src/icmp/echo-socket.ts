@@ -44,10 +44,7 @@ interface EchoSocketOptions {
   readonly modes?: readonly SocketMode[];
 }
 
-/**
- * One ICMP socket, never blocking: datagram where allowed (the kernel then filters by id), else raw. The
- * kernel stamps every packet and reply.
- */
+/** A non-blocking ICMP socket: datagram where allowed, else raw. The kernel stamps packets and replies. */
 export class EchoSocket {
   readonly mode: SocketMode;
   readonly #libc: Libc;
@@ -140,10 +137,7 @@ export class EchoSocket {
     socket.enableTimestamps({ sends: true });
   }
 
-  /**
-   * A raw socket gets every ICMP message of the network namespace. Errors about own packets arrive by the
-   * error queue anyway.
-   */
+  /** A raw socket gets all ICMP messages of the namespace. Own errors arrive by the error queue anyway. */
   #letOnlyOurRepliesThrough(id: number): void {
     // Without the filter, foreign replies cost a wake-up each.
     this.#socket.attachFilter(filterById(this.#family, id));
@@ -159,9 +153,7 @@ export class EchoSocket {
     this.#libc.free(filter);
   }
 
-  /**
-   * A refused send may have used a kernel number: read outstanding stamps, then restart both counters at 0.
-   */
+  /** A refused send may have used a kernel number: read outstanding stamps, then restart both counters. */
   #restartNumbering(handlers: EchoHandlers): void {
     this.#drainErrors(handlers);
     this.#socket.restartNumbering();

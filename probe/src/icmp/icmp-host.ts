@@ -19,10 +19,7 @@ const MAX_REPORT_MS = 5000;
 const REMEMBERED_PACKETS = 1 << 10;
 const MAX_REMEMBERED_PACKETS = 1 << 17;
 const MAX_BURST = 32;
-/**
- * Above this packet rate a wake-up per packet costs too much; kernel stamps do not depend on reading times.
- * Per second.
- */
+/** Above this rate, wake-ups per packet cost too much; kernel stamps don't depend on reading. Per second. */
 const DENSE_PER_SECOND = 1000;
 /** Below this packet rate flows share wake-ups; above it they are spread to avoid bursts. Per second. */
 const SHARED_PER_SECOND = 100;
@@ -161,7 +158,6 @@ export class IcmpHost implements EchoHandlers {
     for (const flow of flowsOf(member)) this.#end(flow);
   }
 
-  /** The loop ends with its next turn. */
   #stop(): void {
     for (const engine of this.#members.keys()) this.#remove(engine);
     this.#deps.port.close();

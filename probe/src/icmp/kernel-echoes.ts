@@ -11,10 +11,7 @@ interface KernelEchoesOptions {
   readonly id: number;
   readonly nonce: bigint;
   readonly modes?: readonly SocketMode[];
-  /**
-   * The thread's loop, which polls these sockets and signals readiness.
-   * @default none: `wait` blocks the thread
-   */
+  /** The thread's loop, which polls these sockets. @default none: `wait` blocks the thread */
   readonly served?: { readonly poller: Poller; onReady(): void };
 }
 

@@ -2,7 +2,6 @@ import type { FlowSnapshot, IcmpProberName, ZeroCheckSnapshot } from "../ports/p
 
 export interface IcmpTask {
   readonly engine: number;
-  /** Addresses of both IP families. */
   readonly peers: readonly { readonly node: string; readonly address: string }[];
   readonly intervalMs: number;
   readonly timeoutMs: number;

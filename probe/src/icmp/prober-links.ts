@@ -8,10 +8,7 @@ const STOP_DEADLINE_MS = 1000;
 
 export interface ProberLink {
   post(message: ToIcmp): void;
-  /**
-   * Activity since the last report, for a sender in the same thread, which otherwise reports only what this
-   * would miss.
-   */
+  /** Activity since the last report, for a sender in the same thread. */
   take?(engine: number): IcmpReport | null;
   close(): Promise<void>;
 }

@@ -117,8 +117,7 @@ export class KeyKeeper {
   }
 
   /**
-   * Prefers the wanted key, then the current one, the settings', any: a wrong signature would silence the
-   * probe.
+   * Order: the wanted key, the current one, the settings', any. A wrong signature would silence the probe.
    */
   #choose(): void {
     const { signingKeyId: configured, hmacKeysFile } = this.#deps.config;

@@ -26,10 +26,7 @@ export function preferredMethod(methods: readonly Method[]): Method | null {
   return PREFERENCE.find((method) => methods.includes(method)) ?? null;
 }
 
-/**
- * Highest detail at which `peers` pairs stay within the series limit. Requested histograms are always
- * included.
- */
+/** Highest detail within the series limit for `peers` pairs. Requested histograms are always included. */
 export function chooseDetail(peers: number, options: DetailOptions): Detail {
   const room = options.maxSeries - OWN_SERIES;
   return DETAILS.find((detail) => peers * pairSeries(detail, options) <= room) ?? "none";

@@ -10,7 +10,6 @@ import {
 } from "./family.ts";
 import { KEP_QUANTILE_NAMES, METRIC_NAMES as N, RTT_BOUNDS, SELF_BOUNDS } from "./names.ts";
 
-/** Creates the probe's metric families, or finds them in the registry. */
 export function createFamilies(registry: Registry) {
   const make = makerIn(registry);
   return { ...networkFamilies(make), ...instrumentFamilies(make) };

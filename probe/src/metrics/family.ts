@@ -92,10 +92,7 @@ interface Buckets {
   sum: number;
 }
 
-/**
- * A classic histogram fed from exponential ones; samples count at the middle of their exponential bucket
- * (error 1.1 %).
- */
+/** A classic histogram fed from exponential ones, at the middle of their buckets (error 1.1 %). */
 export class HistogramFamily extends Family<Buckets> {
   readonly type = "histogram";
   readonly #bounds: readonly number[];

@@ -9,7 +9,6 @@ import { readThrottling, type Throttling } from "./throttling.ts";
 const TIMESTAMP_SOURCES: readonly TimestampSource[] = ["kernel", "user", "none"];
 const PROTOCOLS = ["udp", "tcp"] as const;
 
-/** A probe's overall series: measurements over all peers, and the instrument's own accuracy. */
 export class InstrumentPage {
   readonly #families: Families;
   readonly #self: Labels;

@@ -14,10 +14,7 @@ export interface RecorderOptions extends DetailOptions {
   readonly publishIntervalMs: number;
 }
 
-/**
- * Minimum lost or unsendable packets without an answer that make a peer unreachable; fewer if the plan sends
- * fewer per publish interval.
- */
+/** Minimum unanswered packets of an interval that make a peer unreachable; fewer if the plan sends fewer. */
 const ENOUGH_TRIED = 3;
 
 interface KnownPeer {

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 
-/** Throttling of this process's control group since its creation. */
 export interface Throttling {
   readonly periods: number;
   readonly seconds: number;

@@ -1,9 +1,6 @@
-// Ports of the probe to the measuring side and the plan source, with their messages.
 import type { BandwidthResult, ExponentialHistogramData, Method, Outcome } from "@isochrone/telemetry";
 
-/**
- * A node to measure. `address` may be translated; packets are bound to `identity`, the peer's own address.
- */
+/** A node to measure. `address` may be translated; packets are bound to `identity`, its own address. */
 export interface ProbePeer {
   readonly node: string;
   readonly zone: string | null;
@@ -53,10 +50,7 @@ export interface ProbeKeyState {
 }
 
 export interface PlanSource {
-  /**
-   * `etag` is from the last accepted plan; `self` reports key state for rotations. Rejects with a ProbeError
-   * if the source cannot be read.
-   */
+  /** `etag`: last accepted plan; `self`: key state, for rotations. Rejects with ProbeError if unreadable. */
   fetch(etag: string | null, self: ProbeKeyState, signal: AbortSignal): Promise<PlanAnswer>;
 }
 
@@ -151,7 +145,6 @@ export interface ResponderSnapshot {
 export interface ThreadSnapshot {
   /** Timer lateness, seconds. */
   readonly loopDelay: ExponentialHistogramData;
-  /** Stalls above the bound. */
   readonly stalls: number;
 }
 
@@ -194,13 +187,10 @@ export interface Engine {
 }
 
 export interface Doorbell {
-  /**
-   * Calls `onReady` while `fd` is readable. Returns the function that ends it; call that before closing `fd`.
-   */
+  /** Calls `onReady` while `fd` is readable. Returns a function that ends it; call it before closing `fd`. */
   watch(fd: number, onReady: () => void): () => void;
 }
 
-/** The threads that time packets, answer peers and send echoes. Engines of several nodes may share them. */
 export interface MeasuringThreads {
   readonly restarts: number;
   /** Null unless the caller's own thread measures and has an engine. */
@@ -232,7 +222,6 @@ export interface BandwidthLease {
   readonly maxBytes: number;
 }
 
-/** Grants leases: the aggregator. */
 export interface BandwidthLeases {
   /** Null: not now; ask again after `retryAfterMs`. Rejects with a ProbeError if no server can be reached. */
   acquire(

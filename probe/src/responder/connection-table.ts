@@ -11,10 +11,7 @@ interface Entry {
   proven: boolean;
 }
 
-/**
- * Admission and eviction of connections. A full table evicts the oldest connection without a valid request:
- * silent connections cannot keep peers out.
- */
+/** A full table evicts the oldest connection without a valid request: silent ones cannot keep peers out. */
 export class ConnectionTable<C> {
   readonly #entries = new Map<C, Entry>();
   readonly #perSource = new Map<string, number>();
@@ -27,10 +24,7 @@ export class ConnectionTable<C> {
     return this.#entries.keys();
   }
 
-  /**
-   * Returns false if the source has no place left. Calls `evict` for a connection to make room; `evict` must
-   * remove it.
-   */
+  /** False if the source has no place left. Calls `evict`, which must remove the connection, to make room. */
   admits(sourceKey: string, evict: (connection: C) => void): boolean {
     if ((this.#perSource.get(sourceKey) ?? 0) >= MAX_PER_SOURCE) return false;
     if (this.#entries.size < MAX_CONNECTIONS) return true;

@@ -130,10 +130,7 @@ export class KernelTcpListener implements Listener {
     }
   }
 
-  /**
-   * For example out of descriptors: the waiting connection would be reported ready endlessly. The next sweep
-   * retries.
-   */
+  /** Out of descriptors, say, a waiting connection is reported ready endlessly. The next sweep retries. */
   #acceptFailed(error: string): void {
     if (PASSING.has(error)) return;
     this.#responder.refuse(`accept_${error}`);

@@ -84,10 +84,7 @@ export class KernelUdpListener implements Listener {
   readonly #lanes: Lane[] = [];
   #steeredRevision = 0;
   readonly #leaving: LeaveTime;
-  /**
-   * Time from setting the residence to the send call, per packet. It applies to a batch, so one slow sample
-   * must not count.
-   */
+  /** From setting the residence to the send call. Applies to a batch, so one slow sample must not count. */
   readonly #preparing = new LeastTime(4);
 
   constructor(responder: Responder, { address, port }: ListenAddress, deps: KernelUdpDeps) {
@@ -195,10 +192,7 @@ export class KernelUdpListener implements Listener {
     into.push({ slot, packet, stampNs: received.info(slot).kernelTime });
   }
 
-  /**
-   * The residence runs from the kernel's receive stamp to the point in the send call at which packets usually
-   * leave.
-   */
+  /** Residence: from the kernel's receive stamp to the usual departure within the send call. */
   #answer(admitted: readonly Admitted[], atMs: number): void {
     if (admitted.length === 0) return;
     const { libc, memory, monotonic } = this.#deps;

@@ -37,7 +37,6 @@ export class KnownFlows {
     return this.#flows.size;
   }
 
-  /** Changes when a flow becomes known. */
   get revision(): number {
     return this.#revision;
   }

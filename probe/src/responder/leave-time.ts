@@ -27,7 +27,6 @@ export class LeaveTime {
     return this.#typical.ms;
   }
 
-  /** Samples one of the next calls. */
   renew(): void {
     this.#due = true;
   }

@@ -9,10 +9,7 @@ const VERSION_AND_TYPE = 0x0101;
 const FLAGS_AND_RESERVED = 0;
 const AT = { magic: 0, version: 4, flags: 8, length: 10 } as const;
 
-/**
- * Socket filter that passes packets formed like a UDP request. The kernel drops the rest at a fraction of the
- * cost, before it takes queue space.
- */
+/** Passes packets formed like UDP requests. The kernel drops others cheaply, before they take queue space. */
 export const REQUEST_FILTER: readonly FilterInstruction[] = [
   { code: BPF.LOAD_LENGTH, value: 0 },
   { code: BPF.JUMP_IF_AT_LEAST, ifFalse: 12, value: UDP_HEADER_BYTES + MIN_PACKET_BYTES },

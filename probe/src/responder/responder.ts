@@ -24,10 +24,7 @@ const BURST_SECONDS = 2;
 /** Share of a source's rate for repeated packets: the network duplicates some, replays are many. */
 const REPEAT_SHARE = 0.1;
 const MIN_REPEATS = 10;
-/**
- * Verified signatures of unknown flows per second: at most about a third of a core. New peers need one each;
- * known ones are not charged.
- */
+/** Signatures of unknown flows verified per second: about a third of a core. Known flows aren't charged. */
 const STRANGERS_PER_SECOND = 100_000;
 /** Burst allowance after a pause: a tenth of a second's worth, since floods come in bursts. */
 const STRANGERS_BURST = 10_000;
@@ -77,7 +74,6 @@ export class Responder {
     );
   }
 
-  /** Changes when {@link knownMarks} may have changed. */
   get knownRevision(): number {
     return this.#flows.revision;
   }
@@ -94,10 +90,7 @@ export class Responder {
     return reason === null;
   }
 
-  /**
-   * Turns an admitted request into its answer, in place. `residenceMs`: from reception until the answer will
-   * leave.
-   */
+  /** Works in place. `residenceMs`: from reception until the answer will leave. */
   answer(packet: Buffer, residenceMs: number): void {
     const beganMs = this.#deps.monotonic();
     turnIntoResponse(packet, residenceMs * 1e6);

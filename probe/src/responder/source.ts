@@ -5,10 +5,7 @@ export interface Source {
   readonly key: string;
 }
 
-/**
- * Returns null for text that is not an address. Drops a zone (`fe80::1%eth0`): link-local peers are
- * distinguished by address alone.
- */
+/** Null if invalid. Drops a zone (`fe80::1%eth0`): link-local peers are distinguished by address alone. */
 export function sourceOf(address: string): Source | null {
   const [text = ""] = address.split("%");
   const parsed = parseAddress(text);

@@ -30,10 +30,7 @@ interface Member {
   closed: (() => void) | null;
 }
 
-/**
- * The echo responders of all engines of a process, in their own thread. It starts with the first responder
- * and restarts when it dies.
- */
+/** Responders of all engines of a process. The thread starts with the first one and restarts when it dies. */
 export class ResponderThread {
   readonly #deps: ResponderThreadDeps;
   readonly #worker: Carrier<ToResponder>;

@@ -155,7 +155,6 @@ interface RequestValues {
   readonly key?: { readonly id: number; readonly secret: Uint8Array };
 }
 
-/** A signed request of a well-behaved peer by default. */
 export function signedRequest(values: RequestValues = {}): Buffer {
   const {
     source = "127.0.0.1",

@@ -7,7 +7,6 @@ export interface CarrierEvents<From> {
   isNeeded(): boolean;
 }
 
-/** Runs a host in its own or the current thread and carries its messages. */
 export interface Carrier<To> {
   readonly restarts: number;
   readonly running: boolean;

@@ -4,10 +4,7 @@ type OpenHost<To, From> = (
   post: (message: From) => void,
 ) => Promise<{ handle(message: To): void; close?(): void }>;
 
-/**
- * Runs a host in its owner's thread. It does not restart: its exceptions are the process's. Messages wait
- * until it is open.
- */
+/** Runs a host in its owner's thread, without restarts. Messages wait until it is open. */
 export class SameThread<To, From> implements Carrier<To> {
   readonly restarts = 0;
   readonly #events: CarrierEvents<From>;

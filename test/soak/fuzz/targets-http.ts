@@ -162,12 +162,17 @@ export async function extenderRequests(): Promise<Target> {
     async run(input) {
       let output: unknown = null;
       for (const verb of ["filter", "prioritize"]) {
-        const answer = await plugin.app.inject({
-          method: "POST",
-          url: `/scheduler/${verb}`,
-          headers: { "content-type": "application/json" },
-          payload: Buffer.from(input),
-        });
+        const ask = () =>
+          plugin.app.inject({
+            method: "POST",
+            url: `/scheduler/${verb}`,
+            headers: { "content-type": "application/json" },
+            payload: Buffer.from(input),
+          });
+        let answer = await ask();
+        // A busy machine is overloaded for a while, which says nothing about the input.
+        for (let attempt = 1; answer.statusCode === 503 && attempt < OVERLOAD_ATTEMPTS; attempt++)
+          answer = await ask();
         if (answer.statusCode >= 500 && answer.statusCode !== 503)
           throw new Violation(`${verb} answered ${answer.statusCode}: ${answer.body.slice(0, 300)}`);
         if (answer.statusCode !== 200) return { isTaken: false };
@@ -179,6 +184,8 @@ export async function extenderRequests(): Promise<Target> {
     close: () => plugin.stop(),
   };
 }
+
+const OVERLOAD_ATTEMPTS = 50;
 
 function checkScores(answer: unknown): void {
   if (!Array.isArray(answer))

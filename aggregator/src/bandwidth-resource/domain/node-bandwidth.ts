@@ -1,10 +1,7 @@
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { testedBitsPerSecond } from "../../network-topology/domain/area-capacity.ts";
 
-/**
- * Bits per second that each node sent or received in the best burst that the graph still tells of: its
- * network carries at least that.
- */
+/** Highest burst per node, sent or received, bit/s. A lower bound of its network's capacity. */
 export function bestBursts(graph: ClusterGraphSnapshot): Map<string, number> {
   const best = new Map<string, number>();
   for (const link of graph.links) {

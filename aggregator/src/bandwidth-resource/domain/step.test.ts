@@ -43,8 +43,7 @@ describe("what to do about a node's bandwidth", () => {
     expect(step("measured", ours(950e6), 1_040e6)).toEqual({ kind: "current" });
     expect(step("measured", ours(950e6), 1_100e6)).toMatchObject({ bitsPerSecond: 1_100e6 });
     expect(step("measured", ours(950e6))).toEqual({ kind: "current" });
-    // A test that is too old to show doesn't give way to a declaration: the figure would change with each
-    // test.
+    // An expired test does not give way to a declaration, or the figure would change with each test.
     expect(step("measured", { ...ours(950e6), declared: 10e9 })).toEqual({ kind: "current" });
   });
 

@@ -6,39 +6,35 @@ import type { PublishedGraphs } from "../../domain/graphs/graph-keeper.ts";
 import { rfc3339 } from "../../domain/graphs/graph-time.ts";
 import type { WindowName } from "../../domain/windows/window-shape.ts";
 
-/** A moment's sums are kept once a minute: an hour's are 60. */
+/** One point per minute, so 60 per hour. */
 const POINT_GAP_MS = 60_000;
 
 interface BillsOptions {
   readonly prices: PriceTable;
   readonly windowSeconds: (window: WindowName) => number;
-  /** How far back sums are kept, ms. */
+  /** Retention of sums, ms. */
   readonly horizonMs: number;
-  /** Asked between two steps of the work, and waited for while it says so. */
+  /** Called between two steps of the work; a returned promise is awaited. */
   readonly turn: () => Promise<void> | null;
 }
 
-/** What a reader wants of a bill. */
 interface BillPart {
-  /** Channels that begin or end there, and workloads there. */
+  /** Channels that begin or end in this namespace, and its workloads. */
   readonly namespace?: string;
-  /** So many channels and workloads. */
   readonly limit: number;
 }
 
-/** The bills of graphs, each worked out when it is first asked for. */
 export class Bills {
   readonly #options: BillsOptions;
-  /** By the workflows, which are the same object whoever asks. */
+  /** Key: the workflows object, which is the same for all readers. */
   readonly #bills = new WeakMap<object, Promise<Bill>>();
-  /** Oldest first. */
   readonly #points: { readonly atMs: number; readonly point: BillHistory["points"][number] }[] = [];
 
   constructor(options: BillsOptions) {
     this.#options = options;
   }
 
-  /** Whoever asks for the same bill waits for the same work. */
+  /** Concurrent requests for a bill share one computation. */
   of(graphs: PublishedGraphs, window: WindowName): Promise<Bill> {
     const workflows = graphs.workflows(window);
     let bill = this.#bills.get(workflows);
@@ -63,11 +59,10 @@ export class Bills {
     return inTurns(billSteps(billed, prices), turn);
   }
 
-  /** Keeps the sums of now. */
   async keep(graphs: PublishedGraphs): Promise<void> {
     const { horizonMs } = this.#options;
     const { builtAtMs: atMs } = graphs;
-    // Points of a later time were kept before the clock was set back.
+    // Drop points in the future after the clock was set back.
     while ((this.#points.at(-1)?.atMs ?? -Infinity) > atMs) this.#points.pop();
     const last = this.#points.at(-1);
     if (horizonMs === 0 || (last !== undefined && atMs - last.atMs < POINT_GAP_MS)) return;
@@ -87,7 +82,7 @@ export class Bills {
   }
 }
 
-/** Sums stay those of all channels. */
+/** Filters the lists. Sums still cover all channels. */
 export function partOf(bill: Bill, { namespace, limit }: BillPart): Bill {
   const isIn = (end: { readonly namespace: string }): boolean =>
     namespace === undefined || end.namespace === namespace;

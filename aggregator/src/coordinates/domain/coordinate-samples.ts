@@ -1,20 +1,18 @@
 import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 
-/** A node as the estimator wants it. */
 interface FitNode {
   readonly name: string;
   readonly zone: string | null;
   readonly region: string | null;
 }
 
-/** What coordinates are fitted to: columns with a row per ordered pair, by index of the nodes. */
+/** Samples in columns, one row per ordered pair of node indexes. */
 interface FitSamples {
   readonly source: Int32Array;
   readonly target: Int32Array;
   readonly rttMs: Float64Array;
-  /** Replies behind each. */
   readonly count: Float64Array;
-  /** Standard deviation of the single replies, ms; NaN where it isn't known. */
+  /** Standard deviation of single replies, ms; NaN: unknown. */
   readonly spreadMs: Float64Array;
 }
 
@@ -23,13 +21,10 @@ export interface FitInput {
   readonly samples: FitSamples;
 }
 
-/** Of a normal distribution: standard deviation / mean difference of two draws. */
+/** Normal distribution: standard deviation divided by the mean difference of two draws. */
 const DEVIATION_PER_JITTER = Math.sqrt(Math.PI) / 2;
 
-/**
- * One sample of each measured pair: what it costs, by the method that its cost comes from (a pair's first
- * with a cost; the graph lists them so). Methods are not mixed within a pair.
- */
+/** One sample per measured pair, from its first link with a cost. Never mixes methods within a pair. */
 export function fitInputOf({ nodes, links }: ClusterGraphSnapshot): FitInput {
   const indexes = new Map(nodes.map(({ name }, index) => [name, index]));
   const columns = new Columns(links.length);
@@ -48,14 +43,14 @@ export function fitInputOf({ nodes, links }: ClusterGraphSnapshot): FitInput {
   };
 }
 
-/** How many links could be samples: a cheap measure of how much a cluster has changed. */
+/** Number of links that could be samples; a cheap indicator of change. */
 export function sampleLinks({ links }: ClusterGraphSnapshot): number {
   let count = 0;
   for (const link of links) if (isSample(link)) count++;
   return count;
 }
 
-/** Whether a fit of one would be that of the other. Nodes are compared too: labels draw nodes together. */
+/** Returns true if both inputs give the same fit. Nodes are compared because their labels affect it. */
 export function sameInput(a: FitInput, b: FitInput): boolean {
   return (
     a.nodes.length === b.nodes.length &&
@@ -76,7 +71,7 @@ function isSamePair(a: Link, b: Link): boolean {
   return a.target === b.target && a.source === b.source;
 }
 
-/** The samples while they are collected: there may be tens of thousands, and requests wait meanwhile. */
+/** Collects samples. There may be tens of thousands, and requests wait meanwhile. */
 class Columns {
   readonly #all: FitSamples;
   #rows = 0;

@@ -1,35 +1,29 @@
 import { figureOrNull, type CoordinateFit } from "@isochrone/topology";
 
-/** What an estimate says of a pair: `errorMs` is half the width of its 90 % interval. */
+/** Estimate of a pair; `errorMs` is half the width of its 90 % interval. */
 interface PairEstimate {
   readonly rttMs: number;
-  /** Null where it isn't known. */
+  /** Null: unknown. */
   readonly errorMs: number | null;
 }
 
-/** What a fit found out. */
 export interface CoordinateModel {
-  /** Null for a pair of which the samples say nothing. */
   estimate(source: string, target: string): PairEstimate | null;
-  /** Null for a node without samples. */
   coordinateOf(node: string): readonly number[] | null;
 }
 
-/** How a model came about. */
 interface FitInfo {
-  /** When its samples were taken from the windows. */
+  /** Time at which the samples were read from the windows. */
   readonly sampledMs: number;
-  /** Measured ordered pairs. */
   readonly pairs: number;
-  /** Of the estimates of those pairs; null when it isn't known. */
+  /** Median relative error of those pairs' estimates; null: unknown. */
   readonly medianRelativeError: number | null;
   readonly p90RelativeError: number | null;
 }
 
-/** A tenth of a microsecond: no probe is as exact. */
+/** Rounds to 0.1 µs, which is finer than any probe. */
 const DECIMALS = 1e4;
 
-/** Network coordinates as the graphs of a version have them. */
 export class Coordinates {
   readonly info: FitInfo;
   readonly #model: CoordinateModel;
@@ -40,7 +34,7 @@ export class Coordinates {
     this.info = info;
   }
 
-  /** As it is published: milliseconds, 4 decimals. The same array each time: read only. */
+  /** Published coordinate in ms, rounded to 4 decimals. Returns the same array each time; read only. */
   coordinateOf(node: string): number[] | null {
     let published = this.#published.get(node);
     if (published === undefined) {
@@ -51,14 +45,13 @@ export class Coordinates {
     return published;
   }
 
-  /** Numbers that are none, or below 0, are no estimate. */
+  /** Returns null for estimates that are not finite or are negative. */
   estimate(source: string, target: string): PairEstimate | null {
     const estimate = this.#model.estimate(source, target);
     const rttMs = figureOrNull(estimate?.rttMs ?? null);
     return rttMs === null ? null : { rttMs, errorMs: figureOrNull(estimate!.errorMs) };
   }
 
-  /** Of the samples. */
   ageMs(nowMs: number): number {
     return Math.max(0, nowMs - this.info.sampledMs);
   }
@@ -75,7 +68,7 @@ export class Coordinates {
   }
 }
 
-/** Null for what isn't a place: a number that is none, or absurd. */
+/** Returns null for coordinates that are not finite or are absurdly large. */
 function publishedOf(coordinate: readonly number[]): number[] | null {
   const published = coordinate.map((ms) => Math.round(ms * DECIMALS) / DECIMALS + 0);
   return published.every((ms) => figureOrNull(Math.abs(ms)) !== null) ? published : null;

@@ -18,7 +18,6 @@ const nextId = (): string => `lease-${++ids}`;
 const at = (name: string, zone = "z"): LeaseNode => ({ name, zone });
 const [a, b, c, d] = [at("a", "z1"), at("b", "z2"), at("c", "z3"), at("d", "z4")];
 
-/** Open for business from time 0 on. */
 const leasesOf = (rule: Partial<LeaseRule> = {}): BandwidthLeases => {
   const whole = { ...RULE, ...rule };
   return new BandwidthLeases(whole, nextId, -whole.leaseMs);
@@ -88,7 +87,7 @@ describe("BandwidthLeases", () => {
     expect(leases.active(30_000)).toBe(0);
     expect(leases.expired).toBe(1);
     expect(leases.acquire(b, [a], 30_000).lease).not.toBeNull();
-    // Too late: it must not end the lease that came after.
+    // A late release must not end the next lease.
     expect(leases.release(id, 30_001)).toBe(false);
     expect(leases.active(30_001)).toBe(1);
   });

@@ -2,28 +2,22 @@ import { ByteBudgets } from "./byte-budgets.ts";
 import { hash53 } from "../hash.ts";
 import { RecentTests } from "./recent-tests.ts";
 
-/** What bandwidth tests may cost the network. */
 export interface LeaseRule {
-  /** How long a lease lasts if it isn't given back. */
+  /** Expiry of a lease that is not released. */
   readonly leaseMs: number;
-  /** Bytes that one test may put on the wire. */
   readonly testBytes: number;
-  /** Bytes of all tests of an hour that a node sends or takes. */
   readonly bytesPerHour: number;
-  /** Least time between two tests from one node to another one. */
   readonly pairIntervalMs: number;
-  /** Pairs whose last test is remembered; the longest untested one is forgotten first. */
+  /** Number of pairs whose last test is remembered. The oldest entry is evicted first. */
   readonly maxPairs: number;
 }
 
-/** A node that tests or is tested. */
 export interface LeaseNode {
   readonly name: string;
-  /** Region and zone in one text; "" for nodes without a zone, which count as one zone. */
+  /** Region and zone in one text. Nodes without a zone ("") count as one zone. */
   readonly zone: string;
 }
 
-/** A permission to test. */
 interface Lease {
   readonly id: string;
   readonly target: string;
@@ -31,29 +25,21 @@ interface Lease {
   readonly maxBytes: number;
 }
 
-/** Why there is no lease now. */
 const LEASE_DENIALS = [
-  /** This aggregator has only started: leases that another one gave may still be out. */
+  /** The aggregator has just started; leases of a previous process may still be held. */
   "starting",
-  /** Another replica gives the leases. */
   "not_leader",
-  /** The node tests or is tested. */
   "node_busy",
-  /** The node's bytes of the hour are spent. */
   "node_budget",
-  /** No peer of the node takes bursts. */
   "no_target",
-  /** All that could be tested are being tested or test themselves. */
   "target_busy",
   "target_budget",
-  /** Between these zones another pair is being tested. */
   "zone_pair_busy",
-  /** All pairs were tested lately. */
   "pair_recent",
 ] as const;
 type LeaseDenial = (typeof LEASE_DENIALS)[number];
 
-/** `retryAfterMs`: asking before is in vain. */
+/** `retryAfterMs`: earlier requests would be refused too. */
 export type LeaseAnswer =
   | { readonly lease: Lease; readonly retryAfterMs: number }
   | { readonly lease: null; readonly denial: LeaseDenial; readonly retryAfterMs: number };
@@ -64,7 +50,6 @@ interface ActiveLease {
   readonly untilMs: number;
 }
 
-/** Something that stands in the way, and until when. */
 interface Obstacle {
   readonly denial: LeaseDenial;
   readonly untilMs: number;
@@ -72,19 +57,18 @@ interface Obstacle {
 
 const MIN_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 3_600_000;
-/** Part of the wait by which answers differ, so that those who wait for one thing don't come back as one. */
+/** Share of the wait that varies by node, so that waiting nodes do not retry at once. */
 const RETRY_SPREAD = 0.25;
 
 /**
- * Who may test whom. At most one test at a time per node and per pair of zones, so that no test disturbs
- * another one; per node so many bytes an hour. Times are of a clock that never goes back, in ms.
+ * Grants leases for bandwidth tests. At most one test runs per node and per pair of zones, so that tests do
+ * not disturb each other. Each node has an hourly byte budget. Times are monotonic, ms.
  */
 export class BandwidthLeases {
   readonly #rule: LeaseRule;
   readonly #newId: () => string;
   readonly #startedMs: number;
   readonly #active = new Map<string, ActiveLease>();
-  /** Node or pair of zones -> end of its lease. */
   readonly #busy = new Map<string, number>();
   readonly #budgets: ByteBudgets;
   readonly #zonePairs: RecentTests;
@@ -92,7 +76,7 @@ export class BandwidthLeases {
   #answers = 0;
   #expired = 0;
 
-  /** @param newId unique ids that nobody guesses */
+  /** @param newId returns unique ids that cannot be guessed */
   constructor(rule: LeaseRule, newId: () => string, startedMs: number) {
     this.#rule = rule;
     this.#newId = newId;
@@ -102,7 +86,6 @@ export class BandwidthLeases {
     this.#pairs = new RecentTests(rule.maxPairs);
   }
 
-  /** Leases that weren't given back. */
   get expired(): number {
     return this.#expired;
   }
@@ -112,7 +95,7 @@ export class BandwidthLeases {
     return this.#active.size;
   }
 
-  /** @param targets peers of `source` that take bursts, without itself */
+  /** @param targets peers of `source` that accept bursts, without `source` */
   acquire(source: LeaseNode, targets: readonly LeaseNode[], nowMs: number): LeaseAnswer {
     this.#expire(nowMs);
     this.#answers += 1;
@@ -130,7 +113,7 @@ export class BandwidthLeases {
   }
 
   /**
-   * A test that another one gave the lease for. Oldest first.
+   * Call in order of time.
    * @param atMs may be negative: before this clock began
    */
   remember(source: LeaseNode, target: LeaseNode, atMs: number): void {
@@ -139,7 +122,6 @@ export class BandwidthLeases {
     for (const { name } of [source, target]) this.#budgets.charge(name, this.#rule.testBytes, atMs);
   }
 
-  /** False: there is no such lease any more. */
   release(id: string, nowMs: number): boolean {
     this.#expire(nowMs);
     return this.#end(id);
@@ -155,7 +137,6 @@ export class BandwidthLeases {
     ]);
   }
 
-  /** What stands in the way for the longest time. */
   #obstacleOfPair(source: LeaseNode, target: LeaseNode, nowMs: number): Obstacle | null {
     const { testBytes, pairIntervalMs } = this.#rule;
     const last = this.#pairs.last(pairOf(source, target));
@@ -171,10 +152,7 @@ export class BandwidthLeases {
     return obstacleUntil(denial, this.#busy.get(key) ?? Number.NEGATIVE_INFINITY, nowMs);
   }
 
-  /**
-   * The zones that know least of each other come first, one pair per zone suffices; then the pair; then as
-   * the hash has it.
-   */
+  /** Prefers zones with the oldest test (one pair per zone suffices), then the oldest pair, then a hash. */
   #compare(source: LeaseNode, a: LeaseNode, b: LeaseNode): number {
     return (
       order(this.#zonePairs.last(zonePairOf(source, a)), this.#zonePairs.last(zonePairOf(source, b))) ||
@@ -205,7 +183,7 @@ export class BandwidthLeases {
     return { lease: null, denial, retryAfterMs: Math.ceil(waitMs * (1 + spread)) };
   }
 
-  /** All last equally long, so the first to come are the first to go. */
+  /** All leases last equally long, so they expire in insertion order. */
   #expire(nowMs: number): void {
     for (const [id, { untilMs }] of this.#active) {
       if (untilMs > nowMs) return;
@@ -223,7 +201,7 @@ export class BandwidthLeases {
   }
 }
 
-/** Names of nodes have no line feed, pairs of zones have one at least. */
+/** Unique key: nodes have no line feed in their names, pairs of zones have at least one. */
 function zonePairOf(a: LeaseNode, b: LeaseNode): string {
   return a.zone < b.zone ? `\n${a.zone}\n\n${b.zone}` : `\n${b.zone}\n\n${a.zone}`;
 }
@@ -244,7 +222,7 @@ function worst(obstacles: readonly (Obstacle | null)[]): Obstacle | null {
   );
 }
 
-/** As a difference would be, of infinities too. */
+/** Compares numbers; a subtraction would fail for infinities. */
 function order(a: number, b: number): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -1,29 +1,26 @@
 import type { Link } from "@isochrone/topology";
 import { comparePairs, type Pair, type PairBandwidth } from "./bandwidth.ts";
 
-/** A node's own network interfaces, bits per second; null where not known. */
+/** A node's network interfaces, bit/s; null: unknown. */
 export interface NodeNetwork {
-  /** As the node's object declares it. */
   readonly capacity: number | null;
   readonly receive: number | null;
   readonly transmit: number | null;
 }
 
-/** What a link says of bandwidth. */
 export type LinkBandwidth = Pick<
   Link,
   "bandwidthBitsPerSecond" | "bandwidthCapacityOrigin" | "bandwidthTransport" | "bandwidthObservedAt"
 >;
 
-/** Of a link that nothing is known of: most links of a large cluster, so it has no details. */
+/** Shared by all links without data, which are most links of a large cluster. */
 const NO_BANDWIDTH: LinkBandwidth = Object.freeze({
   bandwidthBitsPerSecond: Object.freeze({ capacity: null, achieved: null, available: null }),
 });
 
 /**
- * Bandwidth from one node to another. The capacity is the smaller of both nodes' declarations; a declaration
- * of one end alone is a bound and no capacity, so then the best burst counts. Whatever an input lacks is
- * null.
+ * Bandwidth from one node to another. The capacity is the smaller of both declarations. If only one end
+ * declares a capacity, that is an upper bound, and the best burst counts. A missing input gives null.
  */
 export function linkBandwidth(
   source: NodeNetwork | undefined,
@@ -52,7 +49,6 @@ export function linkBandwidth(
   };
 }
 
-/** Null unless both ends declare theirs. */
 export function declaredCapacity(
   source: NodeNetwork | undefined,
   target: NodeNetwork | undefined,
@@ -62,16 +58,12 @@ export function declaredCapacity(
   return from === null || to === null ? null : Math.min(from, to);
 }
 
-/** Each end's declared capacity less what it sends or receives itself; the tighter of the two. */
 function declaredHeadroom(source: NodeNetwork, target: NodeNetwork): number | null {
   if (source.transmit === null || target.receive === null) return null;
   return Math.max(0, Math.min(source.capacity! - source.transmit, target.capacity! - target.receive));
 }
 
-/**
- * Which end, or what between them, bounds a measured capacity isn't known: the busier end's use is taken off,
- * which is never too little.
- */
+/** Subtracts the busier end's use, because the bottleneck is unknown. Never overestimates. */
 function headroom(
   capacity: number | null,
   source: NodeNetwork | undefined,
@@ -85,10 +77,7 @@ function headroom(
 
 const NONE: readonly PairBandwidth[] = [];
 
-/**
- * Walks the tested pairs beside the graph's links, both by source and target, so that no link costs a
- * look-up.
- */
+/** Merges tested pairs with the graph's links. Both are sorted, so no link needs a look-up. */
 export class BandwidthWalk {
   readonly #pairs: readonly PairBandwidth[];
   readonly #networks: ReadonlyMap<string, NodeNetwork>;
@@ -99,7 +88,6 @@ export class BandwidthWalk {
   #target = "";
   #current: LinkBandwidth = NO_BANDWIDTH;
 
-  /** @param networks of all nodes, by name */
   constructor(pairs: readonly PairBandwidth[], networks: ReadonlyMap<string, NodeNetwork>, nowMs: number) {
     this.#pairs = pairs;
     this.#networks = networks;
@@ -107,9 +95,7 @@ export class BandwidthWalk {
     this.#nowMs = nowMs;
   }
 
-  /**
-   * The pairs that were passed over since the call before: they have no link. To be called before {@link of}.
-   */
+  /** Returns pairs without a link that precede the key. Call before {@link of}. */
   before(key: Pair): readonly PairBandwidth[] {
     const from = this.#next;
     while (this.#next < this.#pairs.length && comparePairs(this.#pairs[this.#next]!, key) < 0) this.#next++;
@@ -118,12 +104,10 @@ export class BandwidthWalk {
       : this.#pairs.slice(from, this.#next).filter((pair) => !this.#isCurrent(pair));
   }
 
-  /** The pairs behind the last link. */
   rest(): readonly PairBandwidth[] {
     return this.#pairs.slice(this.#next).filter((pair) => !this.#isCurrent(pair));
   }
 
-  /** Of the pair's link; several methods of one pair share it. */
   of({ source, target }: Pair): LinkBandwidth {
     if (source === this.#source && target === this.#target) return this.#current;
     this.#source = source;
@@ -135,12 +119,11 @@ export class BandwidthWalk {
     return this.#current;
   }
 
-  /** Of a pair without a link; null when its last burst is too old to list it by. */
+  /** Bandwidth of a pair without a link; null if its last burst is too old. */
   ofTested(pair: PairBandwidth): LinkBandwidth | null {
     return pair.achieved(this.#nowMs) === null ? null : this.#ofPair(pair, pair);
   }
 
-  /** Of a pair that was never tested. */
   ofDeclared(pair: Pair): LinkBandwidth {
     return this.#ofPair(pair, null);
   }

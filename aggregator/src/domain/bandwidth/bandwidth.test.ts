@@ -47,7 +47,6 @@ const shown = ({ source, target, bandwidthBitsPerSecond: { capacity, achieved, a
   available,
 });
 
-/** Bytes that a node's interface has counted, once now and once 10 s before. */
 function useNetwork(
   node: string,
   interfaceName: string,
@@ -196,7 +195,7 @@ describe("what is available", () => {
     const { links, nodes } = graph(NOW, [declaring("a", 10e9), declaring("b", 1e9)]);
     expect(nodes.map(({ networkTransmitBitsPerSecond: sent }) => sent)).toEqual([5e8, 0]);
     expect(nodes.map(({ networkReceiveBitsPerSecond: received }) => received)).toEqual([0, 1e8]);
-    // a sends 0.5 of 10 Gbit/s, b receives 0.1 of 1 Gbit/s; the other way neither end carries anything.
+    // a sends 0.5 of 10 Gbit/s, b receives 0.1 of 1 Gbit/s. Nothing flows in the other direction.
     expect(links.map(shown)).toMatchObject([
       { pair: "ab", available: 9e8 },
       { pair: "ba", available: 1e9 },

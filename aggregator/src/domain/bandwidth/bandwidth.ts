@@ -3,43 +3,35 @@ import { compareText } from "../compare.ts";
 import type { PointTime } from "../point-time.ts";
 import { BOUNDLESS, type Room } from "../speakers/permit.ts";
 
-/**
- * What a burst is sent by, the one that `achieved` prefers first: most of what workloads send are TCP
- * streams.
- */
+/** Transports in order of preference for `achieved`: most workloads send TCP streams. */
 export const TRANSPORTS = ["tcp", "udp"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** How long bursts count: tests are rare, so much longer than a window of round-trip times. */
+/** Lifetimes of bursts. Tests are rare, so these are much longer than the window of round-trip times. */
 export interface BandwidthAges {
-  /** An older burst no longer says what a pair achieves. */
   readonly bandwidthMaxAgeMs: number;
-  /** The best burst of so long is taken for the capacity of a pair whose nodes declare none. */
+  /** Period of the best burst, which stands for the capacity of nodes without a declaration. */
   readonly bandwidthCapacityWindowMs: number;
 }
 
-/** Three tests at the probes' usual interval, and a day. */
+/** Three tests at the probes' default interval, and a day. */
 export const DEFAULT_BANDWIDTH_AGES: BandwidthAges = {
   bandwidthMaxAgeMs: 1_800_000,
   bandwidthCapacityWindowMs: 86_400_000,
 };
 
-/** Parts in which the old leaves the capacity window. */
 const CAPACITY_PANES = 24;
-/** No network is so fast; a rate above is a fault of its source. */
 const MAX_BITS_PER_SECOND = 1e15;
 
-/** Length of these parts. */
 function capacityPaneMs({ bandwidthCapacityWindowMs }: BandwidthAges): number {
   return bandwidthCapacityWindowMs / CAPACITY_PANES;
 }
 
-/** True for a rate that a burst can have had. Nothing got through at all is an error, not a rate. */
+/** Returns true for a plausible rate. A rate of 0 is an error. */
 export function isPossibleRate(bitsPerSecond: number): boolean {
   return bitsPerSecond > 0 && bitsPerSecond <= MAX_BITS_PER_SECOND;
 }
 
-/** The newest burst of a pair that still counts. */
 interface Burst {
   readonly bitsPerSecond: number;
   readonly transport: Transport;
@@ -51,7 +43,6 @@ interface Best {
   bitsPerSecond: number;
 }
 
-/** What bursts found between two nodes, in one direction. */
 export class PairBandwidth {
   readonly source: string;
   readonly target: string;
@@ -75,7 +66,6 @@ export class PairBandwidth {
     });
   }
 
-  /** Counts the bursts that were taken. */
   get changes(): number {
     return this.#changes;
   }
@@ -93,7 +83,7 @@ export class PairBandwidth {
     if (pane !== null) pane.bitsPerSecond = Math.max(pane.bitsPerSecond, bitsPerSecond);
   }
 
-  /** The newest burst of the preferred transport that has one of a fit age; transports are never merged. */
+  /** Newest valid burst of the preferred transport that has one. Never merges transports. */
   achieved(nowMs: number): Burst | null {
     for (const transport of TRANSPORTS) {
       const burst = this.#newest.get(transport);
@@ -102,20 +92,17 @@ export class PairBandwidth {
     return null;
   }
 
-  /**
-   * Bits per second of the best burst of the capacity window by any transport; what the way can carry at
-   * least.
-   */
+  /** Best burst of the capacity window by any transport, bit/s; a lower bound of the path's capacity. */
   best(nowMs: number): number | null {
     return this.#best.read(nowMs)?.bitsPerSecond ?? null;
   }
 
-  /** Bursts that say all there is to say: whoever takes them, best first, has what this has. */
+  /** Minimal list of bursts, best first, that restores this state. */
   bursts(): { readonly transport: Transport; readonly eventMs: number; readonly bitsPerSecond: number }[] {
     const newest = [...this.#newest.values()].sort((a, b) => a.observedMs - b.observedMs);
     const last = newest.at(-1);
     if (last === undefined) return [];
-    // Which transport was the best is not known any more: the one heard of last never takes an older burst
+    // The transport of the best burst is not recorded. The last heard transport never takes an older burst
     // for its newest.
     const best = [...this.#best.entries()].map(({ startMs, value }) => ({
       transport: last.transport,
@@ -132,13 +119,11 @@ export class PairBandwidth {
     ];
   }
 
-  /** True when nothing is left to tell. */
   expire(nowMs: number): boolean {
     return this.#best.expire(nowMs) && this.achieved(nowMs) === null;
   }
 }
 
-/** Pairs whose bandwidth was tested. */
 export class BandwidthTable {
   readonly #ages: BandwidthAges;
   readonly #maxPairs: number;
@@ -155,12 +140,10 @@ export class BandwidthTable {
     return this.#pairs.size;
   }
 
-  /** Rates that no burst can have had. Only grows. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Null when there are too many. */
   open(source: string, target: string, room: Room = BOUNDLESS): PairBandwidth | null {
     const id = `${source}\n${target}`;
     const known = this.#pairs.get(id);
@@ -173,19 +156,18 @@ export class BandwidthTable {
     return pair;
   }
 
-  /** Null when it was never tested, or too long ago. */
   get(source: string, target: string): PairBandwidth | null {
     return this.#pairs.get(`${source}\n${target}`) ?? null;
   }
 
-  /** False, and counted, for a rate that no burst can have had. */
+  /** Returns false and counts the refusal for an implausible rate. */
   accepts(bitsPerSecond: number): boolean {
     if (isPossibleRate(bitsPerSecond)) return true;
     this.#refused++;
     return false;
   }
 
-  /** By source and target, as the graph's links are. */
+  /** Sorted by source and target, like the graph's links. */
   sorted(): readonly PairBandwidth[] {
     this.#sorted ??= [...this.#pairs.values()].sort(comparePairs);
     return this.#sorted;
@@ -201,13 +183,11 @@ export class BandwidthTable {
   }
 }
 
-/** An ordered pair of nodes. */
 export interface Pair {
   readonly source: string;
   readonly target: string;
 }
 
-/** Order of pairs; negative when `a` comes first. */
 export function comparePairs(a: Pair, b: Pair): number {
   return compareText(a.source, b.source) || compareText(a.target, b.target);
 }

@@ -5,23 +5,17 @@ interface Charge {
   readonly bytes: number;
 }
 
-/**
- * Bytes per node and hour: any hour, not that of the clock. Holds what was charged within the last hour and
- * nothing else.
- */
+/** Byte budget per node for any period of one hour. Holds the charges of the last hour only. */
 export class ByteBudgets {
   readonly #bytesPerHour: number;
-  /** Longest untouched node first; charges oldest first. */
+  /** Least recently charged node first; charges oldest first. */
   readonly #charges = new Map<string, Charge[]>();
 
   constructor(bytesPerHour: number) {
     this.#bytesPerHour = bytesPerHour;
   }
 
-  /**
-   * When so many more bytes fit into the hour before: in the past if they do now, +Infinity if they never
-   * will.
-   */
+  /** Earliest time for the bytes: up to `nowMs` if they fit now, +Infinity if they never will. */
   freeAt(node: string, bytes: number, nowMs: number): number {
     if (bytes > this.#bytesPerHour) return Number.POSITIVE_INFINITY;
     const charges = this.#recent(node, nowMs);
@@ -45,7 +39,6 @@ export class ByteBudgets {
     }
   }
 
-  /** Nodes that something is remembered of. */
   get size(): number {
     return this.#charges.size;
   }

@@ -1,4 +1,4 @@
-/** When something was tested last, of so many things at most: the longest untested one is forgotten first. */
+/** Time of the last test by key. At capacity the oldest entry is evicted. */
 export class RecentTests {
   readonly #limit: number;
   readonly #lastMs = new Map<string, number>();
@@ -11,7 +11,7 @@ export class RecentTests {
     return this.#lastMs.size;
   }
 
-  /** -Infinity: never, or too long ago to know. */
+  /** Returns -Infinity if there was no test, or its entry was evicted. */
   last(key: string): number {
     return this.#lastMs.get(key) ?? Number.NEGATIVE_INFINITY;
   }

@@ -8,7 +8,6 @@ const HOUR_MS = 3_600_000;
 const START_MS = 1_700_000_000_000;
 const SERIES = 28;
 
-/** Reproducible numbers in [0, 1). */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -19,7 +18,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Series with levels of 0.2 to 200 ms, medians that scatter by `noise`, and bounds that cover the truth. */
+/** Simulated series of 0.2 to 200 ms. Medians scatter by `noise`; bounds cover the truth. */
 class World {
   readonly baselines = new Baselines(RULE);
   readonly levels: number[];
@@ -35,7 +34,6 @@ class World {
     this.levels = Array.from({ length: SERIES }, () => 0.2 * 1000 ** this.#random());
   }
 
-  /** Runs for so long; returns how many departures there were at most, alone and in common. */
   run(
     forMs: number,
     change: (series: number, level: number, sinceMs: number) => number = (_, level) => level,
@@ -124,7 +122,7 @@ test("each step of eight times and the floor is found within a minute, with its 
         const world = new World(seed, noise, stepMs);
         world.run(10 * MINUTE_MS);
         const level = world.levels[series]!;
-        // Bounds scatter with the values: the floor has to stand beyond both.
+        // Bounds scatter with the values, so the floor must exceed both.
         const stepped = (factor * level + RULE.floor) * (1 + 2 * noise);
         const changedMs = world.nowMs;
         const change = (at: number, usual: number) => (at === series ? stepped : usual);
@@ -132,7 +130,7 @@ test("each step of eight times and the floor is found within a minute, with its 
         const [departure] = world.baselines.departures();
         expect(departure).toMatchObject({ series });
         expect(departure!.sinceMs - changedMs).toBeLessThanOrEqual(stepMs);
-        // Neither a baseline that was dragged along, nor one that a quarter of an hour wore down.
+        // The baseline must neither follow the change nor decay within 15 minutes.
         world.run(15 * MINUTE_MS, change);
         const [later] = world.baselines.departures();
         expect(later!.sinceMs).toBe(departure!.sinceMs);

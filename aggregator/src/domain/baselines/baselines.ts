@@ -1,11 +1,8 @@
-// Baselines of many series, and the series that are above theirs. Pure: times come with the readings.
+// Baselines of many series, and departures from them. Pure: times are arguments.
 import { upperMedian } from "@isochrone/primitives";
 
-/** How far a series of one kind may move. Thresholds are in the unit of its values. */
 interface BaselineRule {
-  /** The least increase that counts. */
   readonly floor: number;
-  /** The least increase, as a share of the usual value. */
   readonly ratio: number;
   /** A departure ends when the value was back for this long, ms. */
   readonly releaseMs: number;
@@ -13,26 +10,20 @@ interface BaselineRule {
 
 /** One value of each series, in columns; NaN: the series has none. */
 export interface Readings {
-  /** Number of series. */
   readonly size: number;
   readonly values: Float32Array;
-  /** Lower confidence bounds of the values. */
   readonly lows: Float32Array;
-  /** Upper confidence bounds of the values. */
   readonly highs: Float32Array;
   /** When each value began, ms; NaN: not known. */
   readonly sinceMs: Float64Array;
 }
 
-/** A series whose value is above its baseline. */
 export interface Departure {
   readonly series: number;
   readonly sinceMs: number;
   readonly value: number;
-  /** How far the value may be off. */
   readonly error: number;
   readonly before: number;
-  /** Time at which the value becomes the new baseline, if it stays. */
   readonly acceptedAtMs: number;
 }
 
@@ -50,7 +41,6 @@ const MEMORY_MS = 1_800_000;
 const READY_MS = 60_000;
 /** A value departs when it was above its threshold for this long, ms, and in two readings. */
 const HOLD_MS = 8_000;
-/** A value that stays above its threshold for this long becomes the baseline, ms. */
 const ACCEPT_MS = 3_600_000;
 /** A value below half of the baseline becomes the baseline after this time, ms: it needs no attention. */
 const LOWER_MS = 120_000;
@@ -60,25 +50,22 @@ const SILENT_MS = 20_000;
 const MAX_STEP_MS = 30_000;
 /** An increase of up to this many mean deviations from the baseline is noise. */
 const NOISE_SPREADS = 6;
-/** The most that noise raises the threshold, as a multiple of the baseline. */
+/** Maximum threshold from noise, as a multiple of the baseline. */
 const MAX_NOISE_RATIO = 3;
-/** A baseline follows lower values faster by this factor: load only adds. */
+/** Factor at which a baseline follows lower values faster, because load only adds latency. */
 const DOWN_WEIGHT = 4;
 /** Fewest series for which a common departure means anything. */
 const FEWEST_COMMON = 4;
 /** A series departs alone only if its increase is above this multiple of the median one. */
 const ALONE_FACTOR = 4;
-/** Series that the median increase is read from. */
 const MEDIAN_SAMPLE = 4096;
-/** Share of the threshold below which a departed value is back. */
 const BACK_SHARE = 0.5;
 
-/** Baselines of numbered series, as flat arrays. Memory grows with the largest number. */
+/** Baselines of numbered series in flat arrays. Memory grows with the largest number. */
 export class Baselines {
   readonly #rule: BaselineRule;
   #before = new Float32Array(0);
   #spread = new Float32Array(0);
-  /** Time for which the series was observed, ms. */
   #learned = new Float32Array(0);
   /** Time above the threshold, ms. A negative value is the time below half of the baseline. */
   #above = new Float32Array(0);
@@ -101,7 +88,6 @@ export class Baselines {
     this.#rule = rule;
   }
 
-  /** Drops what is known of a series: its number is another's now. */
   forget(series: number): void {
     if (series >= this.#before.length) return;
     for (const column of [this.#before, this.#spread, this.#learned, this.#above, this.#held])
@@ -109,7 +95,6 @@ export class Baselines {
     this.#departed.delete(series);
   }
 
-  /** Compares the readings of `nowMs` with the baselines, then moves the baselines of what is usual. */
   observe(readings: Readings, nowMs: number): void {
     const stepMs = this.#lastMs === null ? 0 : Math.min(MAX_STEP_MS, Math.max(0, nowMs - this.#lastMs));
     this.#lastMs = nowMs;
@@ -128,13 +113,11 @@ export class Baselines {
     }
   }
 
-  /** Null while there is none. */
   common(): CommonDeparture | null {
     const { isOpen, sinceMs, series, all } = this.#common;
     return isOpen ? { sinceMs, series, all } : null;
   }
 
-  /** Departures, the largest increase first; without those that a common departure explains. */
   departures(): Departure[] {
     const all = Array.from(this.#departed, ([series, { sinceMs, value, error, acceptedAtMs }]) => {
       const before = this.#before[series]!;
@@ -160,7 +143,6 @@ export class Baselines {
     this.#began = grown(this.#began, new Float64Array(length));
   }
 
-  /** The least increase that is no noise. */
   #margin(series: number): number {
     const { floor, ratio } = this.#rule;
     const before = this.#before[series]!;
@@ -252,7 +234,7 @@ export class Baselines {
   #followDeparted(at: number, open: OpenDeparture, readings: Readings, nowMs: number, stepMs: number): void {
     const value = readings.values[at]!;
     open.silentMs = 0;
-    // A clock that was set back would otherwise leave a start in the future.
+    // A clock set back would leave the start in the future.
     open.sinceMs = Math.min(open.sinceMs, nowMs);
     this.#above[at]! += stepMs;
     const isBack = value <= this.#before[at]! + BACK_SHARE * this.#margin(at);
@@ -283,7 +265,7 @@ export class Baselines {
     this.#above[at] = this.#held[at] = 0;
   }
 
-  /** Moves the baseline towards a usual value: the mean at first, slowly later. */
+  /** Updates the baseline with a normal value: an average at first, then slow smoothing. */
   #learn(at: number, value: number, high: number, stepMs: number): void {
     const before = this.#before[at]!;
     if (this.#learned[at] === 0) {
@@ -304,7 +286,6 @@ export class Baselines {
   }
 }
 
-/** A departure that has not ended. */
 interface OpenDeparture {
   sinceMs: number;
   value: number;
@@ -321,7 +302,6 @@ interface CommonState {
   heldMs: number;
   backMs: number;
   isOpen: boolean;
-  /** An increase has to be larger to depart alone. */
   aloneFrom: number;
   series: number;
   all: number;

@@ -6,7 +6,6 @@ const PAIRS = 28;
 const START_MS = 1_700_000_000_000;
 const MINUTE_S = 60;
 
-/** Reproducible numbers in [0, 1). */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -17,15 +16,14 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** What becomes of the packets of a pair in one step. */
 interface Step {
   readonly lossRatio: number;
-  /** Losses that late answers take back. */
+  /** Losses that late answers revoke. */
   readonly late?: number;
   readonly isCut?: boolean;
 }
 
-/** The packets of the embedded cluster: two per second and direction, one observation per second. */
+/** Packets as in the embedded cluster: two per second and direction, one observation per second. */
 class World {
   readonly baselines = new LossBaselines();
   readonly #random: () => number;
@@ -61,7 +59,7 @@ class World {
     this.baselines.observe(this.#packets, this.nowMs);
   }
 
-  /** Returns the second at which the pairs first were these departed ones; NaN: never. */
+  /** Returns the first second in which exactly these pairs have departed; NaN: never. */
   run(seconds: number, stepOf: (pair: number) => Step, until: readonly number[] = [-1]): number {
     for (let second = 1; second <= seconds; second++) {
       this.step(stepOf);
@@ -152,10 +150,9 @@ test("losses that late answers take back, bursts and cuts are no departure", () 
   for (let second = 0; second < 10 * MINUTE_S; second++) {
     const phase = second % 40;
     world.step((pair) => {
-      // A responder that starves for two seconds answers all of it two seconds later.
+      // A responder that starves for two seconds answers everything two seconds later.
       if (pair === 1) return { lossRatio: phase < 2 ? 1 : 0, late: phase === 3 || phase === 4 ? 4 : 0 };
       if (pair === 2) return { lossRatio: phase < 20 ? 1 : 0, isCut: phase > 1 && phase < 22 };
-      // One burst in ten minutes.
       return { lossRatio: pair === 4 && second < 2 ? 1 : 0 };
     });
     expect(world.names()).toEqual([]);

@@ -1,82 +1,69 @@
-// Baselines of the pairs' loss ratios, and the pairs that lose more than theirs. Pure: times are arguments.
+// Baselines of pairs' loss ratios, and departures from them. Pure: times are arguments.
 import { upperMedian } from "@isochrone/primitives";
 import type { CommonDeparture, Departure } from "./baselines.ts";
 
-/** Packets of all pairs since the last observation, in columns. */
 export interface PairPackets {
-  /** Number of pairs. */
   readonly size: number;
-  /** Negative where late answers take more losses back than there were new ones. */
+  /** Negative if late answers revoke more losses than occurred. */
   readonly failed: Float64Array;
   readonly received: Float64Array;
-  /** 1: the pair is cut, or was until now. Its packets say nothing about a loss ratio. */
+  /** 1: the pair is cut or has just recovered. Its packets do not count towards a loss ratio. */
   readonly cuts: Uint8Array;
 }
 
-/** The least ratio that is looked for, and the least one as a multiple of the baseline. */
+/** The loss ratio to detect: its minimum, and its minimum as a multiple of the baseline. */
 const SOUGHT_RATIO = 0.04;
 const SOUGHT_FACTOR = 3;
-/** A baseline is at least this ratio: a single loss in an hour must not make the next one a change. */
+/** Minimum baseline, so that the second loss in an hour is no change. */
 const LEAST_RATIO = 0.0005;
-/** A baseline is known after this many packets. */
 const READY_PACKETS = 200;
-/** The mean of all baselines counts for so many packets of each. */
+/** Weight of the prior, which is the mean of all baselines, in packets. */
 const PRIOR_PACKETS = 500;
-/** A baseline follows the newest packets: at this number, half of them are forgotten. */
+/** Number of packets at which a baseline forgets half, so that it follows the newest ones. */
 const MEMORY_PACKETS = 20_000;
-/**
- * Log-likelihood ratio at which one pair departs: with 14,400 packets an hour at the baseline's ratio, in one
- * hour of fourteen. For all pairs together the logarithm of their number is added.
- */
+/** Log-likelihood ratio of a departure: one false one in 14 hours at 14,400 packets per hour. */
 const DEPART_SCORE = 9;
-/** A pair departs when its score was high enough for this long, ms: late answers take losses back. */
+/** A pair departs after this time above the score, ms, because late answers revoke losses. */
 const HOLD_MS = 3_000;
-/** Losses of one burst count once in this time, ms: a starved machine loses several at once. */
+/** Losses within this time count once, ms: a starved machine loses several at once. */
 const BURST_MS = 2_000;
-/** Log-likelihood ratio at which a departure ends: 300 to 1. */
 const END_SCORE = Math.log(300);
-/** Log-likelihood ratio at which a baseline is lowered. A baseline that is too low has false departures. */
+/** Log-likelihood ratio at which a baseline is lowered. Too low a baseline departs falsely. */
 const LOWER_SCORE = 16;
-/** A departed ratio becomes the baseline after this time, ms. */
 const ACCEPT_MS = 3_600_000;
 /** A departure ends after this time without packets or with a cut, ms: other checks report that. */
 const SILENT_MS = 60_000;
-/** The reported ratio is of about this time, ms. */
+/** Averaging time of the reported ratio, ms. */
 const RECENT_MS = 60_000;
-/** The most that two observations may be apart, ms: clocks jump. */
+/** Maximum step between observations, ms: clocks jump. */
 const MAX_STEP_MS = 30_000;
-/** Fewest pairs for which a common departure means anything. */
 const FEWEST_COMMON = 4;
-/** Beside a common departure a pair departs alone if it increased by this multiple of the median. */
+/** During a common departure, a pair departs alone above this multiple of the median increase. */
 const ALONE_FACTOR = 4;
 /** One-sided normal quantile of the reported error: 99 %. */
 const ERROR_DEVIATIONS = 2.33;
 
 /**
- * Tests each pair's packets one after another (Page's CUSUM, 1954) for a loss ratio above the baseline. The
- * test has no window: evidence of few packets adds up until it suffices. The baseline learns packets only
- * after the test has cleared them, so that a change can't teach it.
+ * Tests each pair for a loss ratio above its baseline with a sequential test (Page's CUSUM, 1954). The test
+ * has no window: evidence accumulates until it suffices. The baseline learns packets only after the test has
+ * cleared them, so a change cannot shift it.
  */
 export class LossBaselines {
   #failed = new Float32Array(0);
   #all = new Float32Array(0);
-  /** Log-likelihood ratio for a quarter of the baseline's ratio. */
   #lower = new Float32Array(0);
   readonly #suspects = new Map<number, Suspect>();
   #common: CommonDeparture | null = null;
   #medianIncrease = 0;
-  /** Mean ratio of all baselines. */
   #mean = 0;
   #lastMs: number | null = null;
 
-  /** Drops what is known of a pair: its number is another's now. */
   forget(pair: number): void {
     if (pair >= this.#all.length) return;
     for (const column of [this.#failed, this.#all, this.#lower]) column[pair] = 0;
     this.#suspects.delete(pair);
   }
 
-  /** Tests the packets that came since the last call. */
   observe({ size, failed, received, cuts }: PairPackets, nowMs: number): void {
     const stepMs = this.#lastMs === null ? 0 : Math.min(MAX_STEP_MS, Math.max(0, nowMs - this.#lastMs));
     this.#lastMs = nowMs;
@@ -97,12 +84,10 @@ export class LossBaselines {
     this.#findCommon(ready);
   }
 
-  /** Null while there is none. */
   common(): CommonDeparture | null {
     return this.#common;
   }
 
-  /** Departures, the largest increase first; without those that a common departure explains. */
   departures(): Departure[] {
     return this.#departed()
       .filter(({ value, before }) => value - before > ALONE_FACTOR * this.#medianIncrease)
@@ -123,10 +108,7 @@ export class LossBaselines {
     return this.#all[pair] === 0 ? 0 : this.#failed[pair]! / this.#all[pair]!;
   }
 
-  /**
-   * The ratio that the test takes for the usual one: of few packets rather too high. The mean of all pairs
-   * counts like packets of the pair.
-   */
+  /** Normal ratio used by the test; biased upwards for few packets. The mean of all pairs is the prior. */
   #usual(pair: number): number {
     const [failed, all] = [this.#failed[pair]!, this.#all[pair]!];
     const shared = (failed + 1 + PRIOR_PACKETS * this.#mean) / (all + PRIOR_PACKETS);
@@ -177,7 +159,7 @@ export class LossBaselines {
     }
   }
 
-  /** Losses of a cut are no loss ratio. A departure may outlive a short cut. */
+  /** Losses of a cut do not count. A departure may outlive a short cut. */
   #clear(pair: number): void {
     if (this.#suspects.get(pair)?.isDeparted === false) this.#suspects.delete(pair);
   }
@@ -198,7 +180,7 @@ export class LossBaselines {
     }
   }
 
-  /** One cause makes most pairs lose packets at once. */
+  /** A common cause makes most pairs lose packets at once. */
   #findCommon(ready: number): void {
     const departed = this.#departed();
     const isCommon = ready >= FEWEST_COMMON && departed.length > ready / 2;
@@ -213,7 +195,6 @@ export class LossBaselines {
     this.#common = { sinceMs, series: departed.length, all: ready };
   }
 
-  /** Number of pairs with a known baseline; their mean ratio is noted. */
   #countReady(size: number): number {
     let [ready, failed, all] = [0, 0, 0];
     for (let pair = 0; pair < size; pair++) {
@@ -242,18 +223,14 @@ interface Packets {
   all: number;
 }
 
-/** A pair whose packets are evidence for a higher ratio, or that has departed. */
 interface Suspect {
   sinceMs: number;
   isDeparted: boolean;
-  /** Log-likelihood ratio of the sought ratio to the usual one. */
   score: number;
-  /** Log-likelihood ratio for the end of the departure. */
   endScore: number;
-  /** Time for which the score was high enough, ms; null: it is not. */
+  /** Time above the departure score, ms; null: below it. */
   heldMs: number | null;
   departedMs: number;
-  /** Time since the last packets, ms. */
   elapsedMs: number;
   silentMs: number;
   readonly recent: Packets;
@@ -284,12 +261,11 @@ function ratioOf({ failed, all }: Packets): number {
   return all === 0 ? 0 : failed / all;
 }
 
-/** Logarithm of how much better the first ratio explains the packets than the second. */
 function logRatio(ratio: number, other: number, lost: number, answered: number): number {
   return lost * Math.log(ratio / other) + answered * Math.log((1 - ratio) / (1 - other));
 }
 
-/** Half-width of a ratio's bounds that hold for few samples, too (Wilson, 1927). */
+/** Half-width of the Wilson (1927) interval, which is valid for few samples. */
 function errorOf(packets: Packets): number {
   const { all } = packets;
   if (all === 0) return 1;

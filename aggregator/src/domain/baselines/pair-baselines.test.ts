@@ -12,14 +12,14 @@ const START_MS = 1_700_000_000_000;
 const SECOND_MS = 1_000;
 const NODES = ["a", "b", "c", "d"];
 interface LinkTruth {
-  /** The responder answers so many seconds of packets after their timeout; 0: in time. */
+  /** Seconds of packets that the responder answers after the timeout; 0: none. */
   readonly lateOfTen: number;
   readonly rttMs: number;
-  /** One packet in so many is lost; 0: none, 1: all. */
+  /** One packet in this many is lost; 0: none, 1: all. */
   readonly lostOneIn: number;
 }
 
-/** Probes that send 120 packets in a minute or window, whichever is shorter, between all two nodes. */
+/** Simulated probes: 120 packets per minute or window, whichever is shorter, between all nodes. */
 class World {
   readonly tables: Tables;
   readonly keeper: GraphKeeper;
@@ -53,7 +53,7 @@ class World {
             lateOfTen: 0,
           };
           const isStarved = this.seconds % 10 < lateOfTen;
-          // Answers to the starved seconds come two seconds after the last of them.
+          // Late answers arrive two seconds after the starvation ends.
           const isCaughtUp = lateOfTen > 0 && this.seconds % 10 === lateOfTen + 1;
           const sent = this.#packets;
           const rttsMs: number[] = [];
@@ -135,7 +135,7 @@ test("a starved responder that answers late loses nothing, is not cut and depart
   for (let second = 0; second < 240; second++) {
     world.run(1);
     expect(world.names()).toEqual([]);
-    // Losses are known before the late answers are.
+    // Losses are counted before the late answers revoke them.
     if (second > 30 && world.seconds % 10 > 5) ratios.push(...world.lossRatios("a", "c"));
   }
   expect(ratios.length).toBeGreaterThan(50);

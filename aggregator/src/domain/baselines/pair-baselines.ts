@@ -1,4 +1,3 @@
-// Pairs of nodes that became slower than they were, or lose more packets, in the words of the graph API.
 import type { Departures, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { rfc3339 } from "../graphs/graph-time.ts";
 import { Baselines } from "./baselines.ts";
@@ -9,20 +8,16 @@ import { PairUse } from "./pair-use.ts";
 export const NO_DEPARTURES: Departures = { pairs: [], counts: { latency: 0, loss: 0 }, common: [] };
 
 const KINDS = ["latency", "loss"] as const;
-/** Departures listed by kind. */
 const MAX_LISTED = 20;
 
-/** Baselines of all pairs of nodes. */
 export class PairBaselines {
   readonly #readings = new PairReadings();
   readonly #baselines = {
-    /** Milliseconds. A link that answers again needs no long proof. */
+    /** Milliseconds. A recovered link needs only a short confirmation. */
     latency: new Baselines({ floor: 2, ratio: 0.75, releaseMs: 20_000 }),
-    /** Ratios. */
     loss: new LossBaselines(),
   };
 
-  /** @param pairs more than the number of any pair */
   begin(pairs: number): void {
     this.#readings.begin(pairs);
   }
@@ -33,16 +28,12 @@ export class PairBaselines {
     });
   }
 
-  /** Compares what was added with the baselines. */
   observe(nowMs: number): void {
     this.#baselines.latency.observe(this.#readings.latency(), nowMs);
     this.#baselines.loss.observe(this.#readings.packets(), nowMs);
   }
 
-  /**
-   * Pairs of a node that is down are left out: the node itself is reported.
-   * @param workflows whose channels may cross a pair
-   */
+  /** @param workflows whose channels may use a pair */
   report(workflows: readonly WorkflowGraphSnapshot[], isDown: (node: string) => boolean): Departures {
     const report: Departures = { pairs: [], counts: { latency: 0, loss: 0 }, common: [] };
     let use: PairUse | null = null;

@@ -1,7 +1,6 @@
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { PairNames } from "./pair-readings.ts";
 
-/** Channels named of a pair. */
 const MAX_NAMED = 3;
 
 interface Use {
@@ -12,7 +11,7 @@ interface Use {
   readonly requestsPerSecond: number;
 }
 
-/** Channels with traffic that cross a pair of nodes, as far as the places of their pods say. */
+/** Channels with traffic between a pair of nodes, by the placement of their pods. */
 export class PairUse {
   readonly #uses: Use[] = [];
 
@@ -34,7 +33,6 @@ export class PairUse {
     }
   }
 
-  /** Names of channels over the pair, the busiest first: by bytes, then by requests. */
   busiest({ source, target }: PairNames): string[] {
     const found = new Map<string, { bytes: number; requests: number }>();
     for (const use of this.#uses) {
@@ -52,7 +50,6 @@ export class PairUse {
   }
 }
 
-/** Share of a workload's pods by node. */
 function sharesOf({ pods }: WorkflowGraphSnapshot["workloads"][number]): ReadonlyMap<string, number> {
   const shares = new Map<string, number>();
   for (const { node } of pods) if (node !== null) shares.set(node, (shares.get(node) ?? 0) + 1 / pods.length);

@@ -30,7 +30,6 @@ describe("traffic of a workflow that is deployed anew", () => {
   let ingest: Ingest;
   let nowMs: number;
 
-  /** An aggregator begins. */
   const start = (): void => {
     tables = new Tables(SHAPE, { maxLinks: 10, maxChannels: 100, maxPods: 100 });
     ingest = new Ingest(tables, { maxFutureMs: 1000, maxSeries: 1000, maxSources: 10 });
@@ -40,7 +39,6 @@ describe("traffic of a workflow that is deployed anew", () => {
     nowMs = NOW;
   });
 
-  /** Ten requests a second over four seconds, by the proxies of the end that reports. */
   const talk = (reporter: "source" | "destination" = "source", target = "shop/db", perSecond = 10): void => {
     const [targetNamespace, targetName] = target.split("/");
     const labels = {
@@ -58,7 +56,6 @@ describe("traffic of a workflow that is deployed anew", () => {
       ingest.take(recordOf("n1", [requests], { arrivedAtMs: nowMs }), nowMs);
     }
   };
-  /** The graphs as they are after so long; one is built every second, as the aggregator does. */
   const after = (ms: number, cluster: Partial<ClusterState>): WorkflowGraphSnapshot[] => {
     let graphs: WorkflowGraphSnapshot[] = [];
     for (const untilMs = nowMs + ms; ; nowMs = Math.min(untilMs, nowMs + 1000)) {
@@ -121,7 +118,6 @@ describe("traffic of a workflow that is deployed anew", () => {
     expect(channelsOf(after(HOUR_MS, GATED))).toEqual([]);
     talk();
     expect(channelsOf(after(0, RUNNING))).toMatchObject([{ requestsPerSecond: 10 }]);
-    // From then on it remembers as ever.
     expect(channelsOf(after(HOUR_MS, GATED))).toMatchObject([{ requestsPerSecond: 10 }]);
   });
 

@@ -1,34 +1,32 @@
-// What was known of a workload's traffic outlives its pods: whoever deploys it anew places it by that, before
-// it has said a word.
+// Remembers a workload's traffic after its pods are gone, so that a redeployment is placed well from the
+// start.
 import { fullName, type NamespacedName, type PodState } from "../cluster-state.ts";
 import type { EndRates } from "./observed-channels.ts";
 
-/** A workload of the cluster with its pods; null: there is none of that name. */
 export type WorkloadPods = (workload: NamespacedName) => readonly Pick<PodState, "node">[] | null;
 
 interface Entry {
   rates: EndRates;
-  /** Of the build that saw the channel last. */
   notedMs: number;
-  /** An end was without pods since then. */
+  /** An end has lost its pods since then. */
   isInterrupted: boolean;
-  /** Since when both ends have had pods on nodes again; null: they have not. */
+  /** Time since when both ends have had pods on nodes again; null: not yet. */
   wholeSinceMs: number | null;
 }
 
-/** A night, or a weekday's pause, and the next deployment is still placed well; what is older says little. */
+/** Retention, ms: covers a night or a pause of a working day. */
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * Rates of channels as they were while both ends had pods on nodes, by the names of the workloads. They stand
- * in for rates from the moment on in which an end has lost its pods, until both have had pods for a whole
- * window: by then what the pods say, or don't, is the truth. A channel that falls silent while its pods run
- * is forgotten at once. Each end's rates stay that end's: a memory shows nobody more than was observed.
+ * Channel rates from before an end lost its pods, by workload names. They replace measured rates until both
+ * ends have had pods for a whole window; after that, measurements count. Forgets a channel at once if it
+ * falls silent while its pods run. Rates remain with the end that observed them, so that memory reveals
+ * nothing new to a namespace.
  */
 export class ChannelMemory {
   readonly #maxChannels: number;
   readonly #windowMs: number;
-  /** By the namespace whose proxies told of the channel, the one that was seen longest ago first. */
+  /** Key: the reporting namespace. The least recently seen channel is first. */
   readonly #byNamespace = new Map<string, Map<string, Entry>>();
   #size = 0;
 
@@ -41,7 +39,7 @@ export class ChannelMemory {
     return this.#size;
   }
 
-  /** A channel as it is observed now. @param isWhole both ends have pods on nodes */
+  /** @param isWhole both ends have pods on nodes */
   note(rates: EndRates, isWhole: boolean, nowMs: number): void {
     if (!isWhole) return;
     const { namespace, name } = placeOf(rates);
@@ -59,10 +57,7 @@ export class ChannelMemory {
     this.#size++;
   }
 
-  /**
-   * Channels that nobody has seen in this build and that are known of before; to be called once a build,
-   * after all were noted.
-   */
+  /** Remembered channels that this build has not observed. Call once per build, after `note`. */
   recall(podsOf: WorkloadPods, nowMs: number): EndRates[] {
     const recalled: EndRates[] = [];
     for (const [namespace, entries] of this.#byNamespace) {
@@ -82,11 +77,10 @@ export class ChannelMemory {
     return recalled;
   }
 
-  /** The clock was set back: nothing was noted later than now. */
   setBack(nowMs: number): void {
     for (const entries of this.#byNamespace.values())
       for (const entry of entries.values()) {
-        // Not now itself: the build under way has not seen them.
+        // Before `nowMs`, because the current build has not observed it.
         entry.notedMs = Math.min(entry.notedMs, nowMs - 1);
         if (entry.wholeSinceMs !== null) entry.wholeSinceMs = Math.min(entry.wholeSinceMs, nowMs);
       }
@@ -103,7 +97,7 @@ export class ChannelMemory {
     return entry.isInterrupted && nowMs - entry.wholeSinceMs < this.#windowMs;
   }
 
-  /** Who remembers most gives room, so that nobody's inventions push out what others have said. */
+  /** Evicts from the namespace with the most entries, so that none can displace the others. */
   #evict(): void {
     let largest: Map<string, Entry> | null = null;
     for (const entries of this.#byNamespace.values())

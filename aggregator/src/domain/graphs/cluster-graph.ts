@@ -11,25 +11,17 @@ import type { UsageState } from "../usage/usage.ts";
 import { panesOf, type WindowName } from "../windows/window-shape.ts";
 import type { CostRule } from "./cost-rule.ts";
 
-/** What a graph is stamped with. */
 export interface GraphStamp {
   readonly version: number;
   readonly nowMs: number;
 }
 
-/** Nodes and links between two steps: a few milliseconds' work. */
 const NODES_PER_STEP = 500;
 const LINKS_PER_STEP = 500;
-/**
- * Up to so many nodes, pairs of which nothing but a declaration is known are listed too: there can be as many
- * as pairs.
- */
+/** Up to this many nodes, pairs with only a declared capacity are listed too. Their number is quadratic. */
 const MAX_NODES_WITH_DECLARED_LINKS = 64;
 
-/**
- * Nodes and links as the windows have them at `stamp.nowMs`; no round-trip time in it is older than the
- * window.
- */
+/** Builds the graph at `stamp.nowMs`. No round-trip time in it is older than the window. */
 export function buildClusterGraph(
   tables: Tables,
   cluster: ClusterState,
@@ -41,7 +33,7 @@ export function buildClusterGraph(
   return allSteps(clusterGraphSteps(tables, cluster, rule, stamp, window, coordinates));
 }
 
-/** As {@link buildClusterGraph}, in steps between which a caller may let others have their turn. */
+/** Like {@link buildClusterGraph}, in steps between which the caller may yield. */
 export function* clusterGraphSteps(
   tables: Tables,
   cluster: ClusterState,
@@ -95,7 +87,6 @@ export function* clusterGraphSteps(
   };
 }
 
-/** Pairs of which only both ends' declared capacity is known. True when there are any. */
 function addDeclared(
   links: Link[],
   networks: ReadonlyMap<string, NodeNetwork>,
@@ -116,7 +107,7 @@ function addDeclared(
   return links.length > before;
 }
 
-/** A link without round-trip times. It has the method that its cost would be of, if there were one. */
+/** A link without round-trip times, with the method that its cost would come from. */
 export function unprobedLink(
   { source, target }: Pair,
   bandwidth: LinkBandwidth,
@@ -173,7 +164,6 @@ function buildNode(
   };
 }
 
-/** What a node's part of the graph says of its interfaces. */
 export function networkOf(node: ClusterNode): NodeNetwork {
   return {
     capacity: node.networkCapacityBitsPerSecond ?? null,
@@ -186,10 +176,7 @@ function millicores(cores: number | null): number | null {
   return cores === null ? null : cores * 1000;
 }
 
-/**
- * What pods can have. Where nobody tells what is used, what node_exporter calls free, which includes what the
- * node keeps for itself. Null where neither is known.
- */
+/** Allocatable minus used, else node_exporter's free memory, which includes the node's reserve. */
 function available(allocatable: number | null, used: number | null, free: number | null): number | null {
   if (allocatable === null) return null;
   if (used !== null) return Math.max(0, allocatable - used);

@@ -7,9 +7,8 @@ import type { Coordinates } from "../../coordinates/domain/coordinates.ts";
 import { rfc3339 } from "./graph-time.ts";
 
 /**
- * The graph's links and, for pairs of its nodes of which no measured link speaks, estimated ones where the
- * coordinates say something, else declared ones where both nodes declare their capacity. A pair that is
- * measured, or was probed in vain, gets none.
+ * Returns the graph's links with additional links for pairs without a decided one: estimated by coordinates,
+ * else declared if both nodes declare their capacity. A measured pair, or one that never answered, gets none.
  */
 export function withEstimated(
   { observedAt, nodes, links }: ClusterGraphSnapshot,
@@ -36,10 +35,7 @@ export function withEstimated(
   return all.sort(order);
 }
 
-/**
- * Nothing overrides what was measured, or papers over a pair that never answers; estimates don't override
- * what was declared either.
- */
+/** Returns true for a pair that needs no estimate: measured, declared, or without any answer. */
 export function isDecided({ origin, costMs, lossRatio }: Link): boolean {
   return origin === "measured"
     ? costMs !== null || lossRatio === 1

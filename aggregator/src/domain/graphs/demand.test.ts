@@ -34,11 +34,9 @@ interface Calls {
   readonly namespace?: string;
   readonly perSecond: number;
   readonly failedPerSecond?: number;
-  /** Latencies of those that didn't fail, each of an equal part. */
   readonly latenciesMs?: readonly number[];
 }
 
-/** What a proxy on the node has counted after `seconds`. */
 function counted(calls: Calls, seconds: number, atMs: number): Metric[] {
   const { from = "shop", service = "db", namespace = "shop", latenciesMs = [1] } = calls;
   const labels = istio("source", "web", "", {
@@ -59,7 +57,6 @@ function counted(calls: Calls, seconds: number, atMs: number): Metric[] {
   ];
 }
 
-/** Scrapes every 2 s for 20 s. */
 function run(callsOf: Readonly<Record<string, readonly Calls[]>>): void {
   for (let second = 0; second <= 20; second += 2) {
     const atMs = NOW + second * 1000;
@@ -103,7 +100,6 @@ describe("the demand of a Service", () => {
       const { p50, p90, p99 } = demandOf()[0]!.zones[0]!.latencyMs;
       return [p50, p90, p99].map((value) => value !== null);
     };
-    // Counted over 20 s.
     expect(percentilesOf(0.5)).toEqual([true, false, false]);
     expect(percentilesOf(2)).toEqual([true, true, false]);
     expect(percentilesOf(8)).toEqual([true, true, true]);

@@ -1,4 +1,3 @@
-// What zones ask of Services, summed over the namespaces of the callers.
 import { samplesForPercentile } from "@isochrone/primitives";
 import { LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
 import type { Demand, ServiceDemand, ZoneDemand } from "@isochrone/topology";
@@ -12,21 +11,17 @@ import type { GraphStamp } from "./cluster-graph.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
 import type { Tables } from "./tables.ts";
 
-/** Demands between two steps: a few milliseconds' work. */
 const ITEMS_PER_STEP = 500;
 
-/** Requests per second of one zone, summed. */
 interface Counted {
   requests: number;
   errors: number;
-  /** Requests of the whole window that were answered: samples of the percentiles. */
+  /** Answered requests of the whole window; the sample count of the percentiles. */
   answered: number;
-  /** Answered within each of LATENCY_BOUNDS_MS. */
   readonly within: number[];
   newestMs: number;
 }
 
-/** The demand as the windows have it at `stamp.nowMs`, in steps as those of the cluster graph. */
 export function* demandSteps(
   tables: Tables,
   cluster: ClusterState,
@@ -71,7 +66,6 @@ export function* demandSteps(
   return { version, observedAt: rfc3339(nowMs), windowSeconds, services: shown };
 }
 
-/** Null where nothing was said of the window. */
 function countedOf(
   state: ChannelState,
   { shape }: Tables,
@@ -92,10 +86,7 @@ function countedOf(
   };
 }
 
-/**
- * Each end believes its own side: what callers of one namespace claim to ask of another one's Services counts
- * as far as proxies at the Services' end saw it. By pair of namespaces, the share that does; absent: all.
- */
+/** Share of a namespace pair's demand that proxies at the Service's side confirm; absent: all. */
 function* believedShares(
   read: readonly { readonly key: ChannelKey; readonly counted: Counted }[],
   { channels, meshNamespaces }: Tables,
@@ -159,7 +150,7 @@ function zoneDemand(zone: string, counted: Counted, deadlineMs: number | null, n
   };
 }
 
-/** How many took no longer than `ms`: within a bucket they are taken to be spread evenly. */
+/** Number of requests that took at most `ms`, interpolated within a bucket. */
 function withinMs(within: readonly number[], ms: number): number {
   let [boundBefore, before] = [0, 0];
   for (const [index, bound] of LATENCY_BOUNDS_MS.entries()) {
@@ -170,7 +161,7 @@ function withinMs(within: readonly number[], ms: number): number {
   return before;
 }
 
-/** How long `count` of the requests took at most; null where there are none, or it lies above all bounds. */
+/** Latency below which `count` requests lie; null without requests, or if it exceeds all bounds. */
 function latencyOf(within: readonly number[], count: number): number | null {
   if (count <= 0) return null;
   let [boundBefore, before] = [0, 0];

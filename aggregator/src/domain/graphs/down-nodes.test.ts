@@ -33,7 +33,7 @@ interface Way {
   readonly origin?: Link["origin"];
 }
 
-/** Every ordered pair of nodes answers, but for those that `way` says otherwise of. */
+/** A full mesh that answers, with exceptions by `way`. */
 function graph(way: (source: string, target: string) => Way = () => ({})): ClusterGraphSnapshot {
   const links = NAMES.flatMap((source) =>
     NAMES.filter((target) => target !== source).map((target) => ({

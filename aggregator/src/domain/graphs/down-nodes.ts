@@ -2,34 +2,31 @@ import { type ClusterGraphSnapshot, type ClusterNode, type Link } from "@isochro
 import { downText, type NodeDown } from "@isochrone/topology/findings";
 import { fullName, type ClusterState, type NamespacedName, type PodState } from "../cluster-state.ts";
 
-/** Looks up pods and workloads: facts that the cluster's state doesn't hold. */
 export interface PodLook {
   isReady(pod: NamespacedName): boolean;
-  /** Null: there is no such workload object, or it has no number of replicas. */
+  /** Null: no such workload object, or it has no number of replicas. */
   desiredReplicas(kind: string, workload: NamespacedName): number | null;
 }
 
 interface LostWorkload extends NamespacedName {
   readonly kind: string;
-  /** Number of its pods that were on the node when the node went down. */
   lost: number;
 }
 
-/** Owners whose pods don't start elsewhere when their node is gone. */
+/** Owners whose pods do not move when their node is gone. */
 const BOUND_TO_NODES: ReadonlySet<string> = new Set(["DaemonSet", "Node"]);
-/** A node that one peer alone doesn't reach may be on the far side of a broken link. */
+/** Minimum number of peers without an answer. A single one may be behind a broken link. */
 const LEAST_ASKERS = 2;
-/** A silent node's own probe may have had answers for so long after its peers' last: share of the window. */
+/** Extra time in which a silent node's own probe may have had answers, as a share of the window. */
 const SLACK_SHARE = 0.1;
 
-/** Follows nodes that are down: since when, and whether their pods run elsewhere by now. */
 export class DownNodes {
-  /** Workloads of each node that isn't ready; null: it was down when the first state came. */
+  /** Lost workloads by node that is not ready; null: the node was down in the first state. */
   readonly #lost = new Map<string, ReadonlyMap<string, LostWorkload> | null>();
   #before: Pick<ClusterState, "pods"> | null = null;
   #down: ReadonlyMap<string, NodeDown> = new Map();
 
-  /** Looks at a new state and its graph. Pods of a node are those before it went down. */
+  /** Processes a new state and graph. A node's pods are those before it went down. */
   update(cluster: ClusterState, graph: ClusterGraphSnapshot, look: PodLook | null): void {
     const unready = cluster.nodes.filter(({ ready }) => !ready);
     const names = new Set(unready.map(({ name }) => name));
@@ -50,7 +47,6 @@ export class DownNodes {
     return this.#down.has(node);
   }
 
-  /** The graph with its nodes that are down marked. */
   mark(graph: ClusterGraphSnapshot): ClusterGraphSnapshot {
     if (this.#down.size === 0) return graph;
     const nodes = graph.nodes.map((node): ClusterNode => {
@@ -60,7 +56,6 @@ export class DownNodes {
     return { ...graph, nodes };
   }
 
-  /** Number of ready pods on ready nodes, for each workload that lost pods. */
   #runningOf(pods: ClusterState["pods"], unready: ReadonlySet<string>, look: PodLook): Map<string, number> {
     const running = new Map<string, number>();
     for (const lost of this.#lost.values()) for (const key of lost?.keys() ?? []) running.set(key, 0);
@@ -80,7 +75,7 @@ export class DownNodes {
     let [pods, podsNotRunning] = [0, 0];
     for (const [key, workload] of workloads) {
       const { kind, lost } = workload;
-      // Jobs have no number of replicas: as many pods as were lost have to run.
+      // Jobs have no number of replicas: require as many running pods as were lost.
       const desired = look.desiredReplicas(kind, workload) ?? lost;
       pods += lost;
       podsNotRunning += Math.min(lost, Math.max(0, desired - (running.get(key) ?? 0)));
@@ -117,15 +112,11 @@ function lostOf(pods: ClusterState["pods"], node: string): ReadonlyMap<string, L
 interface Reach {
   readonly askers: Set<string>;
   isAnswering: boolean;
-  /** Newest answer to its peers, and newest answer that its own probe got; ms since the epoch. */
   answeredMs: number;
   heardMs: number;
 }
 
-/**
- * Ready nodes that several peers probe and none reaches, and whose own probe has heard nothing since; with
- * the time of the last answer.
- */
+/** Ready nodes that do not answer several peers and hear nothing, with the time of the last answer. */
 function silentNodes(
   graph: ClusterGraphSnapshot,
   unready: ReadonlySet<string>,
@@ -148,7 +139,7 @@ function silentNodes(
     const answeredMs = answerOf(link);
     const from = reachOf(link.source);
     from.heardMs = Math.max(from.heardMs, answeredMs);
-    // Nobody asks from a node that is down itself.
+    // A node that is down does not count as a peer.
     if (unready.has(link.source)) continue;
     const to = reachOf(link.target);
     to.askers.add(link.source);

@@ -1,21 +1,17 @@
 import type { GraphEvent } from "@isochrone/topology";
 
-/** Answer to a client that comes back with the id of the last event that it saw. */
 type Resume =
   | { readonly kind: "replay"; readonly events: readonly GraphEvent[] }
   | { readonly kind: "reset" };
 
-/** Of large clusters fewer events are kept: 200,000 changed links are some 20 MB. */
+/** Bounds the memory: 200,000 changed links are about 20 MB, so large clusters keep fewer events. */
 const MAX_LINKS = 200_000;
 
-/**
- * The newest events, so that a client that was away for a while misses nothing. Ids are `<epoch>-<version>`.
- */
+/** The newest events, so that a client can reconnect without a gap. Ids are `<epoch>-<version>`. */
 export class EventHistory {
   readonly #epoch: string;
   readonly #limit: number;
   readonly #events: GraphEvent[] = [];
-  /** Changed links in all events: what they weigh by. */
   #links = 0;
 
   constructor(epoch: string, limit: number) {
@@ -27,7 +23,6 @@ export class EventHistory {
     return `${this.#epoch}-${version}`;
   }
 
-  /** Null before the first one. */
   get newest(): GraphEvent | null {
     return this.#events.at(-1) ?? null;
   }
@@ -40,7 +35,7 @@ export class EventHistory {
     }
   }
 
-  /** `reset` for ids of another replica or life, of a version that never was, and of one too far back. */
+  /** Returns `reset` for ids of another replica or process, of unknown versions, and of evicted ones. */
   after(id: string): Resume {
     const match = /^(.+)-(\d{1,15})$/.exec(id);
     const newest = this.#events.at(-1)?.version;

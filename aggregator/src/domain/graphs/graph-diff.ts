@@ -1,15 +1,14 @@
 import type { LinkOrder } from "../compare.ts";
 import type { ClusterGraphSnapshot, GraphEvent, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 
-/** Both graphs of one version. */
 export interface Graphs {
   readonly cluster: ClusterGraphSnapshot;
   readonly workflows: readonly WorkflowGraphSnapshot[];
 }
 
 /**
- * What a consumer of the previous version has to look at. Ages and headroom alone are no change: they always
- * move; nor is traffic with the outside, by which nothing is placed. `order` is both graphs' order of links.
+ * Lists what changed for a consumer of the previous version. Ages, headroom and external traffic do not count
+ * as changes. `order` is the link order of both graphs.
  */
 export function diffGraphs(before: Graphs | null, after: Graphs, order: LinkOrder): GraphEvent {
   return {
@@ -42,7 +41,6 @@ function changedNames<T extends object>(
 
 type LinkChange = GraphEvent["changed"]["links"][number];
 
-/** Both lists have the graph's order, so one walk through both is enough. */
 function changedLinks(before: readonly Link[], after: readonly Link[], order: LinkOrder): LinkChange[] {
   const changed: LinkChange[] = [];
   let old = 0;
@@ -71,7 +69,7 @@ function gone({ source, target }: Link): LinkChange {
   return { source, target, costMs: null, lossRatio: null };
 }
 
-/** Every graph is compared twice: as the newer and as the older one. */
+/** Cache, because each graph is compared twice: as the newer and as the older one. */
 const comparableTexts = new WeakMap<WorkflowGraphSnapshot, string>();
 
 function comparable(graph: WorkflowGraphSnapshot): string {
@@ -96,7 +94,7 @@ function changedWorkflows(
   for (const graph of after) {
     const previous = known.get(key(graph));
     if (previous === undefined || comparable(previous) !== comparable(graph)) changed.push(graph);
-    // Somebody may keep the graph for an hour; its text isn't needed any more, and is as large.
+    // The graph may be retained for an hour; free its text, which is as large.
     if (previous !== undefined && previous !== graph) comparableTexts.delete(previous);
     known.delete(key(graph));
   }

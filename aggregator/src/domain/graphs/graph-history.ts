@@ -1,5 +1,4 @@
-// The graphs of the last hour, thinned out: every graph is some hundred bytes per link as objects, and 56
-// bytes here.
+// Compact graphs of the last hour: 56 bytes per link instead of several hundred as objects.
 import type {
   ClusterGraphSnapshot,
   ClusterNode,
@@ -13,22 +12,18 @@ import { AggregatorError } from "../../ports/errors.ts";
 import type { PublishedGraphs } from "./graph-keeper.ts";
 import { FIGURE_BYTES, LinkColumns } from "./link-columns.ts";
 
-/** Graphs of former moments are no closer together, ms. */
 export const HISTORY_GAP_MS = 10_000;
 
-/** How much is kept. */
 interface GraphHistoryOptions {
-  /** How far back, ms. */
   readonly horizonMs: number;
-  /** Graphs closer together than this are not kept, ms. */
+  /** Minimum distance between retained graphs, ms. */
   readonly minGapMs: number;
-  /** What links, nodes and workflows may take, roughly; what is kept is thinned out to stay below. */
+  /** Approximate memory limit. Above it the history is thinned out. */
   readonly maxBytes: number;
 }
 
-/** Of the strings and numbers of a node, workload or channel as an object; links are columns. */
 const OBJECT_BYTES = 400;
-/** Of a pod's place, beside its names, which the live graph has too. */
+/** Approximate size of a pod's placement. Names are shared with the live graph. */
 const POD_BYTES = 48;
 
 interface Frame {
@@ -42,10 +37,8 @@ interface Frame {
   readonly bytes: number;
 }
 
-/** Graphs of former moments. */
 export class GraphHistory {
   readonly #options: GraphHistoryOptions;
-  /** Oldest first. */
   readonly #frames: Frame[] = [];
   #bytes = 0;
 
@@ -57,15 +50,13 @@ export class GraphHistory {
     return this.#options.horizonMs / 1000;
   }
 
-  /** Moments that are kept, oldest first. */
   times(): string[] {
     return this.#frames.map(({ cluster }) => cluster.observedAt);
   }
 
-  /** Keeps those graphs, unless they are too close to the ones before. */
   keep(graphs: PublishedGraphs): void {
     const { horizonMs, minGapMs, maxBytes } = this.#options;
-    // The clock was set back: those of a time to come would stand beside it, and keep others out.
+    // Drop frames in the future after the clock was set back.
     while ((this.#frames.at(-1)?.atMs ?? -Infinity) > graphs.builtAtMs) this.#drop(this.#frames.length - 1);
     const last = this.#frames.at(-1);
     if (horizonMs === 0 || (last !== undefined && graphs.builtAtMs - last.atMs < minGapMs)) return;
@@ -76,10 +67,7 @@ export class GraphHistory {
     while (this.#bytes > maxBytes && this.#frames.length > 2) this.#drop(this.#mostSuperfluous());
   }
 
-  /**
-   * The graphs of that moment: the newest that are not younger. Throws an AggregatorError where nothing is
-   * kept of then.
-   */
+  /** The newest graphs that are not younger than `ms`. Throws an AggregatorError if there are none. */
   at(ms: number): PublishedGraphs {
     const frame = this.#frames.findLast(({ atMs }) => atMs <= ms);
     if (frame === undefined)
@@ -87,7 +75,6 @@ export class GraphHistory {
     return new PastGraphs(frame);
   }
 
-  /** How the pair was. */
   link(source: string, target: string, methods: readonly string[]): LinkHistory {
     const newest = this.#frames.at(-1);
     const method =
@@ -99,9 +86,7 @@ export class GraphHistory {
     return { source, target, method, points };
   }
 
-  /**
-   * The frame whose neighbours are closest together: without it the largest gap grows least. Never an end.
-   */
+  /** Index of the frame whose removal leaves the smallest gap. Never the first or last. */
   #mostSuperfluous(): number {
     let best = 1;
     let least = Number.POSITIVE_INFINITY;
@@ -146,7 +131,7 @@ function frameOf(graphs: PublishedGraphs, before: Frame | null): Frame {
 
 type Pods = WorkflowGraphSnapshot["workloads"][number]["pods"];
 
-/** Most pods are where they were a minute ago: their list is kept once for all graphs. */
+/** Shares pod lists between consecutive graphs, because most pods do not move. */
 function withSharedPods(
   graph: WorkflowGraphSnapshot,
   before: WorkflowGraphSnapshot | undefined,

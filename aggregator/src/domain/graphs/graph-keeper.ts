@@ -27,48 +27,37 @@ import type { Tables } from "./tables.ts";
 import type { WindowName } from "../windows/window-shape.ts";
 import { buildWorkflows, workflowSteps } from "./workflows.ts";
 
-/** The graphs of one version. A window's graphs are built when they are first asked for, and then stay. */
+/** Graphs of one version. A window's graphs are built on first access and then kept. */
 export interface PublishedGraphs {
   readonly version: number;
   readonly builtAtMs: number;
-  /** What pairs without a measured link are estimated from; null while there is nothing. */
   readonly coordinates: Coordinates | null;
-  /** Those of the cluster graph, without its links. */
   readonly nodes: readonly ClusterNode[];
   cluster(window: WindowName): ClusterGraphSnapshot;
-  /** By namespace/name. */
+  /** Keys: `namespace/name`. */
   workflows(window: WindowName): ReadonlyMap<string, WorkflowGraphSnapshot>;
   demand(window: WindowName): Demand;
 }
 
-/** Told of each new version, in order. */
 type GraphListener = (event: GraphEvent) => void;
 
-/** What a version of the graphs is built from, beside the windows. */
 export interface BuildInputs {
   readonly cluster: ClusterState;
   readonly nowMs: number;
-  /** Links that stay listed when they fall silent. */
+  /** Links that remain listed when they fall silent. */
   readonly isWanted: (link: LinkKey) => boolean;
   readonly coordinates: Coordinates | null;
-  /**
-   * Costs between areas that somebody declared; null where they are read and there are none, absent where
-   * they aren't read.
-   */
+  /** Declared costs between areas; null: none exist; absent: not read. */
   readonly declaredCosts?: DeclaredCosts | null;
-  /** What others measured between nodes. @default nothing */
   readonly latencies?: readonly NodeLatency[];
-  /** Says which pods run; absent: nobody knows. */
+  /** Absent: running pods are unknown. */
   readonly look?: PodLook;
 }
 
-/** What one method measured of a pair. */
 interface LinkDistribution extends Pick<LinkKey, "method" | "ipFamily"> {
-  /** Seconds. */
   readonly rtt: Distribution;
 }
 
-/** Builds the graphs version by version, keeps the newest, and tells what changed. */
 export class GraphKeeper {
   readonly history: EventHistory;
   readonly #tables: Tables;
@@ -79,7 +68,6 @@ export class GraphKeeper {
   #latencyUse = NO_LATENCIES_USED;
   #newest: PublishedGraphs | null = null;
   #departures: Departures = NO_DEPARTURES;
-  /** The version that each workflow of the newest graphs got its present shape in. */
   readonly #changedIn = new Map<string, number>();
 
   constructor(tables: Tables, rule: CostRule, history: EventHistory) {
@@ -88,38 +76,28 @@ export class GraphKeeper {
     this.history = history;
   }
 
-  /** How the cluster graphs list their links. */
   get linkOrder(): LinkOrder {
     return this.#tables.linkOrder;
   }
 
-  /**
-   * Declared channels that workflows of the newest graphs are without, for the pods of others that they would
-   * bring.
-   */
+  /** Number of declared channels left out of workflows because of the limit on far pods. */
   get channelsTooFar(): number {
     return this.#channelsTooFar;
   }
 
-  /** What the newest cluster graph made of what others measured. */
   get latencyUse(): LatencyUse {
     return this.#latencyUse;
   }
 
-  /** Pairs of nodes that are slower than they were, or lose more packets, as of the newest graphs. */
   get departures(): Departures {
     return this.#departures;
   }
 
-  /** Null before the first build. */
   get newest(): PublishedGraphs | null {
     return this.#newest;
   }
 
-  /**
-   * The newest workflows that changed after that version, in order; all for null, or for a version that is
-   * yet to come.
-   */
+  /** Workflows changed after that version, in order. Returns all for null or an unknown later version. */
   workflowsSince(version: number | null): WorkflowGraphSnapshot[] {
     const newest = this.#newest;
     if (newest === null) return [];
@@ -130,10 +108,7 @@ export class GraphKeeper {
       .map(([, graph]) => graph);
   }
 
-  /**
-   * Round-trip times of one ordered pair in the window, by method, as the graph lists its links; those
-   * without an answer are left out.
-   */
+  /** Round-trip time distributions by method, in the order of links. Omits silent methods. */
   distributions(source: string, target: string, nowMs: number): LinkDistribution[] {
     const found: LinkDistribution[] = [];
     for (const state of this.#linksOf(source, target)) {
@@ -143,10 +118,7 @@ export class GraphKeeper {
     return found;
   }
 
-  /**
-   * What became of the packets of one ordered pair, pane by pane, in the same order; those that nothing is
-   * known of are left out.
-   */
+  /** Packet counts of an ordered pair per pane, in the same order. Omits methods without data. */
   counts(source: string, target: string, nowMs: number): NonNullable<LinkDistributions["counts"]> {
     const { paneMs } = this.#tables.shape;
     return this.#linksOf(source, target).flatMap((state) => {
@@ -180,12 +152,10 @@ export class GraphKeeper {
     return found;
   }
 
-  /** How links are valued. */
   get rule(): CostRule {
     return this.#rule;
   }
 
-  /** Frees what left the window first, so that no graph shows it. */
   build(
     cluster: ClusterState,
     nowMs: number,
@@ -196,9 +166,8 @@ export class GraphKeeper {
   }
 
   /**
-   * As {@link build}, but asks `turn` between its steps, and waits while it says so: what comes in meanwhile
-   * goes into the windows, and may be in the graph already or not. Never to be called while a build is under
-   * way.
+   * Like {@link build}, but awaits `turn` between steps. Records that arrive meanwhile may or may not be
+   * included. Must not run concurrently with another build.
    */
   buildInTurns(inputs: BuildInputs, turn: () => Promise<void> | null): Promise<PublishedGraphs> {
     return inTurns(this.#steps(inputs), turn);
@@ -247,7 +216,6 @@ export class GraphKeeper {
     return after;
   }
 
-  /** Returns the function that ends it. */
   listen(listener: GraphListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -259,7 +227,6 @@ export class GraphKeeper {
   }
 }
 
-/** A cluster graph of measurements with what others have declared. */
 function declaredGraph(
   measured: ClusterGraphSnapshot,
   { declaredCosts, latencies = [] }: Pick<BuildInputs, "declaredCosts" | "latencies">,
@@ -271,7 +238,6 @@ function declaredGraph(
   return withLatencies(declared, latencies, rule, order);
 }
 
-/** The graphs of the full window. */
 interface FullWindow {
   readonly graph: ClusterGraphSnapshot;
   readonly workflows: readonly WorkflowGraphSnapshot[];
@@ -284,10 +250,7 @@ interface LazyInputs extends Omit<BuildInputs, "nowMs" | "isWanted"> {
   readonly downNodes: DownNodes;
 }
 
-/**
- * The full window is built at once, as its changes must be told. The fast one isn't wanted often: it is read
- * from the same windows a little later, as of the same moment.
- */
+/** Builds the full window at once to publish its changes, and the fast one on demand. */
 class LazyGraphs implements PublishedGraphs {
   readonly version: number;
   readonly builtAtMs: number;

@@ -12,20 +12,16 @@ import { lossRatioOf, type LinkPane } from "../links/link-counts.ts";
 import type { LinkKey, LinkState } from "../links/links.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
 
-/**
- * Of a round trip and of differences between two. A bucket's middle may lie above the largest value by its
- * width.
- */
+/** Upper bound of round-trip times, ms. A bucket's middle may exceed the largest value by 2 %. */
 const MAX_MS = MAX_RTT_SECONDS * 1000 * 1.02;
 
-/** What all links of a graph are built with. */
 interface LinkContext {
   readonly shape: WindowShape;
   readonly rule: CostRule;
   readonly nowMs: number;
   readonly window: WindowName;
   readonly figures: Figures;
-  /** Null: nobody compares the readings. */
+  /** Null: readings are not compared with baselines. */
   readonly baselines: Pick<PairBaselines, "add"> | null;
 }
 
@@ -35,19 +31,17 @@ interface Reading {
   readonly change: LinkChange | null;
 }
 
-/** Builds the links of one graph, in the graph's order: a pair's methods follow each other. */
+/** Builds the links of one graph in its order: methods of a pair are adjacent. */
 export class LinkBuilder {
   readonly #context: LinkContext;
   readonly #panes: number;
   readonly #fewestSamples: number;
   readonly #errors: PairErrors;
   readonly #textOf: (timeMs: number) => string = rememberingText();
-  /** By pane: links change in any of the window's panes. */
   readonly #paneTexts = new Map<number, string>();
-  /** The newest cut that was met, for the methods of its pair that come behind. */
+  /** Newest cut found, for the pair's following methods. */
   #cut: { readonly key: LinkKey; readonly firstPane: number } | null = null;
 
-  /** @param pairs more than the number of any pair of nodes */
   constructor(context: LinkContext, pairs: number) {
     this.#context = context;
     const { shape, rule, window } = context;
@@ -56,7 +50,7 @@ export class LinkBuilder {
     this.#errors = new PairErrors((this.#panes * shape.paneMs) / 1000, pairs);
   }
 
-  /** Writes the errors of all links that were built: each depends on its pair's other links. */
+  /** Sets the errors of all built links. Each error depends on the pair's other links. */
   writeErrors(): Generator<void> {
     return this.#errors.write();
   }
@@ -97,7 +91,7 @@ export class LinkBuilder {
     const { shape, rule } = this.#context;
     const isKnown = interval !== null && rttMs.count >= this.#fewestSamples;
     const firstPane = change?.firstPane ?? null;
-    // Packets that a cut lost are no loss of the link that answers again.
+    // Losses of a cut do not count against a link that answers again.
     const isCut = change !== null && !change.isSettled;
     return {
       key: link.key,
@@ -110,14 +104,13 @@ export class LinkBuilder {
     };
   }
 
-  /** Younger than the window, or with too few samples. A cut is decided by losses, not by samples. */
+  /** Younger than the window, or too few samples. A cut needs losses, not samples. */
   #isProvisional(link: LinkState, pane: LinkPane | null, change: LinkChange | null): boolean {
     const { shape, nowMs } = this.#context;
     if (link.firstMs > windowStartMs(shape, nowMs, this.#panes)) return true;
     return pane !== null && change?.isCut !== true && (pane.rtt?.count ?? 0) < this.#fewestSamples;
   }
 
-  /** What is shown, and of which panes it is. */
   #readingOf(link: LinkState): Reading {
     const before = this.#context.window === "full" ? link.change : null;
     const pane = this.#read(link, before);
@@ -128,7 +121,6 @@ export class LinkBuilder {
     return { pane: since, percentiles: percentilesOf(since), change };
   }
 
-  /** Null for what never was. */
   #timeOf(timeMs: number): string | null {
     return Number.isFinite(timeMs) ? this.#textOf(timeMs) : null;
   }
@@ -141,7 +133,6 @@ export class LinkBuilder {
     return text;
   }
 
-  /** The fast window shows the changes that the full one was followed for. */
   #changeOf(link: LinkState, medianSeconds: number | null): LinkChange | null {
     const { nowMs, window, shape } = this.#context;
     const own = window === "full" ? link.follow(nowMs, medianSeconds) : link.change;
@@ -150,8 +141,8 @@ export class LinkBuilder {
       return own;
     }
     const cut = this.#cut;
-    // A method that asks seldom hasn't been answered since another one of the same pair was cut: its figures
-    // are older than the cut.
+    // A slow method may not have had an answer since a cut seen by another method of the pair; its figures
+    // then predate the cut.
     const isOlder =
       cut !== null && isSamePair(cut.key, link.key) && link.answeredMs < cut.firstPane * shape.paneMs;
     return isOlder ? { firstPane: cut.firstPane, lastPane: null, isCut: true, isSettled: false } : own;
@@ -172,10 +163,7 @@ function isSamePair(a: LinkKey, b: LinkKey): boolean {
   return a.target === b.target && a.source === b.source && a.ipFamily === b.ipFamily;
 }
 
-/**
- * The window's figure; where a change leaves it too few samples for its 90th percentile, the nearest that
- * they have.
- */
+/** If too few samples follow a change for p90, uses the nearest quantile they allow. */
 function costOf(
   pane: LinkPane | null,
   rttMs: Link["rttMs"],
@@ -207,7 +195,7 @@ function rttOf(pane: LinkPane | null, percentiles: Percentiles | null, figures: 
   return { p50: toMs(p50), p90: toMs(p90), p99: toMs(p99), mean: toMs(rtt.mean), count: rtt.count };
 }
 
-/** Writes times; links of one probe share theirs, and writing one takes as long as the rest of a link. */
+/** Cache: links of a probe share times, and formatting costs as much as the rest of a link. */
 function rememberingText(): (timeMs: number) => string {
   let lastMs = Number.NaN;
   let text = "";

@@ -1,7 +1,7 @@
 import type { Link } from "@isochrone/topology";
 
 const FIGURES = 13;
-/** Of one link: its figures, its flags and its share of the names' list. */
+/** Bytes per link: figures, flags and its share of the list of names. */
 export const FIGURE_BYTES: number = FIGURES * 4 + 2;
 
 const ORIGINS = ["measured", "estimated", "declared"] as const;
@@ -9,14 +9,12 @@ const CAPACITY_ORIGINS = [undefined, null, "declared", "measured"] as const;
 const TRANSPORTS = [undefined, null, "tcp", "udp"] as const;
 const PROVISIONAL = 4;
 
-/** Who the links are between: the same for many graphs one after the other. */
 interface Identities {
   readonly list: readonly Pick<Link, "source" | "target" | "method" | "ipFamily">[];
-  /** Position by source, target and method. */
   readonly positions: Map<string, number>;
 }
 
-/** Links as columns of numbers. What a number loses by 32 bits nobody measured. */
+/** Links in numeric columns. 32-bit precision exceeds that of the measurements. */
 export class LinkColumns {
   readonly #identities: Identities;
   readonly #figures: Float32Array;
@@ -31,7 +29,6 @@ export class LinkColumns {
         this.#figures[index * FIGURES + column] = value ?? Number.NaN;
   }
 
-  /** @param before columns whose names are shared where they are the same */
   static of(links: readonly Link[], before: LinkColumns | null): LinkColumns {
     const known = before?.identities.list;
     const isSame =
@@ -43,17 +40,14 @@ export class LinkColumns {
     return this.#identities;
   }
 
-  /** -1 where there is none. */
   indexOf(source: string, target: string, method: string): number {
     return this.#identities.positions.get(keyOf(source, target, method)) ?? -1;
   }
 
-  /** All links, as of that moment. */
   all(observedAt: string): Link[] {
     return this.#identities.list.map((_, index) => this.link(index, observedAt));
   }
 
-  /** One link, as of that moment. */
   link(index: number, observedAt: string): Link {
     const { source, target, method, ipFamily } = this.#identities.list[index]!;
     const flags = this.#flags[index]!;
@@ -88,7 +82,7 @@ function identitiesOf(links: readonly Link[]): Identities {
   const positions = new Map<string, number>();
   for (const [index, { source, target, method }] of list.entries()) {
     const key = keyOf(source, target, method);
-    // Of two families the first.
+    // If a pair has both IP families, the first counts.
     if (!positions.has(key)) positions.set(key, index);
   }
   return { list, positions };
@@ -135,7 +129,7 @@ function flagsOf(link: Link): number {
   );
 }
 
-/** 7 digits are what 32 bits hold. */
+/** Rounds to 7 digits, the precision of 32 bits. */
 function rounded(value: number): number | null {
   return Number.isNaN(value) ? null : Number(value.toPrecision(7));
 }

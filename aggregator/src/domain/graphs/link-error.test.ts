@@ -1,4 +1,3 @@
-// How far the costs of links may be from the truth, from probes' records to the graph.
 import { seededRandom } from "@isochrone/runtime";
 import { Distribution } from "@isochrone/telemetry";
 import type { Link } from "@isochrone/topology";
@@ -15,10 +14,10 @@ const SHAPE = { windowMs: 30_000, paneMs: 2000, panes: 15, fastPanes: 3 };
 const NOW = 1_700_000_000_000;
 const METHODS = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"] as const;
 
-/** By `source>target method`, the round trips of the window. */
+/** Round trips of the window by `source>target method`. */
 type Samples = Readonly<Record<string, readonly number[]>>;
 
-/** The graph of links that are older than the window, by `source>target method`. */
+/** Links by `source>target method`. The links are older than the window. */
 function linksOf(samples: Samples, quantile: CostRule["quantile"] = "p50", nowMs = NOW): Map<string, Link> {
   const tables = new Tables(SHAPE, { maxLinks: 16, maxChannels: 1, maxPods: 1 }, METHODS);
   const ingest = new Ingest(tables, { maxFutureMs: 1000, maxSeries: 1000, maxSources: 16 });
@@ -43,7 +42,6 @@ function linksOf(samples: Samples, quantile: CostRule["quantile"] = "p50", nowMs
   return new Map(links.map((link) => [`${link.source}>${link.target} ${link.method}`, link]));
 }
 
-/** So many round trips around a median. */
 const about = (medianMs: number, count: number, spread = 0.1): number[] =>
   Array.from({ length: count }, (_, index) => medianMs * (1 + spread * ((((index * 7) % 11) - 5) / 5)));
 
@@ -60,7 +58,7 @@ describe("an error", () => {
     const { costMs, errorMs } = links.get("a>b udp_rr")!;
     expect(costMs).toBeGreaterThan(37);
     expect(costMs! - errorMs!).toBeLessThan(3);
-    // The seven say nothing against the others: they contain what these say.
+    // Seven samples do not contradict the others: their interval contains the others'.
     for (const name of ["a>b tcp_rr", "b>a udp_rr", "b>a tcp_rr"])
       expect(links.get(name)!.errorMs).toBeLessThan(1);
   });
@@ -144,7 +142,7 @@ describe("a link that is older than the window", () => {
   });
 });
 
-/** Round trips with a floor and a skewed queue, seconds. */
+/** Round trips in seconds with a minimum and a skewed queueing delay. */
 function samplesOf(random: { next(): number }, count: number): number[] {
   const normal = (): number =>
     Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());

@@ -14,7 +14,7 @@ const key = (source: string, target: string, figure = "p90"): string =>
 
 describe("a ConfigMap of latencies", () => {
   test("is read as upstream's netperf component writes it, and what names no pair is left out and counted", () => {
-    // The example of diktyo-io's netperf component; its second line of n2 names n2 twice.
+    // Example of diktyo-io's netperf component. Its second line of n2 names n2 twice.
     const example = {
       [key("n1", "n2")]: "60",
       [key("n1", "n3")]: "109",
@@ -97,7 +97,6 @@ interface Measured {
   readonly outcomes?: Readonly<Record<string, number>>;
 }
 
-/** What the probe of a measured, and latencies of another component. */
 function graphOf(
   measured: readonly Measured[],
   latencies: readonly NodeLatency[],
@@ -152,7 +151,7 @@ describe("latencies of another component in a cluster graph", () => {
   });
 
   test("leave one link of each pair and method, also where a probe has no figure yet, and stay in the graph's order", () => {
-    // A 90th percentile needs 20 replies.
+    // A 90th percentile needs 20 samples.
     const rule = { quantile: "p90" } as const;
     const told = [latency("c", "a", { p90: 9 }), latency("a", "b", { p90: 60 })];
     const { graph } = graphOf([{ target: "b", rttsMs: [10] }], told, rule);

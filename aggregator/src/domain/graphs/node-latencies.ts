@@ -1,6 +1,5 @@
-// Latencies between nodes that another component measured, as KEP-260's netperf component writes them into a
-// ConfigMap, and what of them a cluster graph shows: a cost where nothing was measured here. They are
-// somebody else's words: checked, bounded, and never before an own measurement.
+// Latencies that another component (KEP-260's netperf) writes into a ConfigMap. They give a cost only to
+// pairs without own measurements. The input is untrusted: validated and bounded.
 import { MAX_RTT_SECONDS } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
 import { linkBandwidth } from "../bandwidth/bandwidth-view.ts";
@@ -9,25 +8,20 @@ import type { CostRule } from "./cost-rule.ts";
 import type { LinkOrder } from "../compare.ts";
 import { isDecided } from "./coordinate-links.ts";
 
-/** Of an ordered pair of nodes, ms. */
 export interface NodeLatency {
   readonly source: string;
   readonly target: string;
   readonly ms: Readonly<Partial<Record<Figure, number>>>;
 }
 
-/** Figures that a cost may come from. */
 type Figure = CostRule["quantile"];
 
-/** Why an entry was left out. */
 export const LATENCY_FAULTS = [
-  /** Its key begins like one of a latency, and names no pair of nodes. */
+  /** The key has the prefix of a latency but names no pair of nodes. */
   "bad_key",
-  /**
-   * Its value is no latency: not a number of milliseconds (or microseconds) above 0 and of at most a minute.
-   */
+  /** The value is not a number of milliseconds (or microseconds) in (0, 1 min]. */
   "bad_value",
-  /** The ConfigMap is larger than the API server takes one: nothing of it is used. */
+  /** The ConfigMap exceeds the API server's limit; all of it is ignored. */
   "too_large",
 ] as const;
 type LatencyFault = (typeof LATENCY_FAULTS)[number];
@@ -35,11 +29,10 @@ type LatencyFault = (typeof LATENCY_FAULTS)[number];
 export interface ReadLatencies {
   readonly pairs: readonly NodeLatency[];
   readonly faults: Readonly<Record<LatencyFault, number>>;
-  /** For people; null: there is no fault. */
   readonly firstFault: string | null;
 }
 
-/** Upstream's netperf component writes milliseconds, and wrote microseconds before. */
+/** Upstream's netperf component writes milliseconds; earlier versions wrote microseconds. */
 const KEY =
   /^netperf[._](p50|p90|p99|mean)[._]latency[._](milliseconds|microseconds)\.origin\.(.+?)\.destination\.(.+)$/;
 const SHAPE = "netperf.p90.latency.milliseconds.origin.<node>.destination.<node>";
@@ -48,7 +41,6 @@ const NODE_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 const VALUE = /^\d{1,12}(?:\.\d{1,12})?$/;
 const MAX_MS = MAX_RTT_SECONDS * 1000;
 const MAX_SHOWN = 160;
-/** What the API server takes of a ConfigMap, in bytes. */
 const MAX_CHARACTERS = 1024 * 1024;
 
 export const NO_LATENCIES: ReadLatencies = {
@@ -57,7 +49,6 @@ export const NO_LATENCIES: ReadLatencies = {
   firstFault: null,
 };
 
-/** Reads the data of such a ConfigMap. Keys of other forms are somebody's own affair. */
 export function readLatencies(data: unknown): ReadLatencies {
   if (typeof data !== "object" || data === null) return NO_LATENCIES;
   const reading = new Reading();
@@ -114,13 +105,10 @@ class Reading implements ReadLatencies {
   }
 }
 
-/** What a graph made of the latencies, in pairs. */
 export interface LatencyUse {
-  /** They are the pair's cost. */
   readonly used: number;
-  /** The pair is measured here, or was probed here in vain. */
+  /** The pair has own measurements, or never answered its probes. */
   readonly measured: number;
-  /** The cluster has no such node. */
   readonly unknownNode: number;
 }
 
@@ -129,9 +117,8 @@ export const NO_LATENCIES_USED: LatencyUse = { used: 0, measured: 0, unknownNode
 const DECLARED = { origin: "declared", provisional: false, ageSeconds: null, observedAt: null } as const;
 
 /**
- * The graph with a cost, of origin `declared`, for pairs of its nodes that are neither measured nor were
- * probed in vain. It has no age: it holds as long as it stands there. A pair that has no figure of the
- * graph's own kind takes its 90th percentile, which is what upstream writes, else its median or mean.
+ * Adds costs of origin `declared` to pairs that are neither measured nor silent. They do not expire. A pair
+ * without the graph's quantile uses its 90th percentile (upstream's default), else its median or mean.
  */
 export function withLatencies(
   graph: ClusterGraphSnapshot,
@@ -145,7 +132,6 @@ export function withLatencies(
   return { graph: use.used === 0 ? graph : { ...graph, links: links.sort(order) }, use };
 }
 
-/** The pairs of a graph while costs are given to them. */
 class Pairs {
   readonly links: Link[];
   readonly use = { used: 0, measured: 0, unknownNode: 0 };
@@ -153,7 +139,7 @@ class Pairs {
   readonly #nowMs: number;
   readonly #nodes: ReadonlyMap<string, ClusterNode>;
   readonly #decided = new Set<string>();
-  /** Places of links without a cost that a declared one would be the second of. */
+  /** Indexes of links without a cost, which a declared link would duplicate. */
   readonly #open = new Map<string, number>();
 
   constructor({ nodes, links, observedAt }: ClusterGraphSnapshot, rule: CostRule) {

@@ -1,4 +1,4 @@
-// What a proxy says of others: whose graphs show it.
+// Visibility of channels that one namespace's proxies report about another.
 import { seededRandom } from "@isochrone/runtime";
 import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -26,7 +26,6 @@ function begin(): void {
   ingest = new Ingest(tables, { maxFutureMs: 1000, maxSeries: 10_000, maxSources: 10 });
 }
 
-/** Requests of four seconds, as a proxy of Istio reports them. */
 function report(
   reporter: string,
   source: string,
@@ -69,7 +68,6 @@ function graphs(): WorkflowGraphSnapshot[] {
   return buildWorkflows(tables, clusterState({ workloads, pods }), { version: 1, nowMs: NOW + 4000 }, "full");
 }
 
-/** Requests per second by channel, as the graph of a namespace shows them. */
 function seenIn(namespace: string): Record<string, number | null> {
   const graph = graphs().find((each) => each.namespace === namespace)!;
   return Object.fromEntries(
@@ -98,7 +96,7 @@ describe("a channel between two namespaces", () => {
     report("destination", "shop/web", "bank/vault", 1e9);
     expect([seenIn("shop"), seenIn("bank")]).toEqual([{ "web vault": 10 }, { "web vault": 1e9 }]);
     begin();
-    // A claim of less takes nothing away, either.
+    // A lower claim does not reduce the measured rate.
     report("source", "shop/web", "bank/vault", 0.001);
     report("destination", "shop/web", "bank/vault", 10);
     expect(seenIn("bank")["web vault"]).toBeCloseTo(10, 6);
@@ -153,7 +151,7 @@ describe("hops through a waypoint of another namespace", () => {
   });
 
   test("can't be claimed to hide a channel of others", () => {
-    // Nobody is at the vault's end: as if it were a waypoint.
+    // Without a reporter at the vault's end, as for a waypoint.
     report("source", "shop/web", "bank/vault", 100);
     report("waypoint", "shop/web", "evil/x", 1);
     report("destination", "bank/vault", "evil/x", 1);

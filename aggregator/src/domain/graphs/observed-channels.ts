@@ -3,22 +3,18 @@ import type { ChannelKey } from "../channel-key.ts";
 import { endIn } from "../traffic/channel-ends.ts";
 import type { WindowName } from "../windows/window-shape.ts";
 
-/** What is known of a channel at each of its ends; null: nobody has seen it whom that end believes. */
+/** Rates of a channel as each end believes them; null: no reporter that the end trusts. */
 export interface EndRates {
   readonly key: ChannelKey;
   readonly source: ChannelRates | null;
   readonly target: ChannelRates | null;
 }
 
-/** The channels of a window; a ChannelTable. */
 export interface ChannelSource {
   values(): Iterable<Pick<ChannelState, "flowRates" | "key" | "rates">>;
 }
 
-/**
- * Yields the channels that carried anything in the window or have connections, those with the outside
- * included.
- */
+/** Yields channels with traffic in the window or open connections, including external ones. */
 export function* observedChannels(
   channels: ChannelSource,
   nowMs: number,
@@ -33,7 +29,6 @@ export function* observedChannels(
   }
 }
 
-/** Channels with flows that network managers told of in the window. */
 export function* channelFlows(
   channels: ChannelSource,
   nowMs: number,
@@ -45,7 +40,6 @@ export function* channelFlows(
   }
 }
 
-/** What graphs of a namespace show of it. */
 export function ratesIn(rates: EndRates | null, namespace: string): ChannelRates | null {
   return rates === null ? null : rates[endIn(rates.key, namespace)];
 }

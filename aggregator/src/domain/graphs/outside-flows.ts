@@ -7,14 +7,12 @@ import type { Figures } from "./figures.ts";
 import { ageSeconds } from "./graph-time.ts";
 import type { EndRates } from "./observed-channels.ts";
 
-/** Rates of both directions between a workload and one name. */
 interface Exchange {
   readonly destination: string;
   sent: ChannelRates | null;
   received: ChannelRates | null;
 }
 
-/** What workloads exchange with the outside of the cluster. */
 export class OutsideFlows {
   readonly #byWorkload = new Map<string, { readonly workload: NamespacedName; exchanges: Exchange[] }>();
 
@@ -44,7 +42,6 @@ export class OutsideFlows {
     return Array.from(this.#byWorkload.values(), ({ workload }) => workload);
   }
 
-  /** @param label what the graph calls the workload */
   of(workload: NamespacedName, label: string, nowMs: number, figures: Figures): OutsideFlow[] {
     const { exchanges = [] } = this.#byWorkload.get(fullName(workload)) ?? {};
     return exchanges
@@ -75,7 +72,7 @@ function flowOf(
   };
 }
 
-/** Who counts one direction counts the other: nothing of it is 0. Null: nobody counts either. */
+/** A source that counts one direction counts both, so a missing one is 0. Null: no source counts either. */
 function both(
   quantity: "bytesPerSecond" | "requestsPerSecond",
   sent: ChannelRates | null,

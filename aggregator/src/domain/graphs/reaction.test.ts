@@ -1,16 +1,12 @@
-// How many panes pass until a link's cost says what happened to it, by records of a simulated probe on a
-// clock of its own. The rules by
-// themselves are tested in link-change.test.ts.
+// Number of panes until a link's cost shows a change, with a simulated probe. link-change.test.ts tests the
+// rules alone.
 import { seededRandom, type Random } from "@isochrone/runtime";
 import { ClusterGraph, type Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { CLUSTER, EMBEDDED, SimulatedProbe, type Beat, type Path } from "../../testing/simulated-probe.ts";
 
-/** Where in a pane things happen. */
 const PHASES = [0, 0.15, 0.35, 0.5, 0.75, 0.95];
-/**
- * What a second is in panes of the embedded cluster, and more than a graph's second in those of a real one.
- */
+/** One second in panes of the embedded cluster; longer than a graph's interval in a real one. */
 const SLACK = 0.5;
 
 const isCut = ({ lossRatio, costMs }: Link): boolean => lossRatio === 1 && costMs === null;
@@ -19,7 +15,7 @@ const costsAbout =
   ({ costMs }: Link): boolean =>
     costMs !== null && Math.abs(costMs - ms) < 8;
 
-/** Round trips of 20 ms with some scatter, and then a few ms more now and then, as queues do. */
+/** Round trips of about 20 ms, with occasional queueing delay. */
 function usual(random: Random, addedMs = 0): Path {
   return () => 18 + addedMs + random.next() * 4 + (random.next() < 0.05 ? random.next() * 30 : 0);
 }
@@ -89,7 +85,7 @@ describe.each([
     });
     expect(probe.link().lossRatio).toBeCloseTo(0.3, 0);
     probe.path = () => null;
-    // A dozen losses in a row, and not three, are no chance on such a link.
+    // On a lossy link a cut takes a dozen losses in a row, not three.
     expect(probe.until(isCut)).toBeLessThanOrEqual(12 * (beat.probeMs / beat.paneMs) + 2);
   });
 
@@ -141,7 +137,7 @@ describe.each([
     expect(Date.parse(lastAnswer)).toBeLessThan(probe.nowMs - 2 * beat.panes * beat.paneMs);
     probe.path = usual(random);
     expect(probe.until(costsAbout(20))).toBeLessThanOrEqual(3);
-    // The losses before it don't linger for a whole window.
+    // Earlier losses do not count for a whole window.
     probe.run(2.5);
     expect(probe.link().lossRatio).toBeLessThan(0.1);
   });
@@ -158,7 +154,7 @@ describe.each([
       wasCut = isCut(link);
     });
     expect(turns).toBeGreaterThan(0);
-    // Every six panes at most.
+    // At most one per six panes.
     expect(turns).toBeLessThanOrEqual(10);
   });
 });
@@ -260,7 +256,7 @@ test("what is shown since a step is what its panes hold, also after a silence an
   probe.run(6);
   const later = probe.link();
   expect(later.since).toBe(since);
-  // Four answers a pane.
+  // Four answers per pane.
   expect(later.rttMs.count - rttMs.count).toBeGreaterThanOrEqual(23);
   expect(later.rttMs.count - rttMs.count).toBeLessThanOrEqual(25);
   probe.run(EMBEDDED.panes);

@@ -1,14 +1,12 @@
-// What was refused within the newest window, by who sent it. Counters since the start can't tell what is
-// wrong now.
+// Refusals of the newest window by sender. Counters since the start cannot show the current state.
 
-/** Points and records of one source that were refused for one reason. */
 interface RecentRefusal {
   readonly source: string;
   readonly reason: string;
   readonly refused: number;
 }
 
-/** Pairs of source and reason in a pane; what comes beyond counts for `OTHERS`. */
+/** Limit of source and reason pairs per pane. The excess counts as `OTHERS`. */
 const MAX_PAIRS = 200;
 const MAX_LISTED = 20;
 const MAX_NAME_CHARACTERS = 253;
@@ -17,7 +15,7 @@ export const OTHERS = "other sources";
 export class RecentRefusals {
   readonly #windowMs: number;
   readonly #paneMs: number;
-  /** By number of the pane, the oldest first; then by reason and source. */
+  /** Keys: pane number (oldest first), then reason and source. */
   readonly #panes = new Map<number, Map<string, RecentRefusal>>();
 
   constructor({ windowMs, paneMs }: { readonly windowMs: number; readonly paneMs: number }) {
@@ -34,7 +32,6 @@ export class RecentRefusals {
     count(pane, pane.has(keyOf(reason, name)) || pane.size < MAX_PAIRS ? name : OTHERS, reason, 1);
   }
 
-  /** The most first. */
   list(nowMs: number): RecentRefusal[] {
     this.#expire(nowMs);
     const sums = new Map<string, RecentRefusal>();
@@ -45,7 +42,7 @@ export class RecentRefusals {
 
   #expire(nowMs: number): void {
     const oldest = Math.floor((nowMs - this.#windowMs) / this.#paneMs);
-    // Panes of a later time were kept before the clock was set back.
+    // Drop panes in the future after the clock was set back.
     const newest = Math.floor(nowMs / this.#paneMs) + 1;
     for (const number of this.#panes.keys())
       if (number <= oldest || number > newest) this.#panes.delete(number);

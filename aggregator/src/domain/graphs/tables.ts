@@ -11,46 +11,34 @@ import { RecentRefusals } from "./recent-refusals.ts";
 import { UsageTable } from "../usage/usage.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 
-/** How much is kept at most, and bandwidth for how long. */
 interface TableLimits extends Partial<BandwidthAges> {
   readonly maxLinks: number;
   readonly maxChannels: number;
   readonly maxPods: number;
-  /** Namespaces whose proxies both ends of a channel believe. @default none */
   readonly meshNamespaces?: readonly string[];
 }
 
-/**
- * Services times calling zones and namespaces: with its latencies, each takes some 4 kB in a window of 30
- * panes.
- */
+/** Limit of Service, zone and namespace combinations of about 4 kB each. */
 const MAX_DEMANDS = 20_000;
 
-/** Everything that the windows hold: what ingest fills and the graphs are built from. */
 export class Tables {
   readonly shape: WindowShape;
-  /** How graphs list their links. */
   readonly linkOrder: LinkOrder;
   readonly links: LinkTable;
   readonly bandwidth: BandwidthTable;
   readonly channels: ChannelTable;
   readonly demand: ChannelTable;
-  /** Namespaces whose proxies both ends of a channel believe. */
+  /** Namespaces whose proxies both ends of a channel trust. */
   readonly meshNamespaces: ReadonlySet<string>;
   readonly rememberedChannels: ChannelMemory;
   readonly pods: UsageTable;
   readonly nodes: UsageTable;
   readonly refusals: RecentRefusals;
-  /** Baselines of round trips and losses of each pair of nodes. */
   readonly baselines = new PairBaselines();
-  /** What graphs are shown of the numbers in these. */
   readonly figures = new Figures();
   #latestMs = Number.NEGATIVE_INFINITY;
 
-  /**
-   * @param costMethods methods that a link's cost may come from, best first: a pair's links are listed in
-   * this order
-   */
+  /** @param costMethods methods that may give a cost, in order of preference */
   constructor(shape: WindowShape, limits: TableLimits, costMethods: readonly Method[] = METHODS) {
     this.shape = shape;
     this.linkOrder = linkOrder(costMethods);
@@ -66,7 +54,6 @@ export class Tables {
     this.refusals = new RecentRefusals(shape);
   }
 
-  /** Frees what has left the window. */
   expire(nowMs: number, isWanted: (link: LinkKey) => boolean): void {
     const isSetBack = nowMs < this.#latestMs - this.shape.paneMs;
     this.#latestMs = nowMs;
@@ -79,7 +66,7 @@ export class Tables {
     this.nodes.expire(nowMs);
   }
 
-  /** After the clock was set back, new samples would count beside those that windows hold of these times. */
+  /** Clears the windows after the clock was set back, so that new samples do not merge with old ones. */
   #beginAgain(nowMs: number, isWanted: (link: LinkKey) => boolean): void {
     for (const link of this.links.sorted()) link.forget();
     this.links.expire(Number.POSITIVE_INFINITY, isWanted);

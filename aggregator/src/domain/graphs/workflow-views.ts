@@ -1,42 +1,37 @@
-// Which workflows a channel is part of, and what each of them has of it.
 import type { ChannelDemands, DeclaredChannel } from "@isochrone/topology";
 import type { ChannelRates, FlowRates } from "../traffic/channels.ts";
 import { fullName, type NamespacedName, type PodState } from "../cluster-state.ts";
 import { ratesIn, type EndRates } from "./observed-channels.ts";
 
-/** A workload with its pods, or one that is known by its traffic only. */
+/** A workload with its pods, or one that is only known from traffic. */
 export interface Member extends NamespacedName {
   readonly kind: string;
-  /** Null for workloads seen in traffic only: they belong where their peer belongs. */
+  /** Null: only seen in traffic; belongs to its peer's workflow. */
   readonly workflow: NamespacedName | null;
   readonly pods: PodState[];
 }
 
-/** An ordered pair of workloads, observed, declared or both. */
 export interface Edge {
   readonly source: Member;
   readonly target: Member;
-  /** Null: nobody has seen it. */
   rates: EndRates | null;
   declared: DeclaredChannel | null;
-  /** Null: none of its flows has a rate. */
   flow: FlowRates | null;
 }
 
-/** An edge as one workflow has it. */
 export interface View {
   readonly workflow: NamespacedName;
   readonly edge: Edge;
-  /** What this workflow's namespace believes of the traffic; null: nothing. */
+  /** Traffic as this workflow's namespace believes it; null: none. */
   readonly rates: ChannelRates | null;
-  /** What binds the pods of this workflow; null: nothing was declared that does. */
+  /** Demands that apply to this workflow's pods; null: none. */
   readonly demands: ChannelDemands | null;
 }
 
 /**
- * A channel between two workflows is part of both, with its far end. What a namespace declares binds its own
- * pods: workflows of another one have the channel without demands, and only if there is traffic; or with
- * those that this other namespace agreed to.
+ * A channel between two workflows belongs to both. A declaration applies to its own namespace's pods. The
+ * other workflow shows the channel without demands, and only with traffic, unless its namespace has agreed to
+ * the demands.
  */
 export function viewsOf(edge: Edge): View[] {
   const { source, target, declared } = edge;
@@ -65,16 +60,10 @@ function isShown({ rates, demands, edge }: View): boolean {
   return rates !== null || demands !== null || edge.flow !== null;
 }
 
-/**
- * Pods of other workflows that one namespace may have in its graphs for channels that it declares and that
- * carry nothing.
- */
+/** Pods of other workflows in a namespace's graphs for declared channels without traffic. */
 const MAX_FAR_PODS_PER_NAMESPACE = 50_000;
 
-/**
- * Without a bound a thousand empty workflows that each declare a channel to a workload of a thousand pods
- * would be a million of them.
- */
+/** Otherwise 1,000 empty workflows with a channel to 1,000 pods would add a million pods. */
 export class FarPods {
   readonly #byNamespace = new Map<string, number>();
 

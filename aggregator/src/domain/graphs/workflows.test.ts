@@ -18,7 +18,6 @@ beforeEach(() => {
   ingest = new Ingest(tables, { maxFutureMs: 1000, maxSeries: 1000, maxSources: 10 });
 });
 
-/** Ten requests a second from one workload to another, over four seconds. */
 function traffic(source: string, target: string, perSecond = 10, reporter = "source"): void {
   const [sourceNamespace, sourceName] = source.split("/");
   const [targetNamespace, targetName] = target.split("/");
@@ -279,12 +278,11 @@ describe("what a namespace declares of its channels to another one", () => {
     const graphs = build({ workloads, pods, declared });
     expect(graphOf(graphs, "checkout")).toEqual(graphOf(without, "checkout"));
     expect(graphOf(graphs, "own")!.channels).toMatchObject([{ source: "w", target: "web", ...demands }]);
-    // A workload that nobody has seen is the declarer's, not the far end's.
+    // An unknown workload belongs to the declaring workflow, not to the far end's.
     expect(edges(graphOf(graphs, "evil"))).toEqual(["ghost -> web"]);
   });
 
   test("demands nothing on the far side of a channel that carries traffic", () => {
-    // The far side sees the channel by what its own proxies report.
     traffic("evil/w", "shop/web");
     traffic("evil/w", "shop/web", 10, "destination");
     const without = build({ workloads, pods });

@@ -25,11 +25,9 @@ interface Draft {
   readonly id: NamespacedName;
   readonly members: Map<string, Member>;
   readonly edges: View[];
-  /** Those that exchange bytes with the outside of the cluster. */
   readonly outward: Member[];
 }
 
-/** Measurements that workflow graphs show; the Tables of an aggregator. */
 interface MeasuredTables {
   readonly channels: ChannelSource;
   readonly rememberedChannels: Pick<ChannelMemory, "note" | "recall">;
@@ -37,13 +35,9 @@ interface MeasuredTables {
   readonly figures: Figures;
 }
 
-/** Channels or pods between two steps: a few milliseconds' work. */
 const ITEMS_PER_STEP = 500;
 
-/**
- * All workflows, by namespace and name in order. A channel between two workflows is part of both, with its
- * far end.
- */
+/** Builds all workflows, sorted by namespace and name. A channel between two workflows belongs to both. */
 export function buildWorkflows(
   tables: MeasuredTables,
   cluster: ClusterState,
@@ -53,10 +47,7 @@ export function buildWorkflows(
   return allSteps(workflowSteps(tables, cluster, stamp, window));
 }
 
-/**
- * As {@link buildWorkflows}, in steps between which a caller may let others have their turn.
- * @param onTooFar told of each declared channel that a workflow is without, for the pods that it would bring
- */
+/** @param onTooFar called for channels beyond the limit on far pods */
 export function* workflowSteps(
   tables: MeasuredTables,
   cluster: ClusterState,
@@ -120,14 +111,14 @@ function membersOf(cluster: ClusterState): Map<string, Member> {
     let member = members.get(key);
     if (member === undefined) members.set(key, (member = { namespace, name, kind, workflow, pods: [] }));
     member.pods.push(pod);
-    // Traffic of a bare pod is told by its own name.
+    // Traffic of a bare pod uses its own name.
     if (pod.workload === null && name !== pod.name && !members.has(fullName(pod)))
       members.set(fullName(pod), member);
   }
   return members;
 }
 
-/** What channels say whose callers are sent to a near replica, by their target. */
+/** Routing of callers by target workload, only for targets with a preference. */
 type Routing = ReadonlyMap<Member, Pick<Channel, "routing" | "routingScopes">>;
 
 function routingBy({ routing = new Map() }: ClusterState, members: ReadonlyMap<string, Member>): Routing {
@@ -158,7 +149,7 @@ function* edgeSteps(
     return found;
   };
   let untilStep = ITEMS_PER_STEP;
-  // A channel that comes in between two steps may be among them already.
+  // A channel may be added between two steps.
   for (const { rates } of observedChannels(tables.channels, nowMs, window)) {
     if (--untilStep <= 0) {
       untilStep = ITEMS_PER_STEP;
@@ -201,7 +192,6 @@ function isWhole({ source, target }: Edge): boolean {
   return [source, target].every(({ pods }) => pods.some(({ node }) => node !== null));
 }
 
-/** Those of the cluster's own workloads: others are known by what was said of them alone. */
 function podsIn(members: ReadonlyMap<string, Member>): WorkloadPods {
   return (workload) => {
     const member = members.get(fullName(workload));
@@ -258,10 +248,7 @@ function finish(
   };
 }
 
-/**
- * Channels carry names only: a workload of another namespace whose name a member has too is called
- * namespace/name.
- */
+/** Labels a workload of another namespace `namespace/name` if a member has its name. */
 function labelsOf(draft: Draft, members: readonly Member[]): (member: Member) => string {
   const times = new Map<string, number>();
   for (const { name } of members) times.set(name, (times.get(name) ?? 0) + 1);
@@ -291,13 +278,12 @@ function buildWorkload(
   };
 }
 
-/** What the speaker of the pod's own node tells of it, then what others do who may. */
+/** Usage sources of a pod: its own node's sender first, then trusted others. */
 function usagesOf(pod: PodState, { pods }: MeasuredTables): (UsageState | undefined)[] {
   const name = fullName(pod);
   return [pod.node === null ? undefined : pods.get(podEntryOnNode(name, pod.node)), pods.get(name)];
 }
 
-/** Of the first that tells the quantity. */
 function firstOf(
   usages: readonly (UsageState | undefined)[],
   quantity: (usage: UsageState) => number | null,
@@ -319,7 +305,7 @@ function podPlacement(pod: PodState): PodPlacement {
   };
 }
 
-/** Of the pods that have figures: a pod that just started neither counts as idle nor hides the others. */
+/** Mean over pods with data. A new pod without data counts neither as idle nor as unknown. */
 function mean(values: readonly (number | null)[]): number | null {
   let sum = 0;
   let count = 0;
@@ -331,9 +317,7 @@ function mean(values: readonly (number | null)[]): number | null {
   return count === 0 ? null : sum / count;
 }
 
-/** What a channel that is declared only has of traffic. */
 const NO_RATES = { bytesPerSecond: null, requestsPerSecond: null, errorRatio: null, newestMs: Number.NaN };
-/** What a channel that is observed only has of declarations. */
 const NO_NEEDS = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null };
 
 function buildChannel(

@@ -1,5 +1,5 @@
-// Each source of bytes alone, and with every other one at once; longer than 400 lines because all use one
-// table of the sources.
+// Tests each source of bytes alone and together with each other source. One file, because all cases share a
+// table.
 import { RESOURCE_ATTRIBUTES, type Metric } from "@isochrone/telemetry";
 import { array, assert, constant, constantFrom, pre, property, shuffledSubarray, tuple } from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -62,7 +62,6 @@ function restart(): void {
 }
 beforeEach(restart);
 
-/** In the order of trust; whether it counts bytes, and requests, and whether each way is a channel. */
 const SOURCES: Readonly<
   Record<string, { page: SourcePage; countedBy: string; bytes: boolean; requests: boolean; oneWay?: true }>
 > = {
@@ -88,7 +87,6 @@ function run(...pages: readonly SourcePage[]): void {
   }
 }
 
-/** Channels as the graphs of web's namespace show them. */
 function shown(namespace = "shop"): Readonly<Record<string, ChannelRates>> {
   const found: Record<string, ChannelRates> = {};
   for (const channel of tables.channels.values()) {
@@ -143,7 +141,7 @@ describe("each pair of sources at once", () => {
     expect(channel.reporter).toBe(best.countedBy);
     const isCounted = best.bytes || other.bytes;
     expect(bytesPerSecond()).toBeCloseTo(isCounted ? ASKED + ANSWERED : 0, 3);
-    // Linkerd stands at web's end: the other one believes the second.
+    // Linkerd reports from web's end, so the other end uses the second source.
     expect(bytesPerSecond("store")).toBeCloseTo(
       isCounted && (first !== "linkerd" || other.bytes) ? ASKED + ANSWERED : 0,
       3,
@@ -158,7 +156,6 @@ describe("each pair of sources at once", () => {
   });
 });
 
-/** Pages without those of one node. */
 const without =
   (page: SourcePage, node: string): SourcePage =>
   (seconds, timeMs) =>
@@ -172,7 +169,7 @@ test("whoever reports a channel, in whatever order and from whichever nodes, it 
     property(reports, ([names, missing]) => {
       restart();
       const pages = names.map((name, at) => {
-        // Of a proxy's word each end believes its own.
+        // For a proxy's report, each end trusts its own.
         const node = name === "istio" || name === "linkerd" ? null : (missing[at] ?? null);
         return node === null ? SOURCES[name]!.page : without(SOURCES[name]!.page, node);
       });
@@ -183,7 +180,7 @@ test("whoever reports a channel, in whatever order and from whichever nodes, it 
       const counting = speaking.filter((name) => SOURCES[name]!.bytes);
       expect(bytesPerSecond()).toBeCloseTo(counting.length > 0 ? ASKED + ANSWERED : 0, 3);
       const best = NAMES.find((name) => speaking.includes(name))!;
-      // Another node may stand in for the best one's.
+      // Another node may replace the best source's node.
       const familyOf = (reporter: string): string => reporter.split("_")[0]!;
       expect(familyOf(channels["web db"]!.reporter)).toBe(familyOf(SOURCES[best]!.countedBy));
       const isOneWay = counting.every((name) => SOURCES[name]!.oneWay === true) && counting.length > 0;
@@ -193,7 +190,6 @@ test("whoever reports a channel, in whatever order and from whichever nodes, it 
   );
 });
 
-/** Pages of a source that doesn't count bytes, or doesn't count requests. */
 const only =
   (page: SourcePage, counts: { readonly bytes: boolean; readonly requests: boolean }): SourcePage =>
   (seconds, timeMs) => {

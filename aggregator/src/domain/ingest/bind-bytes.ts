@@ -1,5 +1,4 @@
-// Channels by who counts bytes without Istio. What each one's metrics mean is in the table of
-// @isochrone/telemetry's byte-sources; here the table is read.
+// Binds byte counters of sources other than Istio, by the table in @isochrone/telemetry's byte-sources.
 import {
   AGENT_FAMILIES,
   CONNECTION_FAMILIES,
@@ -28,7 +27,6 @@ const RULES: ReadonlyMap<string, ByteFamily> = new Map(
 );
 const IGNORED: Sink = { live: true, unused: null };
 
-/** What one series counts, and of which channel. */
 interface Reading {
   readonly source: ResolvedEnd;
   readonly target: ResolvedEnd;
@@ -48,9 +46,8 @@ class ByteSink extends IncrementSink {
     parts: {
       readonly reporter: ByteReporter;
       readonly rule: ByteFamily;
-      /** What a counted byte stands for; null: nothing says so. */
+      /** Scale of counted bytes; null: unknown. */
       readonly factor: () => number | null;
-      /** False once the addresses belong to others. */
       readonly isSame: () => boolean;
       readonly onBytes: ((bytes: number) => void) | null;
     },
@@ -81,7 +78,6 @@ class ByteSink extends IncrementSink {
   }
 }
 
-/** What a metric of one of them flows into; null when the series isn't one. */
 export function bindBytes(
   series: Series,
   channels: SinkTables["channels"],
@@ -115,7 +111,7 @@ function isOfKind({ isGauge }: ByteFamily, { kind }: Series): boolean {
   return kind === "sum" || (isGauge === true && kind === "gauge");
 }
 
-/** At which end a row was counted, the node says that it is from: it must be the speaker's. */
+/** The node of a row's end must be the sender's. */
 function isOwnNode({ side }: ByteFamily, { resource }: Series, { authority }: Permit): boolean {
   const node = textOf(resource[RESOURCE_ATTRIBUTES.node]);
   return side.by !== "node" || node === null || authority.speaksForNode(node);
@@ -130,13 +126,13 @@ function sameReading(rule: ByteFamily, series: Series, permit: Permit, reading: 
   };
 }
 
-/** Whether the kernels at both ends should have counted the same. */
+/** Returns true if the kernels at both ends should count the same bytes. */
 function isCompared({ side }: ByteFamily, { source, target }: Reading): boolean {
   if (side.by !== "node" || side.labels !== null) return false;
   return source.node !== null && target.node !== null && source.node !== target.node;
 }
 
-/** Or what the series flows into that names no channel, or not yet. */
+/** Returns a sink instead if the series names no channel, or not yet. */
 function readingOf(rule: ByteFamily, series: Series, permit: Permit): Reading | Sink {
   const ends = endsOf(rule, series, permit.facts);
   if ("live" in ends) return ends;
@@ -146,7 +142,7 @@ function readingOf(rule: ByteFamily, series: Series, permit: Permit): Reading | 
   const reporter = reporterOf(rule, series, ends, isAnswer);
   if (reporter === null) return UNUSED_SINKS.unattributed;
   if (reporter === "elsewhere") return IGNORED;
-  // With the outside, each direction is a channel of its own.
+  // External traffic has one channel per direction.
   const isSwapped = outside === null ? isAnswer : rule.outside === "received";
   return isSwapped ? { source: target, target: source, reporter } : { source, target, reporter };
 }
@@ -154,14 +150,10 @@ function readingOf(rule: ByteFamily, series: Series, permit: Permit): Reading | 
 interface Ends {
   readonly source: ResolvedEnd;
   readonly target: ResolvedEnd;
-  /** The one of them that is outside, or not known. */
   readonly outside: ResolvedEnd | null;
 }
 
-/**
- * One end that nobody knows is outside, where the row counts each direction for itself. So is a target that a
- * mesh has mirrored from another cluster.
- */
+/** A mirrored target is external. So is an unknown end if the row counts directions separately. */
 function endsOf(rule: ByteFamily, series: Series, facts: Permit["facts"]): Ends | Sink {
   const source = endOf(rule.source, series, facts);
   const target = endOf(rule.target, series, facts);
@@ -176,7 +168,6 @@ function endsOf(rule: ByteFamily, series: Series, facts: Permit["facts"]): Ends 
   return joined(source, there ?? target, there, unknown);
 }
 
-/** @param outside the target, where it is known to be outside */
 function joined(
   source: ResolvedEnd | string,
   target: ResolvedEnd | string,
@@ -193,18 +184,18 @@ function joined(
     : { source: unknown, target, outside: unknown };
 }
 
-/** Whether a row of which one end isn't known says which way its bytes went. */
+/** Returns true if a row with an unknown end states the direction of its bytes. */
 function isOneWay({ target, outside }: ByteFamily): boolean {
   return target.by !== "outside" && (target.by !== "address" || outside !== undefined);
 }
 
-/** The cluster that the target is mirrored from; null: it is one of this cluster. */
+/** The cluster of a mirrored target; null: this cluster. */
 function elsewhereOf({ targetCluster }: ByteFamily, { attributes }: Series): ResolvedEnd | null {
   const cluster = targetCluster === undefined ? null : knownName(attributes[targetCluster]);
   return cluster === null ? null : outsideEnd(outsideNameOf(cluster));
 }
 
-/** Whether the row counts answers, whose channel is that of the questions; null: it doesn't say. */
+/** Returns true if the row counts answers, which belong to the request's channel; null: it does not say. */
 function answerOf({ answers }: ByteFamily, { attributes }: Series): boolean | null {
   if (answers === undefined) return false;
   const direction = attributes[answers.label];
@@ -212,10 +203,7 @@ function answerOf({ answers }: ByteFamily, { attributes }: Series): boolean | nu
   return direction === answers.request ? false : null;
 }
 
-/**
- * Null: nothing says at which end it was counted. "elsewhere": at none of both. Of questions and answers of a
- * channel it is the same end, or neither's figures would be whole.
- */
+/** Null: unknown end. "elsewhere": neither end. Requests and answers must use the same end. */
 function reporterOf(
   { side }: ByteFamily,
   { attributes, resource }: Series,

@@ -1,5 +1,5 @@
-// What a zone asks of a Service, as the callers' own proxies count it: how many requests, and how many of
-// them were answered within each bound.
+// Binds a zone's demand for a Service as the callers' proxies count it: requests, and answers within each
+// latency bound.
 import {
   ALL_LATENCIES,
   isFailedResponse,
@@ -52,10 +52,9 @@ type DemandLabels = Labels<
   | "destination_service_namespace"
 >;
 
-/** Istio names what is no Service of the cluster otherwise: `PassthroughCluster`, or a host with dots. */
+/** Istio names non-Services differently: `PassthroughCluster`, or a host name with dots. */
 const SERVICE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** What counts the demand of a Service flows into; null when the series isn't one that does. */
 export function bindDemand(
   series: Series,
   demand: SinkTables["demand"],
@@ -75,13 +74,11 @@ export function bindDemand(
   return "unused" in target ? target : new DemandSink(target, flows, series, tracks);
 }
 
-/** Another cluster's endpoints serve what is asked of them. */
 function isElsewhere(series: Series, { facts }: Permit, clusters: OwnCluster): boolean {
   const far = farClusterOf(series, "source", clusters, facts);
   return far === "near_is_elsewhere" || far.elsewhere !== null;
 }
 
-/** The demand of the caller's zone, or what its series flows into when there is none, or not yet. */
 function openDemand(
   demand: SinkTables["demand"],
   caller: ChannelKey,
@@ -100,7 +97,6 @@ function openDemand(
   return demand.open(key, permit.channelRoom(key.sourceNamespace)) ?? UNUSED_SINKS.too_many_channels;
 }
 
-/** Null for a bucket that isn't kept. */
 function flowsOf(labels: DemandLabels): readonly Flow[] | null {
   const { le, response_code: code = "200", grpc_response_status: grpcStatus = "" } = labels;
   const failed = isFailedResponse(String(code), String(grpcStatus));
@@ -109,7 +105,7 @@ function flowsOf(labels: DemandLabels): readonly Flow[] | null {
   return bound === undefined ? null : [latencyFlow(bound)];
 }
 
-/** The calling workload and the Service that it calls; null where one of them isn't named. */
+/** Caller and called Service; null: one of them is not named. */
 function callerOf(labels: DemandLabels): ChannelKey | null {
   const source = knownName(labels.source_workload);
   const sourceNamespace = textOf(labels.source_workload_namespace);

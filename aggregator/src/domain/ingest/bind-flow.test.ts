@@ -1,4 +1,4 @@
-// Counters of network managers: into the channels of workflow graphs, from the sending node alone.
+// Counters of network managers become figures of channels, from the sending node only.
 import { FLOW_METRICS, HEADERS, type Metric } from "@isochrone/telemetry";
 import { beforeEach, describe, expect, test } from "vitest";
 import { clusterState } from "../../testing/cluster.ts";
@@ -22,7 +22,7 @@ const KEY = {
   targetNamespace: "site",
   target: "gate.track",
 };
-/** `box` sends the flow by way of `relay`. */
+/** `box` sends the flow through `relay`. */
 const FACTS: FlowFacts = {
   channelOf: (node, flow) => {
     if (flow !== FLOW) return "unknown";
@@ -36,7 +36,6 @@ interface Figures {
   readonly dropped?: number;
 }
 
-/** Of ten seconds. */
 function counted({ allowed = 8e6, sent = 5e6, dropped = 20 }: Figures = {}, flow = FLOW): Metric[] {
   const point = (value: number) => ({
     attributes: { flow },

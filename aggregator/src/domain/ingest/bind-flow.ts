@@ -1,4 +1,3 @@
-// What network managers count of flows, as part of the channels that the flows belong to.
 import {
   FLOW_METRICS,
   RESOURCE_ATTRIBUTES,
@@ -14,15 +13,11 @@ import { IncrementSink } from "./increments.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
 
-/** What flow plans say of a flow at a node. */
 export interface FlowFacts {
-  /**
-   * "unknown": the node's plan doesn't have it, or none is known yet. "forwarded": the node passes it on.
-   */
+  /** "unknown": the node has no plan, or not this flow. "forwarded": the node is a relay. */
   channelOf(node: string, flow: string): ChannelKey | "forwarded" | "unknown";
 }
 
-/** Nobody plans flows. */
 export const NO_FLOWS: FlowFacts = { channelOf: () => "unknown" };
 
 const FLOW_OF = mapOf<Flow>({
@@ -31,7 +26,7 @@ const FLOW_OF = mapOf<Flow>({
   [FLOW_METRICS.dropped]: "droppedPackets",
 });
 
-/** Each hop counts what the sender has counted. */
+/** Each hop counts the same bytes as the sender. */
 const IGNORED: Sink = { live: true, unused: null };
 
 const BITS_PER_BYTE = 8;
@@ -57,7 +52,7 @@ class CountSink extends IncrementSink {
   }
 }
 
-/** A rate that held since the point's start. */
+/** Integrates a rate that held since the point's start. */
 class AllowedSink implements Sink {
   readonly unused = null;
   readonly #channel: ChannelTarget;
@@ -79,7 +74,6 @@ class AllowedSink implements Sink {
   }
 }
 
-/** What a metric of a flow flows into; null when the series isn't one. */
 export function bindFlow(
   series: Series,
   channels: SinkTables["channels"],
@@ -94,7 +88,7 @@ export function bindFlow(
   if (node === null || typeof flow !== "string") return UNUSED_SINKS.unattributed;
   if (!permit.authority.speaksForNode(node)) return NOT_YOURS;
   const key = facts.channelOf(node, flow);
-  // Plans are read now and then: the flow may be a new one.
+  // Plans are polled, so the flow may be newer than the plan.
   if (key === "unknown") return UNUSED_SINKS.unknown_node;
   if (key === "forwarded") return IGNORED;
   const channel = channels.open(key, permit.channelRoom(key.sourceNamespace));

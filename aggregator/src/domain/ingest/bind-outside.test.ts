@@ -1,4 +1,3 @@
-// What goes to the outside of the cluster, by sources that know addresses.
 import { type Metric } from "@isochrone/telemetry";
 import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
 import { beforeEach, describe, expect, test } from "vitest";

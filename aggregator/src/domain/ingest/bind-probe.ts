@@ -18,7 +18,6 @@ import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
 import { textOf } from "../text.ts";
 
-/** The outcomes that a link keeps. */
 const COUNTS: ReadonlyMap<string, PacketCount> = new Map<Outcome, PacketCount>([
   ["sent", "sent"],
   ["received", "received"],
@@ -26,12 +25,11 @@ const COUNTS: ReadonlyMap<string, PacketCount> = new Map<Outcome, PacketCount>([
   ["late", "late"],
   ["send_error", "sendErrors"],
 ]);
-/** What bandwidth tests cost and how they ended: for who watches the probes, no graph shows it. */
+/** Metrics about the probes themselves, such as costs and results of bandwidth tests. No graph uses them. */
 const OWN_AFFAIRS: ReadonlySet<string> = new Set([
   PROBE_METRICS.bandwidthTests,
   PROBE_METRICS.bandwidthBytes,
 ]);
-/** Metrics and outcomes that are the instrument's own affair. */
 const IGNORED: Sink = { live: true, unused: null };
 
 class RttSink implements Sink {
@@ -110,13 +108,9 @@ class BandwidthSink implements Sink {
   }
 }
 
-/** Where a probe's measurements go. */
 type ProbeTables = Pick<SinkTables, "links" | "bandwidth">;
 
-/**
- * What a probe's metric flows into; null when the series isn't a probe's. Counts are only taken as deltas, as
- * probes send them.
- */
+/** Counts must be deltas, as probes send them. */
 export function bindProbe(
   series: Series,
   { links, bandwidth }: ProbeTables,
@@ -184,7 +178,7 @@ function methodOf(value: AttributeValue | undefined): Method | null {
   return METHODS.find((method) => method === value) ?? null;
 }
 
-/** "4", "6", "ipv4", "ipv6", 4 or 6; without it IPv4. */
+/** Accepts "4", "6", "ipv4", "ipv6", 4 and 6; absent: IPv4. */
 function ipFamilyOf(value: AttributeValue | undefined): 4 | 6 | null {
   if (value === undefined) return 4;
   const text = String(value).toLowerCase().replace(/^ipv/, "");

@@ -1,11 +1,9 @@
-// Who the ends of a service graph's edge are: traces and flows name services and pods' owners in several
-// ways, the graph names workloads.
+// Resolves the names of service graph edges, which are services or owners of pods, to workloads.
 import type { Attributes } from "@isochrone/telemetry";
 import { OUTSIDE_NAMESPACE, outsideNameOf } from "@isochrone/telemetry/outside";
 import { channelBetween, UNKNOWN_OUTSIDE, type ChannelEnd, type ChannelKey } from "../channel-key.ts";
 import { knownName, textOf, type Labels } from "../text.ts";
 
-/** Labels of Hubble's `labelsContext` that name the ends. */
 export type HubbleEnds = Labels<
   | "source_namespace"
   | "source_workload"
@@ -15,22 +13,19 @@ export type HubbleEnds = Labels<
   | "destination_app"
 >;
 
-/** A name as Kubernetes takes it. */
 const LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
 const SLASHED = new RegExp(`^(?<namespace>${LABEL})/(?<name>${LABEL}(?:\\.${LABEL})*)$`);
-/** As services are called in a cluster: name.namespace.svc, with or without the cluster's domain. */
+/** Service host name: name.namespace.svc, with or without the cluster domain. */
 const SERVICE = new RegExp(`^(?<name>${LABEL})\\.(?<namespace>${LABEL})\\.svc(?:\\.[a-z0-9.-]+)?$`);
 const DOTTED = new RegExp(`^(?<name>${LABEL})\\.(?<namespace>${LABEL})$`);
 const PLAIN = new RegExp(`^${LABEL}$`);
 
 /**
- * How far a name is believed: the name of a service that sent spans; the name that a client has for its peer,
- * which may be any host, so that it must say that it means a service of a cluster; a name of something else,
- * so that only dimensions count.
+ * Trust in a name. "service": a service that sent spans. "peer": a client's name for its peer, which may be
+ * any host and must be a Service host name. "other": not a workload, so only dimensions count.
  */
 export type NameKind = "service" | "peer" | "other";
 
-/** Resource attributes that name a pod's owner, best first. */
 const OWNER_ATTRIBUTES = [
   "k8s.deployment.name",
   "k8s.statefulset.name",
@@ -42,13 +37,13 @@ const NAMESPACE_ATTRIBUTES = ["k8s.namespace.name", "service.namespace"];
 
 const CLUSTER_ATTRIBUTES = ["k8s.cluster.name"];
 
-/** Notes the cluster of an end, and returns whether it is another one. */
+/** Records the cluster of an end. Returns true if it is another cluster. */
 export type EdgeClusters = (cluster: string, namespace: string) => boolean;
 
 /**
- * The channel of a service graph connector's edge. An end that is no workload of this cluster is outside;
- * null: both are. "other_cluster": the edge is one of another cluster.
- * @param kinds how far the names are believed; null: the client is no workload
+ * Channel of a service graph edge. An end that is no workload of this cluster is external; null: both are.
+ * "other_cluster": the edge belongs to another cluster.
+ * @param kinds trust in the names; null: the client is no workload
  */
 export function edgeOf(
   attributes: Attributes,
@@ -74,10 +69,7 @@ function placed(end: ChannelEnd | { readonly elsewhere: string } | null | undefi
   return "elsewhere" in end ? { namespace: OUTSIDE_NAMESPACE, workload: outsideNameOf(end.elsewhere) } : end;
 }
 
-/**
- * Dimensions are what the connector was told to copy from the spans' resources; they know more than the name
- * does.
- */
+/** Dimensions are copied from the spans' resources and take precedence over the name. */
 function endOf(end: "client" | "server", attributes: Attributes, kind: NameKind): ChannelEnd | null {
   const namespace = dimension(end, NAMESPACE_ATTRIBUTES, attributes);
   const owner = dimension(end, OWNER_ATTRIBUTES, attributes);
@@ -88,7 +80,6 @@ function endOf(end: "client" | "server", attributes: Attributes, kind: NameKind)
   return qualified(name, kind === "peer" ? [SLASHED, SERVICE] : [SLASHED, SERVICE, DOTTED]);
 }
 
-/** The first form that fits. */
 function qualified(text: string, forms: readonly RegExp[]): ChannelEnd | null {
   for (const form of forms) {
     const { namespace, name } = form.exec(text)?.groups ?? {};
@@ -97,7 +88,6 @@ function qualified(text: string, forms: readonly RegExp[]): ChannelEnd | null {
   return null;
 }
 
-/** By its own name as OTLP carries it, or as Prometheus' labels spell it. */
 function dimension(
   end: "client" | "server",
   names: readonly string[],
@@ -112,8 +102,8 @@ function dimension(
 }
 
 /**
- * The ends by labels of `labelsContext`; one that they don't name is outside. Null: they name neither.
- * `source` and `destination` are not taken: a setting of Cilium's says what they hold.
+ * Ends by the labels of `labelsContext`; a missing one is external. Returns null if both are missing. Ignores
+ * `source` and `destination`, whose content depends on a Cilium setting.
  */
 export function hubbleEnds(labels: HubbleEnds): ChannelKey | null {
   const source = workloadOf(labels.source_namespace, labels.source_workload, labels.source_app);

@@ -30,7 +30,6 @@ beforeEach(() => {
   tracks = new CounterTracks({ maxFirstSpanMs: SHAPE.windowMs });
 });
 
-/** Sinks of the series of a record, by the way of the bytes. */
 function take(metrics: readonly Metric[]): (Sink | null)[] {
   const sinks: (Sink | null)[] = [];
   const bind = (series: Series, startMs: number, timeMs: number, value: number): void => {
@@ -54,7 +53,6 @@ function take(metrics: readonly Metric[]): (Sink | null)[] {
   return sinks;
 }
 
-/** A counter that grows by `each` per second for 10 s. */
 function run(name: string, attributes: Attributes, each: number): void {
   for (let step = 0; step <= 5; step++)
     take([counter(name, attributes, NOW + step * STEP_MS, step * each * (STEP_MS / 1000))]);

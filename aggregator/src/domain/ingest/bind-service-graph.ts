@@ -1,5 +1,5 @@
-// Channels without a service mesh: the OpenTelemetry Collector's service graph connector, which pairs the
-// spans of traces, and Cilium's Hubble, which watches flows. Neither counts bytes.
+// Channels without a service mesh, from the OpenTelemetry Collector's service graph connector (spans) and
+// Cilium's Hubble (flows). Neither counts bytes.
 import type { Attributes, CounterTracks, Increment, Series } from "@isochrone/telemetry";
 import { reversed, type ChannelKey, type Flow, type Reporter } from "../channel-key.ts";
 import {
@@ -17,27 +17,21 @@ import { UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
 import { mapOf, type Labels } from "../text.ts";
 
-/** Parts of the same sources that nothing here is drawn from. */
 const IGNORED_NAMES =
   /^(traces_service_graph_(request_(server|client)(_seconds)?(_(sum|count|bucket))?|unpaired_spans_total|dropped_spans_total)|hubble_http_request_duration_seconds(_(sum|count|bucket))?)$/;
 const IGNORED: Sink = { live: true, unused: null };
 
-/** Labels of the service graph connector that don't name an end. */
 type EdgeLabels = Labels<"client" | "connection_type" | "virtual_node">;
 type HubbleLabels = HubbleEnds &
   Labels<"reporter" | "status" | "subtype" | "traffic_direction" | "type" | "verdict">;
 
-/** What one series counts, and of which channel. */
 interface Reading {
   readonly key: ChannelKey;
   readonly reporter: Reporter;
   readonly flows: readonly Flow[];
 }
 
-/**
- * Null: the series counts something, but names no workload at either end. Ignored: it repeats what another
- * one counts.
- */
+/** Returns null if neither end is a workload, or "ignored" for a duplicate of another series. */
 type Reader = (attributes: Attributes, clusters: EdgeClusters) => Reading | Sink | "ignored" | null;
 
 const READERS = mapOf<Reader>({
@@ -70,7 +64,6 @@ class ServiceGraphSink extends IncrementSink {
   }
 }
 
-/** What a metric of a service graph flows into; null when the series isn't one. */
 export function bindServiceGraph(
   series: Series,
   channels: SinkTables["channels"],
@@ -93,9 +86,7 @@ export function bindServiceGraph(
   return new ServiceGraphSink(channel, reading, series, tracks);
 }
 
-/**
- * A database is named by its schema; the server of an unpaired client span by what the client calls its peer.
- */
+/** A database is named by its schema, an unpaired client span's server by the client's peer name. */
 const SERVER_NAMES = mapOf<NameKind>({ database: "other", virtual_node: "peer" });
 
 function readGraph(
@@ -105,7 +96,7 @@ function readGraph(
 ): Reading | Sink | null {
   const edge: EdgeLabels = attributes;
   const connection = String(edge.connection_type ?? "");
-  // The client of an unpaired server span is nobody's workload.
+  // The client of an unpaired server span is no workload.
   const isVirtual = edge.virtual_node === "client" || edge.client === "user";
   const isUser = isVirtual && connection === "virtual_node";
   const server = isUser ? "service" : (SERVER_NAMES.get(connection) ?? "service");
@@ -114,10 +105,7 @@ function readGraph(
   return key === null ? null : { key, reporter: "service_graph", flows };
 }
 
-/**
- * The plugin httpV2 counts a request when it is answered, with its status; the older one when it is sent,
- * without.
- */
+/** The httpV2 plugin counts a request at its response, the older plugin at the request. */
 function readHubbleRequests(attributes: HubbleLabels): Reading | null {
   const key = hubbleEnds(attributes);
   if (key === null) return null;
@@ -125,7 +113,7 @@ function readHubbleRequests(attributes: HubbleLabels): Reading | null {
   return { key, reporter: hubbleReporter(attributes), flows: failed ? ["requests", "errors"] : ["requests"] };
 }
 
-/** Only the older plugin has these. A response's source is the server: the channel is the other way round. */
+/** Only the older plugin has responses. Their source is the server, so the channel is reversed. */
 function readHubbleResponses(attributes: HubbleLabels): Reading | "ignored" | null {
   if (!isFailure(attributes.status)) return "ignored";
   const ends = hubbleEnds(attributes);
@@ -134,10 +122,7 @@ function readHubbleResponses(attributes: HubbleLabels): Reading | "ignored" | nu
     : { key: reversed(ends), reporter: hubbleReporter(attributes), flows: ["errors"] };
 }
 
-/**
- * A packet is seen at several points of its way; where it is delivered, once. Packets of answers are
- * delivered too, to who opened the connection: there the direction, which is the connection's, is egress.
- */
+/** Counts a packet once, at delivery. Delivery of an answer to the client has the direction egress. */
 function readHubbleFlows(attributes: HubbleLabels): Reading | "ignored" | null {
   if (attributes.type !== "Trace" || attributes.subtype !== "to-endpoint") return "ignored";
   if (attributes.verdict !== "FORWARDED") return "ignored";

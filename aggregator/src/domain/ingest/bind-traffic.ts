@@ -11,7 +11,7 @@ import { ownName, type NamedWorkload } from "../speakers/authority.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
 import { mapOf, type Labels } from "../text.ts";
 
-/** Istio's metrics, and what of a channel they count. Sizes come as histograms, or as the `_sum` of one. */
+/** Istio's metrics by channel counter. Sizes are histograms or a histogram's `_sum`. */
 const FLOW_OF = mapOf<Flow>({
   istio_requests_total: "requests",
   istio_request_bytes: "bytes",
@@ -22,10 +22,9 @@ const FLOW_OF = mapOf<Flow>({
   istio_tcp_received_bytes_total: "tcpBytes",
 });
 
-/** Counters of answers' bytes. With the outside, each direction is a channel of its own. */
+/** Counters of response bytes. External traffic has one channel per direction. */
 const ANSWERS = /^istio_(response_bytes(_sum)?|tcp_sent_bytes_total)$/;
 
-/** Parts of the same metrics that nothing here is drawn from, and other metrics of Istio's standard set. */
 const IGNORED_NAMES =
   /^istio_(re(quest|sponse)_bytes_(count|bucket)|re(quest|sponse)_messages_total|request_duration_milliseconds(_(sum|count|bucket))?|tcp_connections_(opened|closed)_total)$/;
 const IGNORED: Sink = { live: true, unused: null };
@@ -67,7 +66,6 @@ class TrafficSink extends IncrementSink {
 
 type IstioLabels = Labels<"reporter" | "response_code" | "grpc_response_status">;
 
-/** What a metric of the service mesh flows into; null when the series isn't one. */
 export function bindTraffic(
   series: Series,
   channels: SinkTables["channels"],
@@ -110,10 +108,10 @@ function isFailed({ attributes }: Series): boolean {
   return isFailedResponse(String(code), String(grpcStatus));
 }
 
-/** Reporters that name the ends by workload; all others may name them by service. */
+/** Reporters that name ends by workload. Others may use service names. */
 const NAMES_WORKLOADS: ReadonlySet<Reporter> = new Set(["source", "destination", "waypoint", "linkerd"]);
 
-/** A channel whose ends are known by other names than their own: those may mean others later. */
+/** A channel with resolved names, which may resolve differently later. */
 class NamedChannel implements ChannelTarget {
   readonly #channel: ChannelTarget;
   readonly #source: NamedWorkload;
@@ -134,10 +132,7 @@ class NamedChannel implements ChannelTarget {
   }
 }
 
-/**
- * Returns the channel, with both ends by their workloads' own names. If the speaker may not speak of it, or
- * not yet, returns what the series flows into instead.
- */
+/** Returns a sink instead of a channel if the sender lacks permission or the names are unknown. */
 export function openChannel(
   channels: SinkTables["channels"],
   told: ChannelKey,
@@ -151,7 +146,7 @@ export function openChannel(
   const isTheirs = permit.authority.speaksForChannel(key, reporter);
   if (isTheirs === "no") return NOT_YOURS;
   if (isTheirs === "unknown") return UNUSED_SINKS.unknown_node;
-  // The end that reports is the one whose pod it is; what is outside of the cluster has none.
+  // The reporter belongs to the pod at its end. An external end has no pod.
   const isOfSource = key.targetNamespace === OUTSIDE_NAMESPACE || reporter === "source";
   const isWithin = isOfSource && key.sourceNamespace !== OUTSIDE_NAMESPACE;
   const namespace = isWithin ? key.sourceNamespace : key.targetNamespace;
@@ -160,7 +155,7 @@ export function openChannel(
   return source.mayChange || target.mayChange ? new NamedChannel(channel, source, target) : channel;
 }
 
-/** Returns the workload that a source means by a name; what is outside means itself. */
+/** Resolves a name to a workload. External names are returned unchanged. */
 export function workloadNamed(
   { facts }: Permit,
   namespace: string,

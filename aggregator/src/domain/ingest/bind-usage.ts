@@ -28,14 +28,12 @@ import type {
 } from "./sink-tables.ts";
 import type { Direction } from "../usage/usage.ts";
 
-/** Labels of kubelet's, cAdvisor's and node_exporter's metrics, beside those that name a pod. */
 type UsageLabels = Labels<
   "cpu" | "direction" | "id" | "image" | "interface" | "job" | "metrics_path" | "mode" | "name" | "node"
 >;
 
 type Labelled = Pick<Series, "resource"> & { readonly attributes: UsageLabels };
 
-/** Where usage goes. */
 type UsageTables = Pick<SinkTables, "pods" | "nodes">;
 
 type Scope = "container" | "pod" | "node";
@@ -47,13 +45,9 @@ interface Told {
   readonly quantity: Quantity;
 }
 
-/** Seconds that a node's CPUs spent in each mode. */
 const NODE_EXPORTER_CPU = "node_cpu_seconds_total";
 
-/**
- * Metrics whose names tell all of it: the kubeletstats receiver's, those of nodes on kubelet's
- * `/metrics/resource`, and node_exporter's.
- */
+/** Metrics whose names suffice, without labels. */
 const TOLD_BY_NAME = mapOf<Told>({
   "k8s.node.cpu.usage": { source: "kubelet", scope: "node", quantity: "cpuLevel" },
   "k8s.node.cpu.time": { source: "kubelet", scope: "node", quantity: "cpuCounter" },
@@ -70,13 +64,13 @@ const TOLD_BY_NAME = mapOf<Told>({
   node_memory_MemAvailable_bytes: { source: "nodeExporter", scope: "node", quantity: "memory" },
 });
 
-/** Metrics that cAdvisor's page and `/metrics/resource` both have; labels tell the scope and the source. */
+/** Metrics on both cAdvisor's page and `/metrics/resource`. Labels tell scope and source. */
 const TOLD_BY_LABELS = mapOf<Quantity>({
   container_cpu_usage_seconds_total: "cpuCounter",
   container_memory_working_set_bytes: "memory",
 });
 
-/** Bytes of an interface: who tells, and the direction; null: an attribute has it. */
+/** Interface byte counters with their source and direction; null: an attribute gives the direction. */
 const NETWORK = mapOf<{ readonly by: "card" | "cgroup" | "kubelet"; readonly direction: Direction | null }>({
   container_network_receive_bytes_total: { by: "cgroup", direction: "receive" },
   container_network_transmit_bytes_total: { by: "cgroup", direction: "transmit" },
@@ -84,10 +78,7 @@ const NETWORK = mapOf<{ readonly by: "card" | "cgroup" | "kubelet"; readonly dir
   [NODE_METRICS.network]: { by: "card", direction: null },
 });
 
-/**
- * Known and not needed: allocatable, which is what placement counts with, comes from the node objects, and
- * pods on `/metrics/resource` are the sums of their containers.
- */
+/** Unused: allocatable comes from node objects, pods on `/metrics/resource` are sums of containers. */
 const IGNORED_NAMES: ReadonlySet<string> = new Set([
   "machine_cpu_cores",
   "machine_memory_bytes",
@@ -116,9 +107,9 @@ class CounterSink extends IncrementSink {
 }
 
 /**
- * One interface and direction, or a node's idle time. Its start is never believed: it counts since the
- * interface or the node came up, which no page tells, and a kubelet or exporter that started anew would turn
- * all that it had counted into what happened in the last seconds.
+ * A counter of one interface and direction, or of a node's idle time. Ignores start times: these counters run
+ * since boot, and after a restart of the kubelet or exporter the start would attribute all of it to the last
+ * seconds.
  */
 class SinceBootSink extends CounterSink {
   override number(point: PointTime, value: number): void {
@@ -126,7 +117,6 @@ class SinceBootSink extends CounterSink {
   }
 }
 
-/** One interface and direction of a page that has names only. */
 class InterfaceSink extends SinceBootSink {
   readonly #name: string;
   readonly #choice: InterfaceChoice;
@@ -152,7 +142,6 @@ class InterfaceSink extends SinceBootSink {
   }
 }
 
-/** Levels as they are, each at its own time. */
 class LevelSink implements Sink {
   readonly #owner: UsageTarget;
   readonly #level: LevelTarget;
@@ -175,7 +164,7 @@ class LevelSink implements Sink {
   }
 }
 
-/** Ready-made figure of a container; only taken while nothing better tells its pod's CPU. */
+/** A container's CPU gauge; used only if the pod has no better source. */
 class ContainerCpuSink implements Sink {
   readonly unused = null;
   readonly #owner: UsageTarget;
@@ -198,7 +187,6 @@ class ContainerCpuSink implements Sink {
   }
 }
 
-/** What a usage metric flows into; null when the series isn't one. */
 export function bindUsage(
   series: Series,
   tables: UsageTables,
@@ -207,7 +195,7 @@ export function bindUsage(
 ): Sink | null {
   if (IGNORED_NAMES.has(series.name)) return IGNORED;
   if (NETWORK.has(series.name)) return bindNetwork(series, tables, tracks, permit);
-  // The other modes are what is used, or what nobody can use.
+  // Other modes are used time or time that nobody can use.
   if (series.name === NODE_EXPORTER_CPU && !isIdleTime(modeOf(series))) return IGNORED;
   const told = TOLD_BY_NAME.get(series.name) ?? toldByLabels(series);
   if (told === null) return TOLD_BY_LABELS.has(series.name) ? IGNORED : null;
@@ -219,7 +207,7 @@ function modeOf({ attributes }: Labelled): string {
   return textOf(attributes.mode) ?? "";
 }
 
-/** Null for other metrics, and for rows that others contain. */
+/** Returns null for other metrics, and for rows that are included in others. */
 function toldByLabels(series: Series): Told | null {
   const quantity = TOLD_BY_LABELS.get(series.name);
   const scope = quantity === undefined ? null : cadvisorScope(series);
@@ -227,14 +215,14 @@ function toldByLabels(series: Series): Told | null {
   return { source: scope === "container" ? sourceOfContainer(series) : "cadvisor", scope, quantity };
 }
 
-/** Labels that cAdvisor gives to containers, and `/metrics/resource` doesn't. */
+/** Container labels that cAdvisor sets and `/metrics/resource` does not. */
 const LABELS_OF_CADVISOR = ["id", "image", "name"] as const;
-/** Names of jobs that scrape cAdvisor's page; in Prometheus mode the collector asks for nothing else. */
+/** Job names that scrape cAdvisor's page. In Prometheus mode our collector scrapes nothing else. */
 const JOB_OF_CADVISOR = /cadvisor|^isochrone-prometheus$/i;
 
 /**
- * Rows of whole pods and nodes under these names are cAdvisor's alone; those of containers are on both pages,
- * and a collector may have dropped the labels that tell them apart. Then its job's name does.
+ * Rows of pods and nodes with these names are from cAdvisor. Container rows are on both pages, and a
+ * collector may have dropped the labels that distinguish them; then the job name decides.
  */
 function sourceOfContainer({ attributes, resource }: Labelled): UsageSource {
   if (LABELS_OF_CADVISOR.some((label) => (attributes[label] ?? "") !== "")) return "cadvisor";
@@ -243,9 +231,8 @@ function sourceOfContainer({ attributes, resource }: Labelled): UsageSource {
 }
 
 /**
- * A row of a real container names it; the row of the pod's cgroup has a pod and neither container nor name;
- * the row of the node has the id "/". All other rows (pause containers, system slices) are parts of one of
- * these and would count twice.
+ * Container rows have a container name. Pod cgroup rows have a pod, but neither container nor name. The node
+ * row has the id "/". Other rows (pause containers, system slices) are parts of these and would count twice.
  */
 function cadvisorScope(series: Labelled): Scope | null {
   const { id, name = "" } = series.attributes;
@@ -272,7 +259,7 @@ function openNode(
   return nodes.open(name) ?? UNUSED_SINKS.too_many_pods;
 }
 
-/** A pod that the cluster doesn't have is in no graph. One that has just started is asked for again. */
+/** An unknown pod is in no graph. A new pod is looked up again. */
 function openPod(
   series: Series,
   { pods }: UsageTables,
@@ -337,7 +324,7 @@ function containerName(series: Labelled): string {
   return podText("container", series) || String(series.resource[RESOURCE_ATTRIBUTES.container] ?? "");
 }
 
-/** Rows of pods are left out: their traffic is told by their channels. */
+/** Ignores rows of pods: channels give their traffic. */
 function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks, permit: Permit): Sink {
   const told = NETWORK.get(series.name);
   if (told === undefined) return IGNORED;

@@ -1,4 +1,3 @@
-// Who the ends of a row are: by owner, by pod, by a container's path, or by address.
 import {
   isWorkloadKind,
   repeatsOthers,
@@ -11,19 +10,18 @@ import { isIP } from "node:net";
 import type { ClusterFacts, PodFact } from "../speakers/authority.ts";
 import { textOf, type Labels } from "../text.ts";
 
-/** An end of a channel that is a workload. */
 export interface ResolvedEnd extends PodFact {
-  /** True where a pod was looked up: its name or address may be another's later. */
+  /** True if resolved through a pod, whose name or address may be reused. */
   readonly mayChange: boolean;
 }
 
 /**
- * "nobody": no workload that the row names. "stranger": no pod of the cluster has the address. "later": a pod
- * that isn't known, or not yet. "repeated": others count the same bytes.
+ * "nobody": the row names no workload. "stranger": no pod has the address. "later": the pod is unknown, or
+ * not known yet. "repeated": other series count the same bytes.
  */
 type End = ResolvedEnd | "nobody" | "stranger" | "later" | "repeated";
 
-/** containers/registry.go of coroot-node-agent: calcId. */
+/** Matches calcId in containers/registry.go of coroot-node-agent. */
 const CONTAINER = /^\/k8s\/([^/]+)\/([^/]+)\/[^/]+$/;
 
 export function endOf(rule: EndRule, series: Series, facts: ClusterFacts): End {
@@ -55,14 +53,13 @@ function namedOutside(name: string): End {
   return isOutsideName(name) ? outsideEnd(name) : "nobody";
 }
 
-/** Of a row that may tell of an address outside; null: it doesn't. */
+/** External end of a row that may name an external address; null: it does not. */
 export function outsideOf(rule: EndRule, { attributes }: Series, facts: ClusterFacts): ResolvedEnd | null {
   const address = rule.by === "address" ? addressOf(textOf(attributes[rule.label]) ?? "") : null;
   const name = address === null ? null : facts.outsideAt(address);
   return name === null ? null : outsideEnd(name);
 }
 
-/** An end outside of the cluster. @param mayChange whether a pod may have its address later */
 export function outsideEnd(name: string, mayChange = false): ResolvedEnd {
   return { namespace: OUTSIDE_NAMESPACE, workload: name, node: null, mayChange };
 }
@@ -80,7 +77,7 @@ function workloadOf(
   return { namespace, workload, node: null, mayChange: false };
 }
 
-/** The collector has written the resource; the labels may be the page's own. */
+/** The collector sets the resource; labels may be the page's own. */
 function ownPod({ attributes, resource }: Series, facts: ClusterFacts): End {
   const labels: Labels<"namespace" | "pod"> = attributes;
   const namespace = textOf(resource[RESOURCE_ATTRIBUTES.namespace]) ?? textOf(labels.namespace);
@@ -92,7 +89,7 @@ function looked(found: ReturnType<ClusterFacts["podAt"]>): End {
   return typeof found === "object" ? { ...found, mayChange: true } : "later";
 }
 
-/** Of `address`, `address:port` and `[address]:port`. */
+/** Parses `address`, `address:port` and `[address]:port`. */
 function addressOf(text: string): string | null {
   if (isIP(text) !== 0) return text;
   const host = /^\[(.*)\]:\d+$/.exec(text)?.[1] ?? /^(.*):\d+$/.exec(text)?.[1] ?? "";

@@ -9,17 +9,15 @@ import type { PointTime } from "../point-time.ts";
 import type { IngestCounts } from "./ingest-counts.ts";
 import type { Sink } from "./sink.ts";
 
-/** Factors of pairs of workloads that are kept. */
 const MAX_FACTORS = 100_000;
 
 const WHOLE = (): number => 1;
 
-/** What series that count bytes need to know of others. */
 export class ByteMemory {
   readonly #ends: () => IngestCounts["connectionBytes"];
   readonly #factors = new Map<string, number>();
 
-  /** @param ends where bytes are counted that both ends' nodes should tell alike */
+  /** @param ends totals of bytes that both ends' nodes should count equally */
   constructor(ends: () => IngestCounts["connectionBytes"]) {
     this.#ends = ends;
   }
@@ -28,7 +26,7 @@ export class ByteMemory {
     this.#ends()[reporter === "conntrack_client" ? "client" : "server"] += bytes;
   }
 
-  /** What takes by how much other series with the same ends are to be multiplied. */
+  /** Stores the sampling factor for other series with the same ends. */
   samplingSink(series: Series): Sink {
     const rule = AGENT_FAMILIES.find(({ sampling }) => sampling?.family === series.name);
     const key = rule === undefined ? series.name : keyOf(rule, series);
@@ -45,7 +43,7 @@ export class ByteMemory {
     };
   }
 
-  /** What a counted byte stands for, as the row says, or another with the same ends; null: unknown. */
+  /** Bytes per counted byte, from the row or from a series with the same ends; null: unknown. */
   factorOf(rule: ByteFamily, series: Series): () => number | null {
     const { sampling } = rule;
     if (sampling === undefined) return WHOLE;

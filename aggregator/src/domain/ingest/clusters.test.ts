@@ -1,4 +1,4 @@
-// Telemetry of several clusters: whose series count, and where calls between clusters are shown.
+// Telemetry of several clusters: which series count, and how calls between clusters appear.
 import { RESOURCE_ATTRIBUTES, type Attributes, type Metric } from "@isochrone/telemetry";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -57,7 +57,6 @@ function row({ from, to, reporter = "source", source = "web", target = "stock" }
   };
 }
 
-/** Counters with so much per second each, over the whole window. */
 function run(
   rows: readonly (readonly [name: string, attributes: Attributes, perSecond: number])[],
   node = "n1",

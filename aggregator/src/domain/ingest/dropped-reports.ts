@@ -1,16 +1,14 @@
 import type { RecordIdentity } from "@isochrone/telemetry";
 
-/** The bus' header by which a publisher says how many records of its stream it dropped so far. */
+/** Record header: number of records of its stream that the publisher dropped so far. */
 const DROPPED_HEADER = "isochrone-dropped";
 
-/** What a publisher said last. */
 interface DroppedReport {
   readonly epoch: string;
-  /** Records of the epoch, in all. */
   readonly dropped: number;
 }
 
-/** Sums up what publishers say they dropped. Each reports a running total per epoch. */
+/** Sums dropped records over publishers. Each reports a running total per epoch. */
 export class DroppedReports {
   readonly #maxSources: number;
   readonly #bySource = new Map<string, DroppedReport>();
@@ -20,7 +18,6 @@ export class DroppedReports {
     this.#maxSources = maxSources;
   }
 
-  /** Only grows. */
   get total(): number {
     return this.#total;
   }
@@ -30,7 +27,7 @@ export class DroppedReports {
     if (!Number.isSafeInteger(dropped) || dropped < 0) return;
     const known = this.#bySource.get(source);
     if (known?.epoch === epoch && known.dropped >= dropped) return;
-    // A source that is first heard in the middle of its life dropped these before: the gaps aren't seen.
+    // Drops before a source was first heard leave no gap in its sequences.
     const isOld = known === undefined && sequence > dropped;
     const before = isOld ? dropped : known?.epoch === epoch ? known.dropped : 0;
     this.#total += dropped - before;

@@ -57,7 +57,7 @@ function take(metrics: readonly Metric[], node = "a"): void {
   ingest.take(recordOf(node, metrics, { arrivedAtMs: NOW, sequence: ++sequence }), NOW);
 }
 
-/** As every reader gets it. Throws for what breaks the schema or its rules. */
+/** Validates like a reader. Throws if the schema or its rules are violated. */
 function graphs(nowMs = NOW) {
   const stamp = { ...STAMP, nowMs };
   const cluster = buildClusterGraph(tables, CLUSTER, RULE, stamp, "full");

@@ -1,4 +1,3 @@
-/** A record as any bus hands it over. */
 export interface IncomingRecord {
   readonly key: string;
   readonly value: Uint8Array;

@@ -2,16 +2,14 @@ import type { CounterTracks, Increment, Series } from "@isochrone/telemetry";
 import type { PointTime } from "../point-time.ts";
 import type { Sink, Unused } from "./sink.ts";
 
-/** Of a delta series: each point is an increment by itself. */
+/** Track id of a delta series, in which each point is an increment. */
 const DELTA = -2;
-/** Without a sample. */
 const NO_TRACK = -1;
 const RELEASED = -3;
 
 /**
- * Takes the increments of one series on the aggregator's time line. Cumulative series are tracked on their
- * source's own clock, which keeps their start times comparable, and shifted afterwards; a step of that clock
- * begins a new track.
+ * Puts increments of one series on the aggregator's time line. Cumulative series are tracked on the source's
+ * clock, which keeps start times comparable, and shifted afterwards. A step of that clock starts a new track.
  */
 export abstract class IncrementSink implements Sink {
   readonly #tracks: CounterTracks;
@@ -36,16 +34,11 @@ export abstract class IncrementSink implements Sink {
     this.observe(point, point.startMs, value);
   }
 
-  /** True once its series is gone, or bound anew. */
   get isReleased(): boolean {
     return this.#track === RELEASED;
   }
 
-  /**
-   * Takes what a counter that is missing is likely to have counted after its last sample, see {@link
-   * CounterTracks.end}.
-   * @param newest up to when its source has spoken of others
-   */
+  /** Adds the increment that a missing counter probably had, see {@link CounterTracks.end}. */
   endIfMissing({
     timeMs,
     offsetMs,
@@ -61,14 +54,13 @@ export abstract class IncrementSink implements Sink {
     this.#track = RELEASED;
   }
 
-  /** @param startMs when the counter began, on the source's clock; 0 where unknown */
+  /** @param startMs start of the counter on the source's clock; 0: unknown */
   protected observe(point: PointTime, startMs: number, value: number): void {
     const increment =
       this.#track === DELTA ? deltaIncrement(point, value) : this.#next(point, startMs, value);
     if (increment !== null) this.take(increment);
   }
 
-  /** Null: a baseline, or nothing new. */
   #next(point: PointTime, startMs: number, value: number): Increment | null {
     const { timeMs, offsetMs, clockGeneration, life = 0 } = point;
     const tracks = this.#tracks;

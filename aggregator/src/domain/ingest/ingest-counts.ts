@@ -3,29 +3,24 @@ import { recordOf } from "@isochrone/primitives";
 import { RecentUnused } from "./recent-unused.ts";
 import { UNUSED, type Unused } from "./sink.ts";
 
-/** Why points or whole records are refused; the values of the metric label `reason`. */
+/** Reasons for refused points and records; values of the metric label `reason`. */
 export const REFUSED = [
   ...REFUSALS,
   "future",
   "bad_headers",
-  /** The speaker already has as many sources as it may. */
   "too_many_sources",
-  /** Nothing proves who speaks. */
   "unproven",
-  /** The speaker may not speak of that. */
   "not_yours",
 ] as const;
 export type Refused = (typeof REFUSED)[number];
 
-/** Whose node counted a connection. */
 type ConnectionEnd = "client" | "server";
 
-/** What an ingest has seen since it was made. Only grows. */
+/** Totals since creation. They only grow. */
 export interface IngestCounts {
   records: number;
-  /** Points that were in time and new, used or not. */
+  /** Points that were in time and new, including unused ones. */
   points: number;
-  /** Points of known metrics of which a part is not needed. */
   ignored: number;
   tooLate: number;
   duplicateRecords: number;
@@ -33,14 +28,13 @@ export interface IngestCounts {
   refusedRecords: number;
   readonly refused: Record<Refused, number>;
   readonly unused: Record<Unused, number>;
-  /** A metric that was left out, by reason; empty without one. */
+  /** Example of an unused metric by reason; empty: none. */
   readonly unusedExamples: Record<Unused, string>;
   readonly recentUnused: RecentUnused;
-  /** Bytes of connections between pods on two nodes, as the kernels at both ends counted them: the same. */
+  /** Bytes of connections between two nodes, as each end's kernel counted them. Both should be equal. */
   readonly connectionBytes: Record<ConnectionEnd, number>;
 }
 
-/** All zero. */
 export function createIngestCounts(): IngestCounts {
   const unused = recordOf(UNUSED, () => 0);
   const unusedExamples = recordOf(UNUSED, () => "");

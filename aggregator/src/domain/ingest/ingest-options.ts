@@ -5,51 +5,36 @@ import type { ClusterFacts } from "../speakers/authority.ts";
 import type { SpeakerPolicy } from "../speakers/policy.ts";
 import type { Speakers } from "../speakers/speaker.ts";
 
-/** Limits of an ingest. */
 export interface IngestOptions {
-  /** How far ahead of now a point may lie; less than a pane. */
+  /** Maximum time that a point may be ahead of now; less than a pane. */
   readonly maxFutureMs: number;
-  /** Series that are remembered; beyond them the least recently used are forgotten. */
   readonly maxSeries: number;
-  /** Sources whose clock and sequences are remembered. */
   readonly maxSources: number;
-  /**
-   * New series that one speaker (one source, where nobody proves who speaks) may bring per window; at most
-   * half of maxSeries.
-   * @default maxSeries
-   */
+  /** At most half of maxSeries; per sender (per source if unproven) and window. @default maxSeries */
   readonly maxSeriesPerSource?: number;
-  /** 32 bits that senders can't guess, or they could make the series' hashes collide. @default 0 */
+  /** 32 bits that senders cannot guess; otherwise they could force hash collisions. @default 0 */
   readonly hashSeed?: number;
-  /** Room of the tables, of which a proven speaker gets a part. @default without bounds */
+  /** Limit of the tables, of which a proven sender gets a share. @default unlimited */
   readonly maxLinks?: number;
   readonly maxChannels?: number;
   readonly maxPods?: number;
 }
 
-/** What an ingest works with. Each has a default of its own. */
 export interface IngestParts extends SpeakingParts {
   readonly onRefused?: OnRefused;
 }
 
-/** Who is believed, and of what. Each has a default of its own. */
 export interface SpeakingParts {
-  /** Who sends the records. @default nothing is proven, and everybody is believed */
+  /** Identifies senders. @default nothing is proven, and everyone is trusted */
   readonly speakers?: Speakers;
-  /** What services may speak of. @default there are none */
   readonly policy?: SpeakerPolicy;
-  /** @default nothing is known */
   readonly facts?: ClusterFacts;
-  /** @default nobody plans flows */
   readonly flows?: FlowFacts;
-  /** @default this cluster's names are detected */
   readonly clusters?: OwnCluster;
 }
 
-/** Told of what was refused, so that it can be logged with names. */
 export type OnRefused = (source: string, reason: string, detail: string) => void;
 
-/** What one speaker may bring, by these options. */
 export function accountLimits(options: IngestOptions, windowMs: number): AccountLimits {
   const { maxSeries, maxSeriesPerSource, maxSources } = options;
   const { maxLinks = Infinity, maxChannels = Infinity, maxPods = Infinity } = options;

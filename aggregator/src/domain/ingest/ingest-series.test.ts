@@ -78,7 +78,7 @@ describe("a sender that restarts", () => {
   const labels = { namespace: "default", pod: "web", container: "app", id: "/kubepods" };
   const STEP_MS = 2_000;
 
-  /** Cores that the window shows after 0.5 cores for half a minute, of which the sender counts `value`. */
+  /** CPU cores in the window after 30 s at 0.5 cores; the sender counts `value`. */
   const coresOf = (
     value: (step: number) => number,
     startMs: (step: number) => number,
@@ -97,7 +97,7 @@ describe("a sender that restarts", () => {
     ["of unknown age", () => 0],
     ["that are old", () => NOW - 60_000],
   ])("and forgets parts of its sums counts nothing twice: counters %s", (_, startMs) => {
-    // A container has ended: 100 core-seconds that the second life doesn't know of.
+    // A container has ended, so the counter restarts 100 core-seconds lower.
     expect(coresOf((step) => step + (step < 10 ? 100 : 50), startMs)).toBeCloseTo(0.5, 6);
   });
 

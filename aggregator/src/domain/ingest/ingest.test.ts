@@ -179,7 +179,7 @@ describe("clocks of the sources", () => {
     sample(2, NOW + 2000, 600_000, 120);
     sample(3, NOW + 4000, 0, 140);
     sample(4, NOW + 6000, 0, 160);
-    // The step costs the increment in which it happened, nothing else.
+    // The step loses only the increment in which it happened.
     const [channel] = tables.channels.values();
     expect(channel!.rates(NOW + 6000, "full")!.requestsPerSecond).toBeCloseTo(40 / 6, 5);
   });
@@ -201,7 +201,7 @@ describe("clocks of the sources", () => {
   test("records that were long on the way are not moved in time by that", () => {
     const labels = istio("source", "web", "db");
     const beganMs = Math.ceil(NOW / 2000) * 2000;
-    // 50 requests a second, scraped each 2 s. The record of 16 s came 3 s late, and the next one behind it.
+    // 50 requests per second, scraped every 2 s. The record of 16 s is 3 s late, and the next follows it.
     for (let i = 0; i <= 10; i++) {
       const timeMs = beganMs + i * 2000;
       const arrivedAtMs = i === 8 || i === 9 ? beganMs + 19_000 : timeMs;
@@ -209,7 +209,7 @@ describe("clocks of the sources", () => {
       ingest.take(recordOf("a", metrics, { sequence: i, sentAtMs: timeMs, arrivedAtMs }), arrivedAtMs);
     }
     const [channel] = tables.channels.values();
-    // The fast window holds 16 to 20 s: moved by their own delays, three increments of 100 would fall into
+    // The fast window holds 16 to 20 s. With their individual delays three increments of 100 would fall into
     // it, and give 75.
     expect(channel!.rates(beganMs + 20_000, "fast")!.requestsPerSecond).toBeCloseTo(50, 5);
   });
@@ -371,8 +371,7 @@ describe("links", () => {
         recordOf("a", probeMetrics([{ target: "b", timeMs: at, rttsMs }]), { arrivedAtMs: at }),
         at,
       );
-      // A window of one pane more than the fast one is read by merging: compare over the panes that both
-      // cover.
+      // A window of one more pane than the fast one is merged on read, so compare panes that both cover.
       const [link] = tables.links.sorted();
       const merged = link!.read(at, SHAPE.panes - 1);
       const running = link!.read(at, SHAPE.panes);
@@ -382,7 +381,7 @@ describe("links", () => {
   });
 });
 
-/** The exact median of what the last test sent in the window that ends with the pane of `at`. */
+/** Exact median of the last test's samples in the window that ends with the pane of `at`. */
 function quantile(at: number, newest: number): number {
   const startMs = (Math.floor(at / SHAPE.paneMs) - SHAPE.panes + 1) * SHAPE.paneMs;
   const rtts: number[] = [];

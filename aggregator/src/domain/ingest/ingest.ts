@@ -34,10 +34,10 @@ import { windowStartMs } from "../windows/window-shape.ts";
 export type { IngestOptions, OnRefused, SpeakingParts } from "./ingest-options.ts";
 export type { IncomingRecord } from "./incoming-record.ts";
 
-/** Hangs on a series that is new, or that foreign records bring; on all others hangs the sink itself. */
+/** Wraps the sink of new series and of foreign records' series. Other series hold the sink directly. */
 class Binding {
   sink: Sink;
-  /** Only for foreign records, which carry no sequence. */
+  /** Only for foreign records, which have no sequence. */
   repeats: RepeatGuard | null = null;
   isNew: boolean;
 
@@ -47,12 +47,10 @@ class Binding {
   }
 }
 
-/** A series that had no point for so many whole windows is forgotten, as what it fed is by then. */
+/** A series without a point for this many windows is forgotten; its target has expired by then. */
 const SERIES_WINDOWS = 2;
 
-/**
- * Takes records off the bus and spreads their points over the tables. Nothing a record holds makes it throw.
- */
+/** Decodes bus records into the tables. Never throws, whatever a record contains. */
 export class Ingest implements MetricsVisitor {
   readonly counts: IngestCounts = createIngestCounts();
   readonly #tables: SinkTables;
@@ -67,7 +65,6 @@ export class Ingest implements MetricsVisitor {
   readonly #clusters: OwnCluster;
   #clusterChanges = 0;
   readonly #bytes = new ByteMemory(() => this.counts.connectionBytes);
-  /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, life: 0, nowMs: 0 };
   #foreign = false;
   #source = "";
@@ -75,17 +72,11 @@ export class Ingest implements MetricsVisitor {
   #latestMs = 0;
   #account: Account;
   #refusedReason: Refused | null = null;
-  /**
-   * Cumulative series that began before may have been counted by somebody else, up to a sample that isn't
-   * known here.
-   */
+  /** Cumulative series that started earlier may have been counted before, up to an unknown sample. */
   #countersSinceMs = Number.NEGATIVE_INFINITY;
   #newestEventMs = Number.NEGATIVE_INFINITY;
-  /** Of the record in hand, on its source's clock. */
   #newestTimeMs = Number.NEGATIVE_INFINITY;
-  /** When series were last looked for that had no point. */
   #sweptMs = Number.NaN;
-  /** When those were last let try again that were left out for a reason that may pass. */
   #retriedMs = Number.NaN;
   #takenMs = Number.NEGATIVE_INFINITY;
 
@@ -108,32 +99,28 @@ export class Ingest implements MetricsVisitor {
     return this.#sources.clocks;
   }
 
-  /** See RecordSources. */
   get missingRecords(): number {
     return this.#sources.missingRecords;
   }
 
-  /** Records that publishers say they dropped while the bus was away. */
   get droppedRecords(): number {
     return this.#sources.droppedRecords;
   }
 
-  /** Series in memory. */
   get series(): number {
     return this.#decoder.seriesCount;
   }
 
-  /** Counters of these that have a last value. */
   get counters(): number {
     return this.#tracks.used;
   }
 
-  /** Event time of the newest point that was used of the last record; -Infinity when there was none. */
+  /** Event time of the last record's newest used point; -Infinity: none. */
   get newestEventMs(): number {
     return this.#newestEventMs;
   }
 
-  /** Why the record, or the first of its points that was, was refused; null when nothing was. */
+  /** Returns why the record, or the first refused point in it, was refused; null: nothing was. */
   take(record: IncomingRecord, nowMs: number): Refused | null {
     this.counts.records++;
     this.#refusedReason = null;
@@ -153,10 +140,7 @@ export class Ingest implements MetricsVisitor {
     return this.#refusedReason;
   }
 
-  /**
-   * From here on a cumulative series that is new and began before `sinceMs` gives a baseline first, and no
-   * increment since its start.
-   */
+  /** From now on, new series that started before `sinceMs` give a baseline first. */
   believeCountersSince(sinceMs: number): void {
     this.#countersSinceMs = sinceMs;
   }
@@ -199,17 +183,16 @@ export class Ingest implements MetricsVisitor {
     this.#refusePoint(reason, metricName);
   }
 
-  /** False: a repeat, or headers that make no sense. */
+  /** Returns false for a repeated record or invalid headers. */
   #openRecord(record: IncomingRecord, nowMs: number): boolean {
     this.#point.nowMs = nowMs;
-    // Judged at its append time, so that replicas agree however late they read the record. Panes that have
-    // left the window ignore its points. Counters keep their values as baselines.
+    // Judged at its append time, so that replicas agree however late they read it. Expired panes ignore its
+    // points; counters keep their values as baselines.
     const judgedMs = Math.min(nowMs, record.appendedAtMs);
     this.#oldestMs = windowStartMs(this.#tables.shape, judgedMs);
     this.#latestMs = judgedMs + this.#options.maxFutureMs;
     if (nowMs < this.#takenMs - this.#tables.shape.paneMs) this.#beginAgain();
     this.#takenMs = nowMs;
-    // Series that were bound before may be of another cluster.
     if (this.#clusterChanges !== this.#clusters.changes) this.#beginAgain();
     this.#clusterChanges = this.#clusters.changes;
     this.#sweep(nowMs);
@@ -235,16 +218,13 @@ export class Ingest implements MetricsVisitor {
     return false;
   }
 
-  /** Forgets all series. After the clock was set back they have last values of a time that is yet to come. */
+  /** Forgets all series. After the clock was set back their last values would be in the future. */
   #beginAgain(): void {
     this.#decoder.forgetUnused(0);
     this.#sweptMs = this.#retriedMs = Number.NaN;
   }
 
-  /**
-   * Once per pane those are let try again that were left out for a reason that may pass. Once per window:
-   * pods come and go, and nothing else ends their series.
-   */
+  /** Retries temporary refusals once per pane. Forgets idle series once per window. */
   #sweep(nowMs: number): void {
     const { paneMs, windowMs } = this.#tables.shape;
     if (!(nowMs - this.#retriedMs < paneMs)) {
@@ -257,7 +237,7 @@ export class Ingest implements MetricsVisitor {
     this.#decoder.forgetUnused(SERIES_WINDOWS);
   }
 
-  /** The sink of a point that is in time, new and of use; else null, and counted. */
+  /** Returns null after counting the reason if the point is late, repeated or unused. */
   #open(series: Series, startMs: number, timeMs: number): Sink | null {
     const point = this.#point;
     const eventMs = timeMs + point.offsetMs;
@@ -305,7 +285,7 @@ export class Ingest implements MetricsVisitor {
     return binding.repeats.seen(timeMs);
   }
 
-  /** The start of a new series; 0, unknown, where its past may have been counted by somebody else. */
+  /** Start of a new series; 0 (unknown) if its past may have been counted already. */
   #startOf(binding: Binding, series: Series, startMs: number): number {
     if (binding.repeats === null) series.state = binding.sink;
     if (!binding.isNew) return startMs;
@@ -337,8 +317,7 @@ export class Ingest implements MetricsVisitor {
     const traffic =
       bindDemand(series, demand, this.#tracks, permit, clusters) ??
       bindTraffic(series, channels, this.#tracks, permit, clusters);
-    // A pod's own proxy counts: it ends with the pod. Of others that count for many, nothing is known by
-    // their silence.
+    // A pod's own proxy ends with the pod. Silence of a reporter for many pods proves nothing.
     if (traffic instanceof IncrementSink) this.#missing.add(this.#source, traffic);
     return (
       bindProbe(series, this.#tables, permit) ??

@@ -1,4 +1,4 @@
-// Who the ends of a row of Istio's metrics are. Their labels name workloads of any cluster of the mesh.
+// Resolves the ends of Istio metrics, whose labels name workloads of any cluster in the mesh.
 import type { AttributeValue, Series } from "@isochrone/telemetry";
 import { OUTSIDE_NAMESPACE, outsideNameOf } from "@isochrone/telemetry/outside";
 import {
@@ -22,13 +22,10 @@ type EndLabels = Labels<
   | "destination_cluster"
 >;
 
-/** The cluster of the end that doesn't report; null: this one, or it isn't told. */
+/** Cluster of the end that does not report; null: this cluster or unknown. */
 type FarCluster = { readonly elsewhere: string | null } | "near_is_elsewhere";
 
-/**
- * Tells which cluster the far end of a call is in. The proxy that reports stands in this cluster, or its page
- * isn't one of this cluster.
- */
+/** Determines the far end's cluster. The reporting proxy must be in this cluster. */
 export function farClusterOf(
   series: Series,
   reporter: Reporter,
@@ -37,7 +34,7 @@ export function farClusterOf(
 ): FarCluster {
   const labels: EndLabels = series.attributes;
   const source = knownName(labels.source_cluster);
-  // Left out where it is the source's.
+  // The label is absent if it equals the source's.
   const target = (labels.destination_cluster ?? "") === "" ? source : knownName(labels.destination_cluster);
   const [near, far] = reporter === "source" ? [source, target] : [target, source];
   if (near !== null) {
@@ -51,10 +48,7 @@ export function farClusterOf(
   return { elsewhere: isElsewhere ? far : null };
 }
 
-/**
- * The channel of a call. An end in another cluster is outside, by that cluster's name, and so is an end that
- * isn't known. Or what the row flows into: no end is known here.
- */
+/** Unknown and other-cluster ends are external. Returns a sink if no end is in this cluster. */
 export function callOf(
   series: Series,
   reporter: Reporter,

@@ -20,10 +20,7 @@ function createIngest(): { tables: Tables; ingest: Ingest } {
   return { tables, ingest: new Ingest(tables, { maxFutureMs: 1000, maxSeries: 1e5, maxSources: 100 }) };
 }
 
-/**
- * Replicas of some workloads that are replaced by others now and then, each on a node whose pods are scraped
- * together.
- */
+/** Rolling replacement of replicas; each node's pods are scraped together. */
 function* scrapes(): Generator<{ node: string; atMs: number; metrics: Metric[] }> {
   const random = seededRandom(7);
   const phases = Array.from({ length: CHANNELS * REPLICAS }, () => random.next() * LIFE_MS);

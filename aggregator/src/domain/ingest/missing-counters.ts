@@ -1,28 +1,23 @@
 import type { IncrementSink } from "./increments.ts";
 import type { PointTime } from "../point-time.ts";
 
-/**
- * How often the counters of one source are looked through, by its own clock: well below the shortest interval
- * of scrapes that is usual.
- */
+/** Interval of checks per source, on the source's clock; well below the usual scrape interval. */
 const LOOK_EVERY_MS = 3_000;
 
 interface Counters {
   sinks: IncrementSink[];
-  /** On the source's clock. */
   lookedMs: number;
 }
 
 /**
- * Tells counters that their source has stopped to speak of them, though it goes on to speak of others: a pod
- * is gone. What it did after its last scrape nobody will read. It is decided by what records say alone, and
- * not by when they came: a replay decides the same.
+ * Ends counters that are missing from their source's records while its other series continue: the pod is
+ * gone. Uses only record contents and not arrival times, so that a replay decides the same.
  */
 export class MissingCounters {
   readonly #maxSources: number;
   readonly #bySource = new Map<string, Counters>();
 
-  /** @param maxSources beyond them the least recently heard are forgotten: their counters end without that */
+  /** @param maxSources beyond it, counters of the least recently heard end without a last increment */
   constructor(maxSources: number) {
     this.#maxSources = maxSources;
   }
@@ -34,7 +29,7 @@ export class MissingCounters {
   }
 
   /**
-   * At the end of a record: ends counters that it, and others before, ought to have told of.
+   * Call at the end of a record.
    * @param newest time of the record's newest point
    */
   look(source: string, newest: Pick<PointTime, "timeMs" | "offsetMs" | "clockGeneration">): void {

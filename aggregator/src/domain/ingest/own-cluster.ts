@@ -1,38 +1,34 @@
-// Tells this cluster's telemetry from that of others. Meshes, Prometheus and OpenTelemetry each have a label
-// for the cluster, and may give the same cluster different names.
+// Distinguishes this cluster's telemetry from that of others. Meshes, Prometheus and OpenTelemetry have
+// different cluster labels, and may name a cluster differently.
 import { CLUSTER_LABELS, RESOURCE_ATTRIBUTES, type Series } from "@isochrone/telemetry";
 import type { ClusterFacts } from "../speakers/authority.ts";
 import { knownName, textOf, type Labels } from "../text.ts";
 
-/** Who names clusters: Istio's ends, the label of a Prometheus, and OpenTelemetry. */
+/** Naming schemes: Istio's ends, Prometheus' label, and OpenTelemetry. */
 type ClusterNaming = "istio" | "prometheus" | "otel";
 
-/** Istio's name of a cluster that nobody has named. */
 const ISTIO_DEFAULT = "Kubernetes";
-/** Bounds for memory: senders can invent names. */
+/** Bounds memory, because senders can invent names. */
 const MAX_NAMES = 200;
 const MAX_NAMESPACES = 1_000;
 
-/** Sightings of a name. Namespaces count first, not series: a tenant has as many series as it likes. */
+/** Evidence for a name. Namespaces count before series, because a tenant can create any number of series. */
 interface Sightings {
   readonly namings: Set<ClusterNaming>;
-  /** Namespaces of series that name a node or pod of this cluster. */
   readonly here: Set<string>;
   readonly anywhere: Set<string>;
   series: number;
 }
 
-/** A cluster as telemetry names it. */
 interface SeenCluster {
   readonly name: string;
   readonly isOwn: boolean;
-  /** Series that named it since the start. */
   readonly series: number;
 }
 
 /**
- * Knows this cluster's names. They are configured, or detected for each naming: the name that most namespaces
- * have in series of this cluster's nodes or pods, else in any series.
+ * This cluster's names: configured, or detected per naming scheme. Detection picks the name with the most
+ * namespaces among series of this cluster's nodes or pods, else among all series.
  */
 export class OwnCluster {
   readonly #configured: ReadonlySet<string>;
@@ -40,29 +36,27 @@ export class OwnCluster {
   readonly #own = new Map<ClusterNaming, string>();
   #changes = 0;
 
-  /** @param names configured ones; none: they are detected */
   constructor(names: readonly string[] = []) {
     this.#configured = new Set(names);
   }
 
-  /** Grows when a detected name changes: what was bound before may be of another cluster. */
+  /** Increases when a detected name changes, because bound series may then belong to another cluster. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Whether another cluster has the name; false while nothing is known. */
   isOther(naming: ClusterNaming, name: string): boolean {
     if (this.#configured.size === 0) return (this.#own.get(naming) ?? name) !== name;
     if (this.#configured.has(name)) return false;
-    // A mesh whose clusters nobody has named calls each of them by the default.
+    // In a mesh without configured names every cluster has the default name.
     return naming !== "istio" || name !== ISTIO_DEFAULT || this.#hasConfigured(naming);
   }
 
   /**
-   * Notes a name that a series has.
-   * @param isHere whether the series names a node or pod of this cluster
+   * Records the name of a series.
+   * @param isHere the series names one of this cluster's nodes or pods
    * @param isNew false for a series that is bound again
-   * @returns whether another cluster has the name
+   * @returns true if the name is another cluster's
    */
   note(naming: ClusterNaming, name: string, namespace: string, isHere: boolean, isNew: boolean): boolean {
     const seen = this.#sightingsOf(name);
@@ -76,7 +70,7 @@ export class OwnCluster {
     return this.isOther(naming, name);
   }
 
-  /** The most series first. */
+  /** Sorted by number of series, descending. */
   list(): SeenCluster[] {
     return [...this.#seen]
       .map(([name, { namings, series }]) => ({
@@ -101,7 +95,7 @@ export class OwnCluster {
     return false;
   }
 
-  /** The name that leads stays until another one has more. */
+  /** The leading name stays until another one exceeds it. */
   #detect(naming: ClusterNaming, name: string, seen: Sightings): void {
     const own = this.#own.get(naming);
     if (own === name) return;
@@ -119,7 +113,6 @@ function leads(a: Sightings, b: Sightings): boolean {
 
 type PlaceLabels = Labels<(typeof CLUSTER_LABELS)[number] | "namespace" | "node" | "pod">;
 
-/** Whether a series says that it is of another cluster, by the label of a Prometheus or of OpenTelemetry. */
 export function isOfOther(series: Series, clusters: OwnCluster, facts: ClusterFacts): boolean {
   const labels: PlaceLabels = series.attributes;
   const resource = knownName(series.resource[RESOURCE_ATTRIBUTES.cluster]);
@@ -132,11 +125,10 @@ export function isOfOther(series: Series, clusters: OwnCluster, facts: ClusterFa
   const isHere = namesOurs(labels, facts) || (resource !== null && isOfOurNode(series, facts));
   const isOther = (naming: ClusterNaming, name: string | null): boolean =>
     name !== null && clusters.note(naming, name, namespace, isHere, isNew);
-  // Both are noted, whatever the first one is.
+  // Evaluates both, so that both names are recorded.
   return [isOther("prometheus", prometheus), isOther("otel", otel)].includes(true);
 }
 
-/** Whether labels name a node or pod of the cluster: others have nodes and pods of their own. */
 function namesOurs({ namespace, node, pod }: PlaceLabels, facts: ClusterFacts): boolean {
   const name = textOf(node);
   if (name !== null && facts.isNode(name) === "yes") return true;
@@ -144,7 +136,7 @@ function namesOurs({ namespace, node, pod }: PlaceLabels, facts: ClusterFacts): 
   return space !== null && podName !== null && typeof facts.podNamed(space, podName) === "object";
 }
 
-/** Whether the record is from a node of the cluster: what is scraped there, or tells of it. */
+/** Returns true if the record is from, or about, a node of this cluster. */
 export function isOfOurNode({ resource }: Series, facts: ClusterFacts): boolean {
   const node = textOf(resource[RESOURCE_ATTRIBUTES.node]);
   return node !== null && facts.isNode(node) === "yes";

@@ -28,7 +28,7 @@ test("tells what was left out in the last window, the most first, with a metric 
 test("what is older than the window is forgotten, even where nothing came since", () => {
   const { leaveOut, left } = rig();
   for (let nowMs = 0; nowMs <= 60_000; nowMs += 500) leaveOut(1, nowMs);
-  // A point each half second; readings are a pane apart.
+  // One point per half second; readings are a pane apart.
   expect(left(60_000)[0]).toBeGreaterThanOrEqual(58);
   expect(left(60_000)[0]).toBeLessThanOrEqual(62);
   expect(left(60_000 + 2 * WINDOW_MS)).toEqual([]);

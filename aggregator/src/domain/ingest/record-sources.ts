@@ -6,20 +6,19 @@ import { SourceClocks, type SourceClock } from "./source-clocks.ts";
 import type { Account, Accounts } from "../speakers/accounts.ts";
 import { maySendAs, scopedSource, speakerText, type Speaker, type Speakers } from "../speakers/speaker.ts";
 
-/** Whose record it is, and how its times are read. One object is reused. */
+/** Source and clock of a record. One object is reused. */
 interface OpenedRecord {
   readonly verdict: "opened";
-  /** Unique among the sources of all speakers. */
+  /** Unique over all senders. */
   readonly source: string;
   readonly account: Account;
-  /** It carries no identity of its own. */
+  /** The record carries no identity of its own. */
   readonly isForeign: boolean;
   readonly offsetMs: number;
   readonly clockGeneration: number;
   readonly life: number;
 }
 
-/** What became of a record's headers. */
 export type OpenVerdict =
   | OpenedRecord
   | { readonly verdict: "duplicate" }
@@ -32,10 +31,7 @@ export type OpenVerdict =
 
 const DUPLICATE: OpenVerdict = { verdict: "duplicate" };
 
-/**
- * Who sends records: each speaker has sources of its own, whatever it calls them, and none can take the place
- * of another's.
- */
+/** Sources by sender. Each sender has its own namespace of sources, so none can impersonate another's. */
 export class RecordSources {
   readonly clocks: SourceClocks;
   readonly #speakers: Speakers;
@@ -62,10 +58,7 @@ export class RecordSources {
     };
   }
 
-  /**
-   * Records that are missing for good: their sequences were skipped, and no publisher says that it dropped
-   * them. Only grows.
-   */
+  /** Records lost for good: skipped sequences that no publisher reported as dropped. Only grows. */
   get missingRecords(): number {
     const { missing, outstanding } = this.#sequences;
     const unexplained = missing + outstanding - this.#dropped.total;
@@ -73,14 +66,13 @@ export class RecordSources {
     return this.#missingRecords;
   }
 
-  /** Records that publishers say they dropped while the bus was away. */
   get droppedRecords(): number {
     return this.#dropped.total;
   }
 
   open(record: IncomingRecord, nowMs: number): OpenVerdict {
     const speaker = this.#speakers.speakerOf(record);
-    // In nobody's name: who wrote it may have invented the name that it bears.
+    // Log it without the claimed name, which may be forged.
     if (speaker === "refused") return refused("nobody", "unproven", "nothing proves who sent the record");
     let identity: RecordIdentity | null;
     try {
@@ -113,7 +105,7 @@ export class RecordSources {
     return this.#give(source, account, clock);
   }
 
-  /** What a service passes on of many nodes is kept apart by them, as far as it may have so many sources. */
+  /** Separates the nodes behind a service into sources, up to its limit. */
   #openForeign(speaker: Speaker, key: string, nowMs: number): OpenVerdict {
     if (speaker.kind === "open") return this.#give(key, this.#accounts.of(speaker, key, nowMs), null);
     const name = speakerText(speaker);
@@ -123,7 +115,6 @@ export class RecordSources {
     return this.#give(isApart ? scoped : name, account, null);
   }
 
-  /** @param clock null: the record carries no identity of its own */
   #give(source: string, account: Account, clock: SourceClock | null): OpenedRecord {
     const opened = this.#opened;
     opened.source = source;
@@ -140,7 +131,7 @@ function refused(source: string, reason: Refused, detail: string): OpenVerdict {
   return { verdict: "refused", source, reason, detail };
 }
 
-/** Whom a refusal is logged under: the speaker, where there is one, because there are not many of these. */
+/** Name for the log: the sender if known, because senders are few. */
 function nameOf(speaker: Speaker, source: string): string {
   return speaker.kind === "open" ? source : speakerText(speaker);
 }

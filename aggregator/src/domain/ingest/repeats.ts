@@ -1,18 +1,17 @@
-/** How many times are remembered of a series whose points may come in any order. */
 const REMEMBERED = 16;
 
-/** Tells repeated points of one series of a foreign source, whose records have no sequence, by their time. */
+/** Detects repeated points by time, for foreign sources whose records have no sequence. */
 export class RepeatGuard {
   readonly #anyOrder: boolean;
   #newestMs = Number.NEGATIVE_INFINITY;
-  /** Ascending; deltas only: each counts, so an older one isn't a repeat by being older. */
+  /** Ascending. Used for deltas only, where an older point is not a repeat. */
   #times: number[] = [];
 
   constructor(anyOrder: boolean) {
     this.#anyOrder = anyOrder;
   }
 
-  /** True: seen before, or too old to tell. Notes the time. */
+  /** Returns true if the time was seen before or is too old to tell; records it otherwise. */
   seen(timeMs: number): boolean {
     if (!this.#anyOrder) {
       if (timeMs <= this.#newestMs) return true;

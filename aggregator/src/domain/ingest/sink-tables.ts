@@ -7,12 +7,11 @@ import type { PointTime } from "../point-time.ts";
 import type { Room } from "../speakers/permit.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 
-// What ingest needs of the tables that it fills. `live` is false once an entity was dropped for being silent:
-// open it anew.
+// Tables as ingest uses them. `live` is false once an entity expired: open it again.
 
 export interface LinkTarget {
   readonly live: boolean;
-  /** False for numbers that contradict each other: nothing was taken. */
+  /** Returns false for inconsistent data, and takes none of it. */
   addRtt(point: PointTime, data: ExponentialHistogramData): boolean;
   addPackets(point: PointTime, count: PacketCount, packets: number): void;
   addVariation(point: PointTime, field: "variationSeconds" | "variationCount", value: number): void;
@@ -33,16 +32,15 @@ export interface ChannelTarget {
 }
 
 /**
- * Who tells what pods and nodes use, best first: cAdvisor's page, kubelet's own `/metrics/resource`, the
- * kubeletstats receiver. They read the same cgroups: of each quantity of a pod or node one of them is used,
- * and never two added up.
+ * Sources of pod and node usage in order of precedence: cAdvisor's page, kubelet's `/metrics/resource`, the
+ * kubeletstats receiver. They read the same cgroups, so only one is used per quantity.
  */
 export const USAGE_SOURCES = ["cadvisor", "resource", "kubelet"] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /**
- * Counters of CPU time of one pod or node, best first. The sum of a source's containers is better than its
- * figure of the whole pod or node, and a total is better than the sum of single cores.
+ * CPU time counters of a pod or node in order of precedence. The sum of containers precedes the figure of the
+ * whole pod or node; a total precedes the sum of cores.
  */
 export const CPU_COUNTERS = [
   "cadvisorContainersCpu",
@@ -55,7 +53,6 @@ export const CPU_COUNTERS = [
   "kubeletCpu",
 ] as const;
 
-/** Counters of one pod or node, each a sum over all series that feed it. */
 export const USAGE_COUNTERS = [
   ...CPU_COUNTERS,
   "cardReceive",
@@ -64,16 +61,15 @@ export const USAGE_COUNTERS = [
   "cgroupTransmit",
   "kubeletReceive",
   "kubeletTransmit",
-  // Time that a node's CPUs were idle, by node_exporter: what is available, and not what is used.
+  // Idle CPU time by node_exporter; gives what is available, not what is used.
   "nodeExporterIdleCpu",
 ] as const;
 export type UsageCounter = (typeof USAGE_COUNTERS)[number];
 
-/** Who tells of memory. node_exporter tells what a node has available, the others what is used. */
+/** Sources of memory. node_exporter reports available memory, others used memory. */
 export const MEMORY_SOURCES = [...USAGE_SOURCES, "nodeExporter"] as const;
 export type MemorySource = (typeof MEMORY_SOURCES)[number];
 
-/** Whose memory a level is, and who says so. */
 export interface MemoryOwner {
   readonly source: MemorySource;
   /** Null: the whole pod or node. */
@@ -91,31 +87,26 @@ export interface LevelTarget {
 export interface UsageTarget {
   readonly live: boolean;
   counter(counter: UsageCounter): CounterTarget;
-  /**
-   * True if a counter, or a level of the whole pod, told its CPU in the window before `eventMs`, or has just
-   * begun to. Levels of its containers aren't needed then.
-   */
+  /** True if better figures cover its CPU before `eventMs`; container levels are then unused. */
   tellsCpu(eventMs: number): boolean;
-  /** @param container null: the whole pod or node */
   cpuLevel(container: string | null): LevelTarget;
   memoryLevel(owner: MemoryOwner): LevelTarget;
   interfaces(): InterfaceChoice;
 }
 
-/** Each `open` gives null when there are too many, and takes of the room when it makes something new. */
+/** Each `open` returns null if there is no room, and uses room for a new entity. */
 export interface SinkTables {
   readonly shape: WindowShape;
   readonly links: { open(key: LinkKey, room?: Room): LinkTarget | null };
   readonly bandwidth: {
     open(source: string, target: string, room?: Room): PairTarget | null;
-    /** False, and counted, for a rate that no burst can have had. */
+    /** Returns false and counts the refusal for an implausible rate. */
     accepts(bitsPerSecond: number): boolean;
   };
   readonly channels: { open(key: ChannelKey, room?: Room): ChannelTarget | null };
-  /** What a zone asks of a Service: the zone stands for the source, the Service for the target. */
+  /** Demand of a zone (as source) for a Service (as target). */
   readonly demand: { open(key: ChannelKey, room?: Room): ChannelTarget | null };
-  /** By namespace/name, or namespace/name@node where a node's own speaker tells. */
+  /** Keys: `namespace/name`, or `namespace/name@node` for reports of the node's own sender. */
   readonly pods: { open(name: string, room?: Room): UsageTarget | null };
-  /** By node name. */
   readonly nodes: { open(name: string, room?: Room): UsageTarget | null };
 }

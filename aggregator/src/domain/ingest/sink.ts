@@ -2,54 +2,45 @@ import type { ExponentialHistogramData } from "@isochrone/telemetry";
 import { recordOf } from "@isochrone/primitives";
 import type { PointTime } from "../point-time.ts";
 
-/**
- * What the points of one series flow into. It hangs on the series, so that nothing is looked up per point.
- */
+/** Destination of a series' points. Bound to the series, so that points need no look-up. */
 export interface Sink {
-  /** False: what it fed was dropped for being silent; bind the series anew. */
+  /** False: its target expired; bind the series again. */
   readonly live: boolean;
-  /** Why the series' points are not used; null when they are. */
+  /** Reason that the points are unused; null: they are used. */
   readonly unused: Unused | NotYours | null;
   number?(point: PointTime, value: number): void;
   histogram?(point: PointTime, count: number, sum: number): void;
-  /** False for numbers that contradict each other: nothing was taken. */
+  /** Returns false for inconsistent data, and takes none of it. */
   exponentialHistogram?(point: PointTime, data: ExponentialHistogramData): boolean;
-  /** Its series is gone, or bound anew: gives back what it took. */
+  /** Called when the series is gone or bound again; frees its resources. */
   release?(): void;
 }
 
-/** Why the points of a series are not used; a label of metrics. */
+/** Reasons for unused points; values of a metric label. */
 export const UNUSED = [
   "unknown_metric",
   "unattributed",
   "too_many_links",
   "too_many_channels",
   "too_many_pods",
-  /** It says that it is of another cluster. */
   "other_cluster",
-  /** A node that the cluster doesn't have, or not yet. */
   "unknown_node",
-  /** An address or a name of a pod that the cluster doesn't have, or not yet. */
   "unknown_pod",
-  /** An interface of a node that another one may carry: neither its name nor the node's kernel tells. */
+  /** A node interface that cannot be identified as physical by its name or the kernel. */
   "unclear_interface",
-  /** One of so many packets was counted, and nothing says of how many. */
   "sampling_unset",
 ] as const;
 export type Unused = (typeof UNUSED)[number];
-/** The speaker may not speak of that: its points are refused. */
 type NotYours = "not_yours";
 
-/** A sink that takes nothing, for each reason. */
 export const UNUSED_SINKS: Readonly<Record<Unused, Sink>> = recordOf(UNUSED, (unused) => ({
   live: true,
   unused,
 }));
 
-/** Takes nothing, because the speaker may not speak of what the series is about. */
 export const NOT_YOURS: Sink = { live: true, unused: "not_yours" };
 
-/** Reasons that may pass: room is made, a node joins, a pod starts. */
+/** Temporary reasons: room is freed, a node joins, a pod starts. */
 const PASSING: ReadonlyMap<Sink, Unused | NotYours> = new Map<Sink, Unused | NotYours>([
   ...(
     [
@@ -69,11 +60,11 @@ interface PassingSink {
   readonly unused: Unused | NotYours;
 }
 
-/** Sinks that take nothing for reasons that may pass. They end together: their series are bound anew then. */
+/** Sinks for temporary reasons. They end together, and their series are then bound again. */
 export class PassingSinks {
   #sinks = new Map<Sink, PassingSink>();
 
-  /** What stands for the sink until the next `end`; the sink itself, when its reason is for good. */
+  /** Returns a stand-in until the next `end`, or the sink itself if its reason is permanent. */
   of(sink: Sink): Sink {
     const unused = PASSING.get(sink);
     if (unused === undefined) return sink;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SourceClocks } from "./source-clocks.ts";
 
-/** Offsets and generations after records with these delays, of a clock with this error. */
+/** Offsets and generations after records with these delays, for a clock with this error. */
 function after(delays: readonly number[], errorMs = 0): [number, number][] {
   const clocks = new SourceClocks(10);
   return delays.map((delayMs, i) => {

@@ -1,26 +1,21 @@
-/**
- * A change of the offset by more than this is a step of the source's clock, not a change of the way's delay.
- */
+/** Larger changes of the offset are a step of the source's clock, not a change of the delay. */
 const CLOCK_STEP_MS = 10_000;
-/** Among so many records one was hardly delayed; after as many a clock that has gone slow is believed. */
+/** Number of records of which one has nearly no delay. After as many, a slower clock is accepted. */
 const RECENT_RECORDS = 8;
 
-/** What is known of one source's clock. */
 export interface SourceClock {
   /**
-   * Arrival - sent-at, ms: clock error plus the delay of the way. The least of its newest records, as only
-   * the delay varies from one to the next: with its own, each record's samples would be moved in time by what
-   * the way was busy.
+   * Arrival minus send time, ms: clock error plus delay. The minimum over the newest records, because only
+   * the delay varies; a record's own offset would shift its samples by its delay.
    */
   readonly offsetMs: number;
-  /** Grows with each step. */
+  /** Increases with each step. */
   readonly generation: number;
-  /** Grows each time the source restarts. */
+  /** Increases with each restart of the source. */
   readonly life: number;
 }
 
 class Clock implements SourceClock {
-  /** Oldest first. */
   #recent: number[] = [];
   offsetMs = 0;
   generation = 0;
@@ -41,7 +36,7 @@ class Clock implements SourceClock {
   }
 }
 
-/** Clock offsets of the sources, the least recently heard forgotten beyond `maxSources`. */
+/** Clock offsets by source. Beyond `maxSources` the least recently heard are forgotten. */
 export class SourceClocks {
   readonly #maxSources: number;
   readonly #clocks = new Map<string, Clock>();
@@ -50,7 +45,6 @@ export class SourceClocks {
     this.#maxSources = maxSources;
   }
 
-  /** @param epoch of the source's life */
   observe(source: string, sentAtMs: number, arrivedAtMs: number, epoch = ""): SourceClock {
     const clock = this.#clocks.get(source) ?? new Clock();
     clock.observe(arrivedAtMs - sentAtMs, epoch);

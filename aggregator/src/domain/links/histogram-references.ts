@@ -1,26 +1,20 @@
 import type { HistogramChunk } from "./packed-histograms.ts";
 
-/** More than any chunk has bytes. */
 const MAX_OFFSETS = 2 ** 24;
 
-/**
- * Packed histograms by number: who keeps a million of them keeps one number of each, and no object. A chunk
- * is let go with the last reference into it.
- */
+/** Numeric references to packed histograms. A chunk is freed with its last reference. */
 export class HistogramReferences {
-  /** By chunk number. The first is never given out, so that every reference is more than 0. */
+  /** Chunks by number. Chunk 0 is unused, so that every reference is above 0. */
   readonly #chunks: (HistogramChunk | null)[] = [null];
-  /** Holders by chunk number. */
   readonly #holders: number[] = [0];
   readonly #free: number[] = [];
   readonly #numbers = new Map<HistogramChunk, number>();
 
-  /** Chunks that are kept. */
   get chunks(): number {
     return this.#numbers.size;
   }
 
-  /** Keeps the histogram at `at` until its reference is released. @returns the reference, a number above 0 */
+  /** @returns the reference, above 0; release it to free the histogram */
   hold(chunk: HistogramChunk, at: number): number {
     const number = this.#numbers.get(chunk) ?? this.#register(chunk);
     this.#holders[number]!++;
@@ -39,7 +33,6 @@ export class HistogramReferences {
     return this.#chunks[Math.floor(reference / MAX_OFFSETS)]!;
   }
 
-  /** Where in its chunk. */
   placeOf(reference: number): number {
     return reference % MAX_OFFSETS;
   }

@@ -3,7 +3,7 @@ import { seededRandom, type Random } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import { isNear, lastChange, type LinkChange, type PaneFacts } from "./link-change.ts";
 
-/** A pane by its answers, ms, and how many packets failed. */
+/** A pane: answers in ms, and number of failed packets. */
 type Pane = readonly [answersMs: readonly number[], failures?: number];
 
 const four = (ms: number): Pane => [[ms, ms + 0.1, ms + 0.2, ms + 0.3]];
@@ -63,7 +63,7 @@ describe("a cut", () => {
     expect(changeIn(...before, [[5, 5, 5], 2])).toMatchObject({ firstPane: 13 });
     expect(changeIn(...before, [[5, 5, 5], 2], [[5, 5, 5], 1])).toMatchObject({ firstPane: 14 });
     expect(changeIn(...before, [[5, 5, 5], 2], [[5, 5, 5], 1], four(5))).toMatchObject({ firstPane: 15 });
-    // Who goes on losing as much is lossy.
+    // A link that keeps losing as many packets is lossy, not cut.
     expect(changeIn(...before, ...many(5, [[5, 5, 5], 2]))).toMatchObject({ firstPane: 15 });
     expect(changeIn(...before, [[5], 2], four(5))).toMatchObject({ firstPane: 14, isCut: false });
   });
@@ -127,10 +127,7 @@ describe("a step", () => {
   });
 });
 
-/**
- * What measurements of the same pair differed by between the time slices of a published data set, as factors
- * of their median.
- */
+/** Relative changes of the median between time slices for pairs of a published data set. */
 function recordedNoise(prefix: string): number[] {
   const directory = new URL("../../../../experiments/scenarios/data/", import.meta.url);
   const slices = readdirSync(directory)
@@ -145,9 +142,7 @@ function recordedNoise(prefix: string): number[] {
   });
 }
 
-/**
- * False steps of 500 links that never change, by walks over the sliding window as an aggregator does them.
- */
+/** False steps of 500 constant links, evaluated over a sliding window as in the aggregator. */
 function falseSteps(noise: readonly number[], perPane: number, panes: number, random: Random): number {
   const drawn = (): number => noise[Math.floor(random.next() * noise.length)]!;
   let steps = 0;
@@ -169,8 +164,7 @@ describe("recorded noise, 40,000 panes of links that don't change", () => {
   test.each([
     ["PlanetLab", "planetlab-10-", 4, 15, 0],
     ["PlanetLab", "planetlab-10-", 10, 30, 0],
-    // Personal devices: one measurement in a hundred takes fifteen times as long as the median, one in ten
-    // three times.
+    // Personal devices: 1 of 100 measurements takes 15 times the median, 1 of 10 three times.
     ["Seattle", "seattle-12-", 10, 30, 4],
   ])("%s (%s): %d answers a pane, %d panes, at most %d false steps", (_, prefix, perPane, panes, most) => {
     const noise = recordedNoise(prefix);

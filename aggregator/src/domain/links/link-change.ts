@@ -1,65 +1,53 @@
-// What of a link's window its figures are of: a cut or a new delay makes the panes before it the past.
-// Everything here is a function of the
-// panes, so that replicas, and an aggregator that has read its panes back, come to the same answer.
-// docs/designs/009-reaction.md has the reasons.
+// Finds the part of a link's window that its figures use: a cut or a step of the delay makes earlier panes
+// obsolete. Pure functions of the panes, so that replicas agree, also after a restart. Reasons:
+// docs/designs/009-reaction.md.
 import type { Quartiles } from "./rtt-part.ts";
 
-/** One pane of a link. */
 export interface PaneFacts {
-  /** time / paneMs, a whole number. */
   readonly pane: number;
   /** Packets that were lost, or could not be sent. */
   readonly failures: number;
-  /** Of its answers; null without any. */
+  /** Null: no answers. */
   readonly rtt: Quartiles | null;
 }
 
-/** A pane with answers. */
 type AnsweredPane = PaneFacts & { readonly rtt: Quartiles };
 
-/** The panes since a link's last change. */
 export interface LinkChange {
   /** Null: a cut that is as old as the window. */
   readonly firstPane: number | null;
-  /** Null: the newest one. Answers after a cut are left out until they are enough. */
+  /** Null: up to the newest pane. Answers after a cut do not count until there are enough. */
   readonly lastPane: number | null;
   readonly isCut: boolean;
-  /** False while more panes may move it though nothing else changes. */
+  /** False: later panes may still move the change. */
   readonly isSettled: boolean;
 }
 
-/** Losses in a row that are a cut at least: BFD's usual multiplier (RFC 5880). */
+/** Minimum number of consecutive losses for a cut: BFD's usual multiplier (RFC 5880). */
 const CUT_LOSSES = 3;
-/** How improbable the losses must be on a link that loses as many as this one did before. */
+/** Maximum probability of the losses under the link's previous loss ratio. */
 const CUT_PROBABILITY = 1e-6;
-/** Answers after a cut that end it. */
 const HEAL_ANSWERS = 3;
-/** Panes after a cut that may have losses of the cut. */
+/** Panes after a cut that may still contain its losses. */
 const MIXED_PANES = 2;
-/** Answers that a new delay is read from at least. */
 const STEP_ANSWERS = 6;
-/** How improbable the panes must be for a link whose panes were as they were before. */
+/** Maximum probability of the panes under the previous delay. */
 const STEP_PROBABILITY = 2.5e-3;
-/**
- * What a median must differ by to count as another delay: both of these, and more where medians move a lot
- * from pane to pane.
- */
+/** Minimum change of the median for a step: both limits apply. Raised for links with noisy medians. */
 const STEP_RATIO = 1.25;
 const STEP_SECONDS = 0.5e-3;
-/** Panes of a delay that another one is told from at least. */
+/** Minimum number of panes before a step. */
 const LEVEL_PANES = 3;
-/** A step is this many times as large as three of four moves from one pane to the next, as logarithms. */
+/** Minimum step, as a multiple of the third quartile of moves between panes, in logarithms. */
 const STEP_MOVES = 1.5;
 const MOVES_QUANTILE = 0.75;
 
-/** The last change in the panes, oldest first; null when there is none that still stands. */
 export function lastChange(panes: readonly PaneFacts[]): LinkChange | null {
   const walk = new Walk(leastRatio(panes));
   for (const facts of panes) walk.take(facts);
   return walk.result();
 }
 
-/** Whether a median differs so little from another that no step can begin with it. */
 export function isNear(medianSeconds: number, otherSeconds: number): boolean {
   return (
     !isAbove(medianSeconds, otherSeconds, STEP_RATIO) && !isAbove(otherSeconds, medianSeconds, STEP_RATIO)
@@ -71,9 +59,8 @@ function isAbove(seconds: number, otherSeconds: number, ratio: number): boolean 
 }
 
 /**
- * By what factor another delay differs at least. Three of four moves of the median from one pane to the next
- * are noise: a step is one move,
- * a link that flaps or whose round trips scatter has many.
+ * Minimum factor of a step. The third quartile of the median's moves between panes is noise: a step is one
+ * move, a flapping or noisy link has many.
  */
 function leastRatio(panes: readonly PaneFacts[]): number {
   const moves = new Ascending();
@@ -95,31 +82,24 @@ function answersOf(panes: readonly AnsweredPane[]): number {
   return panes.reduce((sum, { rtt }) => sum + rtt.count, 0);
 }
 
-/** The chance of something that happened `count` times of `all`, never 0 or 1. */
+/** Estimates a probability from `count` of `all`; never 0 or 1. */
 function chanceOf(count: number, all: number): number {
   return (count + 0.5) / (all + 1);
 }
 
-/** Walks through the panes of a link. Its state is what is known up to the last one taken. */
+/** State machine over the panes of a link. */
 class Walk {
   #firstPane: number | null = null;
   #isCut = false;
-  /** Medians since the last change, and before what may become the next one. */
+  /** Medians since the last change, excluding a candidate step. */
   #level = new Ascending();
   #answers = 0;
   #failures = 0;
-  /** Panes without an answer that nothing followed yet. */
   #silence: { readonly firstPane: number; failures: number } | null = null;
-  /** Panes with answers after a cut, while they are too few. */
   #healing: AnsweredPane[] = [];
-  /** Between these. */
   #healingFailures = 0;
-  /**
-   * The last change is the end of a cut, and its panes have losses of the cut: of so many next ones, the
-   * first without is where it begins.
-   */
+  /** Remaining panes after a cut that may contain its losses. The change starts at the first without. */
   #mixedPanes = 0;
-  /** Panes with another delay that nothing contradicted yet. */
   #run: StepRun | null = null;
   readonly #ratio: number;
 
@@ -130,7 +110,7 @@ class Walk {
   take(facts: PaneFacts): void {
     if (isAnswered(facts)) this.#takeAnswered(facts);
     else if (facts.failures > 0) this.#takeSilent(facts);
-    // A pane without either says nothing: the probe, or what carries its records, was away.
+    // A pane without answers or failures tells nothing: the probe or its transport was away.
   }
 
   result(): LinkChange | null {
@@ -149,7 +129,7 @@ class Walk {
     this.#silence ??= { firstPane: pane, failures: 0 };
     this.#silence.failures += failures;
     if (this.#silence.failures < this.#lossesOfCut()) return;
-    // What was never answered isn't known to have changed.
+    // A link that never answered has no known change.
     this.#begin(this.#answers === 0 ? this.#firstPane : this.#silence.firstPane, true);
   }
 
@@ -174,13 +154,13 @@ class Walk {
   }
 
   #heal(): void {
-    // Losses of the cut are decided after its end, when they time out.
+    // Losses of the cut are counted at their timeout, after its end.
     const whole = this.#healing.findIndex(({ failures }) => failures === 0);
     const panes = this.#healing.slice(Math.max(0, whole));
     const failures = whole < 0 ? this.#healingFailures : 0;
     this.#begin(panes[0]!.pane, false);
     for (const healed of panes) this.#takeAnswered(healed);
-    // A link that answers one packet in fifty isn't cut again for each fifty that it doesn't.
+    // Prevents repeated cuts of a link that answers rarely, such as one packet in fifty.
     this.#failures += failures;
     this.#mixedPanes = whole < 0 && panes.length <= MIXED_PANES ? MIXED_PANES : 0;
   }
@@ -195,7 +175,7 @@ class Walk {
     const side =
       this.#level.size < LEVEL_PANES ? 0 : sideOf(facts.rtt.median, this.#level.at(0.5)!, this.#ratio);
     if (this.#run !== null && this.#run.side !== side) {
-      // It was passing: the next one has to be clearer.
+      // The candidate was transient; the next one must be clearer.
       for (const { rtt } of this.#run.panes) this.#level.add(rtt.median);
       this.#run = null;
     }
@@ -209,7 +189,7 @@ class Walk {
 
   #isStep({ side, panes }: StepRun): boolean {
     if (answersOf(panes) < STEP_ANSWERS) return false;
-    // Of the pane that it begins in, half may be of before. In the others, three quarters have to be of now.
+    // The first pane may be half old, so use its median. In later panes three quarters must be new.
     const seconds = panes.map(({ rtt }, index) => (index === 0 ? rtt.median : side > 0 ? rtt.low : rtt.high));
     const edge = side > 0 ? Math.min(...seconds) : Math.max(...seconds);
     const ratio = this.#ratio;
@@ -242,7 +222,7 @@ class Walk {
   }
 }
 
-/** 1: above, -1: below, 0: like the others. */
+/** 1: above, -1: below, 0: near. */
 type Side = -1 | 0 | 1;
 
 interface StepRun {
@@ -250,13 +230,11 @@ interface StepRun {
   readonly panes: AnsweredPane[];
 }
 
-/** Where a median lies that isn't like the others. */
 function sideOf(seconds: number, middle: number, ratio: number): Side {
   if (isAbove(seconds, middle, ratio)) return 1;
   return isAbove(middle, seconds, ratio) ? -1 : 0;
 }
 
-/** Numbers in order. */
 class Ascending {
   readonly #values: number[] = [];
 
@@ -270,7 +248,6 @@ class Ascending {
     this.#values.splice(at, 0, value);
   }
 
-  /** Null when there is none. */
   at(quantile: number): number | null {
     return this.#values[Math.floor(quantile * (this.#values.length - 1))] ?? null;
   }

@@ -14,7 +14,7 @@ interface ModelPane {
   rtt: Distribution | null;
 }
 
-/** The same as objects: a pane for each time that was opened, and everything added up when it is read. */
+/** Reference model with objects: one per pane, summed on read. */
 class Model {
   readonly #panes = new Map<number, ModelPane>();
   #open: ModelPane | null = null;
@@ -54,7 +54,7 @@ function firstOf(nowMs: number, panes: number): number {
   return Math.floor(nowMs / SHAPE.paneMs) - panes + 1;
 }
 
-/** No sum: that is of another order of additions. */
+/** Excludes the sum, which depends on the order of additions. */
 function plain(rtt: Distribution | null): unknown {
   const { bucketCounts, sum: _, ...rest } = (rtt ?? new Distribution()).toData();
   return { ...rest, bucketCounts: Array.from(bucketCounts) };

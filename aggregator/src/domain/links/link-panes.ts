@@ -7,52 +7,43 @@ import { RttPart } from "./rtt-part.ts";
 import { RunningCounts, type Extremes } from "./running-counts.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 
-/** What all links of a table keep their panes in. */
 export interface LinkMemory {
   readonly rows: PaneRows;
   readonly histograms: HistogramReferences;
 }
 
-/** What a pane has of round-trip times, where it isn't a reference, which is more than 0. */
+/** Marks a pane without round-trip times. References are above 0. */
 const NO_PANE = 0;
 const NO_RTT = -1;
-/** None in a chunk: nothing that could be taken, or they are in #merging. */
+/** Marks round-trip times that are not in a chunk: none were valid, or they are in #merging. */
 const NOT_PACKED = -2;
 
 const NO_COLUMNS: number[] = LINK_COUNTS.map(() => NO_ROW);
 
-/** Columns of packets that didn't make it. */
 const FAILURES = [LINK_COUNTS.indexOf("lost"), LINK_COUNTS.indexOf("sendErrors")];
 
-/** Panes with late answers only that are no starved responder any more. */
+/** Number of panes with only late answers after which the cause is no longer a starved responder. */
 const LATE_PANES = 5;
-/** Column of late answers. */
 const LATE = LINK_COUNTS.indexOf("late");
 
 /**
- * The panes of one link, as rows of numbers: one for its round-trip times, which are references to packed
- * histograms, and one for each count that was ever above 0. As objects they took four times the memory, and
- * most of the collector's time.
- *
- * A pane exists once `open` was called for a time in it. The panes that may exist are those of the window,
- * and one that lies ahead of now.
+ * Panes of one link as rows of numbers: one row of references to packed histograms, and one row per count
+ * that was ever above 0. Objects took four times the memory and most of the garbage collector's time. A pane
+ * exists once `open` was called for a time in it. Possible panes are those of the window, and one ahead of
+ * now.
  */
 export class LinkPanes {
   readonly #shape: WindowShape;
   readonly #memory: LinkMemory;
   #rtts = NO_ROW;
-  /** Rows in the order of LINK_COUNTS. */
   #columns: number[] = NO_COLUMNS;
-  /** Round-trip times of all panes that exist, or of those from `#since` on. */
   #running = new RunningCounts();
-  /** The first pane that is followed; null: all are. It has not left the window. */
+  /** First followed pane; null: all panes. It is within the window. */
   #since: number | null = null;
-  /** The pane that round-trip times came more than once for, while that is the open one. */
   #merging: RttPart | null = null;
-  /** Indices (time / paneMs): no pane before the first can exist any more, none after the last does. */
+  /** First and last pane index (time / paneMs) that can exist. */
   #first = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
-  /** The pane that is added to. */
   #open = Number.NEGATIVE_INFINITY;
 
   constructor(shape: WindowShape, memory: LinkMemory) {
@@ -61,9 +52,9 @@ export class LinkPanes {
   }
 
   /**
-   * Chooses the pane that is added to, and makes it if need be. False when the time can't be taken: older
-   * than the window that ends with the pane of `nowMs` or than what was dropped already, more than one pane
-   * length after `nowMs`, or no number.
+   * Selects the pane to write to, and creates it if needed. Returns false for an unusable time: before the
+   * window that ends with the pane of `nowMs`, already expired, more than one pane after `nowMs`, or not a
+   * number.
    */
   open(timeMs: number, nowMs: number): boolean {
     this.expire(nowMs);
@@ -82,7 +73,6 @@ export class LinkPanes {
     return true;
   }
 
-  /** Adds to the open pane. */
   add(field: keyof LinkCounts, value: number): void {
     if (value === 0) return;
     const { rows } = this.#memory;
@@ -93,7 +83,7 @@ export class LinkPanes {
     rows.add(row, this.#open, value);
   }
 
-  /** Adds to the open pane. False, and nothing is taken, for what no Distribution takes. */
+  /** Adds to the open pane. Returns false for inconsistent data, and takes none of it. */
   addRtt(data: ExponentialHistogramData): boolean {
     const part = this.#rttOf(this.#open) ?? new RttPart();
     const isTaken = part.add(data);
@@ -110,10 +100,7 @@ export class LinkPanes {
     return this.#since === null || pane >= this.#since;
   }
 
-  /**
-   * What the window of the newest `panes` panes says; null without data. A pane ahead of `nowMs` belongs to
-   * the whole window only.
-   */
+  /** Null: no data. A pane ahead of `nowMs` counts for the whole window only. */
   read(nowMs: number, panes: number): LinkPane | null {
     if (panes < this.#shape.panes) return this.#merged(nowMs, panes);
     if (this.expire(nowMs)) return null;
@@ -124,7 +111,7 @@ export class LinkPanes {
     return { ...this.#counts(this.#first, this.#last), rtt };
   }
 
-  /** From now on reading the panes from `first` on is what is fast; null: reading all of them. */
+  /** Makes reading from pane `first` on fast; null: reading all panes. */
   follow(first: number | null): void {
     if (first === this.#since) return;
     this.#since = first;
@@ -136,34 +123,26 @@ export class LinkPanes {
     }
   }
 
-  /**
-   * What the panes say that are followed; null without data. It costs no more than a read of the whole
-   * window.
-   */
+  /** Data of the followed panes; null: none. As fast as a read of the whole window. */
   readSince(nowMs: number): LinkPane | null {
     if (this.#since === null || this.expire(nowMs)) return null;
-    // To expire may have been to come to an end of the panes before.
+    // Expiry may have moved the window beyond the first followed pane.
     const first = Math.max(this.#since ?? this.#first, this.#first);
     const running = this.#running;
     const rtt = running.count === 0 ? null : running.toDistribution(() => this.#extremes());
     return { ...this.#counts(first, this.#last), rtt };
   }
 
-  /** The window's first pane. */
   firstPane(nowMs: number): number {
     return Math.floor(nowMs / this.#shape.paneMs) - this.#shape.panes + 1;
   }
 
-  /**
-   * What the panes first..last say, as far as the window has them and none lies ahead of `nowMs`; null
-   * without data.
-   */
+  /** Data of panes first..last within the window and up to `nowMs`; null: none. */
   readSpan(nowMs: number, first: number, last: number): LinkPane | null {
     const nowPane = Math.floor(nowMs / this.#shape.paneMs);
     return this.#span(Math.max(first, this.firstPane(nowMs)), Math.min(last, nowPane));
   }
 
-  /** How each pane went that exists, oldest first; one ahead of `nowMs` is left out. */
   facts(nowMs: number): PaneFacts[] {
     if (this.#rtts === NO_ROW) return [];
     const facts: PaneFacts[] = [];
@@ -175,11 +154,11 @@ export class LinkPanes {
     return this.#withoutLate(facts);
   }
 
-  /** Takes back losses that were answered late: in the answer's pane, or in the nearest before it. */
+  /** Removes losses that were answered late, from the answer's pane or the nearest earlier one. */
   #withoutLate(facts: PaneFacts[]): PaneFacts[] {
     const row = this.#columns[LATE] ?? NO_ROW;
     if (row === NO_ROW) return facts;
-    // Round trips that stay longer than the timeout are a cut.
+    // Round trips that remain above the timeout are a cut.
     if (facts.slice(-LATE_PANES).every(({ rtt }) => rtt === null)) return facts;
     let late = 0;
     return facts
@@ -193,10 +172,7 @@ export class LinkPanes {
       .toReversed();
   }
 
-  /**
-   * False when the newest panes may be the beginning of a change: all went unanswered, or the newest answers
-   * took another time than most.
-   */
+  /** Returns false if the newest panes may start a change: no answers, or a different round-trip time. */
   isSteady(nowMs: number, medianSeconds: number | null): boolean {
     if (this.#rtts === NO_ROW) return true;
     if (medianSeconds === null) return false;
@@ -208,7 +184,7 @@ export class LinkPanes {
       const part = this.#rttOf(pane);
       const extremes = part?.extremes() ?? null;
       if (extremes !== null) {
-        // Between extremes that are near, the median is; finding it takes far longer.
+        // The median lies between the extremes, and computing it costs far more.
         const areNear = isNear(extremes.min, medianSeconds) && isNear(extremes.max, medianSeconds);
         return areNear || isNear(part!.median()!, medianSeconds);
       }
@@ -217,11 +193,10 @@ export class LinkPanes {
     return true;
   }
 
-  /** Drops the panes that have left the window. True when nothing is left. */
   expire(nowMs: number): boolean {
     const { paneMs, panes } = this.#shape;
     const nowPane = Math.floor(nowMs / paneMs);
-    // The clock was set back by more than the window: what it has is of a time that won't come for long.
+    // The clock was set back by more than the window, so all panes are in the future.
     const isSetBack = nowPane + 1 < this.#first;
     const first = isSetBack ? this.#last + 1 : nowPane - panes + 1;
     if (this.#rtts !== NO_ROW)
@@ -249,7 +224,6 @@ export class LinkPanes {
     for (const row of this.#columns) if (row !== NO_ROW) rows.set(row, pane, 0);
   }
 
-  /** Gives the memory back: it has no pane. */
   #release(): void {
     this.#since = null;
     if (this.#rtts === NO_ROW) return;
@@ -260,7 +234,7 @@ export class LinkPanes {
     this.#last = Number.NEGATIVE_INFINITY;
   }
 
-  /** Null: the pane has none. What was merged is the live one, all others are copies. */
+  /** Returns null if the pane has none. The merging pane is returned live, others as copies. */
   #rttOf(pane: number): RttPart | null {
     const { rows, histograms } = this.#memory;
     if (pane === this.#open && this.#merging !== null) return this.#merging;
@@ -269,7 +243,6 @@ export class LinkPanes {
     return rtt === NOT_PACKED ? new RttPart() : null;
   }
 
-  /** Notes what the open pane has now. */
   #keep(part: RttPart): void {
     const { rows, histograms } = this.#memory;
     const { chunk } = part;
@@ -280,7 +253,7 @@ export class LinkPanes {
     this.#merging = part.isMerged ? part : null;
   }
 
-  /** Packs what was merged: nothing more comes for that pane, mostly. */
+  /** Packs the merging pane, because further additions are rare. */
   #seal(): void {
     const part = this.#merging;
     if (part === null) return;
@@ -308,7 +281,6 @@ export class LinkPanes {
     return failures;
   }
 
-  /** Of the panes that end with the one of `nowMs`; null when none of them exists. */
   #merged(nowMs: number, panes: number): LinkPane | null {
     const nowPane = Math.floor(nowMs / this.#shape.paneMs);
     return this.#span(nowPane - panes + 1, nowPane);
@@ -334,8 +306,7 @@ export class LinkPanes {
     const { rows, histograms } = this.#memory;
     for (let pane = Math.max(this.#since ?? this.#first, this.#first); pane <= this.#last; pane++) {
       const reference = pane === this.#open ? NO_RTT : rows.get(this.#rtts, pane);
-      // Of nearly all panes the two numbers are read where they lie: it is done for all panes of nearly all
-      // links.
+      // Hot path: reads the two numbers in place for most panes.
       if (reference > 0) {
         const chunk = histograms.chunkOf(reference);
         const at = histograms.placeOf(reference);

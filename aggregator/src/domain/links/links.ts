@@ -9,7 +9,6 @@ import type { PointTime } from "../point-time.ts";
 import { BOUNDLESS, type Room } from "../speakers/permit.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 
-/** Whose link it is. */
 export interface LinkKey {
   readonly source: string;
   readonly target: string;
@@ -19,22 +18,21 @@ export interface LinkKey {
 
 const NO_PACKETS: FreshPackets = { failed: 0, received: 0 };
 
-/** One link's window. */
 export class LinkState {
   readonly key: LinkKey;
-  /** Number of its pair of nodes: links of both directions and all methods share it. */
+  /** Number of its pair of nodes, shared by both directions and all methods. */
   readonly pair: number;
   readonly #panes: LinkPanes;
-  /** When the first point began that it ever had, on the event time line. */
+  /** Start of the first point, on the event time line. */
   firstMs = Number.POSITIVE_INFINITY;
   newestMs = Number.NEGATIVE_INFINITY;
-  /** When the newest point with answers ended; however old, while the link is kept. */
+  /** End of the newest point with answers. Does not expire while the link exists. */
   answeredMs = Number.NEGATIVE_INFINITY;
   live = true;
   #freshFailed = 0;
   #freshReceived = 0;
   #change: LinkChange | null = null;
-  /** Whether its panes were walked over: an aggregator that starts may have read back a whole window. */
+  /** True once its panes were evaluated. After a restart a whole window may have been read back. */
   #isWalked = false;
 
   constructor(key: LinkKey, shape: WindowShape, memory: LinkMemory = memoryOf(shape), pair = 0) {
@@ -43,7 +41,7 @@ export class LinkState {
     this.#panes = new LinkPanes(shape, memory);
   }
 
-  /** False for numbers that contradict each other: nothing was taken. */
+  /** Returns false for inconsistent data, and takes none of it. */
   addRtt(point: PointTime, data: ExponentialHistogramData): boolean {
     if (!this.#open(point)) return true;
     const isTaken = this.#panes.addRtt(data);
@@ -63,17 +61,15 @@ export class LinkState {
     if (this.#open(point)) this.#panes.add(field, value);
   }
 
-  /** What the window of the newest `panes` panes says; null without data. */
   read(nowMs: number, panes: number): LinkPane | null {
     return this.#panes.read(nowMs, panes);
   }
 
-  /** What the panes first..last say; null without data. */
   readSpan(nowMs: number, first: number, last: number): LinkPane | null {
     return this.#panes.readSpan(nowMs, first, last);
   }
 
-  /** Returns the packets decided since the last call. Losses without an answer may be a cut's: they wait. */
+  /** Packets decided since the last call. Holds back losses without an answer, which may be a cut's. */
   takeFresh(isCut: boolean): FreshPackets {
     const [failed, received] = [this.#freshFailed, this.#freshReceived];
     if (received === 0 && !isCut) return NO_PACKETS;
@@ -81,20 +77,19 @@ export class LinkState {
     return isCut ? NO_PACKETS : { failed, received };
   }
 
-  /** How each pane went, oldest first. */
   facts(nowMs: number): PaneFacts[] {
     return this.#panes.facts(nowMs);
   }
 
-  /** As it was last followed. */
   get change(): LinkChange | null {
     return this.#change;
   }
 
   /**
-   * The change that the window's figures begin with; null while there is none. Most links are steady, which
-   * one pane tells.
-   * @param medianSeconds since the change of before, without one of the whole window; null without an answer
+   * Updates and returns the change that the window's figures start with; null: none. Most links are steady,
+   * which one pane shows.
+   * @param medianSeconds median since the previous change, or of the whole window without one; null without
+   * an answer
    */
   follow(nowMs: number, medianSeconds: number | null): LinkChange | null {
     const before = this.#change;
@@ -108,17 +103,15 @@ export class LinkState {
     return this.#change;
   }
 
-  /** What the panes since the change say; null where there is none, or nothing answers since. */
+  /** Data since the change; null: no change, or no answers since. */
   readSince(nowMs: number): LinkPane | null {
     return this.#panes.readSince(nowMs);
   }
 
-  /** Drops the panes that have left the window. True when nothing is left. */
   expire(nowMs: number): boolean {
     return this.#panes.expire(nowMs);
   }
 
-  /** Drops everything but whose link it is. */
   forget(): void {
     this.#panes.expire(Number.POSITIVE_INFINITY);
     this.firstMs = Number.POSITIVE_INFINITY;
@@ -132,7 +125,6 @@ export class LinkState {
     if (eventMs > this.answeredMs) this.answeredMs = eventMs;
   }
 
-  /** False for a point that no pane takes. */
   #open(point: PointTime): boolean {
     const fromMs = point.startMs > 0 ? point.startMs + point.offsetMs : point.eventMs;
     if (fromMs < this.firstMs) this.firstMs = fromMs;
@@ -156,7 +148,6 @@ function memoryOf(shape: WindowShape): LinkMemory {
   return { rows: new PaneRows(shape), histograms: new HistogramReferences() };
 }
 
-/** All links that were ever heard of and are not given up. */
 export class LinkTable {
   readonly #shape: WindowShape;
   readonly #maxLinks: number;
@@ -164,7 +155,6 @@ export class LinkTable {
   readonly #memory: LinkMemory;
   readonly #links = new Map<string, LinkState>();
   #sorted: readonly LinkState[] | null = null;
-  /** Numbers of pairs: those given up, and the first that nobody ever had. */
   readonly #freePairs: number[] = [];
   #nextPair = 0;
 
@@ -179,12 +169,11 @@ export class LinkTable {
     return this.#links.size;
   }
 
-  /** More than any pair's number. */
   get pairs(): number {
     return this.#nextPair;
   }
 
-  /** Null when there are too many, in all or for whom the room is. */
+  /** Returns null if the total limit or the sender's room is exhausted. */
   open(key: LinkKey, room: Room = BOUNDLESS): LinkState | null {
     const id = idOf(key);
     const known = this.#links.get(id);
@@ -198,16 +187,12 @@ export class LinkTable {
     return link;
   }
 
-  /** In the graph's order. */
   sorted(): readonly LinkState[] {
     this.#sorted ??= [...this.#links.values()].sort((a, b) => this.#order(a.key, b.key));
     return this.#sorted;
   }
 
-  /**
-   * Frees old panes. A link without any stays, with nothing to show, as long as `wanted` says: silence must
-   * be seen.
-   */
+  /** Frees expired panes. An empty link remains while `wanted` returns true, so that silence is visible. */
   expire(nowMs: number, wanted: (key: LinkKey) => boolean): void {
     for (const [id, link] of this.#links) {
       if (!link.expire(nowMs) || wanted(link.key)) continue;
@@ -218,7 +203,7 @@ export class LinkTable {
     }
   }
 
-  /** Number of the pair, by any other of its links; null: it has none. */
+  /** Number of the pair from any other of its links; null: none. */
   #pairOf({ source, target, ipFamily }: LinkKey): number | null {
     for (const method of METHODS) {
       const link =

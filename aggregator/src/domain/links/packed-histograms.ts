@@ -1,11 +1,7 @@
 import type { ExponentialHistogramData } from "@isochrone/telemetry";
 
-/** Scale of every histogram here. */
 const SCALE = 6;
-/**
- * Some 700 histograms of 40 buckets. What came together is dropped together, so a chunk seldom outlives most
- * of what it holds.
- */
+/** About 700 histograms of 40 buckets. They arrive and expire together, so a chunk is freed soon. */
 const CHUNK_BYTES = 64 * 1024;
 const DOUBLE_BYTES = 8;
 const MAX_VARINT_BYTES = 8;
@@ -16,7 +12,6 @@ const NUMBERS = 4;
 const LOW_BITS = 0x7f;
 const MORE = 0x80;
 
-/** Memory that many histograms share; none of them ever changes. */
 export class HistogramChunk {
   readonly bytes: Uint8Array;
   readonly #view: DataView;
@@ -27,12 +22,11 @@ export class HistogramChunk {
     this.#view = new DataView(this.bytes.buffer);
   }
 
-  /** Bytes that are free. */
   get room(): number {
     return this.bytes.length - this.#used;
   }
 
-  /** Appends the buckets first..last of `data`; there is room. @returns where it lies */
+  /** @returns the offset; requires enough room */
   append(data: ExponentialHistogramData, first: number, last: number): number {
     const start = this.#used;
     this.#view.setFloat64(start, data.sum, true);
@@ -57,7 +51,6 @@ export class HistogramChunk {
     return this.#view.getFloat64(at + 2 * DOUBLE_BYTES, true);
   }
 
-  /** Fills `into` with the histogram at `at`. */
   read(at: number, into: HistogramReading): void {
     into.sum = this.#view.getFloat64(at, true);
     into.min = this.min(at);
@@ -78,7 +71,7 @@ export class HistogramChunk {
   }
 }
 
-/** A histogram as it was read from a chunk; the object is used again for the next one. */
+/** A histogram read from a chunk. The object is reused. */
 export class HistogramReading implements ExponentialHistogramData {
   readonly scale = SCALE;
   sum = 0;
@@ -119,7 +112,6 @@ export class HistogramReading implements ExponentialHistogramData {
 
 let current = new HistogramChunk(0);
 
-/** A chunk with room for a histogram of so many buckets. */
 export function chunkFor(buckets: number): HistogramChunk {
   const needed = DOUBLES_BYTES + (NUMBERS + buckets) * MAX_VARINT_BYTES;
   if (current.room < needed) current = new HistogramChunk(Math.max(CHUNK_BYTES, needed));

@@ -2,7 +2,7 @@ import { Distribution, type ExponentialHistogramData } from "@isochrone/telemetr
 import { describe, expect, it } from "vitest";
 import { RttPart } from "./rtt-part.ts";
 
-/** Seconds of bucket -640 + i at scale 6. */
+/** Middle of bucket -640 + i at scale 6, seconds. */
 function middle(i: number): number {
   return 2 ** ((-639.5 + i) / 64);
 }

@@ -1,15 +1,13 @@
 import { checkHistogramData, Distribution, type ExponentialHistogramData } from "@isochrone/telemetry";
 import { chunkFor, HistogramReading, type HistogramChunk } from "./packed-histograms.ts";
 
-/** Scale of every Distribution. */
 const SCALE = 6;
 const MAX_KEPT_COUNT = 0xffff_ffff;
 
 const NOTHING: ExponentialHistogramData = new Distribution().toData();
-/** What `toData` gives of packed ones. */
+/** Reused by `toData` for packed histograms. */
 const reading = new HistogramReading();
 
-/** What a quarter, half and three quarters of the values don't exceed, seconds. */
 export interface Quartiles {
   readonly count: number;
   readonly low: number;
@@ -18,17 +16,14 @@ export interface Quartiles {
 }
 
 /**
- * Round-trip times of a pane of a link. It is mostly one histogram: that is kept packed, because there is one
- * for each pane of each link, and as objects they were most of the memory, and most of what is copied each
- * time the collector of the young generation runs.
+ * Round-trip times of one pane of a link. Usually a single histogram, which stays packed: as objects, these
+ * were most of the memory and of the young generation's garbage collection.
  */
 export class RttPart {
   #chunk: HistogramChunk | null = null;
-  /** Where in the chunk. */
   #at = 0;
   #merged: Distribution | null = null;
 
-  /** What lies packed in a chunk. */
   static packed(chunk: HistogramChunk, at: number): RttPart {
     const part = new RttPart();
     part.#chunk = chunk;
@@ -36,22 +31,21 @@ export class RttPart {
     return part;
   }
 
-  /** The chunk that the part's one histogram lies packed in; null when it is empty or was added to. */
+  /** Chunk of the packed histogram; null: empty or merged. */
   get chunk(): HistogramChunk | null {
     return this.#chunk;
   }
 
-  /** Where in the chunk. */
   get at(): number {
     return this.#at;
   }
 
-  /** True when it was added to: what it holds takes the memory of an object until it is packed. */
+  /** True after an addition to a histogram; it then takes an object's memory until packed. */
   get isMerged(): boolean {
     return this.#merged !== null;
   }
 
-  /** False, and nothing is taken, for what no Distribution takes. */
+  /** Returns false for inconsistent data, and takes none of it. */
   add(data: ExponentialHistogramData): boolean {
     if (this.#chunk !== null || this.#merged !== null) return this.#merge(data);
     if (data.scale !== SCALE || !(data.count <= MAX_KEPT_COUNT)) return this.#merge(data);
@@ -61,10 +55,9 @@ export class RttPart {
     return true;
   }
 
-  /** Adds what another holds. */
   addPart(part: RttPart): void {
     if (this.#chunk !== null || this.#merged !== null) {
-      // Before the other one is read: there is one object for what is read.
+      // Open this part first, because both share the reading object.
       this.#open();
       this.#merge(part.toData());
     } else if (part.#merged !== null) this.add(part.#merged.toData());
@@ -74,7 +67,7 @@ export class RttPart {
     }
   }
 
-  /** Good until the next call, of any part. */
+  /** Valid until the next call on any part. */
   toData(): ExponentialHistogramData {
     if (this.#merged !== null) return this.#merged.toData();
     if (this.#chunk === null) return NOTHING;
@@ -82,14 +75,13 @@ export class RttPart {
     return reading;
   }
 
-  /** Smallest and largest value; null when empty. */
   extremes(): { readonly min: number; readonly max: number } | null {
     if (this.#chunk !== null) return { min: this.#chunk.min(this.#at), max: this.#chunk.max(this.#at) };
     const { min = null, max = null } = this.#merged ?? {};
     return min === null || max === null ? null : { min, max };
   }
 
-  /** By nearest rank, the middles of buckets; null when empty. Without the object that a Distribution is. */
+  /** Nearest-rank quartiles as middles of buckets; null if empty. Allocates no Distribution. */
   quartiles(): Quartiles | null {
     const data = this.toData();
     const { count } = data;
@@ -98,7 +90,6 @@ export class RttPart {
     return { count, low: valueOf(data, low), median: valueOf(data, middle), high: valueOf(data, high) };
   }
 
-  /** As that of the quartiles, in less time. */
   median(): number | null {
     const data = this.toData();
     return data.count === 0 ? null : valueOf(data, slotOf(data, Math.ceil(data.count / 2)));
@@ -110,7 +101,6 @@ export class RttPart {
     return distribution;
   }
 
-  /** Packs what was merged. */
   pack(): void {
     const data = this.#merged?.toData();
     this.#merged = null;
@@ -131,7 +121,6 @@ export class RttPart {
     return this.#open().mergeData(data);
   }
 
-  /** What the part holds, as something that can be added to. */
   #open(): Distribution {
     if (this.#merged === null) {
       this.#merged = this.toDistribution();
@@ -141,7 +130,7 @@ export class RttPart {
   }
 }
 
-/** The buckets that hold the samples of three ranks, in one pass; -1 for the bucket of 0. */
+/** Finds the buckets of three ranks in one pass; -1: the zero bucket. */
 function quartileSlotsOf({ count, zeroCount, bucketCounts }: ExponentialHistogramData): {
   low: number;
   middle: number;
@@ -161,7 +150,7 @@ function quartileSlotsOf({ count, zeroCount, bucketCounts }: ExponentialHistogra
   };
 }
 
-/** The bucket that holds the sample of this rank, from below; -1 for the bucket of 0. */
+/** Finds the bucket of the rank from below; -1: the zero bucket. */
 function slotOf({ zeroCount, bucketCounts }: ExponentialHistogramData, rank: number): number {
   let below = zeroCount;
   let slot = -1;

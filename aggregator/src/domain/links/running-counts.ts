@@ -1,39 +1,32 @@
 import { Distribution, type ExponentialHistogramData } from "@isochrone/telemetry";
 
-/** Scale of every Distribution. */
 const SCALE = 6;
 const SLACK = 8;
 const UINT32_MAX = 0xffff_ffff;
 
-/** Smallest and largest value, exactly. */
 export interface Extremes {
   readonly min: number;
   readonly max: number;
 }
 
 /**
- * Bucket counts of a whole window, kept while panes come and go: counts are integers, so what was added can
- * be taken away exactly. It spares the reader to merge all panes of every link each time, which is 30 times
- * the work.
+ * Bucket counts of a whole window, updated as panes come and go. Integer counts can be subtracted exactly,
+ * which saves merging all panes of every link: 30 times the work.
  */
 export class RunningCounts {
   #counts = new Uint32Array(0);
-  /** Bucket index of #counts[0]. */
   #first = 0;
   #zeroCount = 0;
   #count = 0;
   #sum = 0;
-  /** Null: what was taken away may have been an extreme. */
+  /** Null: a subtracted histogram may have contained an extreme. */
   #extremes: Extremes | null = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
 
   get count(): number {
     return this.#count;
   }
 
-  /**
-   * Only what a Distribution took. A sender may surround the counts with any number of empty buckets: they
-   * take no room.
-   */
+  /** Requires data that a Distribution accepts. Empty buckets around the counts take no memory. */
   add(data: ExponentialHistogramData): void {
     const { offset, bucketCounts } = data;
     const fold = 2 ** (data.scale - SCALE);
@@ -49,7 +42,7 @@ export class RunningCounts {
     if (data.count > 0) this.#stretch(data);
   }
 
-  /** Takes away what was added before, at scale 6. */
+  /** Subtracts data that was added at scale 6. */
   subtract(data: ExponentialHistogramData): void {
     const shift = data.offset - this.#first;
     const { bucketCounts } = data;
@@ -63,8 +56,8 @@ export class RunningCounts {
   }
 
   /**
-   * Null when empty, and beyond 2^32 - 1 samples: a bucket may have overflowed.
-   * @param findExtremes called when they are not known any more
+   * @param findExtremes called if they are unknown
+   * @returns null if empty, or above 2^32 - 1 samples, when a bucket may overflow
    */
   toDistribution(findExtremes: () => Extremes): Distribution | null {
     if (this.#count === 0 || this.#count > UINT32_MAX) return null;
@@ -109,7 +102,6 @@ export class RunningCounts {
   }
 }
 
-/** First and last slot that isn't 0; crossed over when all are. */
 function occupied(counts: ArrayLike<number>): [low: number, high: number] {
   let low = 0;
   let high = counts.length - 1;

@@ -16,7 +16,6 @@ beforeEach(() => {
   ingest = new Ingest(tables, OPTIONS);
 });
 
-/** Each record brings 1000 pods that nobody has heard of. */
 function bomb(round: number, nowMs: number): void {
   const metrics = Array.from({ length: 1000 }, (_, i) =>
     counter(
@@ -49,7 +48,7 @@ test("a source that brings ever new series is bounded, and takes nothing from ot
   expect(tables.pods.size).toBe(1001);
   expect(ingest.counts.refused.too_many_series).toBe(99_000);
   expect(ingest.series).toBeLessThan(2100);
-  // The good one's counter still knows its last value.
+  // The honest sender's counter still has its last value.
   expect(tables.pods.get("shop/web")!.cpu(NOW + 2000, "full")).toBeCloseTo(1, 5);
 });
 

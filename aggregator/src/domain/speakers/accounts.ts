@@ -3,27 +3,20 @@ import { OPEN_PERMIT, PartRoom, type Permit, type Room, type RoomKind } from "./
 import type { SpeakerPolicy } from "./policy.ts";
 import { speakerText, type Speaker } from "./speaker.ts";
 
-/** Bounds of what one speaker may bring per window. */
 export interface AccountLimits {
   readonly windowMs: number;
-  /** New series. */
   readonly maxNewSeries: number;
-  /** Accounts that are remembered, and sources in all. */
+  /** Maximum number of accounts, and of sources over all accounts. */
   readonly maxSources: number;
-  /** Entities that the tables have room for. */
   readonly tables: Readonly<Record<RoomKind, number>>;
 }
 
-/**
- * Streams of records that one node has: a probe's, a collector's of two topics, somebody else's, and what
- * they were called before an upgrade.
- */
+/** Per node: the probe, a collector with two topics, third parties, and names before an upgrade. */
 const SOURCES_OF_A_NODE = 8;
-/** A service has a stream for each topic and node that it speaks of. */
+/** Share of all sources for a service, which has one per topic and node. */
 const SERVICE_SOURCES_SHARE = 3 / 4;
-/** What a service may take of the tables. */
 const SERVICE_SHARE = 1 / 2;
-/** A node's parts of the tables, and at least so much: far more than a node has, far less than all. */
+/** Shares of the tables for a node, with a minimum: far above its need, far below the total. */
 const NODE_SHARES: Readonly<Record<RoomKind, number>> = {
   links: 1 / 64,
   pairs: 1 / 64,
@@ -31,34 +24,30 @@ const NODE_SHARES: Readonly<Record<RoomKind, number>> = {
   pods: 1 / 64,
 };
 const LEAST_ROOM = 64;
-/**
- * What a namespace may take of a speaker's room for channels that is left when it first needs some in a
- * window.
- */
+/** Share of a sender's remaining channel room that a namespace gets at its first need in a window. */
 const NAMESPACE_SHARE = 1 / 4;
 const LEAST_NAMESPACE_ROOM = 16;
-/** Links and nodes of names that the cluster doesn't know, in all. */
+/** Total share of links and nodes with unknown names. */
 const STRANGER_SHARE = 1 / 64;
-/** A new series costs its speaker as many of its budget as it takes of these. */
+/** A new series costs one unit of its sender's budget per this many bytes. */
 const BYTES_PER_SERIES = 256;
 const ROOM_KINDS: readonly RoomKind[] = ["links", "pairs", "channels", "pods"];
 
-/** What is counted on one speaker, or on one source where nobody has proven who speaks. */
+/** Usage of one sender, or of one source if senders are not proven. */
 export class Account implements Permit {
-  /** Keeps the series of speakers apart; 0 is shared by all that have proven nothing. */
+  /** Separates the series of senders; 0 is shared by all unproven ones. */
   readonly id: number;
   readonly authority: Permit["authority"];
   readonly facts: ClusterFacts;
   readonly rooms: Readonly<Record<RoomKind, Room>>;
   readonly strangers: Room;
-  /** New series that may still come in this window. */
   #seriesLeft = 0;
   untilMs = Number.NEGATIVE_INFINITY;
   readonly #channelRooms = new Map<string, Room>();
   readonly #fullRooms: Readonly<Record<RoomKind, number>> | null;
   readonly #maxSources: number;
   readonly #limits: AccountLimits;
-  /** When each was heard last; longest ago first. */
+  /** Last time of each source, oldest first. */
   readonly #sources = new Map<string, number>();
 
   constructor(
@@ -80,10 +69,7 @@ export class Account implements Permit {
         : { links: { left: 0 }, pairs: { left: 0 }, channels: { left: 0 }, pods: { left: 0 } };
   }
 
-  /**
-   * Whether the account may have this source too. One that was silent for two windows gives its place to
-   * another.
-   */
+  /** A source that was silent for two windows is replaced. */
   hears(source: string, nowMs: number): boolean {
     if (this.#sources.delete(source)) {
       this.#sources.set(source, nowMs);
@@ -109,14 +95,13 @@ export class Account implements Permit {
     return room;
   }
 
-  /** False: the speaker has brought too many. Its known series go on. */
+  /** Returns false if the sender has used up its budget. Known series continue. */
   admits(bytes: number): boolean {
     if (this.#seriesLeft <= 0) return false;
     this.#seriesLeft -= Math.ceil(bytes / BYTES_PER_SERIES);
     return true;
   }
 
-  /** Begins a new window when the last one is over. */
   renew(nowMs: number): void {
     const { windowMs, maxNewSeries } = this.#limits;
     if (isWithin(nowMs, this.untilMs, windowMs)) return;
@@ -128,7 +113,7 @@ export class Account implements Permit {
   }
 }
 
-/** Whether a window is open. One that begins later than now was opened before the clock was set back. */
+/** Returns true if the window is open. A window that starts in the future predates a clock change. */
 function isWithin(nowMs: number, untilMs: number, windowMs: number): boolean {
   return nowMs < untilMs && nowMs >= untilMs - windowMs;
 }
@@ -138,7 +123,6 @@ function sourcesOf(speaker: Speaker, { maxSources }: AccountLimits): number {
   return Math.max(SOURCES_OF_A_NODE, Math.floor(maxSources * SERVICE_SOURCES_SHARE));
 }
 
-/** Null: without a bound of its own. */
 function roomsOf({ kind }: Speaker, { tables }: AccountLimits): Record<RoomKind, number> | null {
   if (kind === "open") return null;
   const roomOf = (each: RoomKind): number =>
@@ -151,16 +135,12 @@ function roomsOf({ kind }: Speaker, { tables }: AccountLimits): Record<RoomKind,
   };
 }
 
-/**
- * Accounts of all speakers, so that none of them takes what others need. The longest silent is forgotten
- * beyond `maxSources`.
- */
+/** No sender exhausts the others' resources. Beyond `maxSources` the longest silent is forgotten. */
 export class Accounts {
   readonly #limits: AccountLimits;
   readonly #policy: SpeakerPolicy;
   readonly #facts: ClusterFacts;
   readonly #accounts = new Map<string, Account>();
-  /** See Permit. */
   readonly #strangers: Room = { left: 0 };
   #strangersUntilMs = Number.NEGATIVE_INFINITY;
   #lastId = 0;
@@ -171,12 +151,12 @@ export class Accounts {
     this.#facts = facts;
   }
 
-  /** @param source counts for itself where nobody has proven who speaks */
+  /** @param source has its own account if senders are not proven */
   of(speaker: Speaker, source: string, nowMs: number): Account {
     const name = speaker.kind === "open" ? source : speakerText(speaker);
     let account = this.#accounts.get(name);
-    // Who is forgotten gets a new one: those that speak must not be, or one of them could spend several per
-    // window.
+    // A forgotten sender gets a fresh budget. Therefore never forget active ones, or they could spend several
+    // budgets per window.
     if (account === undefined) account = this.#open(speaker);
     else this.#accounts.delete(name);
     this.#accounts.set(name, account);

@@ -2,52 +2,44 @@ import { isOutside, type ChannelKey, type Reporter } from "../channel-key.ts";
 import type { Names, ServiceRule, SpeakerPolicy } from "./policy.ts";
 import type { Speaker } from "./speaker.ts";
 
-/** "unknown": the cluster's objects are still being listed. */
+/** "unknown": the cluster's objects are not listed yet. */
 export type Known = "yes" | "no" | "unknown";
 
-/** Whose pod it is, and where. */
 export interface PodFact {
   readonly namespace: string;
-  /** A bare pod is its own. */
   readonly workload: string;
   readonly node: string | null;
 }
 
-/** The workload that a source means by a name. */
 export interface NamedWorkload {
-  /** The name itself if it is no other workload's. */
+  /** The workload's name, or the given name if no workload has it. */
   readonly name: string;
-  /** Whether the name may mean another workload later. */
+  /** True if the name may resolve to another workload later. */
   readonly mayChange: boolean;
-  /** False once it does. */
   readonly isCurrent: boolean;
 }
 
-/** A name that means itself, for good. */
 export function ownName(name: string): NamedWorkload {
   return { name, mayChange: false, isCurrent: true };
 }
 
-/** What the cluster's objects say of what telemetry names. */
 export interface ClusterFacts {
-  /** "unknown" also where there are no nodes at all. */
+  /** Returns "unknown" also if there are no nodes. */
   isNode(name: string): Known;
-  /** Whether one of the workload's pods runs on the node. */
   runsOn(node: string, namespace: string, workload: string): Known;
-  /** Whether a waypoint, or another proxy that a mesh's control plane made, runs on the node. */
   hasMeshProxy(node: string): Known;
-  /** @param ofService whether the name may be that of a service in traces or flows */
+  /** @param ofService whether the name may be a service name from traces or flows */
   workloadNamed(namespace: string, name: string, ofService: boolean): NamedWorkload;
   podNamed(namespace: string, name: string): PodFact | Exclude<Known, "yes">;
-  /** The pod that has the address; "no" for nodes, Services and the world outside. */
+  /** The pod with this address; "no" for nodes, Services and external addresses. */
   podAt(address: string): PodFact | Exclude<Known, "yes">;
-  /** What an address outside of the cluster is called; null: it is within, or nothing is known of that. */
+  /** Name of an external address; null: internal or unknown. */
   outsideAt(address: string): string | null;
-  /** The zone of a node, null where its object names none; undefined while the node isn't known. */
+  /** Zone of a node; null: its object has none; undefined: unknown node. */
   zoneOf(node: string): string | null | undefined;
 }
 
-/** Nothing is known, and nothing is refused for that. */
+/** Nothing is known, so nothing is refused. */
 export const NO_FACTS: ClusterFacts = {
   isNode: () => "unknown",
   runsOn: () => "yes",
@@ -59,23 +51,19 @@ export const NO_FACTS: ClusterFacts = {
   zoneOf: () => null,
 };
 
-/** What a speaker may speak of. It is asked once per series, never per point. */
+/** Permissions of a sender. Checked once per series, never per point. */
 export interface Authority {
   speaksForNode(node: string): boolean;
-  /** Under which name the usage of a pod is kept; null: it is not the speaker's to tell. */
+  /** Key of a pod's usage; null: no permission. */
   podEntry(namespace: string, pod: string): string | null;
   speaksForChannel(key: ChannelKey, reporter: Reporter): Known;
 }
 
-/**
- * Where the usage of a pod is kept that its own node's speaker tells: what is said of pods elsewhere is never
- * read.
- */
+/** Key of usage reported by the pod's own node. Reports about pods on other nodes are never read. */
 export function podEntryOnNode(fullName: string, node: string): string {
   return `${fullName}@${node}`;
 }
 
-/** Of everything. */
 export const OPEN_AUTHORITY: Authority = {
   speaksForNode: () => true,
   podEntry: (namespace, pod) => `${namespace}/${pod}`,
@@ -88,7 +76,7 @@ const NO_AUTHORITY: Authority = {
   speaksForChannel: () => "no",
 };
 
-/** Its node, the pods there, and channels that one of them is an end of. */
+/** Permits a node its own usage, its pods, and channels with one of its pods at an end. */
 class NodeAuthority implements Authority {
   readonly #node: string;
   readonly #facts: ClusterFacts;
@@ -107,10 +95,10 @@ class NodeAuthority implements Authority {
   }
 
   speaksForChannel(key: ChannelKey, reporter: Reporter): Known {
-    // A waypoint stands beside the way of others: neither end need be near it.
+    // A waypoint may run on a node of neither end.
     if (reporter === "waypoint") return this.#facts.hasMeshProxy(this.#node);
-    // A proxy counts beside its own workload; of others it is not told which end they saw. With the outside,
-    // bytes that a workload receives are a channel towards it.
+    // A proxy runs beside its workload; the end of other reporters is unknown. Bytes received from outside
+    // form a channel towards the workload.
     if (!isOutside(key)) {
       if (reporter === "source" || reporter === "linkerd")
         return this.#runsHere(key.sourceNamespace, key.source);
@@ -125,7 +113,6 @@ class NodeAuthority implements Authority {
   }
 }
 
-/** What an operator has said. */
 class ServiceAuthority implements Authority {
   readonly #rule: ServiceRule;
 
@@ -151,7 +138,6 @@ function includes(names: Names, name: string): boolean {
   return names === "all" || names.has(name);
 }
 
-/** What this speaker may speak of; of a service that no rule names, nothing. */
 export function authorityOf(speaker: Speaker, policy: SpeakerPolicy, facts: ClusterFacts): Authority {
   switch (speaker.kind) {
     case "open":

@@ -1,4 +1,4 @@
-// Row by row what one publisher could do to what others report, and can't any more.
+// Attempts of one publisher to alter what others report; all must fail.
 import { HEADERS, type Attributes, type Metric } from "@isochrone/telemetry";
 import { beforeEach, describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../../testing/cluster.ts";
@@ -24,7 +24,6 @@ const OPTIONS = {
 const RULE = { methods: ["udp_rr"], quantile: "p50" } as const;
 const NOW = 1_700_000_000_000;
 const NODES = ["n1", "n2", "evil"];
-/** Where pods of which workload run. */
 const RUNS = new Map([
   ["n1", ["shop/web"]],
   ["n2", ["shop/cart", "bank/ledger"]],
@@ -72,7 +71,7 @@ function begin(parts: SpeakingParts = {}, options: Partial<IngestOptions> = {}):
 interface Said {
   readonly speaker?: string;
   readonly source?: string;
-  /** Resource that the points claim to be of. @default that of the speaker */
+  /** Resource claimed by the points. @default the sender's */
   readonly node?: string;
   readonly timeMs?: number;
   readonly epoch?: string;
@@ -80,7 +79,6 @@ interface Said {
   readonly resource?: Attributes;
 }
 
-/** Takes one record of a speaker, which claims what is said. */
 function say(speaker: string, metrics: readonly Metric[], said: Said = {}) {
   const own = speaker.slice(speaker.indexOf("/") + 1);
   const { source = `probe/${own}`, node = own, timeMs = NOW, epoch = "e1", resource = {} } = said;
@@ -112,7 +110,7 @@ function medianMs(source: string, target: string): number | null | undefined {
   return links.find((link) => link.source === source && link.target === target)?.rttMs.p50;
 }
 
-/** A pod's counter of CPU, in core-seconds. */
+/** A pod's CPU counter in core-seconds. */
 function cpu(namespace: string, pod: string, timeMs: number, value: number): Metric[] {
   return [
     counter(
@@ -175,7 +173,7 @@ describe("a node's speaker", () => {
       say("node/evil", cpu("shop", "web", timeMs, 10 * second), { source: "collector/evil", timeMs });
     }
     expect(cpuMillicores(web, NOW + 10_000)).toBeCloseTo(1_000, 0);
-    // Of a pod that runs on its own node it is believed.
+    // For a pod on its own node the report counts.
     expect(cpuMillicores(pod("shop", "web", "evil"), NOW + 10_000)).toBeCloseTo(10_000, 0);
   });
 
@@ -248,7 +246,7 @@ describe("a node's speaker", () => {
       say("node/evil", metrics, { resource: { round } });
     }
     baseline(1);
-    // A counter that was forgotten would have no rate yet.
+    // A forgotten counter would have no rate yet.
     expect(cpuMillicores(web, NOW + 1_000)).toBeCloseTo(1_000, 0);
     expect(ingest.counts.refused.too_many_series).toBeGreaterThan(0);
   });

@@ -1,23 +1,19 @@
 import { isList, isRecord, parseJson, type Unchecked } from "@isochrone/primitives";
 import type { ProvenSpeaker } from "./speaker.ts";
 
-/** "all", or these names. */
 export type Names = "all" | ReadonlySet<string>;
 
-/** What a service may speak of. */
 export interface ServiceRule {
   readonly name: string;
-  /**
-   * User that the API server knows its token as; null: it has none, and writes to a Kafka topic of its own.
-   */
+  /** Its user name in the API server; null: it has no token and writes to its own Kafka topic. */
   readonly account: string | null;
-  /** Nodes whose own usage and measurements it may report. */
+  /** Nodes whose usage and measurements it may report. */
   readonly nodes: Names;
-  /** Namespaces whose pods' usage it may report, and the channels that begin or end in them. */
+  /** Namespaces whose pods and channels it may report. */
   readonly namespaces: Names;
 }
 
-/** Who sends a request; see Principal of @isochrone/runtime/http. */
+/** See Principal of @isochrone/runtime/http. */
 interface SendingAccount {
   readonly user: string;
   readonly node: string | null;
@@ -30,10 +26,10 @@ const MAX_RULES = 256;
 const MAX_NAMES = 10_000;
 const MAX_SHOWN = 80;
 const SETTING = "aggregator.speakers";
-/** As which the replicas themselves speak: what they seal is believed of everybody. */
+/** Sender name of the replicas, whose sealed records are always trusted. */
 const OWN_NAME = "aggregator";
 
-/** Which services may speak, and of what. Everybody else speaks for the node that its token is bound to. */
+/** Rules for services. All other senders may report only about the node of their token. */
 export class SpeakerPolicy {
   readonly #byAccount: ReadonlyMap<string, ServiceRule>;
   readonly #byName: ReadonlyMap<string, ServiceRule>;
@@ -45,20 +41,18 @@ export class SpeakerPolicy {
     this.#byName = new Map(rules.map((rule) => [rule.name, rule]));
   }
 
-  /** Null: nobody lets this account speak. A service that is named speaks as that, wherever its pod runs. */
+  /** Returns null if the account has no permission. A configured service is a service on any node. */
   speakerOf({ user, node }: SendingAccount): ProvenSpeaker | null {
     const rule = this.#byAccount.get(user);
     if (rule !== undefined) return { kind: "service", name: rule.name };
     return node === null ? null : { kind: "node", node };
   }
 
-  /** What the service of this name may speak of; undefined: there is none. */
   rule(name: string): ServiceRule | undefined {
     return this.#byName.get(name);
   }
 }
 
-/** Reads the setting `aggregator.speakers`: the rules, or what is wrong with them. */
 export function parseSpeakerRules(text: string | null): ServiceRule[] | { readonly mistake: string } {
   if (text === null) return [];
   const rules = policyJson(text);
@@ -76,13 +70,11 @@ export function parseSpeakerRules(text: string | null): ServiceRule[] | { readon
   return read;
 }
 
-/** A rule of the settings' section; null: nothing is wrong. */
 export function speakersMistake({ speakers }: { readonly speakers: string | null }): string | null {
   const rules = parseSpeakerRules(speakers);
   return Array.isArray(rules) ? null : rules.mistake;
 }
 
-/** A rule, or what is wrong with it. */
 function readRule(raw: unknown, subject: string): ServiceRule | string {
   if (!isRecord(raw))
     return `${subject} must be an object with account or name, nodes and namespaces, got ${shown(raw)}`;

@@ -3,44 +3,35 @@ import { HEADERS, parseSpeaker, speakerText, type ProvenSpeaker } from "@isochro
 export { speakerText, type ProvenSpeaker };
 
 /**
- * Who a record comes from, as somebody has proven. `node`: a probe or collector, which speaks for its own
- * node only. `service`: a publisher that an operator's policy names. `open`: nothing is proven, because
- * nobody asks (loopback, access.mode none).
+ * Proven sender of a record. `node`: a probe or collector, restricted to its node. `service`: a publisher
+ * with a configured rule. `open`: no proof is required (loopback, access.mode none).
  */
 export type Speaker = { readonly kind: "open" } | ProvenSpeaker;
 
-/** What of a record says who it comes from. */
 export interface SpokenRecord {
   readonly key: string;
   readonly value: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Tells who a record comes from. "refused": it claims what it does not prove. */
+/** Identifies the sender of a record. "refused": the claim is not proven. */
 export interface Speakers {
   speakerOf(record: SpokenRecord): Speaker | "refused";
 }
 
 const OPEN: Speaker = { kind: "open" };
 
-/** Nobody proves anything, and everybody is believed. */
 export const OPEN_SPEAKERS: Speakers = { speakerOf: () => OPEN };
 
-/**
- * On a bus that only our own ingest and our own parts can write to: they set the header after they have asked
- * for proof.
- */
+/** For a bus with no other writers: our ingest sets the header after authentication. */
 export const HEADER_SPEAKERS: Speakers = {
   speakerOf: ({ headers }) => parseSpeaker(headers[HEADERS.speaker]) ?? "refused",
 };
 
-/** What a BufferedPublisher adds for the second stream of records and further ones. */
+/** Suffix that a BufferedPublisher adds to its second and later streams. */
 const STREAM = /#[1-9]\d{0,3}$/;
 
-/**
- * Whether a speaker may call its source so: a node's are `<part>/<node>`, or the node itself; a service's are
- * its own affair.
- */
+/** A node may use `<part>/<node>` or its own name; a service any name. */
 export function maySendAs(speaker: Speaker, source: string): boolean {
   if (speaker.kind !== "node") return true;
   const publisher = source.replace(STREAM, "");
@@ -48,7 +39,7 @@ export function maySendAs(speaker: Speaker, source: string): boolean {
   return publisher === speaker.node || (slash > 0 && publisher.slice(slash + 1) === speaker.node);
 }
 
-/** What a source is called among those of all speakers: nobody else's can be called the same. */
+/** Name of a source that is unique over all senders. */
 export function scopedSource(speaker: Speaker, source: string): string {
   return speaker.kind === "service" ? `${speakerText(speaker)}|${source}` : source;
 }

@@ -5,10 +5,6 @@ import type { Flow, Reporter } from "../channel-key.ts";
 const SHAPE = { windowMs: 30_000, paneMs: 2000, panes: 15, fastPanes: 3 };
 const NOW = 1_700_000_000_000;
 
-/**
- * What was reported, as source, target, reporter and what it counted; and the channels that are left, with
- * their reporters.
- */
 function drawn(
   reports: readonly (readonly [string, string, Reporter, Flow])[],
   atMs = NOW + 10_000,

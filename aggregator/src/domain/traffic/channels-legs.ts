@@ -1,11 +1,10 @@
-// A request through a waypoint is reported three times: whole by the waypoint (client -> server), and hop by
-// hop by the ztunnels, which see connections only (client -> waypoint at the client's end, waypoint -> server
-// at the server's). The hops must not count beside the whole.
+// A request through a waypoint is reported three times: by the waypoint as a whole (client -> server), and
+// per hop by ztunnels (client -> waypoint at the client's end, waypoint -> server at the server's). The hops
+// must not count in addition.
 import type { ChannelEnd } from "./channel-ends.ts";
 import { isOutside, type ChannelKey, type Reporter } from "../channel-key.ts";
 import type { WindowName } from "../windows/window-shape.ts";
 
-/** What is asked of a channel here. */
 interface ReportedChannel {
   readonly key: ChannelKey;
   covers(reporter: Reporter, nowMs: number, window: WindowName): boolean;
@@ -13,13 +12,12 @@ interface ReportedChannel {
 }
 
 /**
- * The hops among `channels`. Metrics don't tell which workload is a waypoint, but a waypoint's pods are
- * outside the capture of ztunnel, so nobody at its own end reports. W is one on the way from S to D when a
- * waypoint reports S -> D, S -> W is reported by its source alone, and W -> D by its destination alone.
- * Whoever says so must be believed: W is of D's namespace or of the mesh's, and the first hop is hidden only
- * where the whole is shown to S, too.
+ * Finds the hops among `channels`. Metrics do not mark waypoints, but ztunnel does not capture their pods, so
+ * nobody reports at a waypoint's end. W is a waypoint between S and D if a waypoint reports S -> D, only the
+ * source reports S -> W, and only the destination reports W -> D. The report must be trusted: W is in D's or
+ * the mesh's namespace. The first hop is hidden only where S sees the whole channel.
  * @param throughWaypoints all channels that a waypoint has ever reported
- * @param meshNamespaces namespaces whose waypoints may stand before workloads of others
+ * @param meshNamespaces namespaces whose waypoints may serve other namespaces
  */
 export function legsThroughWaypoints<C extends ReportedChannel>(
   throughWaypoints: Iterable<C>,

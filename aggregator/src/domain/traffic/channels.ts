@@ -16,27 +16,20 @@ import {
   type Reporter,
 } from "../channel-key.ts";
 
-/** Rates of a channel in a window, by one reporter. */
 interface SideRates {
   readonly reporter: Reporter;
-  /** Null without any request metric. */
   readonly requestsPerSecond: number | null;
-  /** Null without any byte metric. */
   readonly bytesPerSecond: number | null;
-  /** Null without requests. */
   readonly errorRatio: number | null;
-  /** Null where nobody reports sightings. */
   readonly eventsPerSecond: number | null;
   readonly newestMs: number;
 }
 
-/** Rates of a channel in a window: `reporter` counts its bytes, if anybody does. */
+/** Rates of a channel in a window. `reporter` counts its bytes, if any reporter does. */
 export interface ChannelRates extends SideRates {
-  /** Who counts requests and errors. */
   readonly requestsReporter: Reporter;
 }
 
-/** The best reporter of each quantity, and the best of all. */
 interface KnownBy {
   readonly bytes: SideRates | null;
   readonly requests: SideRates | null;
@@ -44,7 +37,7 @@ interface KnownBy {
   readonly first: SideRates;
 }
 
-/** What the kernel of the sending nodes did with the flows of a channel in a window. */
+/** Kernel counters of the channel's flows at the sending nodes, in a window. */
 export interface FlowRates {
   readonly allowedBitsPerSecond: number;
   readonly achievedBitsPerSecond: number;
@@ -52,7 +45,6 @@ export interface FlowRates {
   readonly newestMs: number;
 }
 
-/** What one end's reporters counted. */
 class ChannelSide {
   readonly #shape: WindowShape;
   readonly #rows: PaneRows;
@@ -70,12 +62,11 @@ class ChannelSide {
     if (increment.delta > 0) spreadOverPanes(increment, this.#shape.paneMs, sums);
   }
 
-  /** Null when the flow was never reported. */
+  /** Returns null if the flow was never reported. */
   total(flow: Flow, nowMs: number, panes: number, beforeMs?: number): number | null {
     return this.#sums[flow]?.total(nowMs, panes, beforeMs) ?? null;
   }
 
-  /** Gives its memory back. */
   release(): void {
     for (const flow of FLOWS) this.#sums[flow]?.release();
   }
@@ -85,15 +76,13 @@ class ChannelSide {
   }
 }
 
-/** What a channel asks and tells the table that it is in. */
 interface Neighbourhood {
-  /** Namespaces whose proxies both ends of a channel believe. */
+  /** Namespaces whose proxies both ends of a channel trust. */
   readonly meshNamespaces: ReadonlySet<string>;
-  /** Whether the channel is a part of others that a waypoint reports whole. */
+  /** Returns true if the channel is a hop of a channel that a waypoint reports. */
   isLeg(channel: ChannelState, nowMs: number, window: WindowName): boolean;
-  /** The channel the other way round. */
   reverseOf(key: ChannelKey): ChannelState | undefined;
-  /** A waypoint reports the channel. */
+  /** Call when a waypoint reports the channel. */
   sawWaypoint(channel: ChannelState): void;
 }
 
@@ -106,7 +95,6 @@ const ALONE: Neighbourhood = {
   sawWaypoint: () => undefined,
 };
 
-/** One ordered pair of workloads. */
 export class ChannelState {
   readonly key: ChannelKey;
   readonly #shape: WindowShape;
@@ -135,15 +123,14 @@ export class ChannelState {
     return side;
   }
 
-  /** True when the reporter has spoken of the window. */
   covers(reporter: Reporter, nowMs: number, window: WindowName): boolean {
     return this.#seconds(this.#sides.get(reporter), nowMs, panesOf(this.#shape, window)) > 0;
   }
 
   /**
-   * Each quantity by the best reporter that knows it. Null when no reporter covers any of the window, and for
-   * the way to and from a waypoint, which the whole channel stands for.
-   * @param end whose reporters are asked: those that this end believes; without one all of them
+   * Rates with each quantity from the best reporter that has it. Returns null if no reporter has data in the
+   * window, and for hops of a waypoint.
+   * @param end uses only reporters that this end trusts; absent: all
    */
   rates(nowMs: number, window: WindowName, end?: ChannelEnd): ChannelRates | null {
     const panes = panesOf(this.#shape, window);
@@ -155,7 +142,7 @@ export class ChannelState {
     return combined({ ...known, bytes: isCounted ? null : bytes });
   }
 
-  /** Reporters whose figures count, by quantity; null: nobody speaks of the window. */
+  /** Reporters that count, by quantity; null: none has data in the window. */
   #known(nowMs: number, panes: number, end: ChannelEnd | undefined): KnownBy | null {
     let known: KnownBy | null = null;
     for (const reporter of CHANNEL_REPORTERS) {
@@ -178,7 +165,7 @@ export class ChannelState {
     return ratesOf(reporter, side, side.coverage.settled(this.#shape, nowMs, panes), nowMs, panes);
   }
 
-  /** Bytes of answers, where whoever counts the channel of the questions has counted them with those. */
+  /** Returns true if answer bytes are already included in the reverse channel. */
   #isCountedByReverse(
     reporter: Reporter,
     nowMs: number,
@@ -192,7 +179,6 @@ export class ChannelState {
     return other !== null && bytesOf(other.reporter) === "both_ways";
   }
 
-  /** Null when no network manager speaks of the window. */
   flowRates(nowMs: number, window: WindowName): FlowRates | null {
     const panes = panesOf(this.#shape, window);
     const side = this.#sides.get(FLOW_REPORTER);
@@ -207,7 +193,6 @@ export class ChannelState {
     };
   }
 
-  /** Whether the figures of a reporter count for the pods at that end. */
   binds(reporter: Reporter, end: ChannelEnd): boolean {
     const binds = bindsOf(reporter, this.key, this.#others.meshNamespaces);
     return binds === "both" || binds === end;
@@ -221,19 +206,18 @@ export class ChannelState {
     return Math.max(...[...this.#sides.values()].map((side) => side.coverage.newestMs));
   }
 
-  /** It is forgotten: its memory is given back. */
   release(): void {
     this.live = false;
     for (const side of this.#sides.values()) side.release();
   }
 }
 
-/** Proxies at the ends count their ways to and from the waypoint, which counts the whole channel. */
+/** Proxies report hops to and from the waypoint, which reports the whole channel. */
 function isOnTheWay(known: KnownBy | null, reporter: Reporter): boolean {
   return known?.first.reporter === "waypoint" && (reporter === "source" || reporter === "destination");
 }
 
-/** Adds what a reporter knows beyond the better ones. */
+/** Adds quantities that better reporters lack. */
 function completed(known: KnownBy | null, rates: SideRates): KnownBy {
   return {
     bytes: known?.bytes ?? (rates.bytesPerSecond === null ? null : rates),
@@ -243,7 +227,6 @@ function completed(known: KnownBy | null, rates: SideRates): KnownBy {
   };
 }
 
-/** Rates of a quantity that no reporter knows. */
 const UNKNOWN = { bytesPerSecond: null, requestsPerSecond: null, errorRatio: null, eventsPerSecond: null };
 
 function combined({ bytes, requests, events, first }: KnownBy): ChannelRates {
@@ -280,7 +263,6 @@ function ratesOf(
   };
 }
 
-/** All channels that were seen within the window. */
 export class ChannelTable {
   readonly #shape: WindowShape;
   readonly #rows: PaneRows;
@@ -288,13 +270,13 @@ export class ChannelTable {
   readonly #channels = new Map<string, ChannelState>();
   readonly #throughWaypoints = new Set<ChannelState>();
   readonly #neighbourhood: Neighbourhood;
-  /** A graph asks for all channels at one time: the legs are worked out once. */
+  /** Cache of waypoint hops, because a graph reads all channels at one time. */
   #legs: ReadonlySet<ChannelState> = new Set();
   #legsAtMs = Number.NaN;
   #legsWindow: WindowName = "full";
   #legsAmong = 0;
 
-  /** @param meshNamespaces namespaces whose proxies both ends of a channel believe */
+  /** @param meshNamespaces namespaces whose proxies both ends of a channel trust */
   constructor(
     shape: WindowShape,
     maxChannels: number,
@@ -318,7 +300,6 @@ export class ChannelTable {
     return this.#channels.size;
   }
 
-  /** Null when there are too many. */
   open(key: ChannelKey, room: Room = BOUNDLESS): ChannelState | null {
     const id = idOf(key.sourceNamespace, key.source, key.targetNamespace, key.target);
     const known = this.#channels.get(id);
@@ -334,7 +315,6 @@ export class ChannelTable {
     return this.#channels.values();
   }
 
-  /** Forgets channels that a whole window said nothing of. */
   expire(nowMs: number): void {
     const startMs = windowStartMs(this.#shape, nowMs);
     for (const [id, channel] of this.#channels) {

@@ -31,7 +31,6 @@ function requests(pod: string, reporter: string, code = "200") {
   return istio(reporter, "web", "db", { response_code: code, pod });
 }
 
-/** Requests of one pod as a counter, and a scraper that reads it. */
 class SimulatedPod {
   readonly #node: string;
   readonly #pod: string;
@@ -202,7 +201,7 @@ describe("reporters", () => {
       destination.total += 100;
       chosen.set(ms, rates(NOW + ms)?.reporter ?? "none");
     }
-    // The window that ends with the pane of 38 s begins at 10 s, where the source's last report was.
+    // The window that ends with the pane of 38 s starts at 10 s, the time of the source's last report.
     expect([2000, 10_000, 36_000, 38_000, 60_000].map((ms) => chosen.get(ms))).toEqual([
       "source",
       "source",

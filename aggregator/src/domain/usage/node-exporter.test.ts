@@ -1,4 +1,3 @@
-// What nodes have available by node_exporter.
 import { type Attributes, type Metric } from "@isochrone/telemetry";
 import { describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../../testing/cluster.ts";
@@ -14,7 +13,7 @@ const RULE = { methods: ["udp_rr"], quantile: "p50" } as const;
 const NOW = 1_700_000_000_000;
 const STEP_MS = 2000;
 const STEP_SECONDS = STEP_MS / 1000;
-/** Idle since the node came up, which is long ago. */
+/** Idle seconds of a node that booted long ago. */
 const SINCE_BOOT = 4_000_000;
 
 interface Way {
@@ -35,10 +34,7 @@ function openWay(): Way {
 
 const atMs = (step: number): number => NOW + step * STEP_MS;
 
-/**
- * Two CPUs, idle for these shares of the time, as Prometheus or an OpenTelemetry Collector passes a whole
- * page on.
- */
+/** A page of two CPUs with these idle shares, as relayed by Prometheus or an OpenTelemetry Collector. */
 function exporter(step: number, idle: readonly number[], availableBytes: number): Metric[] {
   const cpu = (labels: Attributes, seconds: number): Metric =>
     counter("node_cpu_seconds_total", labels, atMs(step), seconds);
@@ -52,7 +48,6 @@ function exporter(step: number, idle: readonly number[], availableBytes: number)
   ];
 }
 
-/** What pods can have of a node with 4 cores and 8 GB for them: millicores, bytes. */
 function availableOn({ tables }: Way, step: number): (number | null)[] {
   const node = {
     ...nodeState("n"),
@@ -69,7 +64,7 @@ describe("node_exporter", () => {
   test("says what a node has available: idle time of all its CPUs, and the memory that is available", () => {
     const way = openWay();
     for (let step = 0; step <= 5; step++) way.take(exporter(step, [0.9, 0.6], 3e9), atMs(step));
-    // 0.9 and 0.6 of a core are idle, 3 GB are available.
+    // 0.9 and 0.6 cores are idle, and 3 GB are available.
     expect(availableOn(way, 5)).toEqual([1500, 3e9]);
   });
 
@@ -88,9 +83,9 @@ describe("node_exporter", () => {
     for (let step = 0; step <= 2; step++) way.take(exporter(step, [0.9, 0.6], 3e9), atMs(step));
     for (let step = 3; step <= 5; step++)
       way.take([...exporter(step, [0.9, 0.6], 3e9), ...kubelet(step)], atMs(step));
-    // One core and 2 GB are used of 4 cores and 8 GB.
+    // One of 4 cores and 2 of 8 GB are used.
     expect(availableOn(way, 5)).toEqual([3000, 6e9]);
-    // A window after its last word the kubelet is forgotten.
+    // The kubelet is forgotten a window after its last report.
     const silent = 5 + SHAPE.windowMs / STEP_MS;
     for (let step = 6; step <= silent; step++) way.take(exporter(step, [0.9, 0.6], 3e9), atMs(step));
     expect(availableOn(way, silent)).toEqual([1500, 3e9]);

@@ -1,4 +1,4 @@
-// Several pages and receivers tell what one pod or node uses. One of them counts at a time.
+// Several sources report a pod's or node's usage; only one counts at a time.
 import type { Attributes, Metric } from "@isochrone/telemetry";
 import { describe, expect, test } from "vitest";
 import { counter, gauge, recordOf } from "../../testing/records.ts";
@@ -33,7 +33,6 @@ function openWay(): Way {
   };
 }
 
-/** A way in which something is told, and what of it. */
 interface Teller {
   readonly name: string;
   readonly cpu: string;
@@ -44,7 +43,6 @@ interface Teller {
 
 const service = (name: string): Attributes => ({ "service.name": name });
 
-/** What tells of a pod, best first. */
 const POD_TELLERS: readonly Teller[] = [
   {
     name: "cAdvisor's containers",
@@ -83,7 +81,6 @@ const POD_TELLERS: readonly Teller[] = [
   },
 ];
 
-/** What tells of a node, best first. */
 const NODE_TELLERS: readonly Teller[] = [
   {
     name: "cAdvisor's root cgroup",
@@ -126,7 +123,6 @@ const CASES = [
   ...pairs("a node", NODE_TELLERS, (tables) => tables.nodes.get("n")),
 ].map((each) => [`of ${each.of}, ${each.better.name} before ${each.worse.name}`, each] as const);
 
-/** Says `cores` and `bytes` at step `step` of a counter that runs on. */
 function tell(way: Way, { cpu, memory, labels, resource }: Teller, step: number, cores: number): void {
   const atMs = NOW + step * STEP_MS;
   const metrics = [
@@ -194,7 +190,7 @@ describe("usage that several tell", () => {
     expect(seen(CASES[0]![1], way, 2)[0]).toBe(0.25);
   });
 
-  /** Samples of ready-made figures at each step: of the pod, or of the containers that are named. */
+  /** CPU gauges per step; the key `pod` is the pod, other keys are containers. */
   function tellReady(way: Way, step: number, cores: Readonly<Record<string, number>>): void {
     const atMs = NOW + step * STEP_MS;
     const metrics = Object.entries(cores).map(([container, value]) =>

@@ -14,7 +14,7 @@ import { BOUNDLESS, type Room } from "../speakers/permit.ts";
 import { SumPanes } from "../windows/sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
 
-/** What one or more counters of one thing counted: core-seconds, bytes. */
+/** Sum of the counters of one entity: core-seconds or bytes. */
 class CounterRate {
   readonly #shape: WindowShape;
   readonly #sums: SumPanes;
@@ -30,20 +30,18 @@ class CounterRate {
     spreadOverPanes(increment, this.#shape.paneMs, this.#sums);
   }
 
-  /** Per second (cores, bytes/s); null without a covered moment in the window. */
+  /** Rate per second (cores, bytes/s); null: the window has no coverage. */
   rate(nowMs: number, window: WindowName): number | null {
     const panes = panesOf(this.#shape, window);
     const seconds = this.coverage.seconds(this.#shape, nowMs, panes);
     return seconds > 0 ? this.#sums.total(nowMs, panes) / seconds : null;
   }
 
-  /** Gives its memory back. */
   release(): void {
     this.#sums.release();
   }
 }
 
-/** Mean over the window of samples that are levels, not counts. */
 class LevelMean {
   readonly #shape: WindowShape;
   readonly #sums: SumPanes;
@@ -68,20 +66,17 @@ class LevelMean {
     return count > 0 ? sum / count : null;
   }
 
-  /** Sum and number of the samples. */
   totals(nowMs: number, window: WindowName): { readonly sum: number; readonly count: number } {
     const panes = panesOf(this.#shape, window);
     return { sum: this.#sums.total(nowMs, panes), count: this.#counts.total(nowMs, panes) };
   }
 
-  /** Gives its memory back. */
   release(): void {
     this.#sums.release();
     this.#counts.release();
   }
 }
 
-/** The last value of a gauge. */
 class LastLevel {
   #value = 0;
   newestMs = Number.NEGATIVE_INFINITY;
@@ -92,16 +87,14 @@ class LastLevel {
     this.newestMs = eventMs;
   }
 
-  /** Null when it isn't of this window. */
   since(startMs: number): number | null {
     return this.newestMs >= startMs ? this.#value : null;
   }
 }
 
-/** As a node sees it. */
+/** From the node's view. */
 export type Direction = "receive" | "transmit";
 
-/** Bytes of a node's own interfaces, best first. */
 const NETWORK_COUNTERS: Readonly<Record<Direction, readonly UsageCounter[]>> = {
   receive: ["cardReceive", "cgroupReceive", "kubeletReceive"],
   transmit: ["cardTransmit", "cgroupTransmit", "kubeletTransmit"],
@@ -109,7 +102,7 @@ const NETWORK_COUNTERS: Readonly<Record<Direction, readonly UsageCounter[]>> = {
 
 const IDLE_COUNTERS: readonly UsageCounter[] = ["nodeExporterIdleCpu"];
 
-/** Of one container: a restarted one follows its predecessor, they don't add up. */
+/** Level of one container. A restarted container replaces its predecessor. */
 class ContainerLevel extends LastLevel {
   readonly container: string;
 
@@ -119,17 +112,12 @@ class ContainerLevel extends LastLevel {
   }
 }
 
-/**
- * Up to so many containers are looked for one by one: pods have a few, and a map costs each of them 200
- * bytes.
- */
+/** Up to this number containers are searched linearly. Pods have few, and a map takes 200 bytes each. */
 const FEW_CONTAINERS = 8;
 const NO_CONTAINERS: ContainerLevel[] = [];
 
-/** Working sets as one source tells them. */
 class MemoryLevels {
   #containers: ContainerLevel[] = NO_CONTAINERS;
-  /** Null while there are few. */
   #byName: Map<string, ContainerLevel> | null = null;
   #whole: LastLevel | null = null;
 
@@ -144,7 +132,7 @@ class MemoryLevels {
 
   #open(container: string): ContainerLevel {
     const level = new ContainerLevel(container);
-    // An array of one is made as such: one that grows by a push has room for 17.
+    // An array literal of one element; `push` would reserve room for 17.
     if (this.#containers.length === 0) this.#containers = [level];
     else this.#containers.push(level);
     if (this.#byName !== null) this.#byName.set(container, level);
@@ -153,7 +141,7 @@ class MemoryLevels {
     return level;
   }
 
-  /** Bytes; what is told of the containers goes before what is told of the whole. */
+  /** Bytes; the containers' sum takes precedence over the total. */
   since(startMs: number): number | null {
     let sum: number | null = null;
     for (const level of this.#containers) {
@@ -170,9 +158,7 @@ class MemoryLevels {
   }
 }
 
-/**
- * Levels of a pod's containers, sampled together. One that ran for half of the samples counts by half.
- */
+/** CPU gauges of a pod's containers, sampled together. A container with half of the samples counts half. */
 class ContainerCpuLevels {
   readonly #byName = new Map<string, LevelMean>();
 
@@ -182,7 +168,7 @@ class ContainerCpuLevels {
     return level;
   }
 
-  /** Cores of all containers; null without a sample. */
+  /** Sum over containers in cores; null: no samples. */
   sum(nowMs: number, window: WindowName): number | null {
     let total = 0;
     let samples = 0;
@@ -206,9 +192,9 @@ class ContainerCpuLevels {
 }
 
 /**
- * What one pod or node uses. Several sources may tell it: of each quantity the best one is used that said
- * anything in the window, in the order of CPU_COUNTERS and USAGE_SOURCES; one that falls silent gives way to
- * the next a window later. Ready-made figures of cores come last: first the whole's, then its containers'.
+ * Usage of one pod or node. Each quantity comes from the best source with data in the window, in the order of
+ * CPU_COUNTERS and USAGE_SOURCES. A silent source is replaced after a window. CPU gauges are last: the total,
+ * then containers.
  */
 export class UsageState {
   readonly #shape: WindowShape;
@@ -229,7 +215,6 @@ export class UsageState {
     return (this.#counters[counter] ??= new CounterRate(this.#shape, this.#rows));
   }
 
-  /** Null when nobody has fed it. */
   counterIfFed(counter: UsageCounter): CounterRate | null {
     return this.#counters[counter] ?? null;
   }
@@ -251,7 +236,6 @@ export class UsageState {
     return (this.#containerCpu ??= new ContainerCpuLevels()).level(container, create);
   }
 
-  /** Tells which of a node's interfaces count, by their names. */
   interfaces(): InterfaceChoice {
     return (this.#interfaces ??= new InterfaceChoice());
   }
@@ -280,24 +264,24 @@ export class UsageState {
     return null;
   }
 
-  /** Cores of a node that were idle, as node_exporter tells. */
+  /** Idle cores of a node by node_exporter. */
   idleCpu(nowMs: number, window: WindowName): number | null {
     return this.#rate(IDLE_COUNTERS, nowMs, window);
   }
 
-  /** Bytes that a node has available, as node_exporter tells: what the kernel can give without swapping. */
+  /** Available memory by node_exporter, bytes: what the kernel can provide without swapping. */
   availableMemory(nowMs: number, window: WindowName): number | null {
     const startMs = windowStartMs(this.#shape, nowMs, panesOf(this.#shape, window));
     return this.#memory.nodeExporter?.since(startMs) ?? null;
   }
 
-  /** Bits per second over the node's cards: by its kernel, else its root cgroup, else kubelet's figures. */
+  /** Physical interfaces, bit/s: by the kernel, else the root cgroup, else kubelet. */
   network(direction: Direction, nowMs: number, window: WindowName): number | null {
     const bytesPerSecond = this.#rate(NETWORK_COUNTERS[direction], nowMs, window);
     return bytesPerSecond === null ? null : bytesPerSecond * 8;
   }
 
-  /** Time of the newest sample of any kind, or -Infinity. */
+  /** Time of the newest sample of any kind; -Infinity: none. */
   get newestMs(): number {
     let newestMs = Math.max(
       this.#cpuLevel?.newestMs ?? Number.NEGATIVE_INFINITY,
@@ -310,7 +294,6 @@ export class UsageState {
     return newestMs;
   }
 
-  /** It is forgotten: its memory is given back. */
   release(): void {
     this.live = false;
     for (const counter of USAGE_COUNTERS) this.#counters[counter]?.release();
@@ -318,7 +301,6 @@ export class UsageState {
     this.#containerCpu?.release();
   }
 
-  /** Of the first of these counters that speaks of the window. */
   #rate(counters: readonly UsageCounter[], nowMs: number, window: WindowName): number | null {
     for (const counter of counters) {
       const rate = this.#counters[counter]?.rate(nowMs, window) ?? null;
@@ -328,7 +310,6 @@ export class UsageState {
   }
 }
 
-/** Usage by pod (namespace/name) or by node. */
 export class UsageTable {
   readonly #shape: WindowShape;
   readonly #rows: PaneRows;
@@ -349,7 +330,7 @@ export class UsageTable {
     return this.#entries.get(name);
   }
 
-  /** Null when there are too many, in all or for whom the room is. */
+  /** Returns null if the total limit or the sender's room is exhausted. */
   open(name: string, room: Room = BOUNDLESS): UsageState | null {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
@@ -360,7 +341,7 @@ export class UsageTable {
     return usage;
   }
 
-  /** Forgets what a whole window said nothing of; new ones get the time to speak. */
+  /** Forgets entities without data for a whole window; new entities get that long as well. */
   expire(nowMs: number): void {
     const startMs = windowStartMs(this.#shape, nowMs);
     for (const [name, usage] of this.#entries) {

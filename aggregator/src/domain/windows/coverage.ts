@@ -2,25 +2,23 @@ import type { WindowShape } from "./window-shape.ts";
 import { windowStartMs } from "./window-shape.ts";
 
 /**
- * The time that the counters of one thing speak for. A rate is
+ * Covered time of an entity's counters, the denominator of its rate:
  *
  *     increments in the window / (newest sample - max(start of the window, start of the first increment))
  *
- * and not "/ length of the window": the last sample lags behind now by up to a scrape interval, and a thing
- * that was first seen in mid-window has no figures before. Increments are shared among panes in proportion to
- * time, so the part of an increment that lies before the window's start is left out of both the numerator and
- * the denominator.
+ * The window's length would be wrong: the last sample lags by up to a scrape interval, and new entities have
+ * no earlier data. Increments are split over panes, so both parts exclude the time before the window.
  */
 export class Coverage {
   #firstMs = Number.POSITIVE_INFINITY;
   #newestMs = Number.NEGATIVE_INFINITY;
 
-  /** Time of the newest sample, or -Infinity. */
+  /** Time of the newest sample; -Infinity: none. */
   get newestMs(): number {
     return this.#newestMs;
   }
 
-  /** After a silence of a whole window the cover begins anew. */
+  /** Restarts after a silence of a whole window. */
   extend(fromMs: number, toMs: number, windowMs: number): void {
     if (fromMs - this.#newestMs > windowMs) this.#firstMs = fromMs;
     else if (fromMs < this.#firstMs) this.#firstMs = fromMs;
@@ -28,9 +26,9 @@ export class Coverage {
   }
 
   /**
-   * As {@link seconds}, but only up to where every counter has spoken that is read within the lag: at the end
-   * of the cover those that were scraped last stand alone, and a sum over all would be too small there. Where
-   * that leaves nothing, the whole cover.
+   * Like {@link seconds}, but ends where all counters within the lag have data. Beyond that point only some
+   * counters have been scraped, and a sum would be too low. Returns the whole coverage if that leaves
+   * nothing.
    */
   settled(
     shape: WindowShape,
@@ -47,7 +45,7 @@ export class Coverage {
       : { seconds, beforeMs: Number.POSITIVE_INFINITY };
   }
 
-  /** Covered seconds of the window of `panes` panes; 0 when it has no sample. */
+  /** Covered seconds of the window; 0: no samples. */
   seconds(shape: WindowShape, nowMs: number, panes: number): number {
     const startMs = Math.max(windowStartMs(shape, nowMs, panes), this.#firstMs);
     return Math.max(0, this.#newestMs - startMs) / 1000;

@@ -1,22 +1,17 @@
 import type { WindowShape } from "./window-shape.ts";
 
-/** Rows of one block: of a window of 30 panes that is 256 KiB. */
+/** A block takes 256 KiB for a window of 30 panes. */
 const ROWS_PER_BLOCK = 1024;
 
-/** No row. */
 export const NO_ROW = -1;
 
 /**
- * Numbers by pane, for a hundred thousand entities: rows in blocks that a thousand of them share, given out
- * and taken back by number. An array of its own costs each entity about 300 bytes beyond its numbers, and the
- * collector a look at three objects.
- *
- * A row is a ring with a place for each pane of the window, for the one that may lie ahead of now, and one to
- * spare. A row that is given out is all zeros. Whoever takes one gives it back, or it is lost: nothing tells
- * when an entity is garbage.
+ * Numbers by pane for a hundred thousand entities, as rows in blocks of a thousand. An array per entity costs
+ * about 300 extra bytes and three objects for the garbage collector. A row is a ring: one slot per pane of
+ * the window, one for a pane ahead of now, and one spare. New rows are all zeros. The owner must release its
+ * row, or it leaks.
  */
 export class PaneRows {
-  /** Places of a row. */
   readonly length: number;
   readonly paneMs: number;
   readonly #blocks: Float64Array[] = [];
@@ -28,12 +23,10 @@ export class PaneRows {
     this.paneMs = paneMs;
   }
 
-  /** Rows that are in use. */
   get used(): number {
     return this.#given - this.#free.length;
   }
 
-  /** A row of zeros. */
   take(): number {
     const known = this.#free.pop();
     if (known !== undefined) return known;
@@ -42,7 +35,7 @@ export class PaneRows {
     return this.#given++;
   }
 
-  /** Takes a row back. It must not be used any more. */
+  /** Frees a row. It must not be used any more. */
   release(row: number): void {
     this.clear(row);
     this.#free.push(row);
@@ -53,7 +46,7 @@ export class PaneRows {
     this.#blockOf(row).fill(0, at, at + this.length);
   }
 
-  /** @param pane time / paneMs, a whole number of at least 0 */
+  /** @param pane index: time / paneMs, an integer of at least 0 */
   get(row: number, pane: number): number {
     return this.#blockOf(row)[this.#placeOf(row, pane)]!;
   }
@@ -66,7 +59,7 @@ export class PaneRows {
     this.#blockOf(row)[this.#placeOf(row, pane)]! += part;
   }
 
-  /** Sum of the panes first..last, in this order; at most `length` of them. */
+  /** Sum of panes first..last in this order; at most `length` panes. */
   sum(row: number, first: number, last: number): number {
     const block = this.#blockOf(row);
     let sum = 0;

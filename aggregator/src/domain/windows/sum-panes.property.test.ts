@@ -6,7 +6,7 @@ import { SumPanes } from "./sum-panes.ts";
 const SHAPE = { windowMs: 600, paneMs: 100, panes: 6, fastPanes: 2 };
 const START_PANE = 10_000;
 
-/** Sums of one counter as a map that forgets nothing but what lies before the ring. */
+/** Reference model with a map. */
 class Model {
   readonly #sums = new Map<number, number>();
   #newest = -1;

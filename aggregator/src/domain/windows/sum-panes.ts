@@ -1,10 +1,7 @@
 import type { PaneSums } from "@isochrone/telemetry";
 import { NO_ROW, type PaneRows } from "./pane-rows.ts";
 
-/**
- * Sums by pane in a ring. One pane more than the window has, because event times may lie one pane ahead.
- * About 8 bytes a pane, in a row that is given back by `release`.
- */
+/** A ring with an extra pane, because event times may be one pane ahead. Call `release` to free it. */
 export class SumPanes implements PaneSums {
   readonly #rows: PaneRows;
   #row = NO_ROW;
@@ -15,7 +12,7 @@ export class SumPanes implements PaneSums {
     this.#rows = rows;
   }
 
-  /** What lies before the ring is left out. */
+  /** Ignores panes before the ring. */
   add(paneStartMs: number, part: number): void {
     const { paneMs, length } = this.#rows;
     const pane = Math.round(paneStartMs / paneMs);
@@ -27,9 +24,8 @@ export class SumPanes implements PaneSums {
   }
 
   /**
-   * Sum of the newest `panes` panes that end with the pane of `nowMs`, and of one ahead of it, if there is
-   * one.
-   * @param beforeMs panes that begin there or later are left out
+   * Sum of the newest `panes` panes up to the pane of `nowMs`, plus a pane ahead.
+   * @param beforeMs excludes panes that start at or after it
    */
   total(nowMs: number, panes: number, beforeMs: number = Number.POSITIVE_INFINITY): number {
     if (this.#row === NO_ROW) return 0;
@@ -39,7 +35,6 @@ export class SumPanes implements PaneSums {
     return this.#rows.sum(this.#row, first, last);
   }
 
-  /** Gives the memory back: nothing is in it any more. */
   release(): void {
     if (this.#row !== NO_ROW) this.#rows.release(this.#row);
     this.#row = NO_ROW;

@@ -1,29 +1,20 @@
 import { AggregatorError } from "../../ports/errors.ts";
 
-/**
- * Request header in which a probe says which keys it holds and which of them signs: `1,2;signing=1`. Without
- * keys: `;signing=0`.
- */
+/** Request header with a probe's keys: `1,2;signing=1`. Without keys: `;signing=0`. */
 export const KEY_REPORT_HEADER = "isochrone-probe-keys";
 
-/** As many as a probe takes from its file and its settings together. */
 const MAX_KEYS = 32;
 const MAX_KEY_ID = 65_535;
 const REPORT = /^((?:[1-9]\d{0,4})(?:,[1-9]\d{0,4}){0,31})?;signing=(0|[1-9]\d{0,4})$/;
-/** What of a bad report is shown. */
 const MAX_SHOWN = 80;
 
-/** What a probe says of its keys of packet authentication. */
 export interface KeyReport {
   readonly heldKeyIds: readonly number[];
-  /** 0: its packets aren't signed. */
+  /** 0: its packets are not signed. */
   readonly signingKeyId: number;
 }
 
-/**
- * Reads {@link KEY_REPORT_HEADER}.
- * @throws AggregatorError `bad_probe_keys` naming the rule and what was there
- */
+/** @throws AggregatorError `bad_probe_keys` with the rule and the value */
 export function parseKeyReport(text: string): KeyReport {
   const match = REPORT.exec(text);
   if (match === null) refuse(`be up to ${MAX_KEYS} key ids and the signing one, such as 1,2;signing=1`, text);
@@ -37,15 +28,12 @@ export function parseKeyReport(text: string): KeyReport {
   return { heldKeyIds, signingKeyId };
 }
 
-/**
- * The newest report of each probe, with the time it came. What a probe said stays true while it is silent:
- * the keys of a node's file only ever get newer, and a plan is on disk before it is reported.
- */
+/** Newest report per probe. It stays valid while the probe is silent, because keys only get newer. */
 export class KeyReports {
   readonly #maxAgeMs: number;
   readonly #reports = new Map<string, { readonly report: KeyReport | null; readonly atMs: number }>();
 
-  /** @param maxAgeMs a probe that was silent for longer isn't known to be there */
+  /** @param maxAgeMs a probe that was silent for longer does not count as live */
   constructor(maxAgeMs: number) {
     this.#maxAgeMs = maxAgeMs;
   }
@@ -54,23 +42,20 @@ export class KeyReports {
     return this.#reports.size;
   }
 
-  /** @param report null: the probe asked for its plan and said nothing of keys */
   record(node: string, report: KeyReport | null, nowMs: number): void {
     this.#reports.set(node, { report, atMs: nowMs });
   }
 
-  /** Null: nothing was said. */
   of(node: string): KeyReport | null {
     return this.#reports.get(node)?.report ?? null;
   }
 
-  /** Whether the probe asked for a plan lately. */
+  /** Returns true if the probe requested a plan recently. */
   isLive(node: string, nowMs: number): boolean {
     const last = this.#reports.get(node);
     return last !== undefined && nowMs - last.atMs <= this.#maxAgeMs;
   }
 
-  /** Forgets the probes of other nodes than these. */
   retain(isKnown: (node: string) => boolean): void {
     for (const node of this.#reports.keys()) if (!isKnown(node)) this.#reports.delete(node);
   }

@@ -71,7 +71,7 @@ describe("KeyRotation", () => {
       awaited: ["a"],
     });
     expect(rotation.next(keys, signing, at(1_000)).kind).toBe("wait");
-    // One that restarted with an older plan: waiting begins anew.
+    // A probe restarted with an older plan, so the wait starts again.
     expect(rotation.next(keys, [probe("a", [1, 2], 1)], at(4_000)).kind).toBe("wait");
     expect(rotation.next(keys, signing, at(5_000)).kind).toBe("wait");
     expect(rotation.next(keys, signing, at(8_999)).kind).toBe("wait");
@@ -124,7 +124,7 @@ describe("a cluster whose keys are replaced", () => {
       for (let second = 0; second < 7_200; second++) {
         if (random.next() < 1 / 900) cluster.join(`late-${second}`);
         if (random.next() < 1 / 900) cluster.leave(cluster.probes[0]!.node);
-        // The aggregator is started anew, or another replica takes over: what was reported is forgotten.
+        // Restart or failover: all reports are forgotten.
         if (random.next() < 1 / 900) aggregator = newAggregator();
         cluster.step(second % 1_500 < 60 ? null : aggregator);
       }

@@ -2,10 +2,9 @@ import type { KeyReport } from "./key-reports.ts";
 
 const MAX_KEY_ID = 65_535;
 
-/** A key of packet authentication, without its secret. */
 interface KeyFacts {
   readonly id: number;
-  /** Wall time, ms since the epoch; null: somebody else made it. */
+  /** Unix ms; null: created elsewhere. */
   readonly createdAtMs: number | null;
 }
 
@@ -15,42 +14,34 @@ export interface KeyringFacts {
   readonly signingKeyId: number;
 }
 
-/** A probe that a step waits for. */
 export interface AwaitedProbe {
   readonly node: string;
-  /** Null: it said nothing yet. */
+  /** Null: no report yet. */
   readonly report: KeyReport | null;
 }
 
-/** How long things take. */
 export interface RotationRule {
-  /** Age at which a key is replaced; 0 = never. */
   readonly rotationMs: number;
-  /** How long a step waits for probes that don't confirm. */
+  /** Maximum wait of a step for confirmations. */
   readonly confirmMs: number;
-  /**
-   * How long the old key is kept after all sign with the new one: what is under way must still be verified.
-   */
+  /** Retention of the old key, so that packets in flight can be verified. */
   readonly graceMs: number;
-  /** Least time that a new key only verifies, whoever confirms: for readers that don't report. @default 0 */
+  /** Minimum time in which a new key only verifies, for readers that do not report. @default 0 */
   readonly settleMs?: number;
 }
 
-/**
- * Both clocks: ages of keys outlive the process, waiting must not be cut short by a clock that is put right.
- */
+/** Wall time for key ages, which outlive the process; monotonic time for waits. */
 interface RotationTime {
   readonly wallMs: number;
   readonly monotonicMs: number;
 }
 
-/** What is to be done now; `unconfirmed` are the nodes whose probes were waited for in vain. */
+/** Next step; `unconfirmed` are nodes whose probes did not confirm in time. */
 export type RotationStep =
   | { readonly kind: "wait"; readonly awaited: readonly string[] }
-  /** Add a key that verifies and does not sign; the first one signs. */
+  /** Add a key that only verifies; the first key signs. */
   | { readonly kind: "publish"; readonly keyId: number }
   | { readonly kind: "sign"; readonly keyId: number; readonly unconfirmed: readonly string[] }
-  /** Keep this key alone. */
   | { readonly kind: "retire"; readonly keptKeyId: number; readonly unconfirmed: readonly string[] };
 
 const NOTHING: RotationStep = { kind: "wait", awaited: [] };
@@ -60,14 +51,12 @@ const NOTHING: RotationStep = { kind: "wait", awaited: [] };
  *
  *     one key  --old enough-->  + next, which only verifies
  *              --all probes hold it-->  next signs
- *              --all probes sign with it, and what was under way has arrived-->  the old one goes
+ *              --all probes sign with it, and packets in flight have arrived-->  the old one goes
  *
- * Where it stands follows from the keys alone, so that another replica, or this one after a restart, goes on
- * from there. Only waiting begins anew.
+ * The state follows from the keys, so a restarted or other replica continues. Only waits start again.
  */
 export class KeyRotation {
   readonly #rule: RotationRule;
-  /** The keys as last seen, and since when. */
   #stage = "";
   #stageSinceMs = 0;
   #confirmedSinceMs: number | null = null;
@@ -113,7 +102,7 @@ export class KeyRotation {
       : { kind: "wait", awaited };
   }
 
-  /** A wall clock that was put back doesn't stop rotation: the time that this process has seen counts too. */
+  /** Uses the longer of wall-clock age and observed time, because a clock may be set back. */
   #isOld({ createdAtMs }: KeyFacts, { wallMs, monotonicMs }: RotationTime): boolean {
     const { rotationMs } = this.#rule;
     const ageMs = createdAtMs === null ? 0 : wallMs - createdAtMs;
@@ -125,7 +114,7 @@ export class KeyRotation {
   }
 }
 
-/** The id after the newest key's; ids come round after 65535. */
+/** Next key id; wraps around after 65535. */
 function freeKeyId(keys: readonly KeyFacts[]): number {
   const used = new Set(keys.map(({ id }) => id));
   let id = keys.at(-1)!.id;

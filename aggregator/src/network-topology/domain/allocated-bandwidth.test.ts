@@ -91,7 +91,7 @@ describe("under churn", () => {
     n.selector === p.selector &&
     n.dependencySelector === q.selector;
 
-  /** Pod by pod and dependency by dependency, as upstream's controller reads: the slow and plain way. */
+  /** Reference implementation as in upstream's controller: pod by pod and dependency by dependency. */
   function naive(nodes: ReadonlyMap<string, AreaNode>, pods: PlacedPod[], needs: Requirement[]) {
     const sums: Record<string, bigint> = {};
     const add = (key: string, bits: number): void => {

@@ -1,39 +1,31 @@
 import type { BitsPerSecond } from "@isochrone/primitives";
 import type { AreaIndex } from "./areas.ts";
 
-/** A pod of an AppGroup that has a node and has not ended. */
 export interface PlacedPod {
   readonly namespace: string;
-  /** Value of its AppGroup label. */
   readonly appGroup: string;
-  /** Value of its workload label. */
   readonly selector: string;
   readonly node: string;
 }
 
-/** What one workload of an AppGroup needs to another one, for each pair of their pods. */
+/** Bandwidth need between two workloads of an AppGroup, per pair of their pods. */
 export interface Requirement {
-  /** Of the AppGroup. */
   readonly namespace: string;
   readonly appGroup: string;
-  /** Of the workload that has the dependency. */
   readonly selector: string;
   readonly dependencySelector: string;
   readonly minBitsPerSecond: BitsPerSecond;
 }
 
-/** How many pods of a workload stand where, by place. */
 type PodsByPlace = Map<number, number>;
 
-/** Pods between two steps: a few milliseconds' work. */
 const PODS_PER_STEP = 5000;
 
 /**
- * Bandwidth that placed pods claim between areas, bits per second, by area pair. The rule of upstream's
- * controller, without its faults: each pod claims minBandwidth towards each placed pod of each of its
- * dependencies, from its own area to the other's, unless both share the area. A pod's AppGroup is the one of
- * its own namespace; pods of the dependency may be in any. Worked out from the state alone, in steps between
- * which a caller may let others have their turn.
+ * Bandwidth claimed by placed pods, bit/s, by area pair. Follows the rule of upstream's controller without
+ * its bugs. Each pod claims minBandwidth towards each placed pod of its dependencies, from its area to
+ * theirs, unless both are equal. A pod's AppGroup is in its own namespace; pods of the dependency may be in
+ * any. Stateless, in steps between which the caller may yield.
  */
 export function* allocatedBandwidthSteps(
   areas: AreaIndex,

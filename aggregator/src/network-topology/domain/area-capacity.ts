@@ -2,9 +2,8 @@ import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import type { AreaIndex } from "./areas.ts";
 
 /**
- * Bandwidth from one area to another, bits per second, by area pair. The best burst between two of their
- * nodes shows what the way between the areas carries at least; only where nobody tested it, the largest
- * capacity that two of their nodes declare. Each direction is its own.
+ * The best burst between two of their nodes (a lower bound), else the largest capacity that two of their
+ * nodes declare. Bit/s by area pair. Directions are independent.
  */
 export function areaCapacities(graph: ClusterGraphSnapshot, areas: AreaIndex): Map<string, number> {
   const measured = new Map<string, number>();
@@ -21,7 +20,6 @@ export function areaCapacities(graph: ClusterGraphSnapshot, areas: AreaIndex): M
   return new Map([...declared, ...measured]);
 }
 
-/** The best burst that the link tells of; null when it was not tested. */
 export function testedBitsPerSecond({
   bandwidthBitsPerSecond,
   bandwidthCapacityOrigin,

@@ -2,17 +2,14 @@ import { DEFAULT_METHOD_ORDER, type ClusterGraphSnapshot, type Link } from "@iso
 import { median } from "@isochrone/primitives";
 import { areaKey, areaPairOf, reversed, type AreaIndex } from "./areas.ts";
 
-/** Links between two steps: a few milliseconds' work. */
 const LINKS_PER_STEP = 5000;
-/** IPv4 comes before IPv6. */
 const IP_FAMILIES = 2;
 
 /**
- * Round-trip time between areas, milliseconds, by area pair: the median over the node pairs between them of
- * each one's p90. Methods are never mixed: the first of the graph's order that measured any pair of nodes
- * between the two areas counts alone, over IPv4 before IPv6. A direction that nobody measured takes the other
- * one's figure, since a round trip goes both ways. Pairs that are not known are left out. In steps between
- * which a caller may let others have their turn.
+ * Round-trip time between areas, ms, by area pair: the median over node pairs of their p90. Never mixes
+ * methods: only the first method in the graph's order with a measured node pair counts, IPv4 before IPv6. An
+ * unmeasured direction uses the reverse one, because a round trip crosses both. Omits unknown pairs. In steps
+ * between which the caller may yield.
  */
 export function* areaCostSteps(
   graph: ClusterGraphSnapshot,

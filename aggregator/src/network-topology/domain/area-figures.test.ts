@@ -48,7 +48,7 @@ describe("pairs of areas between two nodes", () => {
     expect(AREAS.keysBetween("a1", "b1")).toEqual(["zone\na\nb"]);
     expect(AREAS.keysBetween("a1", "a2")).toEqual([]);
     expect(AREAS.keysBetween("a1", "gone")).toEqual([]);
-    // The same zone's name in two regions is two zones.
+    // Zones of the same name in two regions are distinct.
     expect(areaPairsBetween(at("r", "a"), at("q", "a"))).toEqual([
       { kind: "region", origin: "r", destination: "q" },
     ]);

@@ -1,29 +1,24 @@
-// Regions, zones and segments as KEP-260's NetworkTopology means them.
-
-/** Where a node stands; null where it has no such label. */
+/** Areas of a node; null: no such label. */
 export interface AreaNode {
   readonly region: string | null;
   readonly zone: string | null;
   readonly segment: string | null;
 }
 
-/** In the order in which a NetworkTopology lists them. */
 export const AREA_KINDS = ["region", "zone", "segment"] as const;
 export type AreaKind = (typeof AREA_KINDS)[number];
 
-/** An ordered pair of areas of one kind. */
 export interface AreaPair {
   readonly kind: AreaKind;
   readonly origin: string;
   readonly destination: string;
 }
 
-/** For keys of maps; label values hold no line breaks. */
+/** Map key; label values contain no line breaks. */
 export function areaKey({ kind, origin, destination }: AreaPair): string {
   return `${kind}\n${origin}\n${destination}`;
 }
 
-/** The pair that the key was made of. */
 export function areaPairOf(key: string): AreaPair {
   const [kind, origin = "", destination = ""] = key.split("\n");
   return { kind: kind as AreaKind, origin, destination };
@@ -34,9 +29,8 @@ export function reversed({ kind, origin, destination }: AreaPair): AreaPair {
 }
 
 /**
- * The pairs of areas that lie between two nodes. As the scheduler's plugin looks costs up: regions when these
- * differ, else zones (a zone's name is unique within its region only). Segments, which it never reads,
- * whenever they differ.
+ * Area pairs between two nodes, as the scheduler plugin looks costs up: regions if they differ, else zones
+ * (unique within a region only). Also segments if they differ, which the plugin never reads.
  */
 export function areaPairsBetween(a: AreaNode, b: AreaNode): AreaPair[] {
   const pairs: AreaPair[] = [];
@@ -52,15 +46,12 @@ export function areaPairsBetween(a: AreaNode, b: AreaNode): AreaPair[] {
 
 const NONE: readonly string[] = [];
 
-/**
- * Looks up what lies between two nodes by their names: worked out once per pair of places, not per pair of
- * nodes.
- */
+/** Looks up area pairs between nodes by name. Computed once per pair of places, not per pair of nodes. */
 export class AreaIndex {
   readonly #placeByNode = new Map<string, number>();
   readonly #places: AreaNode[] = [];
   readonly #keys: (readonly string[])[] = [];
-  /** The node asked for last as a source: a graph lists its links by source. */
+  /** Cache of the last source, because graphs list links by source. */
   #lastSource = "";
   #lastPlace: number | undefined;
 
@@ -77,12 +68,11 @@ export class AreaIndex {
     }
   }
 
-  /** Nodes of one place have the same areas; undefined for a node that isn't known. */
+  /** Nodes of one place have the same areas; undefined: unknown node. */
   placeOf(node: string): number | undefined {
     return this.#placeByNode.get(node);
   }
 
-  /** Keys of the pairs of areas between the nodes; none for a node that isn't known. */
   keysBetween(source: string, target: string): readonly string[] {
     if (source !== this.#lastSource) {
       this.#lastSource = source;

@@ -2,35 +2,25 @@ import { compareText } from "../../domain/compare.ts";
 import { AREA_KINDS, areaKey, areaPairOf, type AreaKind, type AreaPair } from "./areas.ts";
 import { stickyBandwidth, stickyCost } from "./sticky.ts";
 
-/** What is written of one pair of areas. */
 export interface AreaFigures {
   readonly networkCost: number;
-  /** Bits per second; null: not known. */
+  /** Bits per second; null: unknown. */
   readonly capacity: number | null;
-  /** Bits per second; null: not known (yet). */
   readonly allocated: bigint | null;
 }
 
-/** What figures are made of, by area pair. */
 interface FigureInputs {
   readonly costsMs: ReadonlyMap<string, number>;
   readonly capacities: ReadonlyMap<string, number>;
-  /** Null: not known (yet). */
   readonly allocated: ReadonlyMap<string, bigint> | null;
-  /** As the object has them. */
   readonly written: ReadonlyMap<string, AreaFigures>;
-  /** Milliseconds that one unit of cost stands for. */
   readonly unitMs: number;
-  /** Share by which a capacity may differ from what is written before it is written anew. */
   readonly capacityTolerance: number;
-  /** Whether a written pair that is not measured now is to stay. */
+  /** Returns true if a written but unmeasured pair should stay. */
   readonly isHeld: (key: string) => boolean;
 }
 
-/**
- * What the object should say. Pairs of unknown cost are left out: a cost is required of each entry, and it is
- * never made up.
- */
+/** Computes the object's next values. Omits pairs of unknown cost, because each entry requires one. */
 export function nextFigures(inputs: FigureInputs): Map<string, AreaFigures> {
   const { costsMs, written, unitMs, isHeld } = inputs;
   const next = new Map<string, AreaFigures>();
@@ -44,10 +34,7 @@ export function nextFigures(inputs: FigureInputs): Map<string, AreaFigures> {
   return next;
 }
 
-/**
- * As many kinds of areas, in their order, as have no more pairs than `maxPairs` together: an object of many
- * thousand pairs is beyond what etcd takes, and segments alone can be that many.
- */
+/** Keeps area kinds in order while their pairs fit into `maxPairs`, because etcd limits the size. */
 export function withinLimit(
   figures: ReadonlyMap<string, AreaFigures>,
   maxPairs: number,
@@ -71,7 +58,7 @@ function bandwidthOf(
   const before = written.get(key);
   const capacity = capacities.get(key) ?? null;
   return {
-    // A test that is too old to show says nothing against what it showed.
+    // An expired test does not invalidate its result.
     capacity:
       capacity === null
         ? (before?.capacity ?? null)
@@ -98,7 +85,6 @@ export function sameFigures(
   return true;
 }
 
-/** In the order of the object: by kind, origin and destination. */
 export function compareAreaPairs(a: AreaPair, b: AreaPair): number {
   return (
     AREA_KINDS.indexOf(a.kind) - AREA_KINDS.indexOf(b.kind) ||
@@ -107,7 +93,7 @@ export function compareAreaPairs(a: AreaPair, b: AreaPair): number {
   );
 }
 
-/** One text of all figures, the same for the same figures: to tell whether somebody else has changed them. */
+/** Canonical text of all figures, to detect foreign changes. */
 export function figuresText(figures: Iterable<readonly [AreaPair, AreaFigures]>): string {
   return [...figures]
     .sort(([a], [b]) => compareAreaPairs(a, b))

@@ -44,7 +44,7 @@ const graphOf = (workloads: Workload[], channels: Channel[]): WorkflowGraphSnaps
   channels,
 });
 
-/** What comes of these graphs, one each minute, after what was written; each is written in turn. */
+/** Result after these graphs, one per minute; each result is written before the next. */
 function drawn(
   graphs: WorkflowGraphSnapshot[],
   more: { isYoung?: boolean; written?: GroupWorkload[]; isMember?: (name: string) => boolean } = {},

@@ -4,55 +4,39 @@ import { compareText } from "../../domain/compare.ts";
 import type { DemandHistory } from "./demand.ts";
 import { stickyNeed, type NeedRule } from "./sticky-need.ts";
 
-/** A workload of an AppGroup. */
 export interface GroupWorkload {
   readonly name: string;
   readonly kind: string;
   readonly namespace: string;
-  /** Value of the label by which its pods name it. */
   readonly selector: string;
-  /** Sorted by name. */
   readonly dependencies: readonly GroupDependency[];
 }
 
-/** What a workload needs of another one of the group. */
 export interface GroupDependency {
   readonly name: string;
-  /** For each pair of their pods, bits per second; null: not known, or none. */
+  /** Bits per second per pair of their pods; null: unknown or none. */
   readonly minBitsPerSecond: BitsPerSecond | null;
-  /** Null: the object has none. */
   readonly maxNetworkCost: number | null;
 }
 
-/** What an AppGroup is drawn from. */
 export interface AppGroupInputs {
   readonly graph: WorkflowGraphSnapshot;
-  /**
-   * Whether the workload of the graph's namespace belongs to the workflow; the far ends of its channels
-   * don't.
-   */
+  /** Returns true for the workflow's own workloads, and false for the far ends of channels. */
   readonly isMember: (workload: string) => boolean;
   readonly selectorOf: (workload: Workload) => string;
   readonly history: DemandHistory;
   readonly nowMs: number;
   readonly rule: NeedRule;
-  /** How long a dependency that is no longer seen stays. */
   readonly holdMs: number;
-  /** For dependencies that declare none. */
   readonly defaultMaxNetworkCost: number;
-  /** As the AppGroup has them. */
   readonly written: readonly GroupWorkload[];
 }
 
-/** Key of a channel in the history. */
 function channelKey(graph: WorkflowGraphSnapshot, source: string, target: string): string {
   return `${graph.namespace}/${graph.name}\n${source}\n${target}`;
 }
 
-/**
- * Notes what the workflow's channels carry now. The need of one pair of pods is the channel's rate over the
- * number of pairs, since minBandwidth counts for each; it can't exceed what the pods' own limits let through.
- */
+/** minBandwidth applies per pair of pods: the rate divided by their number, within the pods' limits. */
 export function recordDemand({ graph, isMember, history, nowMs }: Omit<AppGroupInputs, "written">): void {
   const workloads = new Map(membersOf(graph, isMember).map((workload) => [workload.name, workload]));
   for (const channel of graph.channels) {
@@ -73,7 +57,6 @@ function pairNeed(bitsPerSecond: BitsPerSecond, source: Workload, target: Worklo
   return Math.min(bitsPerSecond / pairs, egress, ingress);
 }
 
-/** Infinite when any pod has no limit. */
 function largest(limits: readonly (number | undefined)[]): number {
   return limits.reduce<number>(
     (most, limit) => Math.max(most, limit ?? Number.POSITIVE_INFINITY),
@@ -81,7 +64,7 @@ function largest(limits: readonly (number | undefined)[]): number {
   );
 }
 
-/** The workloads of an AppGroup for the workflow, sorted by name: the same for the same graph and history. */
+/** Workloads of the AppGroup, sorted by name. Depends only on graph and history. */
 export function observedWorkloads(inputs: AppGroupInputs): GroupWorkload[] {
   const { graph, isMember, selectorOf, written } = inputs;
   const members = membersOf(graph, isMember);
@@ -124,7 +107,7 @@ function dependency(
   const { graph, history, nowMs, rule, holdMs, defaultMaxNetworkCost } = inputs;
   const demand = history.demand(channelKey(graph, source, target), nowMs);
   const isSeen = demand !== null && demand.silentMs <= holdMs;
-  // A young history can't tell a channel that ended from one that rests.
+  // A short history cannot distinguish an ended channel from an idle one.
   const isHeld = written !== undefined && rule.isYoung;
   if (!isSeen && !isHeld && !isDeclaredChannel(channel)) return [];
   const before = written?.minBitsPerSecond ?? null;
@@ -140,7 +123,7 @@ function isDeclaredChannel(channel: Channel | undefined): boolean {
   return origin === "declared" || maxNetworkCost !== null || minBandwidthBitsPerSecond !== null;
 }
 
-/** One text of all that counts, in whatever order the workloads stand. */
+/** Canonical text for comparison, independent of the order. */
 export function workloadsText(workloads: readonly GroupWorkload[]): string {
   const byName = [...workloads].sort((a, b) => compareText(a.name, b.name));
   return JSON.stringify(
@@ -148,7 +131,7 @@ export function workloadsText(workloads: readonly GroupWorkload[]): string {
       [name, kind, namespace, selector],
       [...dependencies]
         .sort((a, b) => compareText(a.name, b.name))
-        // Upstream's schema makes 0 of a cost that is left out.
+        // Upstream's schema defaults an absent cost to 0.
         .map((one) => [one.name, one.minBitsPerSecond, one.maxNetworkCost ?? 0]),
     ]),
   );

@@ -1,18 +1,14 @@
-/** What a channel carried, sampled over a time. */
 interface Samples {
   readonly values: { readonly atMs: number; readonly bitsPerSecond: number }[];
   seenMs: number;
 }
 
-/** What is known of a channel's need. */
 interface Demand {
-  /** The quantile over the samples of the window; null: nobody counts its bytes. */
+  /** Quantile over the window's samples; null: bytes are not counted. */
   readonly bitsPerSecond: number | null;
-  /** Since the channel was last seen. */
   readonly silentMs: number;
 }
 
-/** Samples of channels' bandwidth over a window, by any key. */
 export class DemandHistory {
   readonly #windowMs: number;
   readonly #quantile: number;
@@ -23,7 +19,7 @@ export class DemandHistory {
     this.#quantile = quantile;
   }
 
-  /** @param bitsPerSecond null: the channel is in use, but its bytes aren't counted */
+  /** @param bitsPerSecond null: the channel is in use, but its bytes are not counted */
   record(key: string, bitsPerSecond: number | null, nowMs: number): void {
     let samples = this.#channels.get(key);
     if (samples === undefined) this.#channels.set(key, (samples = { values: [], seenMs: nowMs }));
@@ -31,7 +27,6 @@ export class DemandHistory {
     if (bitsPerSecond !== null) samples.values.push({ atMs: nowMs, bitsPerSecond });
   }
 
-  /** Null: not seen within the window. */
   demand(key: string, nowMs: number): Demand | null {
     const samples = this.#channels.get(key);
     if (samples === undefined) return null;
@@ -40,7 +35,6 @@ export class DemandHistory {
     return { bitsPerSecond: values[rank] ?? null, silentMs: nowMs - samples.seenMs };
   }
 
-  /** Forgets what left the window. */
   expire(nowMs: number): void {
     const startMs = nowMs - this.#windowMs;
     for (const [key, { values, seenMs }] of this.#channels) {

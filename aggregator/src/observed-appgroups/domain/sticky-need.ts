@@ -1,18 +1,13 @@
-/** What is written is lowered only when less than this share of it would do. */
+/** A written value is lowered only if less than this share of it suffices. */
 const LOWER_BELOW_RATIO = 0.6;
 
-/** What a written need is judged by. */
 export interface NeedRule {
-  /** Share that is added to what was observed. */
   readonly marginRatio: number;
-  /** Whether so little is known yet that nothing may be lowered. */
+  /** True: the history is too short to lower a value. */
   readonly isYoung: boolean;
 }
 
-/**
- * The bandwidth to write for an observed need, bits per second: with a margin, rounded up to two significant
- * digits; or what is written, as long as it covers the need and isn't far too much. Null: no need is known.
- */
+/** Bit/s: the need with a margin, rounded up to two digits, or the written value while it fits. */
 export function stickyNeed(
   written: number | null,
   observed: number | null,

@@ -21,7 +21,7 @@ describe("remix", () => {
         if (mixed % 2 === remix(hash, salt + 1) % 2) agreements += 1;
       }
       expect(strays).toBe(0);
-      // 1,250 each and 10,000: five standard deviations of even chances.
+      // 1,250 of 10,000 each, within five standard deviations.
       for (const count of buckets) expect(Math.abs(count - 1_250)).toBeLessThan(175);
       expect(Math.abs(agreements - 10_000)).toBeLessThan(355);
     }

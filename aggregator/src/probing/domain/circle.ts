@@ -1,9 +1,8 @@
 /**
- * A hash of a hash: 53 bits that look unrelated for each `salt`. Finalizers of MurmurHash3 by Austin Appleby,
- * public domain; ten times as fast as hashing a text once more.
- *
- * @param hash a whole number from 0 to 2^53 - 1
- * @param salt any whole number; its low 32 bits count
+ * Derives a 53-bit hash per `salt`, with MurmurHash3's finalizers (Austin Appleby, public domain). Ten times
+ * as fast as hashing a text.
+ * @param hash an integer from 0 to 2^53 - 1
+ * @param salt an integer; its low 32 bits count
  */
 export function remix(hash: number, salt: number): number {
   const spread = Math.imul(salt ^ 0x9e3779b9, 0x85ebca6b);
@@ -19,16 +18,14 @@ function finalize(value: number): number {
 }
 
 /**
- * Numbers of the hashes, in the order of the hashes; of equal ones in the order of their numbers. Hash and
- * number are packed in one number, as native sorting of numbers takes a tenth of the time that a comparator
- * takes.
- *
- * @param hashes whole numbers from 0 to 2^53 - 1
+ * Indexes sorted by hash, then by index. Packs both into one number: native numeric sorting takes a tenth of
+ * the time of a comparator.
+ * @param hashes integers from 0 to 2^53 - 1
  */
 export function orderOf(hashes: Float64Array): Int32Array {
   const count = hashes.length;
   const keys = new Float64Array(count);
-  // Halved, as the sum must stay exact at the upper end too.
+  // Halved, so that the sum stays exact at the upper end.
   for (let place = 0; place < count; place++) {
     keys[place] = Math.floor(hashes[place]! / (2 * count)) * count + place;
   }
@@ -38,22 +35,18 @@ export function orderOf(hashes: Float64Array): Int32Array {
   return order;
 }
 
-/**
- * Places on a circle in the order of their hashes. Whoever comes or goes changes only what its neighbours
- * see. Places are numbered as their hashes are given; equal hashes are in the order of their numbers.
- */
+/** Nodes in the order of their hashes. A node that joins or leaves affects only its neighbours. */
 export class Circle {
   readonly #order: Int32Array;
   readonly #ranks: Int32Array;
 
-  /** @param hashes whole numbers from 0 to 2^53 - 1 */
   constructor(hashes: Float64Array) {
     this.#order = orderOf(hashes);
     this.#ranks = new Int32Array(hashes.length);
     for (let rank = 0; rank < hashes.length; rank++) this.#ranks[this.#order[rank]!] = rank;
   }
 
-  /** The first place after `place` that is accepted, or -1 when none of the others is. */
+  /** First accepted place after `place`; -1: none. */
   after(place: number, accepts: (candidate: number) => boolean): number {
     const count = this.#order.length;
     const rank = this.#ranks[place]!;

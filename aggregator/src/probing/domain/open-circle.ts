@@ -1,18 +1,13 @@
 import { orderOf } from "./circle.ts";
 
-/**
- * Points on a circle that close for good, one after the other. Finding the next open one after any position
- * stays cheap however many have closed: closed runs are skipped as a whole (union-find with path halving).
- */
+/** Points on a circle that close permanently. Union-find with path halving skips closed runs. */
 export class OpenCircle {
-  /** In ascending order. */
   readonly #positions: Float64Array;
-  /** What each point stands for; several points may stand for one thing. */
   readonly #owners: Int32Array;
-  /** The next point that may be open; the point itself while it is. The last entry stands for the end. */
+  /** Next point that may be open, or the point itself. The last entry is the end. */
   readonly #next: Int32Array;
 
-  /** @param positions of points, whole numbers from 0 to 2^53 - 1, each with its owner at the same index */
+  /** @param positions integers from 0 to 2^53 - 1, with the owner of each at the same index */
   constructor(positions: Float64Array, owners: Int32Array) {
     const order = orderOf(positions);
     const count = order.length;
@@ -27,10 +22,7 @@ export class OpenCircle {
     }
   }
 
-  /**
-   * The owner of the first point from `position` on that is open. A point whose owner `isClosed` closes. -1:
-   * none is left.
-   */
+  /** Owner of the first open point from `position` on; -1: none. Closes points whose owner `isClosed`. */
   first(position: number, isClosed: (owner: number) => boolean): number {
     const found = this.#scan(this.#search(position), isClosed);
     return found >= 0 ? found : this.#scan(0, isClosed);

@@ -24,7 +24,6 @@ function difference(before: readonly string[], after: readonly string[]): number
   return after.filter((name) => !before.includes(name)).length;
 }
 
-/** Cases are drawn over sizes and over the ways in which zones are uneven. */
 const ZONES: Readonly<Record<string, ZoneOf>> = {
   "no zones": () => null,
   "three even zones": (index) => `z${index % 3}`,
@@ -192,7 +191,6 @@ describe("rotation", () => {
 });
 
 describe("churn", () => {
-  /** Plans that differ, and new peers in all of them. */
   function churn(before: PeerAssignment, after: PeerAssignment, names: readonly string[]) {
     const changes = names.map((name) => difference(peerNames(before, name), peerNames(after, name)));
     return {

@@ -4,28 +4,23 @@ import { degreeBudget, isFullMesh, type PeerRule, type PlanNode } from "./rule.t
 import { assignStablePeers, type StablePeers } from "./stable-peers.ts";
 import type { Uncovered } from "./zone-representatives.ts";
 
-/** How probing is spread at one moment. */
 export interface AssignmentFigures {
-  /** Ordered pairs that are probed. */
   readonly pairs: number;
-  /** Most nodes that probe one. */
   readonly maxInDegree: number;
   readonly uncovered: Uncovered;
 }
 
 /**
- * Who probes whom, for one list of nodes: a function of their names, zones and readiness, the rule and the
- * time, and so the same on every replica. Made once per change of the cluster; to ask for one node's peers
- * costs no more in a cluster of thousands.
+ * Peers for one list of nodes. Depends only on names, zones, readiness, rule and time, so that all replicas
+ * agree. Built once per cluster change.
  */
 export class PeerAssignment {
   readonly #nodes: readonly PlanNode[];
   readonly #places: ReadonlyMap<string, number>;
-  /** Null: everybody probes everybody. */
+  /** Null: full mesh. */
   readonly #stable: StablePeers | null;
   readonly #rotating: RotatingPeers | null;
 
-  /** @param nodes sorted by name, no name twice */
   constructor(nodes: readonly PlanNode[], rule: PeerRule) {
     this.#nodes = nodes;
     this.#places = new Map(nodes.map(({ name }, place) => [name, place]));
@@ -42,19 +37,17 @@ export class PeerAssignment {
         : null;
   }
 
-  /** Null: there is no such node. */
   node(name: string): PlanNode | null {
     return this.#nodes[this.#places.get(name) ?? -1] ?? null;
   }
 
-  /** Sorted by name. None for a node that isn't there. */
+  /** Sorted by name; empty for an unknown node. */
   peersOf(name: string, nowMs: number): PlanNode[] {
     return this.#peers(name, nowMs)
       .sort((a, b) => a - b)
       .map((place) => this.#nodes[place]!);
   }
 
-  /** Whether `source` probes `target`. */
   has(source: string, target: string, nowMs: number): boolean {
     const from = this.#places.get(source);
     const to = this.#places.get(target);
@@ -63,7 +56,7 @@ export class PeerAssignment {
     return this.#stable.chosen[from]!.includes(to) || this.#rotating?.of(from, nowMs) === to;
   }
 
-  /** Costs time in proportion to the number of pairs. */
+  /** Takes time proportional to the number of pairs. */
   figures(nowMs: number): AssignmentFigures {
     const inDegrees = new Map<number, number>();
     let pairs = 0;

@@ -4,7 +4,6 @@ import { ProbePlans, type PlanTime } from "./probe-plan.ts";
 
 const RULE = { fullMeshLimit: 32, peers: 10, maxZones: 16, rotationMs: 300_000 };
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
-/** So many ms after the start of the process. */
 const after = (monotonicMs: number): PlanTime => ({ wallMs: NOW_MS, monotonicMs });
 
 const nodesOf = (count: number) =>

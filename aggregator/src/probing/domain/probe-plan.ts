@@ -2,52 +2,39 @@ import type { ClusterNodes, NodeState } from "../../domain/cluster-state.ts";
 import { PeerAssignment, type AssignmentFigures } from "./peer-assignment.ts";
 import type { PeerRule, PlanNode } from "./rule.ts";
 
-/** A link that the plans ask for or don't. */
 export interface PlannedPair {
   readonly source: string;
   readonly target: string;
 }
 
-/**
- * Rotation follows the wall clock, as all replicas must agree; what takes time is spaced by one that never
- * goes back.
- */
+/** Wall time for rotation, on which all replicas must agree; monotonic time for intervals. */
 export interface PlanTime {
   readonly wallMs: number;
   readonly monotonicMs: number;
 }
 
-/**
- * Least time between two choices of the peers of a large cluster, ms: a storm of nodes that come and go must
- * not fill the processor.
- */
+/** Minimum interval between reassignments in a large cluster, ms; limits CPU time. */
 const MIN_INTERVAL_MS = 1_000;
 
-/** Who probes whom at one moment. */
 export interface Plans {
-  /** Null: there is no such node. */
   node(name: string): PlanNode | null;
-  /** Sorted by name. Null: the node is so new that its peers are still to be chosen. */
+  /** Sorted by name. Null: the node is too new to have peers. */
   peersOf(name: string): readonly PlanNode[] | null;
   figures(): AssignmentFigures;
 }
 
-/**
- * Keeps who probes whom. Peers are chosen anew only when a node came, went or changed, and in large clusters
- * once a second at most; a node that stops being ready is left out at once in any case.
- */
+/** Reassigns peers only if nodes changed, and at most once a second in large clusters. */
 export class ProbePlans {
   readonly #rule: PeerRule;
   #known: Known | null = null;
   #current: Assigned | null = null;
-  /** As if every node were ready. */
   #complete: Assigned | null = null;
 
   constructor(rule: PeerRule) {
     this.#rule = rule;
   }
 
-  /** Cheap while `cluster` is the same object. */
+  /** Fast while `cluster` is the same object. */
   at(cluster: ClusterNodes, time: PlanTime): Plans {
     const { known, current } = this.#update(cluster, time);
     return {
@@ -63,11 +50,7 @@ export class ProbePlans {
     };
   }
 
-  /**
-   * Tells links that should be there from those that may be forgotten. To a node that isn't ready nobody
-   * sends any more, but its links are the ones that must be seen to be silent: they stay with those that
-   * stand in for them.
-   */
+  /** Returns a predicate for links to keep. Links to unready nodes stay, so that their silence is visible. */
   wanted(cluster: ClusterNodes, time: PlanTime): (pair: PlannedPair) => boolean {
     const { current, complete } = this.#update(cluster, time);
     return ({ source, target }) =>
@@ -108,13 +91,11 @@ export class ProbePlans {
   }
 }
 
-/** Nodes as the cluster has them now. */
 interface Known extends ClusterNodes {
   readonly list: readonly PlanNode[];
   readonly byName: ReadonlyMap<string, PlanNode>;
 }
 
-/** Peers as they were chosen last. */
 interface Assigned {
   readonly nodes: readonly PlanNode[];
   readonly peers: PeerAssignment;
@@ -127,7 +108,7 @@ interface Updated {
   readonly complete: Assigned;
 }
 
-/** A cordoned node's traffic goes on, and so does its probing. */
+/** Cordoned nodes are still probed, because their traffic continues. */
 function planNode({ name, zone, region, ready }: NodeState, leaving: ReadonlySet<string>): PlanNode {
   return { name, zone, region, eligible: ready && !leaving.has(name) };
 }

@@ -1,16 +1,13 @@
 import { Circle, remix } from "./circle.ts";
 import { EXTRA_ROTATING, type PlanNode } from "./rule.ts";
 
-/** Windows whose peers are kept: nodes are in two at a time, and clocks of replicas differ a little. */
+/** Number of cached windows: nodes are in two at a time, and replicas' clocks differ slightly. */
 const MAX_WINDOWS = 3;
 
-/** Far from the salts of circles and of zones. */
+/** Distinct from the salts of circles and zones. */
 const SALT = 0x70000001;
 
-/**
- * The peer of each node that is another one in each window. Windows begin at another moment for each node, so
- * that plans don't change all at once; the moments follow from the clock and the node's name alone.
- */
+/** Each node's peer that changes per window. Windows start at different times per node. */
 export class RotatingPeers {
   readonly #nodes: readonly PlanNode[];
   readonly #hashes: Float64Array;
@@ -18,7 +15,6 @@ export class RotatingPeers {
   readonly #rotationMs: number;
   readonly #windows = new Map<number, Int32Array>();
 
-  /** @param chosen peers that each node has besides */
   constructor(
     nodes: readonly PlanNode[],
     hashes: Float64Array,
@@ -31,7 +27,7 @@ export class RotatingPeers {
     this.#rotationMs = rotationMs;
   }
 
-  /** -1: none. Nodes that aren't ready have none. */
+  /** Returns -1 if there is none. Unready nodes have none. */
   of(place: number, nowMs: number): number {
     const phase = remix(this.#hashes[place]!, SALT) / 2 ** 53;
     const window = Math.floor(nowMs / this.#rotationMs + phase);

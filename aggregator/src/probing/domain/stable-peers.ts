@@ -3,16 +3,14 @@ import { PeerDraft } from "./peer-draft.ts";
 import { degreeBudget, type PeerRule, type PlanNode } from "./rule.ts";
 import { addRepresentatives, type Uncovered } from "./zone-representatives.ts";
 
-/** Peers that stay while no node comes or goes, by place in the list of nodes. */
+/** Peers by place in the list of nodes. They change only when nodes come or go. */
 export interface StablePeers {
   readonly chosen: readonly (readonly number[])[];
   readonly uncovered: Uncovered;
 }
 
 /**
- * A circle per peer: whoever follows a node on it is the node's peer. A node that comes or goes concerns one
- * predecessor per circle and nobody else.
- *
+ * On each circle a node's peer is its successor. A change of one node affects one predecessor.
  * @param hashes one per node
  */
 export function assignStablePeers(
@@ -30,8 +28,7 @@ export function assignStablePeers(
     for (const [place, node] of nodes.entries()) if (node.eligible) draft.follow(circle, place);
   }
   const uncovered = addRepresentatives(draft, hashes, rule.maxZones);
-  // Nobody probes those that aren't ready, so they are nobody's predecessors in the count: what they add is
-  // extra.
+  // Unready nodes are not probed and count as nobody's predecessors, so their peers are extra.
   for (const circle of circles) {
     for (const [place, node] of nodes.entries()) if (!node.eligible) draft.followExtra(circle, place);
   }

@@ -4,32 +4,24 @@ import { OpenCircle } from "./open-circle.ts";
 import type { PeerDraft } from "./peer-draft.ts";
 import type { PlanNode } from "./rule.ts";
 
-/**
- * Pairs of a node and another zone in which it probes nobody, by why not; their links can only be estimated.
- */
+/** Pairs of a node and a zone without a peer, by reason. Their links can only be estimated. */
 export interface Uncovered {
-  /** All nodes of the zone are probed by as many as may be. */
   readonly inDegree: number;
-  /** The node has peers in as many zones as it may have. */
   readonly maxZones: number;
 }
 
-/**
- * Points of one owner on a circle: shares of the circle differ less, and with them how often each is chosen.
- */
+/** Points per owner. Several points even out the owners' shares of the circle. */
 const POINTS = 4;
 
-/** Draws of a zone per representative that is wanted; a draw of a zone that has a peer already is void. */
+/** Draws per wanted representative. A draw of a covered zone is void. */
 const MAX_DRAWS = 4;
 
-/** Far from the salts of circles and of rotation. */
+/** Distinct from the salts of circles and rotation. */
 const SALTS = { member: 0x5a000001, requester: 0x5a000002, choice: 0x5a000003, zone: 0x5a000004 } as const;
 
 /**
- * Gives each node that is ready a peer in other zones where it has none. Who comes first where not all can be
- * served is decided by hash, not by name; the same node comes first for every zone, and keeps what it has
- * when nodes come or go.
- *
+ * Gives each ready node a peer in other zones without one. Hashes decide the order, so that it is stable
+ * while nodes come or go.
  * @param hashes one per node
  */
 export function addRepresentatives(draft: PeerDraft, hashes: Float64Array, maxZones: number): Uncovered {
@@ -50,7 +42,7 @@ export function addRepresentatives(draft: PeerDraft, hashes: Float64Array, maxZo
   return uncovered;
 }
 
-/** Name of a zone; zones are told apart within their region. Null: the node is in none. */
+/** Key of a zone within its region; null: no zone. */
 export function zoneKey({ region, zone }: Pick<PlanNode, "region" | "zone">): string | null {
   return zone === null ? null : `${region ?? ""}\n${zone}`;
 }
@@ -58,12 +50,11 @@ export function zoneKey({ region, zone }: Pick<PlanNode, "region" | "zone">): st
 class Zones {
   readonly #draft: PeerDraft;
   readonly #hashes: Float64Array;
-  /** Zone of each node that is eligible; -1: it is in none. */
+  /** Zone of each eligible node; -1: none. */
   readonly #zoneOf: Int32Array;
   readonly #zoneHashes: number[] = [];
   readonly #members: OpenCircle[];
   readonly #circle: OpenCircle;
-  /** Zones whose members are all full. */
   readonly #closed = new Set<number>();
 
   constructor(draft: PeerDraft, hashes: Float64Array) {
@@ -84,14 +75,13 @@ class Zones {
     return this.#zoneOf[place]!;
   }
 
-  /** The node's own zone and those of its peers. */
   coveredBy(place: number): Set<number> {
     const covered = new Set([this.of(place), ...this.#draft.chosen[place]!.map((peer) => this.of(peer))]);
     covered.delete(-1);
     return covered;
   }
 
-  /** How many of the zones that aren't covered have got one. */
+  /** Returns the number of newly covered zones. */
   representAll(place: number, covered: ReadonlySet<number>): number {
     let given = 0;
     for (let zone = 0; zone < this.count; zone++) {
@@ -100,7 +90,6 @@ class Zones {
     return given;
   }
 
-  /** As `representAll`, of so many zones that are drawn by the node's hash. */
   representSome(place: number, covered: Set<number>, wanted: number): number {
     const seed = remix(this.#hashes[place]!, SALTS.choice);
     let given = 0;
@@ -122,7 +111,6 @@ class Zones {
     return member >= 0;
   }
 
-  /** Eligible nodes by zone. */
   #collect(): number[][] {
     const { nodes } = this.#draft;
     const zones = new Map<string, number>();

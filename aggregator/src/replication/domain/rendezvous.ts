@@ -1,10 +1,6 @@
 import { hash53 } from "../../domain/hash.ts";
 
-/**
- * The one of `candidates` that an object falls to: the highest hash of both names wins. When a candidate
- * goes, only what was its own moves; when one comes, only what becomes its own. The order of the candidates
- * does not matter. Null: there are none.
- */
+/** The candidate with the highest hash of both names. A change of candidates moves only its objects. */
 export function rendezvousOwner(object: string, candidates: readonly string[]): string | null {
   let owner: string | null = null;
   let highest = -1;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { streamsView } from "./streams-view.ts";
 
 const NOW_MS = Date.parse("2026-01-02T03:04:05Z");
-/** 1 Mbit/s for each frame per second. */
+/** Bytes per frame: 1 Mbit/s at one frame per second. */
 const FRAME = 125_000;
 
 const flow = (from: string | null, to: string, route: readonly string[]): StreamJobView["flows"][number] => ({
@@ -92,7 +92,7 @@ const view = (
   return streamsView({ jobs, plans, graphs: [graph], nowMs: NOW_MS });
 };
 
-/** The job's flows, from its source by b. */
+/** Flows of the job from its source through b. */
 const OF_JOB = [
   plan("a", "b", null, planned("source->decode", "b", 4e6)),
   plan("b", "c", null, planned("decode->detect", "c", 4e6)),

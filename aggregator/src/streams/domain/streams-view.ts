@@ -1,4 +1,3 @@
-// Jobs and links as they stand: what is planned, and what flows have achieved of it.
 import {
   streamFlowId,
   type FlowPlan,
@@ -9,15 +8,14 @@ import {
 } from "@isochrone/topology";
 
 interface StreamsInput {
-  /** Without measured figures. */
+  /** Without measurements. */
   readonly jobs: readonly StreamJobView[];
   readonly plans: readonly FlowPlan[];
-  /** Their channels tell what flows have achieved. */
   readonly graphs: Iterable<WorkflowGraphSnapshot>;
   readonly nowMs: number;
 }
 
-/** Bits per second that is sent of a flow, by its id; absent: unknown. */
+/** Bits per second by flow id; absent: unknown. */
 type Sent = ReadonlyMap<string, number>;
 
 export function streamsView({ jobs, plans, graphs, nowMs }: StreamsInput): StreamsSnapshot {
@@ -29,7 +27,7 @@ export function streamsView({ jobs, plans, graphs, nowMs }: StreamsInput): Strea
   };
 }
 
-/** A channel has the sum of its flows: of those that share one nothing is known. */
+/** A channel has the sum of its flows, so rates of flows that share one are unknown. */
 function sentOf(plans: readonly FlowPlan[], graphs: Iterable<WorkflowGraphSnapshot>): Sent {
   const achieved = new Map<string, number>();
   for (const { namespace, channels } of graphs)
@@ -54,7 +52,7 @@ function channelKey(...parts: readonly [namespace: string, source: string, targe
   return parts.join("\n");
 }
 
-/** Every frame crosses every flow: the job goes as fast as its slowest one has sent. */
+/** Every frame crosses every flow, so the slowest flow limits the job. */
 function measured(job: StreamJobView, sent: Sent): StreamJobView {
   const flows = job.flows.map((flow) => ({
     ...flow,
@@ -89,7 +87,6 @@ function linksOf(plans: readonly FlowPlan[], sent: Sent): StreamLinkView[] {
   return links.sort((a, b) => useOf(b) - useOf(a) || (nameOf(a) < nameOf(b) ? -1 : 1));
 }
 
-/** Null as soon as one is unknown. */
 function sumOf(rates: readonly (number | null)[]): number | null {
   let sum = 0;
   for (const rate of rates) {
@@ -99,7 +96,7 @@ function sumOf(rates: readonly (number | null)[]): number | null {
   return sum;
 }
 
-/** Part of the capacity that is planned; links of unknown capacity come last. */
+/** Planned share of the capacity; links of unknown capacity sort last. */
 function useOf({ plannedBitsPerSecond, capacityBitsPerSecond }: StreamLinkView): number {
   return capacityBitsPerSecond === null ? -1 : plannedBitsPerSecond / capacityBitsPerSecond;
 }

@@ -1,39 +1,30 @@
 import { hash53 } from "../../domain/hash.ts";
 
-/** When annotations are written. */
 interface WriteRule {
-  /** No older than this, whatever changed. */
   readonly refreshMs: number;
-  /** From one write of an object to the next. */
   readonly minIntervalMs: number;
 }
 
-/** What is known of one object. */
 interface WriteState {
-  /** What the spread of the refreshes is drawn from. */
+  /** Seed of the refresh's jitter. */
   readonly name: string;
-  /** Its `observed-at`; null when it has none. */
   readonly observedAtMs: number | null;
-  /** As {@link changeOf}: 1 and more is significant. */
+  /** Like {@link changeOf}: 1 and above is significant. */
   readonly change: number;
 }
 
-/**
- * Refreshes fall due at 0.91 to 0.96 of the time: spread, so that objects written together don't stay
- * together, and early enough to wait in a queue.
- */
+/** Refreshes spread over objects, and leave time to wait in a queue. */
 const DUE_FROM = 0.91;
 const DUE_SPREAD = 0.05;
-/** A time further ahead than this is no clock's error but nonsense. */
+/** Maximum plausible clock error of a time in the future. */
 const MAX_AHEAD_MS = 60_000;
-/** Above what any age or change comes to. */
+/** Above any age or change. */
 const DUE = 1e12;
-/** A change beyond so many thresholds is no more urgent. */
 const MAX_CHANGE = 100;
 
 /**
- * How urgent a write is, the highest first; null: there is nothing to write. What is due comes before what
- * has changed, the oldest first; of what has changed, the most changed and the older.
+ * Highest first; null: nothing to write. Due refreshes precede changes. Larger changes first, then older
+ * ones.
  */
 export function urgency(
   { name, observedAtMs, change }: WriteState,

@@ -1,25 +1,20 @@
-// Coordinates of different fits can't be compared: each fit has an origin and an orientation of its own, and
-// every replica fits for itself. Before they are written they are moved and turned, as a rigid body, onto
-// those that stand on the nodes already: distances stay what they are, and all annotations belong together
-// whoever wrote them.
+// Coordinates of different fits are not comparable: origin and orientation are arbitrary, and every replica
+// fits on its own. Before a write they are rotated and translated onto the nodes' current coordinates.
+// Distances stay the same, and annotations of all replicas are consistent.
 
-/** [x..., height], ms, by node. */
+/** [x..., height] in ms by node. */
 type CoordinateMap = ReadonlyMap<string, readonly number[]>;
 
-/** Moves a coordinate. */
 export type Motion = (coordinate: readonly number[]) => number[];
 
-/** Nodes in common beyond the dimensions, for a motion to be certain. */
+/** Common nodes required beyond the number of dimensions. */
 const SPARE_NODES = 2;
 const MAX_ITERATIONS = 60;
 const TOLERANCE = 1e-12;
-/** Share that keeps the iteration away from singular matrices: nodes may lie on a line. */
+/** Regularization against singular matrices: nodes may lie on a line. */
 const RIDGE = 1e-7;
 
-/**
- * The motion of `own` that lies nearest to `reference`, by least squares; null when they have too few nodes
- * in common.
- */
+/** Least-squares rigid motion of `own` onto `reference`; null: too few common nodes. */
 export function motionOnto(reference: CoordinateMap, own: CoordinateMap): Motion | null {
   const pairs: [readonly number[], readonly number[]][] = [];
   const dimensions = ([...own.values()][0]?.length ?? 1) - 1;
@@ -69,10 +64,7 @@ export function extentMs(coordinates: Iterable<readonly number[]>): number {
   return Math.sqrt(squares / same.length) + heights / same.length;
 }
 
-/**
- * How far apart two coordinates of one node are, ms: its estimates change by no more. Infinite when they are
- * of different kinds.
- */
+/** Distance of two coordinates, ms; bounds the change of estimates. Infinity: other dimensions. */
 export function movementMs(a: readonly number[], b: readonly number[]): number {
   if (a.length !== b.length) return Infinity;
   const height = a.length - 1;
@@ -96,10 +88,7 @@ function centreOf(coordinates: readonly (readonly number[])[], dimensions: numbe
   );
 }
 
-/**
- * The orthogonal factor of the polar decomposition (Higham 1986, Newton's iteration): the solution of
- * Procrustes' problem.
- */
+/** Orthogonal factor of the polar decomposition (Newton's iteration, Higham 1986). */
 function nearestRotation(product: Matrix): Matrix {
   const size = product.length;
   const norm = Math.sqrt(product.flat().reduce((sum, value) => sum + value * value, 0));
@@ -121,7 +110,7 @@ function nearestRotation(product: Matrix): Matrix {
   return current;
 }
 
-/** By Gauss and Jordan with pivots; null for a singular matrix. */
+/** Gauss-Jordan with pivoting; null for a singular matrix. */
 function inverseOf(source: Matrix): number[][] | null {
   const size = source.length;
   const rows = source.map((row, index) => [...row, ...row.map((_, column) => (index === column ? 1 : 0))]);

@@ -1,24 +1,21 @@
 // KEP-260's ConfigMap of latencies, as upstream's networktopology-controller reads it.
 import { STALE_AFTER_WINDOWS, type ClusterGraphSnapshot, type Link } from "@isochrone/topology";
 
-/** Upstream reads keys of this form and no others; its values are whole milliseconds. */
+/** The only key format that upstream reads. Values are whole milliseconds. */
 const KEY = /^netperf\.p90\.latency\.milliseconds\.origin\..+\.destination\..+$/;
 /** The API server's limit of a ConfigMap's key. */
 const MAX_KEY_LENGTH = 253;
 
-/** What the ConfigMap must hold of ours. */
 interface NetperfEntries {
   readonly data: ReadonlyMap<string, string>;
-  /** Keys of pairs that no method reaches: what is written of them must go. */
+  /** Keys of unreachable pairs, whose entries must be removed. */
   readonly lost: ReadonlySet<string>;
-  /** Pairs whose names together are too long for a key. */
   readonly unnamed: number;
 }
 
 /**
- * The 90th percentile of every measured pair, rounded up to whole milliseconds: a measured pair is never 0,
- * and one that isn't measured has no entry. Of several methods the graph's first one counts that has a 90th
- * percentile.
+ * p90 of measured pairs, rounded up to whole ms, so never 0; by the first method in the graph's order that
+ * has one.
  */
 export function netperfEntries(graph: ClusterGraphSnapshot): NetperfEntries {
   const nodes = new Set(graph.nodes.map(({ name }) => name));
@@ -48,7 +45,7 @@ function keyOf({ source, target }: Pick<Link, "source" | "target">): string {
   return `netperf.p90.latency.milliseconds.origin.${source}.destination.${target}`;
 }
 
-/** Of pairs that one method says are cut, and no other one reaches. */
+/** Pairs that are cut by one method and not reached by any other. */
 function lostKeys({ links }: ClusterGraphSnapshot): ReadonlySet<string> {
   const cut = new Set(links.filter(isCut).map(keyOf));
   if (cut.size === 0) return cut;
@@ -64,7 +61,6 @@ function isUsable({ origin, lossRatio, ageSeconds }: Link, maxAgeSeconds: number
   return origin === "measured" && lossRatio !== 1 && (ageSeconds ?? 0) <= maxAgeSeconds;
 }
 
-/** The ConfigMap's data with our entries in place of those that were ours; others' stay. */
 export function withEntries(
   stored: Readonly<Record<string, string>>,
   wanted: ReadonlyMap<string, string>,
@@ -73,21 +69,17 @@ export function withEntries(
   return Object.fromEntries([...others, ...wanted]);
 }
 
-/** Bytes of all keys and values. */
 export function sizeBytes(data: Readonly<Record<string, string>>): number {
   let bytes = 0;
   for (const [key, value] of Object.entries(data)) bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   return bytes;
 }
 
-/** Whole milliseconds that are one apart, or a tenth, are jitter. */
+/** Differences of up to 1 ms, or a tenth, are jitter. */
 const MIN_CHANGE_MS = 1;
 const MIN_CHANGE_RATIO = 0.1;
 
-/**
- * Whether an entry is new, changed by more than jitter, or is of a pair that is cut. Other entries that fell
- * away wait for the refresh.
- */
+/** True for an entry that is new, changed, or of a cut pair. Other removals wait for the refresh. */
 export function hasNetperfChanged(
   stored: Readonly<Record<string, string>>,
   { data: wanted, lost }: Pick<NetperfEntries, "data" | "lost">,

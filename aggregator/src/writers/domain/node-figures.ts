@@ -9,21 +9,19 @@ import {
 import { changeOf, exceeds, GAINED, NODE_THRESHOLDS, UNWANTED } from "./change.ts";
 import { extentMs, movementMs, type Motion } from "./frame.ts";
 
-/** Up to so many nodes, each has its costs to all others annotated; beyond, its coordinate must do. */
+/** Maximum cluster size for cost annotations; larger clusters have only coordinates. */
 const MAX_NODES_WITH_COSTS = 64;
 
-/** What nodes' annotations must say. */
 export interface WantedNodes {
-  /** By node, those that it can't reach: a cost that is written of one is worse than none. */
+  /** Unreachable nodes by node; a stale cost to one is worse than none. */
   readonly unreachable: ReadonlyMap<string, ReadonlySet<string>>;
   readonly figures: ReadonlyMap<string, NodeFigures>;
-  /** Whether the cluster is small enough for costs. */
   readonly hasCosts: boolean;
-  /** What a movement of a coordinate is compared with, ms. */
+  /** Scale for movements of coordinates, ms. */
   readonly extentMs: number;
 }
 
-/** @param motion how coordinates are moved before they are written; null: they are left out */
+/** @param motion applied to coordinates before a write; null: omit coordinates */
 export function wantedNodes(graph: ClusterGraphSnapshot, motion: Motion | null): WantedNodes {
   const hasCosts = graph.nodes.length <= MAX_NODES_WITH_COSTS;
   const costs = hasCosts ? new ClusterGraph(graph) : null;
@@ -60,10 +58,7 @@ function amount(value: number | null): number | null {
   return value !== null && value >= 0 && Number.isFinite(value) ? value : null;
 }
 
-/**
- * Estimates are left out: a reader makes them of the coordinates, and knows then what they are. So is what is
- * unreachable or too old.
- */
+/** Excludes estimates, which readers derive from coordinates, and unreachable or stale links. */
 function measuredCosts(graph: ClusterGraph, { name }: ClusterNode): CostsOfNode {
   const measuredMs = new Map<string, number>();
   const lost = new Set<string>();
@@ -76,7 +71,7 @@ function measuredCosts(graph: ClusterGraph, { name }: ClusterNode): CostsOfNode 
   return { measuredMs, lost };
 }
 
-/** How much a node's annotations would change, in thresholds; 1 and more is significant. */
+/** Change of a node's annotations in thresholds; 1 and above is significant. */
 export function nodeChange(
   name: string,
   written: ReadNodeAnnotations,
@@ -109,7 +104,6 @@ function coordinateChange(
   return written === null ? GAINED : exceeds(movementMs(written, wanted), extent, NODE_THRESHOLDS.coordinate);
 }
 
-/** Those of an object's annotations that are of a writer's names, by full key. */
 export function ownAnnotations(
   annotations: Readonly<Record<string, string>>,
   prefix: string,

@@ -8,19 +8,17 @@ import { fullName, type NamespacedName } from "../../domain/cluster-state.ts";
 import { compareText } from "../../domain/compare.ts";
 import { changeOf, exceeds, UNWANTED, WORKLOAD_THRESHOLDS } from "./change.ts";
 
-/** Peers of a workload that are annotated: the heaviest. */
+/** Maximum number of annotated peers per workload; those with the most traffic. */
 const MAX_PEERS = 20;
 
-/** Whose annotations are written. */
 const KINDS: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet"]);
 
-/** What a workload's annotations must say. */
 export interface WantedWorkload extends NamespacedName {
   readonly kind: string;
   readonly figures: WorkloadFigures;
 }
 
-/** By namespace/name. A channel that is part of two workflows counts once. */
+/** Keys: `namespace/name`. A channel in two workflows counts once. */
 export function wantedWorkloads(workflows: Iterable<WorkflowGraphSnapshot>): Map<string, WantedWorkload> {
   const found = new Map<string, Workload & { readonly fullName: string }>();
   const traffic = new Map<string, Map<string, Peer>>();
@@ -55,7 +53,7 @@ export function wantedWorkloads(workflows: Iterable<WorkflowGraphSnapshot>): Map
   return wanted;
 }
 
-/** A workload of another namespace may be called namespace/name in a workflow graph. */
+/** A workload of another namespace may be labelled `namespace/name` in a workflow graph. */
 function idOf({ namespace, name }: Workload): NamespacedName {
   return { namespace, name: name.startsWith(`${namespace}/`) ? name.slice(namespace.length + 1) : name };
 }
@@ -79,10 +77,7 @@ function addTraffic(
   });
 }
 
-/**
- * How much a workload's annotations would change, in thresholds. A peer that isn't written counts as one with
- * nothing.
- */
+/** Change of a workload's annotations in thresholds. An unwritten peer counts as one without traffic. */
 export function workloadChange(written: ReadWorkloadAnnotations, wanted: WorkloadFigures): number {
   const before = new Map(
     written.traffic.map((peer) => [
@@ -100,7 +95,7 @@ export function workloadChange(written: ReadWorkloadAnnotations, wanted: Workloa
     const rate = known?.bytesPerSecond ?? 0;
     const moved = Math.abs(peer.bytesPerSecond - rate);
     change = Math.max(change, exceeds(moved, rate, WORKLOAD_THRESHOLDS.bytesPerSecond));
-    // Who calls whom has no dead band: it is known, or not yet.
+    // The direction of calls has no tolerance.
     if (known !== undefined && known.isCalled !== peer.isCalled) change = Math.max(change, 1);
   }
   return change;

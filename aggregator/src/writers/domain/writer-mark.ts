@@ -1,11 +1,8 @@
-// Who annotates an object. Aggregators of one installation agree by Leases; others know of each other by what
-// they leave on the objects.
+// Identifies the writer of annotations. Aggregators of one installation coordinate by Leases; others detect
+// each other by marks on the objects.
 import type { Writer } from "@isochrone/topology";
 
-/**
- * Of two writers that don't know of each other the one that began last stays: its settings are the last ones
- * somebody asked for.
- */
+/** The writer that started last wins, because its settings are the most recent. */
 export function yieldsTo(self: Writer, other: Writer): boolean {
   if (other.name === self.name) return false;
   return other.sinceMs === self.sinceMs ? other.name > self.name : other.sinceMs > self.sinceMs;

@@ -167,10 +167,7 @@ export class HotSiteLab {
     this.#parts.users.value().setPace(webOf(this.#parts.zone), isHot ? 1 : CALM_PACE);
   }
 
-  /**
-   * Restarts with the same new replicas per zone and the act's routing and scaling. Rejects with the signal's
-   * reason if aborted.
-   */
+  /** Restarts with new replicas and the act's routing and scaling. Rejects with the abort reason. */
   async begin(start: ActStart, signal: AbortSignal): Promise<void> {
     const { store, autoscaler, cluster, dispatchers } = this.#parts;
     if (this.#isAutoscaled) await autoscaler.stop();

@@ -1,4 +1,3 @@
-// The jobs of `isochrone up --streams`: nodes, links and StreamJobs from a file.
 import { join } from "node:path";
 import { nodeView, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseText } from "@isochrone/primitives";

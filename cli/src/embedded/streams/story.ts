@@ -10,10 +10,7 @@ import { planStreams, type PlannedLimit } from "../../streams/plan-streams.ts";
 import { stagesOf, type StreamSample } from "./sample.ts";
 import type { StreamLab } from "./stream-lab.ts";
 
-/**
- * `tp`: placed by ENTS' baseline TP, without rates. `joint`: by the controller. `changed`: with less
- * capacity.
- */
+/** `tp`: ENTS' baseline without rates. `joint`: the controller. `changed`: with less capacity. */
 export type StreamAct = "tp" | "joint" | "changed";
 
 export interface StreamFigures {

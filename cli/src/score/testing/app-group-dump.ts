@@ -1,9 +1,8 @@
-// Objects of a dump with AppGroups: three nodes in three zones, whose costs differ by direction.
 import { scoreDump } from "../score-dump.ts";
 import type { DumpScores } from "../score-dump.ts";
 
 const zoneOf: Readonly<Record<string, string>> = { n1: "z1", n2: "z2", n3: "z3" };
-/** From the origin's zone to the destination's. */
+/** Cost by origin zone, then destination zone. */
 const ZONE_COSTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   z1: { z2: 10, z3: 20 },
   z2: { z1: 5, z3: 30 },
@@ -47,10 +46,7 @@ const labels = (group: string, selector: string): Record<string, string> => ({
   "appgroup.diktyo.x-k8s.io.workload": selector,
 });
 
-/**
- * A pod of a Helm release's Deployment, which is called otherwise than the AppGroup's workload; `owner` null:
- * a bare pod.
- */
+/** A pod whose Deployment is named differently from the AppGroup's workload. `owner` null: a bare pod. */
 export function pod(
   namespace: string,
   name: string,
@@ -87,7 +83,6 @@ export function deployment(
   };
 }
 
-/** Without a limit: it is left out. */
 export type Dependency = readonly [selector: string, limit: number | null, namespace?: string];
 
 export function appGroup(

@@ -57,7 +57,6 @@ export const START_MS = 1_700_000_000_000;
 const INTERVAL_MS = 100;
 const PATIENCE_MS = 60_000;
 
-/** A collector that queries every 100 ms of a manual clock, and its published records. */
 export async function run(url: string, settings: Partial<PrometheusCollectorConfig> = {}) {
   const clock = new ManualClock(START_MS);
   const bus = createMemoryBus({ clock });

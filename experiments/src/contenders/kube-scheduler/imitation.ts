@@ -1,31 +1,24 @@
-// kube-scheduler's default profile, pod by pod: filters, scores, the best node, of equal ones a random one.
+// Imitates kube-scheduler's default profile, pod by pod: filters, scores, the best node, random ties.
 import type { ScorePlugin } from "@isochrone/placement";
 import type { Random } from "@isochrone/runtime";
 import type { Placement } from "../port.ts";
 import { ModelledCluster } from "./modelled-cluster.ts";
 import type { SchedulingRequest, WaitingPod } from "./port.ts";
 
-/** A plugin besides those of the default profile. */
 export interface ExtraPlugin {
   readonly weight: number;
-  /** Nodes that it lets the pod onto. @default all */
+  /** @default all */
   readonly admits?: (pod: WaitingPod, nodes: readonly string[]) => ReadonlySet<string>;
-  /**
-   * 0 to 100 by node, over those that passed all filters. Fractions are cut off: kube-scheduler's scores are
-   * whole.
-   */
+  /** 0 to 100 by node, over nodes that passed all filters; truncated to integers like kube-scheduler's. */
   readonly score: (pod: WaitingPod, nodes: readonly string[]) => ArrayLike<number>;
-  /** The pod is on that node from now on. */
   readonly placed: (pod: WaitingPod, node: string) => void;
 }
 
 interface Profile {
-  /** In place of the default ones. */
   readonly weights?: Readonly<Partial<Record<ScorePlugin, number>>>;
   readonly extra?: ExtraPlugin;
 }
 
-/** Raised when no node is feasible for a pod. */
 export class UnschedulableError extends Error {
   constructor(pod: string, message: string) {
     super(`pod ${pod} can't be scheduled: ${message}`);
@@ -33,7 +26,7 @@ export class UnschedulableError extends Error {
   }
 }
 
-/** Nodes of the pods that waited. Throws UnschedulableError. */
+/** Throws UnschedulableError. */
 export function scheduleAll(request: SchedulingRequest, random: Random, profile: Profile = {}): Placement {
   const cluster = new ModelledCluster(request);
   const placement = new Map<string, string>();
@@ -46,10 +39,9 @@ export function scheduleAll(request: SchedulingRequest, random: Random, profile:
   return placement;
 }
 
-/** The node that the pod goes to. Throws UnschedulableError. */
 function choose(pod: WaitingPod, cluster: ModelledCluster, random: Random, profile: Profile): string {
   const nodes = feasibleNodes(pod, cluster, profile);
-  // kube-scheduler scores nobody either when there is no choice.
+  // kube-scheduler skips scoring for a single node.
   const best = nodes.length === 1 ? nodes : bestNodes(pod, nodes, cluster, profile);
   return best[Math.floor(random.next() * best.length)]!;
 }
@@ -65,7 +57,6 @@ function feasibleNodes(pod: WaitingPod, cluster: ModelledCluster, { extra }: Pro
   return left;
 }
 
-/** Those that share the highest sum of weighted scores. */
 function bestNodes(
   pod: WaitingPod,
   nodes: readonly string[],

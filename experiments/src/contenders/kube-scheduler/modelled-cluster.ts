@@ -8,7 +8,7 @@ import {
 import { nodeObject, podObject, serviceObject } from "../api-objects.ts";
 import type { SchedulingRequest, WaitingPod } from "./port.ts";
 
-/** A request's nodes in the model of kube-scheduler, while pods come to them. Each workload has a Service. */
+/** Nodes in the model of kube-scheduler, updated with each placement. Each workload has a Service. */
 export class ModelledCluster {
   readonly #model: SchedulingModel;
   readonly #scores: DefaultScores;
@@ -22,7 +22,7 @@ export class ModelledCluster {
     this.#scores = new DefaultScores(this.#model, { services: [...workloads].map(serviceObject) });
   }
 
-  /** Names of the nodes that kube-scheduler would let the pod onto; where there is none, what it says. */
+  /** Returns feasible nodes; if there are none, kube-scheduler's message. */
   feasible(pod: WaitingPod): { readonly nodes: readonly string[]; readonly message: string | null } {
     const object = podObject(pod, pod.name, null);
     const nodes: string[] = [];
@@ -36,7 +36,6 @@ export class ModelledCluster {
     return { nodes, message };
   }
 
-  /** Weighted sums of the default plugins, by node. */
   totals(
     pod: WaitingPod,
     nodes: readonly string[],
@@ -45,7 +44,6 @@ export class ModelledCluster {
     return this.#scores.totals(podObject(pod, pod.name, null), nodes, weights);
   }
 
-  /** The pod is on the node from now on, wherever it was. */
   place(pod: WaitingPod, node: string): void {
     this.#model.place(podObject(pod, pod.name, node), node);
   }

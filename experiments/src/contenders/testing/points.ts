@@ -1,4 +1,3 @@
-// Points for tests: what a test doesn't name is plain.
 import { systemClock } from "@isochrone/runtime";
 import type { Point, PointCall, PointCluster, PointNode, PointWorkload } from "../../scenario/model.ts";
 import type { ContenderDeps } from "../deps.ts";
@@ -7,7 +6,7 @@ import type { Observation, ObservedChannel } from "../port.ts";
 const GI = 1024 ** 3;
 export const MI = 1024 ** 2;
 
-/** 2 CPUs and 8 GiB in a zone and region of its own. */
+/** 2 CPUs and 8 GiB in its own zone and region. */
 export function aNode(name: string, fields: Partial<PointNode> = {}): PointNode {
   return {
     name,
@@ -40,7 +39,7 @@ export function aWorkload(
   };
 }
 
-/** @param rttMs the same between all nodes, or by position */
+/** @param rttMs constant, or by node positions */
 export function aCluster(
   nodes: readonly PointNode[],
   rttMs: number | readonly (readonly number[])[] = 10,
@@ -64,7 +63,7 @@ export function aPoint(
   };
 }
 
-/** Every workload uses what is given, and only those channels carry anything. */
+/** All workloads have the given usage; only the given channels carry traffic. */
 export function observed(
   { cluster, workflow }: Point,
   traffic: readonly (readonly [source: string, target: string, bytesPerSecond: number])[],
@@ -79,12 +78,12 @@ export function observed(
   };
 }
 
-/** As the service's defaults, but for the time of a plan: tests don't need the best there is. */
+/** The service's defaults, with another planning time. */
 export const DEPS: ContenderDeps = {
   clock: systemClock,
   product: {
     planner: {
-      // Small plans end by their effort, also where little of this time is theirs.
+      // Small plans end by effort, even on a busy machine.
       planMs: 20_000,
       seed: 1,
       exact: true,

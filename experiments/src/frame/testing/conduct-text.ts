@@ -1,4 +1,3 @@
-// Conducts experiments in a folder of the test's own.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +7,6 @@ import { DEPS } from "../../contenders/testing/points.ts";
 import { scenarioFile } from "../../scenario/catalogue.ts";
 import type { Conducted, ConductOptions } from "../experiment.ts";
 
-/** Gone when the test ends. */
 export function outFolder(): string {
   const out = mkdtempSync(join(tmpdir(), "isochrone-experiment-"));
   onTestFinished(() => rmSync(out, { recursive: true }));
@@ -19,11 +17,7 @@ export function textOf(name: string): string {
   return readFileSync(scenarioFile(name)!, "utf8");
 }
 
-/**
- * A quick run in the model with the default settings, unless told otherwise.
- * @param name of the scenario
- * @param text @default the scenario's
- */
+/** A quick run in the model with default settings. @param text @default the scenario's file */
 export function conductText(
   name: string,
   over: Partial<ConductOptions> & Pick<ConductOptions, "out">,

@@ -1,18 +1,17 @@
-// Endpoints as a dispatcher sees them: its own requests, others' beside them, answers that tell or don't tell
-// the load. What it knows of an endpoint is the product's own EndpointLoad. Milliseconds.
+// Endpoints as seen by a dispatcher: its own requests, those of other dispatchers, answers with or without
+// load. Its knowledge is the product's EndpointLoad. Milliseconds.
 import { EndpointLoad, WorkTime, type Candidate } from "@isochrone/dispatch/endpoints";
 import type { Draw } from "@isochrone/primitives";
 import { EventQueue } from "@isochrone/primitives/algorithms";
 
-/** One system; several are drawn for a training. */
 export interface EndpointSystem {
   readonly endpoints: readonly EndpointShape[];
   readonly workMs: number;
-  /** Requests of this dispatcher and of others, in parts of what all endpoints can serve. */
+  /** Load of all dispatchers, relative to total capacity. */
   readonly load: number;
-  /** This dispatcher's part of them. */
+  /** Share of this dispatcher. */
   readonly ownShare: number;
-  /** Deadlines, in times of the work, evenly between the two; null: none. */
+  /** Range of deadlines in multiples of the work, uniform; null: none. */
   readonly deadline: readonly [number, number] | null;
 }
 
@@ -20,14 +19,14 @@ interface EndpointShape {
   readonly roundTripMs: number;
   readonly servers: number;
   readonly isFar: boolean;
-  /** How much more than its even part others send there. */
+  /** Load of other dispatchers at this endpoint, relative to an even share. */
   readonly othersFactor: number;
   /** Share of requests that fail at once. */
   readonly failing: number;
   readonly isReporting: boolean;
 }
 
-/** Chooses one of the candidates, and hears what became of the request: 1 in time, 0 not. */
+/** Chooses a candidate and learns the outcome: 1 in time, 0 late. */
 export interface Chooser {
   choose(
     candidates: readonly Candidate[],
@@ -35,14 +34,14 @@ export interface Chooser {
   ): { readonly at: number; readonly settle: (isInTime: boolean) => void };
 }
 
-/** Variation of the work around its mean (log-normal). */
+/** Standard deviation of the log-normal work. */
 const SIGMA = 0.5;
-/** Without a deadline a request counts as late after so many times the work. */
+/** Without a deadline, requests are late after this multiple of the work. */
 const LATE = 3;
-/** A failure takes so long. */
+/** Duration of a failure. */
 const FAILURE_MS = 0.5;
 const FIRST_WORK_MS = 10;
-/** An endpoint measures its utilization over so many times the work. */
+/** Window of the endpoint's utilization, in multiples of the work. */
 const MEASURED_WORKS = 20;
 
 class SimEndpoint implements Candidate {
@@ -50,7 +49,7 @@ class SimEndpoint implements Candidate {
   readonly roundTripMs: number;
   readonly isFar: boolean;
   readonly shape: EndpointShape;
-  /** When each of its servers is free. */
+  /** Time at which each server becomes free. */
   readonly freeAt: Float64Array;
   nextOtherMs = 0;
   #utilization = 0;
@@ -63,7 +62,7 @@ class SimEndpoint implements Candidate {
     this.freeAt = new Float64Array(shape.servers);
   }
 
-  /** First come, first served. @returns when it is done */
+  /** First come, first served. @returns time of completion */
   take(atMs: number, workMs: number): number {
     let first = 0;
     for (let at = 1; at < this.freeAt.length; at++) if (this.freeAt[at]! < this.freeAt[first]!) first = at;
@@ -72,7 +71,7 @@ class SimEndpoint implements Candidate {
     return doneMs;
   }
 
-  /** Its utilization is that of the last moments, as an endpoint would measure it. */
+  /** Utilization of the last moments, as an endpoint measures it. */
   report(nowMs: number, workMs: number): void {
     const busy = this.freeAt.filter((freeMs) => freeMs > nowMs).length / this.freeAt.length;
     const weight = 1 - Math.exp(-(nowMs - this.#measuredMs) / (MEASURED_WORKS * workMs));
@@ -154,7 +153,6 @@ function normal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
-/** Systems of all kinds: small and large, calm and full, with and without deadlines, reports and failures. */
 export function drawnSystem(draw: Draw): EndpointSystem {
   const workMs = 10;
   const count = 3 + Math.floor(draw() ** 2 * 30);

@@ -1,9 +1,8 @@
-// How many requests of drawn systems are in time, by who chooses.
 import type { Candidate } from "@isochrone/dispatch/endpoints";
 import { seeded, type Draw } from "@isochrone/primitives";
 import { drawnSystem, runEndpoints, type Chooser, type EndpointSystem } from "./endpoint-system.ts";
 
-/** What a policy draws from, and what the requests are, has nothing to do with how the systems were drawn. */
+/** Seeds of policies and requests, independent of the seeds of systems. */
 const CHANCE_SEEDS = 10_000_000;
 const REQUEST_SEEDS = 20_000_000;
 
@@ -17,11 +16,11 @@ interface Systems {
   readonly seed: number;
   readonly systems: number;
   readonly requests: number;
-  /** @default the system as it was drawn */
+  /** Modifies the drawn system. @default unchanged */
   readonly as?: (system: EndpointSystem) => EndpointSystem;
 }
 
-/** Mean over drawn systems, which are the same for all who choose. */
+/** Mean over drawn systems, the same for all policies. */
 export function shareInTime(
   choose: Choose,
   { seed, systems, requests, as = (same) => same }: Systems,

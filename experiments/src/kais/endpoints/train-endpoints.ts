@@ -1,30 +1,29 @@
-// Trains the dispatcher's learned policy on drawn systems of endpoints.
 import { EndpointPolicy, EndpointTraining } from "@isochrone/dispatch/learned";
 import { seeded, type Draw } from "@isochrone/primitives";
 import { setImmediate } from "node:timers/promises";
 import { drawnSystem, runEndpoints, type Chooser } from "./endpoint-system.ts";
 import { shareInTime } from "./share-in-time.ts";
 
-/** An episode has requests of several systems, so that no update follows one kind alone. */
+/** Systems per episode, mixed so that no update follows a single kind. */
 const SYSTEMS = 8;
 const REQUESTS = 400;
-/** Of each endpoint in another zone, as the rule `deadline` has it. */
+/** Price per endpoint in another zone, as in rule `deadline`. */
 const FAR_PRICE = 0.01;
 const EPISODE_SEEDS = 1_000_000;
-/** Weights are those of the best of the looks, at systems that nobody learns from. */
+/** Episodes between evaluations on separate systems. The best evaluation's weights are kept. */
 const EPISODES_PER_LOOK = 20;
 const LOOK = { seed: 77_000, systems: 30, requests: 1_500 };
 
 interface TrainingOptions {
   readonly seed: number;
-  /** To learn from; the episode with the last of them is a whole one. */
+  /** Decisions to learn from; the last episode runs to its end. */
   readonly decisions: number;
   readonly signal: AbortSignal;
-  /** @param inTime of the newest look; null before the first one */
+  /** @param inTime result of the latest evaluation; null before the first */
   readonly onProgress: (share: number, inTime: number | null) => void;
 }
 
-/** The text of a weights file. Equal seeds give equal files. */
+/** Returns the text of a weights file. Equal seeds give equal files. */
 export async function trainEndpoints(options: TrainingOptions): Promise<string> {
   const { seed, signal, onProgress } = options;
   const policy = new EndpointPolicy(seed);

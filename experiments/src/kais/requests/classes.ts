@@ -1,11 +1,10 @@
-// The 29 most frequent classes of a trace, and one for the rest, as services.
+// The 29 most frequent task classes of a trace, and one for the rest, as services.
 import { seeded } from "@isochrone/primitives";
 import type { ServiceProfile } from "@isochrone/dispatch";
 
-/** A kind of task: what of it the trace has. */
 export interface TaskClass {
   readonly share: number;
-  /** 100 is a core. */
+  /** 100 is one core. */
   readonly planCpu: number;
   /** Percent of a machine. */
   readonly planMemory: number;
@@ -14,7 +13,7 @@ export interface TaskClass {
 export const SERVICES = 30;
 const PROFILE_SEED = 20_260_101;
 
-/** Of what the trace doesn't say, equal seeds give equal values: work, payload and image are log-uniform. */
+/** Values that the trace lacks: work, payload and image, log-uniform. Equal seeds give equal values. */
 export function profilesOf(classes: readonly TaskClass[]): ServiceProfile[] {
   const draw = seeded(PROFILE_SEED);
   const between = (low: number, high: number): number => low * (high / low) ** draw();

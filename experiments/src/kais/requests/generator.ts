@@ -1,10 +1,10 @@
-// Tasks as the trace has them in the mean: shares of classes, durations, tasks that come together, and rates
-// that drift. Fitted once; CI and training need no trace.
+// Generates tasks with the trace's statistics: class shares, durations, bursts, drifting rates. Fitted once,
+// so that CI and training need no trace.
 import { seeded, type Draw } from "@isochrone/primitives";
 import type { TaskClass } from "./classes.ts";
 import type { Task } from "./trace.ts";
 
-/** Share, planned CPU and memory, then the 10, 30, 50, 70 and 90 % quantiles of the seconds. */
+/** Share, planned CPU and memory, then the 10, 30, 50, 70 and 90 % quantiles of the duration in seconds. */
 const FITTED: readonly (readonly [number, number, number, ...number[]])[] = [
   [0.23319, 50, 0.2, 1, 3, 7, 17, 129],
   [0.15417, 100, 0.3, 1, 3, 5, 13, 53],
@@ -46,22 +46,22 @@ export const GENERATED_CLASSES: readonly TaskClass[] = FITTED.map(([share, planC
   planMemory,
 }));
 
-/** Half of the jobs are one task, the others have 6.2 in the mean: 3.6 in all, var/mean of 1 s counts 11. */
+/** Share of single-task jobs. Others have 6.2 tasks on average: 3.6 overall, var/mean of 1 s counts 11. */
 const SINGLE = 0.5;
 const TASKS = 6.2;
-/** A task that is of its job's class. */
+/** Probability that a task has its job's class. */
 const OF_JOB = 0.64;
-/** A job that is of the class of an earlier one, so many jobs back in the mean. */
+/** Probability that a job has an earlier job's class, and the mean distance in jobs. */
 const AS_EARLIER = 0.45;
 const EARLIER_JOBS = 5;
 /** Correlation of durations in a job (of their normal scores). */
 const LIKE_JOB = 0.7;
-/** Rates of 300 tasks in a row drift so much (log) and so slowly. */
+/** Drift of the rate over 300 tasks: standard deviation of its logarithm, correlation length in tasks. */
 const DRIFT = 0.17;
 const DRIFT_TASKS = 600;
 const JOB_SECONDS = 1;
 
-/** @param count tasks, at starts of no certain rate: the caller compresses them */
+/** @param count number of tasks; the caller scales their start times to its rate */
 export function generatedTasks(count: number, seed: number): Task[] {
   const draw = seeded(seed);
   const tasks: Task[] = [];
@@ -100,11 +100,7 @@ function drawnClass(draw: Draw): number {
   return FITTED.length - 1;
 }
 
-/**
- * Whole seconds, at least one: between the fitted quantiles by their logarithm, beyond them in a straight
- * line.
- * @param score normal
- */
+/** Whole seconds, at least one. Interpolates logs of the fitted quantiles and extrapolates linearly. */
 function durationOf(service: number, score: number): number {
   const [, , , ...seconds] = FITTED[service]!;
   const logs = seconds.map((value) => Math.log(value));

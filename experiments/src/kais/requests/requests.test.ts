@@ -57,7 +57,7 @@ describe("generated tasks", () => {
   });
 
   it("come together by class and time as in the trace", () => {
-    // Shares of equal classes at distances 1, 5 and 50 of the trace: 0.379, 0.240, 0.140.
+    // Probability of equal classes at distances 1, 5 and 50 of the trace: 0.379, 0.240, 0.140.
     const same = (distance: number): number =>
       share((at) => at >= distance && tasks[at]!.service === tasks[at - distance]!.service);
     expect([same(1), same(5), same(50)]).toEqual([

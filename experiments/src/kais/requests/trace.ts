@@ -1,22 +1,20 @@
-// Traces with the columns of Alibaba's cluster-trace-v2018 batch_task, as KaiS uses it.
+// Reads traces with the columns of Alibaba's cluster-trace-v2018 batch_task, which KaiS uses.
 import type { TaskClass } from "./classes.ts";
 import { SERVICES } from "./classes.ts";
 
 export interface Task {
   readonly service: number;
-  /** Seconds from any beginning. */
+  /** Seconds; any origin. */
   readonly start: number;
   readonly duration: number;
 }
 
-/** Why a row is of no use. */
 const SKIPPED = ["missing columns", "text for a number", "end before start", "time backwards"] as const;
 type Skipped = (typeof SKIPPED)[number];
 
 export interface Trace {
   readonly tasks: readonly Task[];
   readonly classes: readonly TaskClass[];
-  /** Rows that were left out, by reason; empty when none was. */
   readonly skipped: ReadonlyMap<Skipped, number>;
   readonly rows: number;
 }
@@ -34,7 +32,6 @@ const COLUMNS = 9;
 const LEAST_TASKS = 1_000;
 const REST: Pick<TaskClass, "planCpu" | "planMemory"> = { planCpu: 100, planMemory: 0.3 };
 
-/** Thrown for a trace with too few usable rows; the message says what was left out. */
 export class TraceError extends Error {
   constructor(subject: string, rule: string, value: string) {
     super(`${subject} ${rule}, got ${value}`);
@@ -42,7 +39,7 @@ export class TraceError extends Error {
   }
 }
 
-/** Counts and skips rows that are of no use. @param subject how messages name the file */
+/** Skips unusable rows. @param subject name of the file in messages */
 export function readTrace(text: string, subject: string): Trace {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const skipped = new Map<Skipped, number>();
@@ -62,7 +59,7 @@ export function readTrace(text: string, subject: string): Trace {
   return trace;
 }
 
-/** `891 of 20000 rows left out: end before start 891`; empty when none was. */
+/** `891 of 20000 rows left out: end before start 891`; empty if none was skipped. */
 export function skippedText({ skipped, rows }: Pick<Trace, "skipped" | "rows">): string {
   if (skipped.size === 0) return "";
   const total = [...skipped.values()].reduce((sum, count) => sum + count, 0);
@@ -84,7 +81,7 @@ function readRow(line: string, before: number): Row | Skipped {
   return { key, planCpu, planMemory, start, duration: end - start };
 }
 
-/** NaN for what isn't a finite number, empty fields included. */
+/** Returns NaN for anything but a finite number, empty fields included. */
 function numberOf(text: string): number {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
 }

@@ -1,4 +1,4 @@
-// Requests of one run: the same for all contenders.
+// Generates the requests of a run, the same for all contenders.
 import { seeded, type Draw } from "@isochrone/primitives";
 import type { ServiceProfile } from "@isochrone/dispatch";
 import type { SystemSettings } from "./settings.ts";
@@ -6,10 +6,8 @@ import { clamp, profilesOf } from "./classes.ts";
 import { GENERATED_CLASSES, generatedTasks, normal } from "./generator.ts";
 import type { Task, Trace } from "./trace.ts";
 
-/** A request as it arrives; what becomes of it is in the simulation. */
 export interface Arrival {
   readonly id: number;
-  /** Seconds. */
   readonly at: number;
   readonly site: number;
   readonly service: number;
@@ -23,18 +21,17 @@ export interface Workload {
   readonly arrivals: readonly Arrival[];
 }
 
-/** Variation of the work around its mean (log-normal). */
+/** Standard deviation of the log-normal work. */
 const NOISE = 0.25;
-/** P1 to P3: the rate swings so much, P3 twice as fast. */
+/** Amplitude of the rate in P1 to P3; P3 oscillates twice as fast. */
 const SWING = 0.6;
 const PERIOD_FRAMES = { P1: 10, P2: 10, P3: 5 } as const;
-/** A trace's rows are taken from another place for each run. */
+/** Offset between the trace rows of two runs. */
 const STRIDE = 997;
-/** Tasks to draw from, where patterns thin them. */
+/** Tasks to draw from for thinning by patterns. */
 const POOL = 20_000;
 const MIX_TRIES = 20;
 
-/** @param run which of the point's, from 0 */
 export function workloadOf(
   settings: SystemSettings,
   seed: number,
@@ -78,7 +75,7 @@ interface Timed {
   readonly task: Task;
 }
 
-/** The trace's own times, as fast as the rate wants it; a short trace is repeated. */
+/** Compresses the trace's times to the wanted rate; repeats a short trace. */
 function compressed(tasks: readonly Task[], count: number, seconds: number, draw: Draw): Timed[] {
   const begin = tasks[0]!.start;
   const span = Math.max(1, tasks.at(-1)!.start - begin + 1);
@@ -90,7 +87,7 @@ function compressed(tasks: readonly Task[], count: number, seconds: number, draw
   });
 }
 
-/** Rates that swing, and classes that need more CPU (P1, P3) or memory (P2) where they are high. */
+/** Applies oscillating rates, with more CPU-bound (P1, P3) or memory-bound (P2) classes at the peaks. */
 function thinned(
   tasks: readonly Task[],
   count: number,
@@ -120,7 +117,7 @@ function thinned(
   return timed;
 }
 
-/** "Properly scaled": the deadline is the work times 1.8 to 8, by the task's duration. */
+/** "Properly scaled": deadline = work times 1.8 to 8, by the task's duration. */
 function arrival(
   at: number,
   { service, duration }: Task,

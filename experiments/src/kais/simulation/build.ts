@@ -1,18 +1,15 @@
-// Nodes and their first replicas: the same for all runs and contenders.
 import { seeded } from "@isochrone/primitives";
 import type { ServiceProfile } from "@isochrone/dispatch";
 import type { SystemSettings } from "../requests/settings.ts";
 import { SimNode } from "./sim-node.ts";
 
 const HARDWARE_SEED = 4242;
-/** Of the node's memory, for the system. */
 const RESERVED_GB = 0.5;
-/** Part of each node's memory that is filled at the beginning. */
 const FILL = 0.6;
 const MISSES_PER_SERVICE = 40;
 const MOST_MISSES = 400;
 
-/** 1 or 2 cores, 2 or 4 GB less what the system takes. */
+/** 1 or 2 cores, 2 or 4 GB minus the system's memory. */
 export function buildNodes(
   { sites, nodesPerSite }: SystemSettings,
   services: readonly ServiceProfile[],
@@ -29,7 +26,6 @@ export function buildNodes(
   return nodes;
 }
 
-/** Services in turn on nodes in turn, until each node is filled to the part. */
 function fill(nodes: readonly SimNode[], services: readonly ServiceProfile[]): void {
   let service = 0;
   let misses = 0;

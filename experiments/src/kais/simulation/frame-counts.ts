@@ -1,7 +1,6 @@
 import type { Arrival } from "../requests/workload.ts";
 import type { SimNode } from "./sim-node.ts";
 
-/** Counts of one frame. */
 export class FrameCounts {
   readonly failed: Float64Array;
   #settled = 0;

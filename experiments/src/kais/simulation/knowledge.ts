@@ -1,20 +1,19 @@
-// What each site knows of the load of nodes, and how it learns it.
+// Each site's knowledge about node load.
 import { seeded, type Draw } from "@isochrone/primitives";
 import { LoadTable, type DispatchRequest, type DispatchView, type SystemState } from "@isochrone/dispatch";
 
 /**
- * `fresh`: all, as it is. `stale`: the own nodes as they are, others as of the last gossip. `own`: own
- * requests in flight. `answers`: answers say what is there. `probes`: besides, three random endpoints are
- * asked for each request.
+ * `fresh`: current load of all nodes. `stale`: current load of own nodes, others from the last gossip. `own`:
+ * own requests in flight. `answers`: load in answers. `probes`: also probes three random endpoints per
+ * request.
  */
 export type KnowledgeKind = "fresh" | "stale" | "own" | "answers" | "probes";
 
 export interface Knowledge {
-  /** What the request's site knows; with probes, it asks now. */
   view(request: DispatchRequest): DispatchView;
   sent(request: DispatchRequest, node: number): void;
   settled(site: number, node: number, service: number): void;
-  /** Other sites' load is told. */
+  /** Exchanges load between sites. */
   gossip(): void;
 }
 

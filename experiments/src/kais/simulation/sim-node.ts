@@ -1,7 +1,6 @@
 import type { NodeState } from "@isochrone/dispatch";
 import type { Arrival } from "../requests/workload.ts";
 
-/** A node as it is; policies see it as a NodeState. */
 export class SimNode implements NodeState {
   readonly index: number;
   readonly site: number;
@@ -36,7 +35,7 @@ export class SimNode implements NodeState {
   }
 }
 
-/** Behind all with an earlier or equal deadline. */
+/** Inserts after all requests with an earlier or equal deadline. */
 export function enqueue(queue: Arrival[], request: Arrival): void {
   let at = queue.length;
   while (at > 0 && queue[at - 1]!.deadline > request.deadline) at--;

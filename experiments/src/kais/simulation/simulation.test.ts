@@ -27,7 +27,6 @@ function run(contender: KaisContender, settings: SystemSettings, seed = 1): Outc
 const { services } = workloadOf(SYSTEM, 1, 0, null);
 const payload = (service: number): number => services[service]!.payloadMb;
 
-/** One request after the other, to a node of the choice. */
 function one(over: Partial<Arrival>, node: number | null, more: Partial<Controls> = {}): Outcome {
   const arrival = { id: 0, at: 0.1, site: 0, service: 0, deadline: 100, workSeconds: 1, ...over };
   return several([arrival], node, more);
@@ -48,7 +47,7 @@ describe("a request", () => {
   const other = hosting(0, 1);
 
   it("waits for its slot, travels, is worked on, and travels back", () => {
-    // Slot at 0.25 s, half a round trip of 2 ms there and back, 1 s of work: 1.252 s.
+    // Slot at 0.25 s, half of a 2 ms round trip each way, 1 s of work: 1.252 s.
     expect(one({ deadline: 1.2521 }, own.index).inTime).toBe(1);
     expect(one({ deadline: 1.2519 }, own.index).inTime).toBe(0);
   });
@@ -79,7 +78,7 @@ describe("a request", () => {
       ).inTime;
     const needed = 0.25 + (2 * payload(service)) / 1.25 + 0.15 + 1;
     expect(second(needed + 50)).toBe(1);
-    // The second one has the earlier deadline here, so it is dispatched first.
+    // The second request has the earlier deadline, so it is dispatched first.
     expect(second(needed - payload(service) / 1.25 + 1e-3)).toBe(1);
     const late = { ...common, id: 1, at: 0.2, deadline: needed - 1e-3 };
     const first = { ...common, id: 0, at: 0.1, deadline: needed - 2e-3 };
@@ -148,7 +147,7 @@ describe("a run", () => {
       settled.length = 0;
       const outcome = simulate(SYSTEM, workload, controlsOf(contender, 1, SYSTEM, learned)!, 1, observer);
       expect(settled.sort((a, b) => a - b)).toEqual(workload.arrivals.map(({ id }) => id));
-      // Dropped at the access point or before the uplink, a request goes nowhere.
+      // A request that is dropped at the access point or before the uplink goes nowhere.
       expect(outcome.own + outcome.other + outcome.cloud).toBeLessThanOrEqual(1);
       expect(outcome.frames).toHaveLength(SYSTEM.seconds / SYSTEM.frameSeconds);
     }
@@ -230,7 +229,7 @@ describe("knowledge of load", () => {
   });
 });
 
-/** Short windows of the scenarios, always the same: what must hold of them holds exactly. */
+/** Runs the same short excerpts of scenarios, so the bounds hold exactly. */
 describe("bounds", () => {
   const inTime = (settings: SystemSettings, ...contenders: KaisContender[]): number[] =>
     contenders.map((contender) => run(contender, settings).inTime);

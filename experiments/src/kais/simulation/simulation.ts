@@ -1,4 +1,3 @@
-// The edge-cloud system of KaiS as discrete events: access points, nodes, uplinks, a cloud.
 import { MinHeap } from "@isochrone/primitives";
 import { EventQueue } from "@isochrone/primitives/algorithms";
 import {
@@ -19,36 +18,32 @@ import { knowledgeOf, type Knowledge, type KnowledgeKind } from "./knowledge.ts"
 import { enqueue, type SimNode } from "./sim-node.ts";
 import { Tally, type Outcome } from "./tally.ts";
 
-/** What a contender is made of. */
 export interface Controls {
   readonly dispatcher: Dispatcher;
   readonly orchestrator: Orchestrator;
   readonly knowledge: KnowledgeKind;
-  /** Requests that a centre assigns travel there and back first. */
+  /** Delay of a centre; assigned requests travel there and back first. */
   readonly centreSeconds?: number;
-  /** Sees a frame's rates before the orchestrator: requests per second by service and site. */
+  /** Called per frame before the orchestrator: requests per second by service and site. */
   readonly onFrame?: (state: SystemState, perSecond: readonly (readonly number[])[]) => void;
 }
 
-/** What training sees of a run. */
 export interface Observer {
   settled(request: number, isInTime: boolean): void;
-  /** @param failed share of the slot's requests that weren't in time */
+  /** @param failed share of the slot's requests that missed their deadline */
   slotEnded(state: SystemState, failed: number, waiting: (site: number) => DispatchRequest | null): void;
   /** @param inTime share of the frame's requests */
   frameEnded(state: SystemState, inTime: number): void;
 }
 
-/** Simulated slots when requests are dispatched as they arrive. */
+/** Slot length if requests are dispatched on arrival. */
 const TICK_SECONDS = 0.25;
-/** After the last arrival. */
 const DRAIN_SECONDS = 60;
 const CLOUD_CORES = 60;
 const PULL_MB_PER_SECOND = 12.5;
 const START_SECONDS = 2;
 const ROUNDING = 1e-9;
 
-/** @param seed of what probes ask */
 export function simulate(
   settings: SystemSettings,
   workload: Workload,
@@ -67,7 +62,7 @@ class Simulation {
   readonly #observer: Observer | undefined;
   readonly #nodes: readonly SimNode[];
   readonly #queues: readonly Arrival[][];
-  /** When each uplink has sent all. */
+  /** Time at which each uplink becomes free. */
   readonly #uplinkFree: Float64Array;
   readonly #events = new EventQueue();
   readonly #cloudQueue = new MinHeap<Arrival>();
@@ -123,7 +118,7 @@ class Simulation {
     return this.#tally.outcome();
   }
 
-  /** What policies see: live, without a copy. */
+  /** Live view for policies, without a copy. */
   #stateView(): SystemState {
     const { ownMs, otherMs, cloudMs, uplinkMegabits } = this.#settings;
     const queues = this.#queues;
@@ -235,7 +230,7 @@ class Simulation {
     this.#start(node);
   }
 
-  /** Earliest deadline first; what has expired is dropped, what finds no replica or CPU waits. */
+  /** Earliest deadline first. Drops expired requests; those without replica or CPU wait. */
   #start(node: SimNode): void {
     for (let at = 0; at < node.queue.length;) {
       const request = node.queue[at]!;
@@ -348,7 +343,7 @@ class Simulation {
     });
   }
 
-  /** What is still somewhere after the drain wasn't in time. */
+  /** Requests left after the drain count as late. */
   #settleRest(): void {
     const rest = [...this.#queues, ...this.#nodes.map(({ queue }) => queue)].flat();
     for (const request of rest) this.#settle(request, false);

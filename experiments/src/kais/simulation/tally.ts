@@ -1,19 +1,18 @@
-/** What is counted of a run. */
 export interface Outcome {
-  /** Share of the requests in time, Φ' of KaiS. */
+  /** Share of requests in time, Φ' of KaiS. */
   readonly inTime: number;
-  /** Of each frame, by arrival. */
+  /** Per frame, by arrival. */
   readonly frames: readonly number[];
-  /** Moved between sites and to the cloud, and pulled, Φ_c of KaiS. */
+  /** Gigabytes between sites and to the cloud, and pulled images; Φ_c of KaiS. */
   readonly forwardedGb: number;
   readonly imagesGb: number;
-  /** Shares of the requests that went there. */
+  /** Shares of requests by destination. */
   readonly own: number;
   readonly other: number;
   readonly cloud: number;
   readonly added: number;
   readonly removed: number;
-  /** Means of a decision, Φ_d of KaiS: dispatch, and a frame of orchestration. */
+  /** Mean time per decision, Φ_d of KaiS: dispatch, and a frame of orchestration. */
   readonly dispatchMs: number;
   readonly orchestrateMs: number;
 }
@@ -67,7 +66,7 @@ export class Tally {
     };
   }
 
-  /** 1 for a frame without arrivals. */
+  /** Returns 1 for a frame without arrivals. */
   #shareOf(frame: number): number {
     const arrived = this.#arrived[frame] ?? 0;
     return arrived === 0 ? 1 : (this.#inTime[frame] ?? 0) / arrived;

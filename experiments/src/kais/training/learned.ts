@@ -1,4 +1,3 @@
-// Policies of KaiS with weights from files.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -23,26 +22,23 @@ import type { Controls } from "../simulation/simulation.ts";
 export const LEARNED = ["kais", "kais-improved"] as const;
 export type LearnedContender = (typeof LEARNED)[number];
 
-/** The dispatcher's own net is no contender: it has systems of its own. */
+/** The dispatcher's network is no contender and has its own systems. */
 export const TRAINED = [...LEARNED, "endpoints"] as const;
 type Trained = (typeof TRAINED)[number];
 
 export interface TrainingPlan {
   readonly seed: number;
-  /** How many decisions each learned contender learns from. */
   readonly decisions: Readonly<Record<Trained, number>>;
   readonly system: SystemSettings;
 }
 
-/** KaiS's nets for one size of system. */
 export interface Nets {
   readonly cmmac: Cmmac;
-  /** Null where the forecast places replicas. */
+  /** Null if the forecast places replicas. */
   readonly gpg: Gpg | null;
   readonly arrays: readonly NamedArray[];
 }
 
-/** Contenders that use the nets of `kais`. */
 const USES_KAIS: readonly string[] = ["kais", "cmmac-hpa", "greedy-gpg"];
 
 const OPTIONS: Readonly<Record<LearnedContender, CmmacOptions>> = {
@@ -54,10 +50,6 @@ export function optionsOf(contender: LearnedContender): CmmacOptions {
   return OPTIONS[contender];
 }
 
-/**
- * @param seed of the first weights
- * @param draw what policies draw from
- */
 export function createNets(
   contender: LearnedContender,
   { sites, nodesPerSite }: SystemSettings,
@@ -96,7 +88,6 @@ export function controlsOfNets({ cmmac, gpg }: Nets): Controls {
   return { dispatcher: cmmac, orchestrator: gpg ?? forecast(), knowledge: "stale" };
 }
 
-/** What of the committed or trained weights a run uses. */
 export class LearnedPolicies {
   readonly #files: Readonly<Record<LearnedContender, string>>;
   readonly #texts = new Map<LearnedContender, string>();
@@ -105,7 +96,7 @@ export class LearnedPolicies {
     this.#files = files;
   }
 
-  /** Null: there are no weights, or they are for a system of another size. Throws for damaged ones. */
+  /** Returns null without weights, or for another system size. Throws for corrupt weights. */
   controls(contender: LearnedContender, seed: number, settings: SystemSettings): Controls | null {
     if (new Set(settings.nodesPerSite).size > 1) return null;
     const text = this.#text(contender);
@@ -121,14 +112,14 @@ export class LearnedPolicies {
     return controlsOfNets(nets);
   }
 
-  /** Changes when the weights of what a contender uses change; null for those that use none. */
+  /** Version of a contender's weights; null for a contender without any. */
   versionFor(contender: string): string | null {
     const of = contender === "kais-improved" ? contender : USES_KAIS.includes(contender) ? "kais" : null;
     const text = of === null ? null : this.#text(of);
     return text === null ? null : createHash("sha256").update(text).digest("hex").slice(0, 16);
   }
 
-  /** Of the file; null where there is none. */
+  /** Text of the file; null if it doesn't exist. */
   #text(contender: LearnedContender): string | null {
     const file = this.#files[contender];
     if (!this.#texts.has(contender)) {
@@ -141,7 +132,6 @@ export class LearnedPolicies {
 
 const COMMITTED = fileURLToPath(new URL("../../../scenarios/data", import.meta.url));
 
-/** The weights that come with the project, trained on generated requests. */
 export function committedWeights(contender: LearnedContender): string {
   return `${COMMITTED}/${contender}-weights.json`;
 }

@@ -1,4 +1,3 @@
-// Trains all learned contenders and the dispatcher's own net, each unless its weights are there.
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BenchOptions } from "../../frame/bench.ts";

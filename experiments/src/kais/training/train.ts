@@ -1,5 +1,5 @@
-// Trains KaiS's nets on generated requests: episodes one after the other, a curve, and checkpoints from which
-// a training that was ended goes on.
+// Trains KaiS's networks on generated requests: sequential episodes, a learning curve, and checkpoints for
+// resuming.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -16,17 +16,14 @@ interface TrainingOptions {
   readonly contender: LearnedContender;
   readonly settings: SystemSettings;
   readonly seed: number;
-  /** Decisions of dispatch to learn from. */
   readonly decisions: number;
-  /** For the curve, the checkpoint and the weights. */
   readonly folder: string;
-  /** Episodes between two points of the curve, with a checkpoint at each. @default 10 */
+  /** Episodes between two points of the curve, each with a checkpoint. @default 10 */
   readonly episodesPerPoint?: number;
   readonly signal: AbortSignal;
   readonly onProgress: (share: number, point: CurvePoint | null) => void;
 }
 
-/** What the policy is worth after so many episodes, on requests that it doesn't learn from. */
 export interface CurvePoint {
   readonly episodes: number;
   readonly decisions: number;
@@ -37,13 +34,11 @@ export interface CurvePoint {
 
 const EPISODES_PER_POINT = 10;
 const VALIDATIONS = 2;
-/** Seeds of episodes and of validation are far apart. */
+/** Seed offset that separates episodes from validation. */
 const EPISODE_SEEDS = 1_000_000;
 const VALIDATION_SEED = 77;
 
-/**
- * Returns the file of the weights. Throws the signal's reason when it is ended; the next time it goes on.
- */
+/** Returns the weights file. Throws the abort reason; the next call resumes. */
 export async function train(options: TrainingOptions): Promise<string> {
   const { folder, contender, decisions, signal, onProgress } = options;
   const { episodesPerPoint = EPISODES_PER_POINT } = options;
@@ -71,7 +66,7 @@ class Training {
   readonly #nets: Nets;
   readonly #cmmac: CmmacTraining;
   readonly #gpg: GpgTraining | null;
-  /** Drawn from anew in each episode, so that a training that goes on draws the same. */
+  /** Reseeded for each episode, so that a resumed training draws the same numbers. */
   #draw = seeded(0);
   #isLearning = false;
 
@@ -112,7 +107,6 @@ class Training {
     };
   }
 
-  /** A point of the curve, written at once. */
   look(): CurvePoint {
     const { settings, contender } = this.#options;
     const seconds = optionsOf(contender).episodeFrames * settings.frameSeconds;
@@ -160,11 +154,10 @@ class Training {
     });
     const file = checkpointFile(this.#options);
     writeFileSync(`${file}.new`, text);
-    // A training that is killed while it writes keeps the one before.
+    // The rename is atomic: a killed training keeps the previous checkpoint.
     renameSync(`${file}.new`, file);
   }
 
-  /** Goes on from the checkpoint; without one, begins. */
   resume(): void {
     const file = checkpointFile(this.#options);
     if (!existsSync(file)) return;
@@ -183,7 +176,7 @@ class Training {
     return [...this.#nets.arrays, ...this.#cmmac.arrays(), ...(this.#gpg?.arrays() ?? [])];
   }
 
-  /** Of another seed or other options, a checkpoint is another one. */
+  /** Identifies seed and options; checkpoints of other ones don't match. */
   #checkpointKind(): string {
     const { contender, seed, settings } = this.#options;
     return `checkpoint ${JSON.stringify([contender, seed, settings, optionsOf(contender)])}`;
@@ -216,7 +209,7 @@ function curveFile({ folder, contender }: TrainingOptions): string {
   return join(folder, `${contender}-curve.jsonl`);
 }
 
-/** The curve of a training so far, the last point of each episode: one that goes on repeats some. */
+/** Reads the curve so far, with the last point per episode, because a resumed training repeats some. */
 export function readCurve(folder: string, contender: LearnedContender): CurvePoint[] {
   const file = join(folder, `${contender}-curve.jsonl`);
   if (!existsSync(file)) return [];

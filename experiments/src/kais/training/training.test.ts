@@ -7,7 +7,6 @@ import { SYSTEM } from "../testing/system.ts";
 import { committedWeights, LEARNED, LearnedPolicies, type LearnedContender } from "./learned.ts";
 import { readCurve, train } from "./train.ts";
 
-/** So small that an episode takes a moment. */
 const TINY: SystemSettings = { ...SYSTEM, sites: 2, nodesPerSite: [2], frameSeconds: 5, perSecond: 3 };
 
 function folder(): string {

@@ -1,8 +1,6 @@
-// Results of cells as they were measured, for tests of what is said of them.
 import type { CellResult, Measured, SeriesPoint } from "../../run/result.ts";
 import type { ContenderId } from "../../scenario/model.ts";
 
-/** What a cell shows; the rest is alike in all. */
 export interface Given {
   readonly p95: number;
   readonly facts?: Partial<Measured["facts"]>;
@@ -13,7 +11,6 @@ export interface Given {
   readonly ground?: CellResult["ground"];
 }
 
-/** At the point of a round trip, as `tiny` has it. */
 export function result(rttMs: number, contender: ContenderId, trial: number, given: Given): CellResult {
   const { p95, facts, queueingShare = 0, series = [], settledP95 = null, ground = "model" } = given;
   const { steadyAfterSeconds = null } = given;

@@ -1,4 +1,3 @@
-// A ground and a contender of a few lines, for tests of what stands between them.
 import { ContenderError } from "../../contenders/port.ts";
 import type { Contender, Observation, Placement, PodMove } from "../../contenders/port.ts";
 import type { Testbed, Running, Stretch } from "../../testbed/port.ts";
@@ -34,12 +33,11 @@ export function tiny(change: (text: string) => string = (text) => text): Scenari
   return readScenario(change(TINY), "tiny.yaml");
 }
 
-/** Requests take a round trip for each call that leaves its node; those of pods on a dead node fail. */
+/** Requests take a round trip per call between nodes. Requests of pods on a dead node fail. */
 export class FakeTestbed implements Testbed {
   readonly name = "model";
-  /** What happened, in order. */
   readonly log: string[] = [];
-  /** Milliseconds that the first stretch waits longer; each one after it half of the one before. */
+  /** Extra milliseconds of the first interval; halves with each interval. */
   readonly #backlogMs: number;
 
   constructor(backlogMs = 0) {
@@ -120,7 +118,7 @@ class FakeRun implements Running {
   }
 }
 
-/** Puts services apart at first, and together in its only round when `joins`. */
+/** Places services apart first; moves them together in its only round if `joins`. */
 export class FakeContender implements Contender {
   readonly id: ContenderId;
   readonly by = "a fake";

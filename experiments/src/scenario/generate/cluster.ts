@@ -6,20 +6,17 @@ interface ClusterStatistics {
   readonly regions: number;
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
-  /** Mean round trip between nodes of one region. */
+  /** Mean round trip within a region. */
   readonly withinMs: number;
-  /** Round trip over the whole map: no two regions are further apart. */
+  /** Round trip across the whole map, the maximum between regions. */
   readonly betweenMs: number;
 }
 
-/** How much of the map's diagonal two regions are apart at least, so that "region" means something. */
+/** Minimum distance of two regions, as a share of the map's diagonal. */
 const LEAST_DISTANCE = 0.1;
 const DIAGONAL = Math.SQRT2;
 
-/**
- * Regions at random places of a square map; round trips grow with the distance on it, plus what it takes to
- * leave a region.
- */
+/** Random places on a square map. Round trips grow with distance, plus the time within regions. */
 export function generateCluster(statistics: ClusterStatistics, random: Random): PointCluster {
   const { withinMs, betweenMs } = statistics;
   const places = Array.from({ length: statistics.regions }, () => [random.next(), random.next()] as const);
@@ -40,7 +37,7 @@ export function generateCluster(statistics: ClusterStatistics, random: Random): 
       const [from, to] = [regionOf(a), regionOf(b)];
       const distance = Math.hypot(from[0] - to[0], from[1] - to[1]) / DIAGONAL;
       const between = from === to ? 0 : Math.max(LEAST_DISTANCE, distance) * betweenMs;
-      // Half to one and a half times the mean: rooms, racks and queues differ.
+      // 0.5 to 1.5 times the mean: rooms, racks and queues differ.
       const value = between + withinMs * (0.5 + random.next());
       rttMs[a]![b] = round(value);
       rttMs[b]![a] = round(value);

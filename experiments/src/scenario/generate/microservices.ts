@@ -1,35 +1,35 @@
-// Workflows with the shape of production call graphs, as published of Alibaba's:
-// Luo 2021: call graphs resemble trees, their
-//     sizes have a heavy tail, and about 5 % of the services are hot spots that many others call.
-// Winchester 2025, table 1: 39 % of the services call nobody, 48 % are called and call.
-// What the papers don't state is an argument or a constant below, and the report's threats say so.
+// Generates workflows with the shape of production call graphs, as published for Alibaba.
+// Luo 2021: call graphs resemble trees, sizes are heavy-tailed, about 5 % of the services are hot spots with
+// many callers.
+// Winchester 2025, table 1: 39 % of the services call none, 48 % are called and call.
+// Figures that the papers don't state are arguments or constants below; the report lists them as threats.
 import type { Random } from "@isochrone/runtime";
 import type { PointCall, PointWorkflow, PointWorkload } from "../model.ts";
 
 interface WorkflowStatistics {
   readonly services: number;
-  /** Mean busy work of a call. */
+  /** Mean busy work per call. */
   readonly cpuMs: number;
   readonly memoryBytes: number;
-  /** Share of calls that not every request makes: graphs change from request to request (Luo 2021). */
+  /** Share of calls that only some requests make: graphs vary by request (Luo 2021). */
   readonly conditionalShare: number;
   readonly requests: PointWorkload["requests"];
 }
 
-/** Leaves among services that are called (Winchester 2025). */
+/** Share of leaves among called services (Winchester 2025). */
 const LEAF_SHARE = 0.39 / (0.39 + 0.48);
-/** Of the services (Luo 2021). */
+/** Share of all services (Luo 2021). */
 const HOT_SPOT_SHARE = 0.05;
-/** Callers of a hot spot beside its parent in the tree, as a share of those who could. */
+/** Callers of a hot spot besides its parent, as a share of the possible ones. */
 const HOT_SPOT_CALLERS = 0.3;
-/** A heavy tail without a variance that the sample can't show. */
+/** Heavy tail, truncated by MOST_TIMES_LEAST: samples can't show an infinite variance. */
 const PARETO_SHAPE = 1.5;
 const MOST_TIMES_LEAST = 64;
 const LEAST_REQUEST_BYTES = 200;
 const LEAST_RESPONSE_BYTES = 1000;
 const PROBABILITIES = [0.1, 0.9] as const;
 
-/** `s0` is called by users; names are in the order of a walk from callers to callees. */
+/** Users call `s0`; names follow a walk from callers to callees. */
 export function generateWorkflow(statistics: WorkflowStatistics, random: Random): PointWorkflow {
   const { services } = statistics;
   const callers = Math.max(1, services - Math.round((services - 1) * LEAF_SHARE));
@@ -44,13 +44,10 @@ export function generateWorkflow(statistics: WorkflowStatistics, random: Random)
   };
 }
 
-/**
- * Services below `callers` call; each hangs on an earlier one. Who calls many is likely to call more:
- * heavy-tailed fan-out.
- */
+/** Attaches each service to an earlier one below `callers`; busier ones get more: a heavy-tailed fan-out. */
 function growTree(callees: number[][], callers: number, random: Random): void {
-  // A caller that calls nobody would be a leaf: the first callee of each is the next caller, or a leaf where
-  // callers are used up.
+  // Each caller needs a callee, else it is a leaf. The first callee is the next caller, or a leaf if none is
+  // left.
   for (let service = 1; service < callees.length; service += 1) {
     const candidates = callees.slice(0, Math.min(service, callers));
     const barren = candidates.findIndex((called) => called.length === 0);
@@ -96,7 +93,7 @@ function workload(
     replicas: 1,
     requests: statistics.requests,
     memoryBytes: statistics.memoryBytes,
-    // The mean of a Pareto variable of this shape is 3 times its least value.
+    // The mean of a Pareto variable of this shape is 3 times its minimum.
     cpuMs: round((statistics.cpuMs / 3) * pareto(random)),
     cpuSpread: "exponential",
     calls: called.map((callee) => call(callee, statistics, random)),
@@ -116,7 +113,7 @@ function call(callee: number, { conditionalShare }: WorkflowStatistics, random: 
   };
 }
 
-/** At least 1. */
+/** Returns at least 1. */
 function pareto(random: Random): number {
   return Math.min(MOST_TIMES_LEAST, (1 - random.next()) ** (-1 / PARETO_SHAPE));
 }

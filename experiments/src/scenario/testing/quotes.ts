@@ -1,10 +1,9 @@
-// Compares scenarios with the papers that they name. The quotes are data: scenarios/data/quotes.yaml, which
-// says how they are written.
+// Compares scenarios with quotes from their papers: scenarios/data/quotes.yaml, which explains the format.
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import type { Point, Reference, Scenario } from "../model.ts";
 
-/** Where in the paper, label, numbers as printed, field of the scenario. */
+/** Place in the paper, label, printed numbers, field of the scenario. */
 export type Quote = readonly [at: string, label: string, printed: unknown, field: string];
 
 interface Quotes {
@@ -15,7 +14,7 @@ interface Quotes {
 }
 
 const FILE = new URL("../../../scenarios/data/quotes.yaml", import.meta.url);
-/** From a printed unit to that of fields: milliseconds, shares, millicores, bytes. */
+/** Factors from printed units to milliseconds, shares, millicores, bytes. */
 const UNITS: Readonly<Record<string, (value: number) => number>> = {
   "": (value) => value,
   ms: (value) => value,
@@ -28,7 +27,7 @@ export function loadQuotes(): Quotes {
   return parse(readFileSync(FILE, "utf8")) as Quotes;
 }
 
-/** Says which numbers of the scenario differ from its quotes, and which figures it names without a quote. */
+/** Lists numbers that differ from their quotes, and figures without a quote. */
 export function quoteProblems(scenario: Scenario, quotes: readonly Quote[]): string[] {
   return [
     ...quotes.flatMap((quote) => wrongNumbers(scenario, quote)),
@@ -65,10 +64,7 @@ function sorted(values: readonly (number | string)[]): string {
   return JSON.stringify(values.map(String).sort());
 }
 
-/**
- * `["table 1", "figure 3", "figure 4"]`, of "figures 3 and 4, Table 1". What follows the number of a single
- * figure is no figure: "Figure 3, 10 ms".
- */
+/** "figures 3 and 4, Table 1" gives "table 1", "figure 3", "figure 4". "Figure 3, 10 ms" has one figure. */
 export function figuresIn(said: string): string[] {
   const text = said.replace(/\bfig(s?)\./gi, "figure$1");
   const one = [...text.matchAll(/\b(figure|table) (\d+)/gi)].map(([, kind, number]) => [
@@ -81,7 +77,7 @@ export function figuresIn(said: string): string[] {
   return [...one, ...several].map(([kind, number]) => `${kind} ${number}`.toLowerCase());
 }
 
-/** `[2, 4, 5, 6]`, of "2 and 4 to 6". */
+/** `[2, 4, 5, 6]` from "2 and 4 to 6". */
 function numbersIn(list: string): number[] {
   return list.split(/, | and /).flatMap((part) => {
     const [first, last = first] = part.split(" to ").map(Number);
@@ -110,7 +106,6 @@ function keyOf({ statistic = "p95", where }: Reference): string {
   return [statistic, ...Object.entries(where).map(([name, value]) => `${name}=${value}`)].join(" ");
 }
 
-/** All different values of the field, over the scenario's points. */
 function valuesAt(scenario: Scenario, field: string): (number | string)[] {
   const { trials, source, references } = scenario;
   const roots = scenario.points.map((point) => ({
@@ -125,13 +120,13 @@ function valuesAt(scenario: Scenario, field: string): (number | string)[] {
   return [...new Set(found.flatMap(leaf))];
 }
 
-/** A list of names, such as the order in which pods are created, is one text. */
+/** A list of names, such as the creation order of pods, is one text. */
 function leaf(value: unknown): (number | string)[] {
   if (Array.isArray(value)) return [value.map(String).join(", ")];
   return typeof value === "number" || typeof value === "string" ? [value] : [];
 }
 
-/** The point with names in place of positions; without a node's round trip to itself. */
+/** The point with names instead of positions, without round trips of a node to itself. */
 function viewOf({ cluster, workflow, load }: Point): object {
   const names = cluster.nodes.map(({ name }) => name);
   const row = (at: number): object =>

@@ -14,11 +14,7 @@ const NAMESPACE = "default";
 const POLL_MS = 20;
 const READY_WITHIN_MS = 30_000;
 
-/**
- * The lab's pods, bound to the nodes that the placement says: in place of controllers and scheduler, whose
- * choice is not asked for. A pod has a new name after each move, as Kubernetes' have; `nameOf` tells which
- * pod of the placement it is.
- */
+/** Binds the lab's pods to their nodes, without scheduler. A move renames the pod; `nameOf` maps back. */
 export class BoundPods {
   readonly #store: ClusterStore;
   readonly #names = new Map<string, string>();
@@ -29,7 +25,6 @@ export class BoundPods {
     this.#store = store;
   }
 
-  /** Registers the nodes, ready. */
   async createNodes(nodes: readonly PointNode[]): Promise<void> {
     for (const node of nodes) await this.#store.create(nodeObject(node));
   }
@@ -45,12 +40,10 @@ export class BoundPods {
       }
   }
 
-  /** The pod of the placement that a pod of the lab is, or was. */
   nameOf(pod: string): string | undefined {
     return this.#names.get(pod);
   }
 
-  /** Evicts the pod, binds its successor and waits until that is ready. */
   async move(pod: string, to: string, signal: AbortSignal): Promise<void> {
     await this.remove(pod, {});
     const successor = await this.#bind(pod, to);
@@ -63,7 +56,7 @@ export class BoundPods {
     throw new Error(`the successor of ${pod} must be ready within ${READY_WITHIN_MS} ms and was not`);
   }
 
-  /** @param grace 0: at once, nobody is left to end it */
+  /** @param grace 0: delete at once, since no kubelet can stop the pod */
   async remove(pod: string, grace: { readonly gracePeriodSeconds?: number }): Promise<void> {
     const current = this.#current.get(pod);
     if (current === undefined) return;

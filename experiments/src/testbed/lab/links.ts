@@ -7,12 +7,10 @@ import type { PointCluster } from "../../scenario/model.ts";
 export const LINK_KINDS = ["namespaces", "relay"] as const;
 export type LinkKind = (typeof LINK_KINDS)[number];
 
-/** Delayed links between the nodes of a lab. */
 export interface Links {
   readonly network: PodNetwork;
-  /** Where users are who are beside the entry, wherever that is; absent: at its node's address itself. */
+  /** Location of users beside the entry; absent: the node's own address. */
   readonly usersPlace?: string;
-  /** Sets the round trips of all pairs. */
   set(rttMs: readonly (readonly number[])[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -24,7 +22,6 @@ interface LinksOptions {
   readonly seed: number;
 }
 
-/** Network namespaces where this machine allows them, else the relay. */
 export async function bestLinks(): Promise<LinkKind> {
   return (await namespaceLabSupport()).supported ? "namespaces" : "relay";
 }
@@ -33,7 +30,6 @@ export function createLinks(options: LinksOptions): Promise<Links> {
   return options.kind === "namespaces" ? namespaceLinks(options) : relayLinks(options);
 }
 
-/** Links through the relay on loopback addresses: no rights needed. */
 async function relayLinks({ cluster, logger, seed }: LinksOptions): Promise<Links> {
   const nodes = cluster.nodes.map(({ name }) => name);
   const links: LinkMatrix = cluster.rttMs.map((row) => row.map((rttMs) => ({ ...IDEAL_LINK, rttMs })));
@@ -46,17 +42,14 @@ async function relayLinks({ cluster, logger, seed }: LinksOptions): Promise<Link
   };
 }
 
-/**
- * Each node in a network namespace of its own, packets of the kernel through the emulated wire. Users beside
- * the entry are in another.
- */
+/** Puts each node, and users beside the entry, into a network namespace. */
 async function namespaceLinks({ cluster, seed }: LinksOptions): Promise<Links> {
   const nodes = cluster.nodes.map(({ name }) => name);
   let usersPlace = "users";
   while (nodes.includes(usersPlace)) usersPlace += "-0";
-  // In slow motion ways are longer, and TCP doesn't know: its least timeout stays, so that connections count
-  // as idle between two requests, and BBR, some machines' default, takes a round trip of seconds with a
-  // request in it for a link of a few kB/s, and paces answers accordingly.
+  // TCP doesn't know about the slow motion. Its minimum timeout stays, so connections count as idle between
+  // requests. BBR, the default of some machines, sees a round trip of seconds with one request as a link of a
+  // few kB/s and paces answers accordingly.
   const tcp = { slowStartAfterIdle: false, congestionControl: "reno" };
   const lab = await NamespaceLab.create({ nodes: [...nodes, usersPlace], seed, ...tcp });
   const set: Links["set"] = (matrix) =>

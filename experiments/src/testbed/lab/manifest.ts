@@ -2,7 +2,6 @@ import { BEHAVIOUR, readManifest, WORKFLOW_LABEL } from "@isochrone/lab";
 import type { WorkflowManifest } from "@isochrone/lab";
 import type { Point, PointWorkload } from "../../scenario/model.ts";
 
-/** The pod template's annotations that make the lab's stand-in program behave as the workload. */
 export function annotationsOf(workload: PointWorkload, isEntry: boolean): Record<string, string> {
   const { calls, cpuMs, cpuSpread } = workload;
   const options = calls.map(({ callee, requestBytes, responseBytes, probability }) => [
@@ -18,10 +17,7 @@ export function annotationsOf(workload: PointWorkload, isEntry: boolean): Record
   };
 }
 
-/**
- * The workflow of a point as Deployments and Services of the lab. Throws ManifestError where the lab can't
- * have it.
- */
+/** Throws ManifestError if the lab doesn't support the workflow. */
 export function manifestOf({ id, workflow }: Point): WorkflowManifest {
   const documents = workflow.workloads.flatMap((workload) => [
     deployment(workflow.name, workload, workload.name === workflow.entry),

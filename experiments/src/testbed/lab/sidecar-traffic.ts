@@ -1,6 +1,5 @@
 import { isKeyOf } from "@isochrone/primitives";
 
-/** What the sidecars have counted of one channel. */
 export interface ChannelTotals {
   requests: number;
   bytes: number;
@@ -13,10 +12,9 @@ const FAMILIES = {
 } as const;
 const LINE = /^(\w+)\{(.*)\} (\S+)$/;
 
-/** Key of a channel in the totals. */
 export const channelKey = (source: string, target: string): string => `${source} ${target}`;
 
-/** What a sidecar's page has counted, by channel, as the calling side does. */
+/** Parses a sidecar's metrics page by channel, counted by the caller. */
 export function trafficOf(page: string): ReadonlyMap<string, ChannelTotals> {
   const totals = new Map<string, ChannelTotals>();
   for (const line of page.split("\n")) {
@@ -32,13 +30,10 @@ export function trafficOf(page: string): ReadonlyMap<string, ChannelTotals> {
   return totals;
 }
 
-/** By pod. */
+/** Keyed by pod. */
 export type PodTraffic = ReadonlyMap<string, ReadonlyMap<string, ChannelTotals>>;
 
-/**
- * What was counted in between, over all pods. Pod by pod: one that is gone takes its counters with it, and a
- * sum over pods would fall, or hide what its successor has counted.
- */
+/** Counter increases, per pod: a removed pod takes its counters along, so a sum over pods could fall. */
 export function trafficBetween(before: PodTraffic, after: PodTraffic): ReadonlyMap<string, ChannelTotals> {
   const sums = new Map<string, ChannelTotals>();
   for (const [pod, channels] of after)

@@ -1,5 +1,5 @@
-// The lab against what was asked of it: no packet is faster than its link, and what changes is seen. Against
-// the model it is held by test/experiments/validate.ts, on a machine that is quiet.
+// Checks the lab against its settings: no packet is faster than its link, and changes show.
+// test/experiments/validate.ts compares lab and model on a quiet machine.
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Point } from "../../scenario/model.ts";
 import type { Running } from "../port.ts";
@@ -8,7 +8,7 @@ import { createLabTestbed } from "./testbed.ts";
 import { bestLinks, LINK_KINDS } from "./links.ts";
 import type { LinkKind } from "./links.ts";
 
-/** How much longer a busy machine may take than what was asked for. */
+/** Factor that a busy machine may take longer. */
 const BUSY = 6;
 
 const mean = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -60,7 +60,7 @@ describe("the lab", () => {
     await running.run(8);
     await running.move([{ pod: "a-0", from: "n1", to: "n2" }]);
     await running.run(2);
-    // It had counted 40 and more; its successor counts 30.
+    // The old pod had counted at least 40; its replacement counts 30.
     await running.run(6);
     expect(running.observe().traffic[0]!.requestsPerSecond).toBeGreaterThan(5);
   });

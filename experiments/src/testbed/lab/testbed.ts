@@ -18,14 +18,13 @@ import { channelKey, trafficBetween, trafficOf } from "./sidecar-traffic.ts";
 import type { ChannelTotals, PodTraffic } from "./sidecar-traffic.ts";
 
 const READY_WITHIN_MS = 60_000;
-/** Before the first stretch: connections come up with the first requests, each paying a round trip more. */
+/** Precedes the first interval: first requests open connections and pay an extra round trip. */
 const CONNECTING_MS = 2_000;
 const CONNECTING_RESPONSES = 3;
 
 interface LabGroundOptions {
-  /** @default namespaces where this machine allows them, else the relay */
   readonly links?: LinkKind;
-  /** @default errors alone, to standard error */
+  /** @default only errors, to standard error */
   readonly logger?: Logger;
 }
 
@@ -36,14 +35,12 @@ interface Lab {
 }
 
 /**
- * The workflow as processes that speak HTTP over delayed links, one for each pod with its sidecar, and
- * another for the users.
- *
- * At scale S everything happens S times slower: users send S times less often, the pods' CPU is S times
- * slower, ways are S times longer; response times are divided by S again. That is the whole system in slow
- * motion: utilisation, queues and the share of the network in a response are those of the original, while
- * this machine does 1/S of the work each second. (With fewer users and less CPU alone, work would take S
- * times longer and ways would not: no response time would mean anything.)
+ * Runs the workflow as processes with HTTP over delayed links: one process per pod with its sidecar, one for
+ * the users.
+ * At scale S, the whole system runs S times slower: request rates and CPU are divided by S, round trips
+ * multiplied, and measured response times divided by S again. Utilization, queues and the network's share
+ * stay those of the original, while the machine does 1/S of the work per second. (With less load and CPU
+ * alone, work would take S times longer and the network would not, so response times would mean nothing.)
  */
 export async function createLabTestbed(
   settings: LabSettings,
@@ -73,13 +70,9 @@ export async function createLabTestbed(
   };
 }
 
-/**
- * Before whatever else runs on the machine, where that is allowed; processes inherit it. What comes in time
- * is part of the measurement.
- */
+/** Above other processes, if allowed; child processes inherit it. Delays would distort measurements. */
 const NICENESS = -10;
 
-/** Gives back how to undo it. */
 function goFirst(): () => void {
   const before = getPriority();
   try {
@@ -154,7 +147,7 @@ interface Parts {
 
 interface Totals {
   readonly atMs: number;
-  /** By pod of the lab. */
+  /** Keyed by lab pod. */
   readonly workedMs: ReadonlyMap<string, number>;
   readonly traffic: PodTraffic;
 }
@@ -165,7 +158,7 @@ class LabRun implements Running {
   readonly #timers = new Set<NodeJS.Timeout>();
   #stretchEndMs: number | null = null;
   #moving: Promise<void> = Promise.resolve();
-  /** What went wrong beside the stretches; the next one tells. */
+  /** Failure between intervals; the next interval reports it. */
   #failure: Error | null = null;
   #observation: Observation | null = null;
 
@@ -249,10 +242,7 @@ class LabRun implements Running {
     );
   }
 
-  /**
-   * As the control plane would, but at once: its pods go from the list, so that nobody is sent there any
-   * more.
-   */
+  /** Removes the node's pods from endpoints as a control plane does, but at once. */
   async #nodeDown(node: string): Promise<void> {
     const { cluster, pods } = this.#parts;
     const gone = cluster.pods().filter((pod) => pod.node === node);
@@ -267,7 +257,7 @@ class LabRun implements Running {
     return { atMs: systemClock.monotonic(), workedMs: cluster.workedMs(), traffic };
   }
 
-  /** Rates of the point's own time: S times those of the wall's. */
+  /** Rates in the point's time: S times the wall-clock rates. */
   #observe(before: Totals, after: Totals, userRequestsPerSecond: number): Observation {
     const { point, scale, pods } = this.#parts;
     const { workloads } = point.workflow;
@@ -281,7 +271,7 @@ class LabRun implements Running {
     const traffic = trafficBetween(before.traffic, after.traffic);
     const counted = (edge: number, field: keyof ChannelTotals): number => {
       const key = edges[edge]!;
-      // Sidecars count by pair: what several calls of a pair made together is the first one's.
+      // Sidecars count per pair; attribute all calls of a pair to its first edge.
       if (edges.indexOf(key) < edge) return 0;
       return traffic.get(key)?.[field] ?? 0;
     };

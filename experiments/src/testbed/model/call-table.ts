@@ -1,22 +1,19 @@
 const FREE = -1;
 export const NONE = -1;
 
-/**
- * Calls that are not answered yet, users' requests among them, as columns of numbers: nothing is allocated
- * for a call.
- */
+/** Open calls, user requests included, in columns of typed arrays. Calls allocate nothing. */
 export class CallTable {
-  /** The pod that has to answer; -1 for a free row. */
+  /** The answering pod; -1: free row. */
   pod = new Int32Array(0);
-  /** The call on whose behalf it is made; -1: a user's request. */
+  /** The parent call; -1: a user request. */
   parent = new Int32Array(0);
-  /** The edge of the workflow that it is made over; of a user's request its number. */
+  /** The workflow edge; for user requests their number. */
   origin = new Int32Array(0);
-  /** Answers that it waits for. */
+  /** Number of pending answers. */
   waitsFor = new Int32Array(0);
   failed = new Uint8Array(0);
   sentMs = new Float64Array(0);
-  /** The one behind it in a pod's queue, or in the list of free rows. */
+  /** Next call in a pod's queue, or next free row. */
   next = new Int32Array(0);
   #firstFree = NONE;
 
@@ -43,7 +40,6 @@ export class CallTable {
     this.#firstFree = call;
   }
 
-  /** Number of open calls; counts them. */
   countOpen(): number {
     let open = 0;
     for (const pod of this.pod) if (pod !== FREE) open++;

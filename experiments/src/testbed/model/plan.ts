@@ -2,24 +2,24 @@ import type { Placement } from "../../contenders/port.ts";
 import type { Point, PointNode } from "../../scenario/model.ts";
 import { NONE } from "./call-table.ts";
 
-/** A placed workflow in positions instead of names, fixed while it runs; what changes is the simulation's. */
+/** A placed workflow with positions instead of names. Immutable; the simulation holds the state. */
 export interface Plan {
   readonly cores: readonly number[];
   readonly podNames: readonly string[];
   readonly podWorkload: Int32Array;
-  /** At the start. */
+  /** Initial node. */
   readonly podNode: Int32Array;
-  /** Pods of a workload are consecutive: from `firstPod[w]` to before `firstPod[w + 1]`. */
+  /** Pods of workload w: `firstPod[w]` to `firstPod[w + 1]`, exclusive. */
   readonly firstPod: Int32Array;
   readonly cpuMs: Float64Array;
   readonly isExponential: Uint8Array;
-  /** Edges of a workload are consecutive as well. */
+  /** Edges of a workload, likewise. */
   readonly firstEdge: Int32Array;
   readonly edgeCaller: Int32Array;
   readonly edgeCallee: Int32Array;
   readonly edgeProbability: Float64Array;
   readonly edgeBytes: Float64Array;
-  /** Zone by node, where callers go to replicas of their own zone; null: they go to all in turn. */
+  /** Zone by node if callers prefer their own zone; null: round-robin over all. */
   readonly zoneOf: Int32Array | null;
   readonly entry: number;
   /** -1: beside the entry. */
@@ -30,10 +30,9 @@ class PlacementError extends Error {
   override readonly name = "PlacementError";
 }
 
-/** Name of a workload's pod, as placements have it. */
 export const podName = (workload: string, index: number): string => `${workload}-${index}`;
 
-/** @throws PlacementError for a pod without a node, or on one that the cluster has not */
+/** @throws PlacementError for a pod without a node, or on an unknown one */
 export function planOf(point: Point, placement: Placement): Plan {
   const { workloads, entry, usersAt } = point.workflow;
   const nodes = new Map(point.cluster.nodes.map(({ name }, index) => [name, index]));

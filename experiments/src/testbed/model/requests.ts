@@ -4,17 +4,16 @@ import { MAX_PENDING, periodMs, phasesMs, REQUEST_TIMEOUT_MS } from "../users.ts
 const OPEN = -1;
 const FAILED = -2;
 
-/** Users' requests by their number: when they are sent, and what became of them. */
 export class Requests {
   readonly #periodMs: number;
   readonly #phasesMs: Float64Array;
-  /** Number of the first one that is still remembered. */
+  /** Number of the oldest retained request. */
   #base = 0;
   #sent = 0;
   #sentMs = new Float64Array(4096);
   #outcomeMs = new Float64Array(4096);
   #pending = 0;
-  /** All before it have been answered or given up. */
+  /** All earlier requests are answered or timed out. */
   #firstInTime = 0;
   #windowEndMs = 0;
   #openInWindow = 0;
@@ -30,12 +29,11 @@ export class Requests {
     return this.#sent;
   }
 
-  /** Requests of the stretch that are not settled yet. */
   get openInWindow(): number {
     return this.#openInWindow;
   }
 
-  /** Begins a stretch: it has what was sent since the last one's end. */
+  /** Starts an interval. It includes requests sent since the last one's end. */
   openWindow(endMs: number): void {
     this.#windowEndMs = endMs;
     this.#openInWindow = 0;
@@ -43,7 +41,7 @@ export class Requests {
       if (this.#sentMs[at]! < endMs && this.#outcomeMs[at] === OPEN) this.#openInWindow++;
   }
 
-  /** Sends the next one at {@link nextMs}; gives its number, or -1 where it fails at once. */
+  /** Sends the request due at {@link nextMs}. Returns its number; -1: it failed at once. */
   send(): number {
     const nowMs = this.nextMs;
     const request = this.#sent++;
@@ -61,7 +59,7 @@ export class Requests {
     return -1;
   }
 
-  /** An answer has come; too late ones are nobody's. */
+  /** Records an answer; ignores late ones. */
   answered(request: number, failed: boolean, nowMs: number): void {
     const at = request - this.#base;
     if (at < 0 || this.#outcomeMs[at] !== OPEN) return;
@@ -69,7 +67,7 @@ export class Requests {
     this.#settle(at, failed || responseMs > REQUEST_TIMEOUT_MS ? FAILED : responseMs);
   }
 
-  /** What became of the stretch's requests, once none is open. It is forgotten then. */
+  /** Returns and clears the interval's outcomes, once all requests are settled. */
   closeWindow(): { readonly responseMs: Float64Array; readonly failed: number } {
     let count = 0;
     while (count < this.#sent - this.#base && this.#sentMs[count]! < this.#windowEndMs) count++;
@@ -81,7 +79,7 @@ export class Requests {
     return { responseMs, failed: count - responseMs.length };
   }
 
-  /** All have the same patience, so they give up in the order of sending. */
+  /** All timeouts are equal, so requests time out in send order. */
   #giveUp(nowMs: number): void {
     for (this.#firstInTime = Math.max(this.#firstInTime, this.#base); ; this.#firstInTime++) {
       const at = this.#firstInTime - this.#base;

@@ -1,12 +1,12 @@
 /**
- * CPU of nodes, shared equally by the pods that have something to do; a pod is one thread and never gets more
- * than one core. Kept in virtual time: all active pods of a node advance alike, so that what changes when one
- * comes or goes is the node's rate alone.
+ * CPU of nodes with processor sharing: active pods of a node get equal shares, each at most one core (pods
+ * are single-threaded). Uses virtual time: all active pods of a node advance alike, so that an arrival or
+ * departure changes only the node's rate.
  */
 export class SharedCpus {
   readonly #cores: Float64Array;
   readonly #pods: number;
-  /** Work that every active pod of the node has been given so far, ms of a core. */
+  /** Work that each active pod of the node has received so far, ms of a core. */
   readonly #virtualMs: Float64Array;
   readonly #updatedMs: Float64Array;
   readonly #rate: Float64Array;
@@ -14,9 +14,9 @@ export class SharedCpus {
   /** Active pods of node n: `#active[n * #pods ...]`, `#counts[n]` of them. */
   readonly #active: Int32Array;
   readonly #counts: Int32Array;
-  /** Virtual time at which a pod's work is done. */
+  /** Virtual time at which a pod's work ends. */
   readonly #finishAt: Float64Array;
-  /** A tournament: who of the nodes below finishes first; leaves from `#leaves` on. */
+  /** Tournament tree of the node that finishes first; leaves start at `#leaves`. */
   readonly #winners: Int32Array;
   readonly #leaves: number;
 
@@ -37,12 +37,11 @@ export class SharedCpus {
     for (let at = this.#leaves - 1; at > 0; at--) this.#winners[at] = this.#winners[2 * at]!;
   }
 
-  /** When the first work is done; Infinity while all are idle. */
+  /** Time of the next completion; Infinity if all are idle. */
   get nextMs(): number {
     return this.#nextFinishMs[this.#winners[1]!]!;
   }
 
-  /** Gives an idle pod work. */
   begin(node: number, pod: number, workMs: number, nowMs: number): void {
     this.#advance(node, nowMs);
     this.#finishAt[pod] = this.#virtualMs[node]! + workMs;
@@ -50,7 +49,7 @@ export class SharedCpus {
     this.#reschedule(node, nowMs);
   }
 
-  /** Takes the pod off whose work is done at {@link nextMs}. */
+  /** Removes and returns the pod that completes at {@link nextMs}. */
   finish(): number {
     const node = this.#winners[1]!;
     const nowMs = this.#nextFinishMs[node]!;
@@ -64,7 +63,7 @@ export class SharedCpus {
     return pod;
   }
 
-  /** Takes a pod off before its work is done. Gives what was left of it. */
+  /** Removes a pod before completion. Returns its remaining work. */
   abandon(node: number, pod: number, nowMs: number): number {
     const base = node * this.#pods;
     const at = this.#active.subarray(base, base + this.#counts[node]!).indexOf(pod);
@@ -96,7 +95,7 @@ export class SharedCpus {
     }
     const rate = count === 0 ? 1 : Math.min(1, this.#cores[node]! / count);
     this.#rate[node] = rate;
-    // Rounding must not lead back in time.
+    // Rounding must not move time backwards.
     this.#nextFinishMs[node] = nowMs + Math.max(0, finishAt - this.#virtualMs[node]!) / rate;
     this.#replay(node);
   }

@@ -8,33 +8,30 @@ import type { Plan } from "./plan.ts";
 import { Requests } from "./requests.ts";
 import { SharedCpus } from "./shared-cpu.ts";
 
-/** Seeds of the independent sequences, so that load, work and choices don't disturb each other. */
+/** Independent seeds, so that load, work and choices don't affect each other. */
 const STREAMS = { work: 0x51ed270b, choice: 0x2545f491 } as const;
 
-/** What was counted since the last `resetCounts`. */
 interface Counts {
   readonly busyMs: Float64Array;
-  /** Of users. */
+  /** User requests. */
   sent: number;
-  /** By edge. */
+  /** Indexed by edge. */
   readonly requests: Float64Array;
-  /** Both ways together, by the caller's and the callee's node: row-major. */
+  /** Both directions, by node of caller and callee, row-major. */
   readonly bytesBetween: Float64Array;
 }
 
 interface SimulationOptions {
   readonly plan: Plan;
   readonly load: PointLoad;
-  /**
-   * One way, by nodes: row-major. The simulation reads it at each message; changes hold for those sent later.
-   */
+  /** One-way delay by nodes, row-major. Read per message, so changes affect later messages. */
   readonly delayMs: Float64Array;
   readonly seed: number;
 }
 
 /**
- * The queueing network: pods that serve one request after the other and wait for callees without holding up
- * others, as an event loop does; nodes that share their CPU among pods; messages that take their time.
+ * Queueing network. Pods serve requests one by one and wait for callees without blocking, like an event loop.
+ * Nodes share CPU among pods; messages take time.
  */
 export class Simulation {
   readonly #plan: Plan;
@@ -47,9 +44,9 @@ export class Simulation {
   readonly #work: Random;
   readonly #choice: Random;
   readonly #podNode: Int32Array;
-  /** Dead: there is nobody to answer, and nobody to be asked either. */
+  /** Dead pods neither answer nor receive calls. */
   readonly #isDead: Uint8Array;
-  /** Positions of the ready pods of each workload, from `firstPod` on. */
+  /** Ready pods of each workload, from `firstPod` on. */
   readonly #ready: Int32Array;
   readonly #readyCounts: Int32Array;
   readonly #turn: Int32Array;
@@ -92,7 +89,7 @@ export class Simulation {
   get nowMs(): number {
     return this.#nowMs;
   }
-  /** Processed so far: arrivals, ends of work, answers. */
+  /** Processed events: arrivals, completions, answers. */
   get events(): number {
     return this.#events;
   }
@@ -102,7 +99,6 @@ export class Simulation {
   get counts(): Counts {
     return this.#counts;
   }
-  /** Calls under way, users' requests included. */
   get openCalls(): number {
     return this.#calls.countOpen();
   }
@@ -118,10 +114,7 @@ export class Simulation {
     this.#probability[edge] = probability;
   }
 
-  /**
-   * Runs to `endMs` and, with `settle`, on until every request of the stretch is settled; stops at `untilMs`
-   * in any case.
-   */
+  /** Runs to `endMs`; with `settle`, until all requests are settled. Never passes `untilMs`. */
   run(endMs: number, settle: boolean, untilMs: number): void {
     const requests = this.#requests;
     const messages = this.#messages;
@@ -145,7 +138,7 @@ export class Simulation {
     this.#nowMs = Math.max(this.#nowMs, Math.min(endMs, untilMs));
   }
 
-  /** From now on nobody is sent to this pod; what it has it goes on with. */
+  /** Sends no new calls to this pod; it finishes pending ones. */
   takeOut(pod: number): void {
     const workload = this.#plan.podWorkload[pod]!;
     const first = this.#plan.firstPod[workload]!;
@@ -156,18 +149,16 @@ export class Simulation {
     this.#readyCounts[workload]!--;
   }
 
-  /** Ends the pod with everything that it has, as a node's end does: its callers see broken connections. */
+  /** Kills the pod and its calls, as a node failure does. Callers see broken connections. */
   kill(pod: number): void {
     this.#drop(pod);
     this.#isDead[pod] = 1;
-    // Those that wait for others' answers are lost too; their callers learn it when the answers come, at the
-    // latest.
+    // Also loses calls that wait for answers. Callers learn of it at the latest when these arrive.
     const { pod: pods, waitsFor, failed } = this.#calls;
     for (let call = 0; call < pods.length; call++)
       if (pods[call] === pod && waitsFor[call]! > 0) failed[call] = 1;
   }
 
-  /** Breaks off what the pod works at and what queues before it. */
   #drop(pod: number): void {
     this.takeOut(pod);
     if (this.#serving[pod] !== NONE) {
@@ -184,10 +175,7 @@ export class Simulation {
     this.#queueHead[pod] = this.#queueTail[pod] = NONE;
   }
 
-  /**
-   * The pod's successor is ready on a node. What waits for others' answers is still answered by the one that
-   * goes: it has a grace period.
-   */
+  /** Starts the replacement. The old pod still answers waiting calls during its grace period. */
   revive(pod: number, node: number): void {
     this.#drop(pod);
     this.#podNode[pod] = node;
@@ -226,7 +214,7 @@ export class Simulation {
     return this.#delayMs[this.#podNode[podA]! * this.#nodes + this.#podNode[podB]!]!;
   }
 
-  /** A message is twice the call that it is about, plus one for the answer. */
+  /** A message is twice its call's row, plus one for an answer. */
   #receive(message: number): void {
     const call = message >> 1;
     if ((message & 1) === 0) this.#arrive(call);
@@ -296,7 +284,6 @@ export class Simulation {
     else this.#calls.waitsFor[call] = waitsFor;
   }
 
-  /** The ready replica whose turn it is; of those in the caller's zone, where that is preferred. */
   #target(caller: number, first: number, count: number, turn: number): number {
     const { zoneOf } = this.#plan;
     if (zoneOf !== null) {

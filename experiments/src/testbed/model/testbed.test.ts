@@ -29,8 +29,8 @@ describe("the model of a workflow", () => {
     const point = pointOf({ workloads: fiveWorkloads(3), cores: [2, 2, 2], rttMs, load: { users: 1 } });
     const running = await start(point, PODS, 0.5);
     const { responseMs } = await running.run(5);
-    // m0 (n1) - 20 -> m2 (n2) - 40 -> m4 (n3): three times 3 ms of work, and the half hops of three calls
-    // with the user's.
+    // m0 (n1) - 20 -> m2 (n2) - 40 -> m4 (n3): three times 3 ms of work, and half hops of three calls and the
+    // user's.
     expect(responseMs).toHaveLength(5);
     for (const time of responseMs) expect(time).toBeCloseTo(9 + 20 + 40 + 6 * 0.5, 6);
   });
@@ -146,7 +146,7 @@ describe("the model of a workflow", () => {
     const running = await start(point);
     await running.run(5);
     running.beginChanges();
-    // One may have been under way when it died.
+    // One request may have been in progress at the failure.
     expect((await running.run(5)).failed).toBeLessThanOrEqual(1);
     expect((await running.run(5)).failed).toBe(50);
     expect(running.observe().cluster.nodes.map(({ name }) => name)).toEqual(["n1", "n3"]);

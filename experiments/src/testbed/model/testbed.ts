@@ -9,10 +9,10 @@ import { planOf } from "./plan.ts";
 import type { Plan } from "./plan.ts";
 import { Simulation } from "./simulation.ts";
 
-/** From an eviction to a ready successor: what the lab's take. */
+/** Time from eviction to a ready replacement, as measured in the lab. */
 export const REPLACE_MS = 1_500;
 
-/** The queueing model of a workflow under load: no clock, no process, the same numbers for the same seed. */
+/** Queueing model of a workflow under load, without clock or processes. Deterministic per seed. */
 export function createModelTestbed(settings: ModelSettings): Testbed {
   return {
     name: "model",
@@ -29,7 +29,7 @@ export function createModelTestbed(settings: ModelSettings): Testbed {
   };
 }
 
-/** How often a long simulation lets others have the thread. */
+/** Interval at which a long simulation yields to the event loop. */
 const SLICE_MS = 2_000;
 
 export class ModelRun implements Running {
@@ -40,11 +40,9 @@ export class ModelRun implements Running {
   readonly #delayMs: Float64Array;
   readonly #simulation: Simulation;
   readonly #signal: AbortSignal;
-  /** Changes of the point and moves of pods. */
   readonly #planned = new EventQueue();
   #endMs = 0;
   #observedMs = 0;
-  /** When the last of the moves asked for is over. */
   #movesEndMs = 0;
   #observation: Observation | null = null;
 
@@ -88,14 +86,14 @@ export class ModelRun implements Running {
     return this.#observation;
   }
 
-  /** In the last stretch, by the caller's and the callee's node: row-major. */
+  /** Bytes of the last interval, by node of caller and callee, row-major. */
   get bytesBetween(): Float64Array {
     return this.#simulation.counts.bytesBetween;
   }
 
   move(moves: readonly PodMove[]): Promise<void> {
-    // A stretch that waited for late answers ended late: the next one is to last as long as it says, with the
-    // moves in it.
+    // An interval that waited for late answers ended late. The next one must keep its full length, moves
+    // included.
     this.#endMs = Math.max(this.#endMs, this.#simulation.nowMs);
     let beginMs = Math.max(this.#simulation.nowMs, this.#movesEndMs);
     for (const { pod, to } of moves) {

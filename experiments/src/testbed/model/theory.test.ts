@@ -1,5 +1,4 @@
-// The model against what queueing theory knows exactly. Many users with long periods are a Poisson stream, as
-// far as a queue can tell.
+// Compares the model with exact queueing theory. Many users with long periods approximate a Poisson process.
 import { describe, expect, it } from "vitest";
 import type { Point } from "../../scenario/model.ts";
 import { callTo, placed, pointOf, workloadOf } from "../testing/points.ts";
@@ -7,11 +6,10 @@ import { createModelTestbed } from "./testbed.ts";
 import { planOf } from "./plan.ts";
 import { Simulation } from "./simulation.ts";
 
-/** Enough that hardly any user comes twice: periods repeat their pattern. */
+/** Enough that hardly any user sends twice, because periods repeat their pattern. */
 const USERS = 300_000;
 const SECONDS = 1_500;
 
-/** Requests each second of a Poisson stream. */
 const poisson = (perSecond: number) => ({ users: USERS, requestsPerSecondPerUser: perSecond / USERS });
 
 async function responses(
@@ -63,7 +61,7 @@ describe("the model and queueing theory", () => {
     async (spread) => {
       const serviceMs = 5;
       const rho = 0.6;
-      // So many pods that hardly ever two requests meet in one: what is left is the node's sharing.
+      // So many pods that requests rarely meet in one, which isolates CPU sharing of the node.
       const replicas = 200;
       const point = pointOf({
         workloads: [workloadOf("a", { cpuMs: serviceMs, cpuSpread: spread, replicas })],

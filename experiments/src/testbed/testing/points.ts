@@ -3,16 +3,15 @@ import type { Change, Point, PointCall, PointLoad, PointWorkload } from "../../s
 
 interface PointParts {
   readonly workloads: readonly PointWorkload[];
-  /** Cores of each node. */
   readonly cores: readonly number[];
-  /** Between any two nodes, or the whole matrix. @default 0 */
+  /** Between any two nodes, or a full matrix. @default 0 */
   readonly rttMs?: number | readonly (readonly number[])[];
   readonly load?: Partial<PointLoad>;
   readonly usersAt?: string;
   readonly changes?: readonly Change[];
 }
 
-/** Nodes n1, n2, ... in regions of their own; the first workload is the entry. */
+/** Nodes n1, n2, ... in separate regions; the first workload is the entry. */
 export function pointOf({ workloads, cores, rttMs = 0, load, usersAt, changes = [] }: PointParts): Point {
   const nodes = cores.map((count, index) => ({
     name: `n${index + 1}`,
@@ -55,12 +54,11 @@ export const callTo = (callee: string, parts: Partial<PointCall> = {}): PointCal
   ...parts,
 });
 
-/** By node name, the names of its pods. */
 export function placed(pods: Readonly<Record<string, readonly string[]>>): Placement {
   return new Map(Object.entries(pods).flatMap(([node, names]) => names.map((pod) => [pod, node] as const)));
 }
 
-/** m0 calls m1 and m2, m1 calls m3, m2 calls m3 and m4: five workloads, six calls a request. */
+/** m0 calls m1 and m2, m1 calls m3, m2 calls m3 and m4: five workloads, six calls per request. */
 export function fiveWorkloads(cpuMs: number, cpuSpread: "fixed" | "exponential" = "fixed"): PointWorkload[] {
   const parts = { cpuMs, cpuSpread };
   return [

@@ -1,6 +1,5 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** Why a bus operation failed. */
 export const BUS_ERROR_CODES = [
   "aborted",
   "closed",
@@ -20,10 +19,9 @@ export const BUS_ERROR_CODES = [
 export type BusErrorCode = (typeof BUS_ERROR_CODES)[number];
 
 /**
- * The codes for which the same call may succeed later without any change by the caller. Refusals are among
- * them: tokens are asked for anew with every attempt, credentials and certificates are rotated, rights
- * granted and topics created, none of which must cost records. Those that ask for more than a moment's
- * patience say so in `retryAfterMs`.
+ * Codes after which the same call may succeed later. Refusals are included, since tokens, credentials,
+ * certificates, rights and topics can change, and no record should be lost meanwhile. Refusals set
+ * `retryAfterMs`.
  */
 const RETRYABLE: ReadonlySet<BusErrorCode> = new Set([
   "overloaded",
@@ -35,16 +33,13 @@ const RETRYABLE: ReadonlySet<BusErrorCode> = new Set([
   "unknown_topic",
 ]);
 
-/** Facts about a failure that callers act on; they never parse messages. */
 interface BusErrorDetails {
   readonly cause?: unknown;
-  /** The bus asked not to be tried again before this many milliseconds have passed. */
+  /** Minimum delay before a retry. */
   readonly retryAfterMs?: number;
 }
 
-/**
- * Thrown when the bus did not do what was asked; `retryable` says whether the same call may succeed later.
- */
+/** Thrown when a bus operation fails. `retryable`: the same call may succeed later. */
 export class BusError extends CodedError {
   declare readonly code: BusErrorCode;
   readonly retryAfterMs: number | undefined;

@@ -1,13 +1,10 @@
-// Kafka's default partitioner, so that a key has the same partition number on every adapter.
+// Kafka's default partitioner: a key has the same partition on every adapter.
 
 const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 const R = 24;
 
-/**
- * Kafka's variant of MurmurHash2 (32 bit, fixed seed); a signed 32-bit integer as in
- * org.apache.kafka.common.utils.Utils.
- */
+/** Kafka's MurmurHash2 (32 bit, fixed seed): a signed integer like org.apache.kafka.common.utils.Utils. */
 export function murmur2(data: Uint8Array): number {
   const { length } = data;
   const view = new DataView(data.buffer, data.byteOffset, length);
@@ -27,10 +24,7 @@ export function murmur2(data: Uint8Array): number {
   return (h ^ (h >>> 15)) | 0;
 }
 
-/**
- * The partition of a key: the hash made positive as Kafka does (sign bit cleared, not the absolute value),
- * modulo `partitions`.
- */
+/** Hash with cleared sign bit (not the absolute value), modulo `partitions`, as in Kafka. */
 export function partitionOf(key: string, partitions: number): number {
   return (murmur2(Buffer.from(key, "utf8")) & 0x7fffffff) % partitions;
 }

@@ -1,12 +1,12 @@
-// The bus as Isochrone needs it: keyed records in partitioned topics. Every subscriber reads all partitions,
-// from a time that it chooses, each record at least once.
+// The bus: keyed records in partitioned topics. Each subscriber reads all partitions from a chosen time,
+// every record at least once.
 
 export interface OutgoingRecord {
-  /** Records with one key of one topic arrive in the order of their publishing. */
+  /** Records with the same topic and key keep their order. */
   readonly key: string;
   /**
-   * An empty value (0 bytes) is a tombstone: nothing holds for its key any more, and a bus that compacts a
-   * topic removes what it had of the key, and in the end the tombstone itself. It arrives as an empty value.
+   * An empty value (0 bytes) is a tombstone: it deletes the key. A compacting bus removes the key's records
+   * and later the tombstone. Subscribers receive an empty value.
    */
   readonly value: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,47 +15,36 @@ export interface OutgoingRecord {
 export interface BusRecord extends OutgoingRecord {
   readonly topic: string;
   readonly partition: number;
-  /** Ascending within the partition, without gaps on the memory bus, possibly with gaps on others. */
+  /** Ascending within the partition. Only the memory bus guarantees no gaps. */
   readonly offset: number;
-  /** When the bus appended it (the broker's append time), ms since the epoch. */
+  /** The bus's (broker's) append time, Unix milliseconds. */
   readonly appendedAtMs: number;
 }
 
-/**
- * Records of one partition, in order, never empty. Their bytes may share memory: of a few that are to be kept
- * for long, keep copies.
- */
+/** Records of one partition, in order, never empty. They may share memory: copy records that you retain. */
 export interface Batch {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly BusRecord[];
-  /**
-   * Offset that the partition's next record will get, as far as was known when the batch was made: what lies
-   * between it and the batch's end is the consumer's lag. Null where the bus does not tell.
-   */
+  /** The partition's next offset when the batch was made, for consumer lag. Null if the bus has none. */
   readonly endOffset: number | null;
 }
 
-/** `sinceMs`: the first record that the bus appended at this time or later, ms since the epoch. */
+/** `sinceMs`: start at the first record appended at this time or later, Unix milliseconds. */
 export type ReadFrom = "earliest" | "latest" | { readonly sinceMs: number };
 
 export interface SubscribeOptions {
   readonly topics: readonly string[];
-  /** Where reading begins. */
   readonly from: ReadFrom;
   /** @default 500 */
   readonly maxBatchRecords?: number;
-  /** Bounds what one handler call has in memory; a single larger record still comes, alone. @default 4 MiB */
+  /** Maximum bytes per handler call; a larger record arrives alone. @default 4 MiB */
   readonly maxBatchBytes?: number;
   /**
-   * Awaited: the next batch of the same partition comes only after it settles (back-pressure). A throw is
-   * logged, and redelivers the batch after a pause.
+   * Awaited before the partition's next batch (back-pressure). A throw redelivers the batch after a pause.
    */
   onBatch(batch: Batch): Promise<void>;
-  /**
-   * Called once, when the subscriber has handled each partition up to its end. Topics that do not exist count
-   * as empty.
-   */
+  /** Called once, when each partition was handled up to its end. A missing topic counts as empty. */
   onCaughtUp?(): void;
 }
 
@@ -65,18 +54,14 @@ export interface TopicPartition {
 }
 
 export interface Subscription {
-  /**
-   * Stops delivery; resolves when the running handlers have settled. Repeating it is harmless. Never await it
-   * inside this subscription's own handlers: it waits for them.
-   */
+  /** Resolves when running handlers have settled. Idempotent. Never await it inside a handler: deadlock. */
   close(): Promise<void>;
 }
 
 export interface Publisher {
   /**
-   * Resolves when the bus has taken responsibility for all records; rejects with a BusError (`retryable` says
-   * whether to try again). The values may be reused as soon as it has settled. A rejected publish may still
-   * have happened (at least once).
+   * Resolves when the bus is responsible for all records; rejects with BusError (see `retryable`). Callers
+   * may reuse values afterwards. A rejected publish may still have succeeded (at least once).
    */
   publish(
     topic: string,
@@ -86,27 +71,21 @@ export interface Publisher {
 }
 
 export interface Bus extends Publisher {
-  /**
-   * How many partitions the topic has. Rejects with BusError `unknown_topic` where topics must be made first
-   * and this one was not.
-   */
+  /** Rejects with BusError `unknown_topic` if the topic doesn't exist and isn't created automatically. */
   partitionCount(topic: string): Promise<number>;
   /**
-   * Resolves when the partitions are known: what is published from then on arrives even with
-   * `from: "latest"`. Where brokers are away it resolves after a bounded time all the same, and goes on in
-   * the background. Partitions and topics that are made later are read from their beginning.
+   * Resolves when the partitions are known. Later records then arrive even with `from: "latest"`. If brokers
+   * are away, resolves after a bounded time and joins in the background. Later partitions and topics are read
+   * from their beginning.
    */
   subscribe(options: SubscribeOptions): Promise<Subscription>;
-  /**
-   * Closes every subscription first. Later calls, and publishers still waiting, get BusError `closed`; a
-   * second close is harmless.
-   */
+  /** Closes every subscription first. Pending and later calls fail with BusError `closed`. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * Header of a record whose stream (source and epoch) has lost records at its publisher: how many in all so
- * far, a decimal number. Cumulative, so that it survives the loss of a record that carried it. Absent
- * means 0. A gap in the sequences that is not covered by it was lost on the way.
+ * Header with the total number of records that the publisher dropped from the stream (source and epoch),
+ * decimal. Cumulative, so that it survives losses of records. Absent: 0. A sequence gap that it does not
+ * cover was lost in transit.
  */
 export const DROPPED_HEADER = "isochrone-dropped";

@@ -1,4 +1,4 @@
-// Who says what, proven on a bus that others may write to as well.
+// Proves the origin of records on a shared bus.
 export { MacKey } from "./record-mac.ts";
 export { RecordKeyClient } from "./record-key-client.ts";
 export type { RecordKeyAnswer } from "./record-key-client.ts";

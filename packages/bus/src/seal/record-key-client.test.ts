@@ -20,7 +20,7 @@ const GOOD = { speaker: "node/node-a", keyId: 1, key: master.derive("node/node-a
 let clock: ManualClock;
 let logger: MemoryLogger;
 let asked: { url: string; etag: string | undefined }[];
-/** What the aggregator answers; an Error: it is away. */
+/** The aggregator's answer; an Error: it is unreachable. */
 let answer: { status: number; body: string; etag?: string } | Error;
 
 beforeEach(() => {

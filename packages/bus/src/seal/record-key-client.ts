@@ -7,24 +7,18 @@ import { BusError } from "../ports/errors.ts";
 import { MacKey } from "./record-mac.ts";
 import type { RecordKey } from "./sealed-bus.ts";
 
-/** Where a publisher gets its key from. */
 interface RecordKeyClientOptions {
-  /** Base URL of the aggregator. */
   readonly aggregatorUrl: string;
   readonly speaker: ProvenSpeaker;
-  /** E.g. one that sends a token. */
+  /** For example one that sends a token. */
   readonly fetch: Fetch;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /**
-   * How often a key that is held is asked for again; far less than an aggregator keeps a retired one.
-   * @default 300000
-   */
+  /** Refresh interval; far less than an aggregator keeps a retired key. @default 300000 */
   readonly refreshMs?: number;
 }
 
-/** Answer of `GET /api/v1/record-key/…`. */
 export interface RecordKeyAnswer {
   readonly speaker: string;
   readonly keyId: number;
@@ -37,13 +31,13 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 4_096;
 const MAX_KEY_ID = 65_535;
 const KEY_TEXT = /^[A-Za-z0-9_-]{43}$/;
-/** A cluster whose aggregator restarts must not ask as one: the first pause is drawn from up to a second. */
+/** The first pause is random, up to 1 s, so that publishers don't all ask a restarted aggregator at once. */
 const BACKOFF = { ...DEFAULT_BACKOFF, initialMs: 1_000, maxMs: 60_000 };
 
 /**
- * Holds the key by which this process seals its records: gets it from the aggregator, keeps it in memory
- * alone, and asks again in time for a rotation. Until there is one, publishing is refused as `unavailable`: a
- * buffered publisher keeps its records meanwhile.
+ * Holds the key that seals this process's records. Gets it from the aggregator, keeps it in memory, and
+ * refreshes it for rotations. Without a key, publishing fails as `unavailable`, so a buffered publisher keeps
+ * its records.
  */
 export class RecordKeyClient implements Service {
   readonly #options: RecordKeyClientOptions;
@@ -66,7 +60,6 @@ export class RecordKeyClient implements Service {
     throw new BusError("unavailable", `the aggregator has not given the record key of ${this.#speaker} yet`);
   };
 
-  /** Returns at once: the aggregator may be away for long. */
   async start(): Promise<void> {
     this.#running ??= this.#run();
   }
@@ -115,7 +108,7 @@ export class RecordKeyClient implements Service {
     this.#etag = response.headers.get("etag");
   }
 
-  /** No message shows any of the text: it holds a secret. */
+  /** The text contains a secret: never show it in a message. */
   #keyOf(text: string): RecordKey {
     let answer: Partial<Record<keyof RecordKeyAnswer, unknown>> | null;
     try {
@@ -137,7 +130,6 @@ export class RecordKeyClient implements Service {
   }
 }
 
-/** Where an aggregator answers with the key of a speaker. */
 function recordKeyPath(speaker: ProvenSpeaker): string {
   return speaker.kind === "node"
     ? `/api/v1/record-key/${encodeURIComponent(speaker.node)}`

@@ -1,4 +1,3 @@
-// The MAC of a record: what it covers, and in which bytes.
 import {
   createCipheriv,
   createDecipheriv,
@@ -10,13 +9,12 @@ import {
 
 import type { OutgoingRecord, TopicPartition } from "../ports/port.ts";
 
-/** Header of the MAC: `<key id>.<salt>.<proof>`. */
+/** MAC header: `<key id>.<salt>.<proof>`. */
 export const MAC_HEADER = "isochrone-mac";
-/** Bytes of a key. */
 const KEY_BYTES = 32;
-/** Characters of a salt: base64url of 16 bytes. */
+/** Base64url of 16 bytes. */
 export const SALT_CHARACTERS = 22;
-/** Characters of a proof: base64url of a nonce of 8 bytes and a tag of 16 bytes. */
+/** Base64url of an 8-byte nonce and a 16-byte tag. */
 export const PROOF_CHARACTERS = 32;
 
 const HASH = "sha256";
@@ -24,59 +22,56 @@ const CIPHER = "aes-256-gcm";
 const TAG_BYTES = 16;
 const WITH_TAG = { authTagLength: TAG_BYTES } as const;
 const SALT_BYTES = 16;
-/** A nonce of GCM has 12 bytes. The first four are 0, and the others count. */
+/** GCM nonce: four zero bytes and an 8-byte counter. */
 const NONCE_BYTES = 12;
 const COUNT_AT = 4;
 const COUNT_BYTES = NONCE_BYTES - COUNT_AT;
 const HIGH = 2 ** 32;
-/** Say what a derived key is for, so that no other use of the same secret gives the same bytes. */
+/** Separate key derivations by purpose, so that other uses of the secret give other keys. */
 const SPEAKER_LABEL = "isochrone record key v1\n";
 const SESSION_LABEL = "isochrone record session v1\n";
 const SEAL_LABEL = "isochrone record seal v1";
-/** All of our headers are covered. Others, such as traceparent, may be changed on the way. */
+/** The MAC covers our headers. Others, such as traceparent, may change in transit. */
 const COVERED_PREFIX = "isochrone-";
-/** Characters of key and covered headers; ours have some hundred. */
+/** Maximum characters of key and covered headers; typically some hundred. */
 const MAX_COVERED_CHARACTERS = 16 * 1024;
-/** A character of a JavaScript string has at most this many bytes in UTF-8. */
+/** Maximum UTF-8 bytes per UTF-16 code unit. */
 const UTF8_BYTES = 3;
 
-// Both are written and used without a pause, so one of each is enough.
+// Shared buffer: it is written and used without an await.
 const textBytes = Buffer.allocUnsafeSlow(MAX_COVERED_CHARACTERS * UTF8_BYTES);
 const nonceAndTag = Buffer.alloc(NONCE_BYTES + TAG_BYTES);
 const nonce = nonceAndTag.subarray(0, NONCE_BYTES);
 const tag = nonceAndTag.subarray(NONCE_BYTES);
 
-/** A secret that keys and seals are derived from. Printing or serialising it shows nothing. */
+/** A secret for deriving keys and seals. Printing or serialising it shows nothing. */
 export class MacKey {
   readonly #secret: KeyObject;
   #sealing: Session | null = null;
 
-  /** @param secret 32 bytes; the key keeps a copy */
+  /** @param secret 32 bytes, copied */
   constructor(secret: Uint8Array) {
     if (secret.byteLength !== KEY_BYTES)
       throw new RangeError(`a record key must have ${KEY_BYTES} bytes, got ${secret.byteLength}`);
     this.#secret = createSecretKey(secret);
   }
 
-  /** The key of one speaker. Whoever has it can compute neither this key nor another speaker's. */
+  /** Derives a speaker's key. Its holder cannot compute this key or another speaker's. */
   derive(speaker: string): MacKey {
     return new MacKey(hmac(this.#secret, SPEAKER_LABEL, speaker));
   }
 
-  /** The secret itself, for whoever it belongs to. */
   reveal(): string {
     return this.#secret.export().toString("base64url");
   }
 
-  /** Checks what was sealed with this salt. */
   verifier(salt: string): SealVerifier {
     return new Session(this.#secret, salt);
   }
 
   /**
-   * Gives `<salt>.<proof>` for these bytes. The salt is drawn once for this object, and the nonce counts its
-   * seals: GMAC must never see a key and a nonce twice, however often a process starts and whoever else holds
-   * this secret.
+   * Returns `<salt>.<proof>`. The salt is random per object and the nonce counts seals, because GMAC must
+   * never reuse a key and nonce, even across restarts and processes.
    */
   seal(covered: CoveredBytes): string {
     this.#sealing ??= new Session(this.#secret, randomBytes(SALT_BYTES).toString("base64url"));
@@ -84,17 +79,15 @@ export class MacKey {
   }
 }
 
-/** What a seal covers. */
 interface CoveredBytes {
-  /** Where the record is, its key and its headers. */
+  /** Topic, partition, key and headers. */
   readonly text: Uint8Array;
   readonly value: Uint8Array;
 }
 
-/** Checks seals by one key and one salt. */
 export type SealVerifier = Pick<Session, "proves">;
 
-/** One life of a sealer: AES-256-GMAC by a key of its own. */
+/** One run of a sealer: AES-256-GMAC with its own key. */
 class Session {
   readonly #salt: string;
   readonly #key: KeyObject;
@@ -115,7 +108,7 @@ class Session {
     return `${this.#salt}.${nonceAndTag.toString("base64url", COUNT_AT)}`;
   }
 
-  /** @returns null when the proof has another form. Tags are compared in constant time. */
+  /** @returns null for a malformed proof. Compares tags in constant time. */
   proves(proof: string, { text, value }: CoveredBytes): boolean | null {
     if (nonceAndTag.write(proof, COUNT_AT, "base64url") !== COUNT_BYTES + TAG_BYTES) return null;
     const decipher = createDecipheriv(CIPHER, this.#key, nonce, WITH_TAG);
@@ -130,12 +123,10 @@ class Session {
 }
 
 /**
- * What a seal covers: topic, partition, key, all headers that begin with `isochrone-` (but the MAC itself) in
- * the order of their names, and the value. Each text comes with its length, so that no two records have the
- * same bytes.
- *
- * @returns null when key and covered headers have more than 16,384 characters; else bytes that are valid
- * until the next call
+ * Returns the bytes under the seal: topic, partition, key, `isochrone-` headers (except the MAC) sorted by
+ * name, and value. Texts are length-prefixed, so that different records never have equal bytes.
+ * @returns null if key and covered headers exceed 16,384 characters; else bytes that are valid until the next
+ * call
  */
 export function coveredBytes(
   { topic, partition }: TopicPartition,
@@ -148,7 +139,7 @@ export function coveredBytes(
   return { text: textBytes.subarray(0, textBytes.write(text, "utf8")), value };
 }
 
-/** Its length in UTF-16 code units, a colon and the text. */
+/** Length in UTF-16 code units, a colon and the text. */
 function field(text: string): string {
   return `${text.length}:${text}`;
 }

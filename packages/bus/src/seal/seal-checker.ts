@@ -11,27 +11,26 @@ import {
 } from "./record-mac.ts";
 import { SPEAKER_HEADER } from "./speaker.ts";
 
-/** Why a record is not proven; a metric's label. */
+/** Reasons for an unproven record; a metric label. */
 const SEAL_FAULTS = [
-  /** It has no speaker or no MAC. */
+  /** No speaker or no MAC. */
   "unsealed",
-  /** A speaker or a MAC of another form, or headers without end. */
+  /** Malformed speaker or MAC, or oversized headers. */
   "malformed",
-  /** The key was retired, or there never was one of this id. */
+  /** The key id is retired or never existed. */
   "unknown_key",
-  /** The MAC is of another record, or by another key. */
+  /** The MAC belongs to another record or key. */
   "forged",
 ] as const;
 export type SealFault = (typeof SEAL_FAULTS)[number];
 
-/** Keys by id that speakers' keys are derived from. */
+/** Master keys by id; speakers' keys are derived from them. */
 export type MasterKeys = ReadonlyMap<number, MacKey>;
 
-/** How a checker is built. */
 interface SealCheckerOptions {
-  /** The same map until the keys change. */
+  /** Returns the same map until the keys change. */
   readonly masters: () => MasterKeys;
-  /** Lives of proven speakers whose keys are kept: some hundred bytes each. @default 16384 */
+  /** Maximum cached keys of proven speakers and runs, some hundred bytes each. @default 16384 */
   readonly maxSpeakers?: number;
 }
 
@@ -40,18 +39,16 @@ interface Known {
   readonly verifier: SealVerifier;
 }
 
-/** The part of a MAC that stays the same for all that a sealer seals in its life: key id and salt. */
+/** Key id and salt: the constant part of a sealer's MACs in one run. */
 const LIFE = new RegExp(`^([1-9]\\d{0,4})\\.([A-Za-z0-9_-]{${SALT_CHARACTERS}})$`);
 const DOT = ".".charCodeAt(0);
 const DEFAULT_MAX_SPEAKERS = 16_384;
 
-/**
- * Says who sealed a record. Keys are kept of proven speakers only, so that invented ones can't push them out.
- */
+/** Verifies who sealed a record. Caches keys of proven speakers only: invented ones cannot evict them. */
 export class SealChecker {
   readonly #options: SealCheckerOptions;
   readonly #maxKnown: number;
-  /** By key id, salt and speaker; the oldest goes when there are too many. */
+  /** Keyed by key id, salt and speaker; evicts the oldest. */
   readonly #known = new Map<string, Known>();
   #masters: MasterKeys | null = null;
 
@@ -60,12 +57,11 @@ export class SealChecker {
     this.#maxKnown = options.maxSpeakers ?? DEFAULT_MAX_SPEAKERS;
   }
 
-  /** Keys that are kept. */
   get knownSpeakers(): number {
     return this.#known.size;
   }
 
-  /** @param place where the record was found: a record that was copied elsewhere isn't proven */
+  /** @param place where the record was read; a record copied elsewhere fails */
   check(
     place: TopicPartition,
     record: Pick<OutgoingRecord, "key" | "value" | "headers">,
@@ -97,7 +93,7 @@ export class SealChecker {
     return speaker === null ? "malformed" : { speaker, verifier: master.derive(named).verifier(salt) };
   }
 
-  /** Empty when a master has changed: the keys of a retired one count no more. */
+  /** Clears the cache after a change of the master keys, since a retired key is no longer valid. */
   #knownNow(): ReadonlyMap<string, Known> {
     const masters = this.#options.masters();
     if (masters !== this.#masters) this.#known.clear();

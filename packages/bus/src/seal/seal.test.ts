@@ -39,7 +39,7 @@ function checker(masters: ReadonlyMap<number, MacKey> = MASTERS, maxSpeakers?: n
 
 const SEALED = sealRecord(keyOf("node/node-a"), PLACE, recordOf());
 
-/** A seal that was made by the description of docs/kafka.md, and not by this code. */
+/** A seal made by the description in docs/kafka.md, independent of this code. */
 const SALT = "AAAAAAAAAAAAAAAAAAAAAA";
 const GOLDEN = "1.AAAAAAAAAAAAAAAAAAAAAA.AAAAAAAAAADZxUwIAPKFrSJQc7hHNsab";
 
@@ -49,7 +49,7 @@ function proofOf(mac: string): { salt: string; nonce: Buffer; tag: Buffer } {
   return { salt: salt!, nonce: bytes.subarray(0, 8), tag: bytes.subarray(8) };
 }
 
-/** The MAC of SEALED that the description gives, computed without our code. */
+/** Computes the described MAC of SEALED without our code. */
 function describedMac(salt: string, count: Buffer): string {
   const field = (text: string): string => `${text.length}:${text}`;
   const hmac = (secret: Buffer, text: string): Buffer => createHmac("sha256", secret).update(text).digest();
@@ -94,7 +94,7 @@ describe("a key", () => {
   test("never uses a nonce twice: not for a retry, not after a restart, not in another process that has it too", () => {
     const seen = new Set<string>();
     const salts = new Set<string>();
-    // Each derives the key anew, as a process that starts does, and seals the same and other records.
+    // Each run derives the key anew, like a restarted process, and seals the same and other records.
     for (let life = 0; life < 50; life++) {
       const key = keyOf("node/node-a");
       for (let i = 0; i < 20; i++) {

@@ -4,22 +4,16 @@ import type { Bus, OutgoingRecord, Publisher, TopicPartition } from "../ports/po
 import { coveredBytes, MAC_HEADER, type MacKey } from "./record-mac.ts";
 import { SPEAKER_HEADER } from "./speaker.ts";
 
-/** The key by which one speaker seals. */
 export interface RecordKey {
-  /** As in the header. */
   readonly speaker: string;
-  /** Of the master key that it was derived from: 1 to 65535. */
+  /** Id of the master key, 1 to 65535. */
   readonly keyId: number;
   readonly key: MacKey;
 }
 
-/**
- * Gives the key that seals a record; null: the record goes out as it is. Throws a BusError `unavailable`
- * while there is none yet.
- */
+/** Returns the sealing key; null: publish unsealed. Throws BusError `unavailable` without a key. */
 type RecordKeySource = (topic: string, record: OutgoingRecord) => RecordKey | null;
 
-/** The record with its speaker and MAC. A speaker and a MAC that it had before are replaced. */
 export function sealRecord(
   { speaker, keyId, key }: RecordKey,
   place: TopicPartition,
@@ -33,10 +27,7 @@ export function sealRecord(
   return { ...record, headers };
 }
 
-/**
- * A bus whose published records carry a seal. It is bound to the partition, which follows from the record's
- * key: the number of a topic's partitions must not change while records are being published.
- */
+/** Seals published records for their partition, so the partition count must not change meanwhile. */
 export function sealedBus(bus: Bus, keyOf: RecordKeySource): Bus {
   const publisher = sealedPublisher(bus, keyOf);
   return {
@@ -47,7 +38,6 @@ export function sealedBus(bus: Bus, keyOf: RecordKeySource): Bus {
   };
 }
 
-/** The publisher's side of {@link sealedBus}. */
 export function sealedPublisher(
   bus: Pick<Bus, "publish" | "partitionCount">,
   keyOf: RecordKeySource,
@@ -55,7 +45,7 @@ export function sealedPublisher(
   return {
     async publish(topic, records, options): Promise<void> {
       const keys = records.map((record) => keyOf(topic, record));
-      // Also where nothing is sealed: calls must not overtake each other.
+      // Needed even without a seal: calls must not overtake each other.
       const partitions = await bus.partitionCount(topic);
       const sealed = records.map((record, i) => {
         const key = keys[i] ?? null;

@@ -1,4 +1,3 @@
-// What tests of other packages use.
 export type { KafkaClient } from "../adapters/kafka/client/client.ts";
 export { KAFKA_CLIENTS, type KafkaClientName } from "../adapters/kafka/client/options.ts";
 export type { MemoryBus } from "../adapters/memory/memory.ts";

@@ -2,7 +2,6 @@ import { decodeHeaders, type RecordIdentity } from "@isochrone/telemetry";
 
 import type { OutgoingRecord, Publisher } from "../ports/port.ts";
 
-/** A bus that takes records, refuses them, or hangs, as the test says. */
 export class ScriptedBus implements Publisher {
   readonly taken: { topic: string; record: OutgoingRecord }[] = [];
   calls = 0;

@@ -103,7 +103,6 @@ function isStalled({ stall }: LinkModel, nowNs: number): boolean {
   return stall !== undefined && (nowNs / MS) % stall.everyMs < stall.forMs;
 }
 
-/** A token bucket in front of a FIFO queue. */
 class Link {
   readonly #model: LinkModel;
   readonly #random: () => number;

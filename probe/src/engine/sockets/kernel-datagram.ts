@@ -89,10 +89,7 @@ export class KernelDatagram implements DatagramSocket {
     this.#departures.drain(this.#socket.fd, this.#shared.stamps, this.#onSent);
   }
 
-  /**
-   * A refused send may or may not have used a number. Drops outstanding stamps; their packets use user-space
-   * times.
-   */
+  /** A refused send may have used a number. Drops outstanding stamps; their packets use user-space times. */
   #restartNumbering(): void {
     this.#socket.restartNumbering();
     this.#sends = 0;

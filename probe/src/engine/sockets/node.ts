@@ -14,10 +14,7 @@ import {
 
 const READ_BYTES = 16_384;
 
-/**
- * Node's sockets, for systems without the calls that sockets/kernel.ts needs: only user-space stamps, and no
- * code point, which Node cannot set.
- */
+/** Node's sockets, if sockets/kernel.ts can't be used: user-space stamps, and no code point. */
 export class UserSpaceSockets implements Sockets {
   readonly stamps = "user";
   readonly #monotonic: () => number;

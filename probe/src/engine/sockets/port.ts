@@ -8,18 +8,12 @@ export interface Remote {
 }
 
 export interface DatagramEvents {
-  /**
-   * A packet in hand at `atMs` (monotonic); `kernelNs`: kernel arrival stamp, NaN without. The buffer is only
-   * valid during the call.
-   */
+  /** In hand at `atMs` (monotonic); `kernelNs`: kernel stamp or NaN. The buffer is valid during the call. */
   onPacket(packet: Buffer, atMs: number, kernelNs: number): void;
   /** The kernel's departure stamp, delivered before the packet's answer. `tag`: as given to `send`. */
   onSent(tag: number, kernelNs: number): void;
   onOpen(): void;
-  /**
-   * The system's error name. Before `onOpen` the socket is unusable; afterwards it concerns an earlier
-   * packet.
-   */
+  /** System error name. Before `onOpen` the socket is unusable; afterwards it concerns an earlier packet. */
   onError(code: string): void;
   /** A send that seemed to succeed failed later (Node reports it asynchronously). */
   onSendFailed(code: string): void;

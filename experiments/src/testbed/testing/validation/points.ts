@@ -2,7 +2,7 @@ import type { Placement } from "../../../contenders/port.ts";
 import type { Point, PointWorkload } from "../../../scenario/model.ts";
 import { podName } from "../../model/plan.ts";
 
-/** Busiest pod's share of a core that it needs. */
+/** Load of the busiest pod, as a share of one core. */
 export const LOADS = { low: 0.15, medium: 0.5, high: 0.75 } as const;
 export type LoadName = keyof typeof LOADS;
 
@@ -15,16 +15,15 @@ export interface ValidationPoint {
 }
 
 const CPU_MS = 10;
-/** Calls of the busiest pod for each request of a user. */
+/** Calls of the busiest pod per user request. */
 const BUSIEST_CALLS = 2;
 const NODES = ["n1", "n2", "n3"];
 const NODE_OF: Readonly<Record<string, string>> = { m0: "n1", m1: "n1", m2: "n2", m3: "n2", m4: "n3" };
 const CALLS: Readonly<Record<string, readonly string[]>> = { m0: ["m1", "m2"], m1: ["m3"], m2: ["m3", "m4"] };
 
 /**
- * Five workloads on three nodes of 1.5 cores: parallel calls, a pod that two others call, pods that share a
- * node's CPU, exponential work. Enough for everything that the model claims to happen, and little enough for
- * the lab on a small machine.
+ * Five workloads on three nodes of 1.5 cores: parallel calls, a pod with two callers, pods that share a
+ * node's CPU, exponential work. Covers all effects of the model, and is small enough for a lab machine.
  */
 export function validationPoint(load: LoadName, rttMs: number): ValidationPoint {
   const workloads = Object.keys(NODE_OF).map((name): PointWorkload => ({
@@ -46,7 +45,7 @@ export function validationPoint(load: LoadName, rttMs: number): ValidationPoint 
   return { ...placedPoint(`${load} load, ${rttMs} ms`, workloads, rttMs, users), load, rttMs };
 }
 
-/** The same without work and nearly without load: what is left is the way, and what hops take. */
+/** Without work and almost without load, so only network and hop overhead remain. */
 export function idlePoint(rttMs: number): Pick<ValidationPoint, "point" | "placement"> {
   const { point, placement } = validationPoint("low", rttMs);
   const workloads = point.workflow.workloads.map((workload): PointWorkload => ({

@@ -10,11 +10,10 @@ import { idlePoint, validationPoint } from "./points.ts";
 import type { LoadName, ValidationPoint } from "./points.ts";
 
 interface ValidationOptions {
-  /** Of the lab, for all points. */
   readonly scale: number;
-  /** Another, at which some are measured once more: the results must not depend on it. */
+  /** Second scale for some points: results must not depend on it. */
   readonly otherScale: number;
-  /** Of the wall, for each point. */
+  /** Wall-clock seconds per point. */
   readonly seconds: number;
   readonly loads: readonly LoadName[];
   readonly rttsMs: readonly number[];
@@ -24,7 +23,6 @@ interface ValidationOptions {
   say(this: void, text: string): void;
 }
 
-/** One point in both grounds. */
 export interface Comparison {
   readonly point: string;
   readonly scale: number;
@@ -34,15 +32,15 @@ export interface Comparison {
   readonly labP95: number;
   readonly modelP50: number;
   readonly modelP95: number;
-  /** Of the lab's p95 from the model's, relative. */
+  /** Relative deviation of the lab's p95 from the model's. */
   readonly deviation: number;
-  /** Standard deviation of the p95 of as many requests, relative: what chance does alone, by the model. */
+  /** Relative standard deviation of the p95 for this many requests, by the model. */
   readonly chance: number;
 }
 
 export interface Validation {
   readonly lab: Readonly<Record<string, string | number>>;
-  /** Calibrated at each scale. */
+  /** Calibrated per scale. */
   readonly hopMs: Readonly<Record<number, number>>;
   readonly comparisons: readonly Comparison[];
 }
@@ -50,12 +48,11 @@ export interface Validation {
 const SEED = 11;
 const WARM_UP_SECONDS = 5;
 const MODEL_WARM_UP_SECONDS = 20;
-/** Stretches of the lab's length that the model runs, so that its own chance is small. */
+/** Runs of the model per lab interval, to reduce its random error. */
 const MODEL_STRETCHES = 30;
 const IDLE_RTT_MS = 20;
 const IDLE_SECONDS = 20;
 
-/** Measures the same points in both grounds. */
 export async function validateGrounds(options: ValidationOptions): Promise<Validation> {
   const { loads, rttsMs, scale, otherScale, say } = options;
   const points = loads.flatMap((load) => rttsMs.map((rttMs) => validationPoint(load, rttMs)));
@@ -88,7 +85,7 @@ export async function validateGrounds(options: ValidationOptions): Promise<Valid
   return { lab, hopMs, comparisons };
 }
 
-/** The overhead of a message with which the model's median is the lab's where nothing queues. */
+/** Calibrates the overhead per message so that the model's median equals the lab's without queueing. */
 async function calibrateHopMs(lab: Testbed, signal: AbortSignal): Promise<number> {
   const { point, placement } = idlePoint(IDLE_RTT_MS);
   const { responseMs } = await measure(lab, point, placement, IDLE_SECONDS, signal);

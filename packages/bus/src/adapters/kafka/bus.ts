@@ -12,11 +12,8 @@ import { partitionKey, sizeOf, toKafka } from "./client/records.ts";
 import { KafkaSubscription } from "./subscription.ts";
 import { TopicPartitions } from "./topic-partitions.ts";
 
-/**
- * Key and headers beside a value of the largest size; whether a compressed batch fits is the broker's to say.
- */
+/** Bytes for key and headers. The broker checks whether the compressed batch fits. */
 const KEY_AND_HEADERS_BYTES = 64 * 1024;
-/** What is under way when the bus closes gets this long. */
 const CLOSE_GRACE_MS = 2_000;
 
 interface Lane {
@@ -24,10 +21,8 @@ interface Lane {
   readonly part: Part;
 }
 
-/** The bus on a Kafka cluster; how to talk to it is the client's business. */
 export class KafkaBus implements Bus {
   readonly #options: KafkaClientOptions;
-  /** Loaded with the first use, so that making a bus is immediate. */
   readonly #connect: () => Promise<KafkaClient>;
   #client: Promise<{ readonly client: KafkaClient; readonly partitions: TopicPartitions }> | null = null;
   readonly #lanes = new Map<string, PublishLane>();
@@ -98,7 +93,6 @@ export class KafkaBus implements Bus {
     return this.#client;
   }
 
-  /** Takes the bytes into account, or refuses them. */
   #admit(topic: string, records: readonly KafkaRecord[]): number {
     const { maxPendingBytes } = this.#options;
     let bytes = 0;
@@ -122,7 +116,7 @@ export class KafkaBus implements Bus {
     return bytes;
   }
 
-  /** Sends each partition's part on its lane; `given` learns which, to take them back. */
+  /** `given` receives lane and part, so that the caller can withdraw the part. */
   async #send(
     topic: string,
     records: readonly OutgoingRecord[],
@@ -160,7 +154,7 @@ export class KafkaBus implements Bus {
     return lane;
   }
 
-  /** Whatever comes first ends the wait: the send, the caller's signal, the delivery timeout. */
+  /** Waits for the send, the caller's abort signal or the delivery timeout, whichever is first. */
   async #withinBounds(
     topic: string,
     signal: AbortSignal | undefined,

@@ -6,26 +6,20 @@ import type { KafkaBusOptions, KafkaClientName, KafkaClientOptions } from "./cli
 
 export type { KafkaBusOptions, KafkaSasl, KafkaTls } from "./client/options.ts";
 
-/** Only the chosen library is loaded. */
+/** Loads only the chosen library. */
 const LOADERS: Readonly<Record<KafkaClientName, (options: KafkaClientOptions) => Promise<KafkaClient>>> = {
   platformatic: async (options) =>
     (await import("./platformatic/platformatic.ts")).createPlatformaticClient(options),
   kafkajs: async (options) => (await import("./kafkajs/kafkajs.ts")).createKafkajsClient(options),
 };
 
-/**
- * Makes a bus on a Kafka cluster. Nothing is connected yet, and nothing needs the brokers to be there: a
- * publish without them rejects with BusError `unavailable` in a bounded time, and a subscription keeps
- * joining in the background.
- */
+/** Doesn't connect. Without brokers, publishing rejects as `unavailable` and subscriptions keep joining. */
 export function createKafkaBus(options: KafkaBusOptions): Bus {
   const resolved = resolveOptions(options);
   return new KafkaBus(resolved, () => LOADERS[options.client](resolved));
 }
 
-/**
- * A client of its own for what is no bus matter: to create and to verify topics. To be closed by the caller.
- */
+/** Creates a client for topic administration. The caller closes it. */
 export async function connectKafka(options: KafkaBusOptions): Promise<KafkaClient> {
   return await LOADERS[options.client](resolveOptions(options));
 }

@@ -9,7 +9,6 @@ import type { Fetched, FetchedRecord, PackedBatch, Position } from "./client/cli
 import { unpackBatch } from "./client/record-batches.ts";
 import { sizeOf, toBus } from "./client/records.ts";
 
-/** How much goes to one handler call. */
 export interface BatchBounds {
   readonly records: number;
   readonly bytes: number;
@@ -19,22 +18,17 @@ interface ReaderOptions {
   readonly partition: TopicPartition;
   readonly bounds: BatchBounds;
   readonly onBatch: (batch: Batch) => Promise<void>;
-  /** A batch that can't be read is passed over. */
   readonly onUnreadable: (batch: PackedBatch, reason: string) => void;
-  /** Records were taken out of the buffer. */
   readonly onTaken: () => void;
-  /** All records up to the partition's end were handled; called once. */
+  /** Called once, when all records up to the partition's end were handled. */
   readonly onCaughtUp: () => void;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
-  /** Pause before a batch whose handler threw comes again. */
+  /** Pause before redelivery of a batch whose handler threw. */
   readonly redeliveryDelayMs: number;
 }
 
-/**
- * Delivers one partition to one subscriber, one batch at a time, again after a throw. Fetched records wait
- * packed, except for the batch that is being delivered: unpacked they may take fifty times the room.
- */
+/** Delivers one batch at a time. Buffered batches stay packed: unpacked they may be fifty times larger. */
 export class PartitionReader {
   readonly #options: ReaderOptions;
   readonly #stop = new AbortController();
@@ -42,17 +36,16 @@ export class PartitionReader {
   readonly #done: Promise<void>;
   #wake: () => void = () => undefined;
   #packed: PackedBatch[] = [];
-  /** Of the batch before #packed. */
+  /** Records of the batch before #packed. */
   #records: readonly FetchedRecord[] = [];
-  /** Index in #records of the first one not yet taken. */
+  /** Index in #records of the next record. */
   #head = 0;
   #bufferedBytes = 0;
   #endOffset: number | null = null;
-  /** Offset up to which the partition was fetched. */
   #fetchedOffset = 0;
   #isIdle = false;
   #isCaughtUp = false;
-  /** Whether fetching is paused; kept here for the subscription, which decides. */
+  /** Set by the subscription while fetching is paused. */
   paused = false;
 
   constructor(options: ReaderOptions) {
@@ -64,7 +57,6 @@ export class PartitionReader {
     return this.#options.partition;
   }
 
-  /** Aborts when reading is to end. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -73,7 +65,7 @@ export class PartitionReader {
     return this.#bufferedBytes;
   }
 
-  /** How full the buffer is, 1 and more meaning: fetch no more. */
+  /** Fill level of the buffer; 1 or more: stop fetching. */
   get fill(): number {
     return this.#bufferedBytes / this.#options.bounds.bytes;
   }
@@ -83,14 +75,12 @@ export class PartitionReader {
     return this.#isCaughtUp;
   }
 
-  /** Lets delivery start. */
   begin({ nextOffset, endOffset }: Position): void {
     this.#endOffset = endOffset;
     this.#fetchedOffset = nextOffset;
     this.#begun.resolve();
   }
 
-  /** Takes what was fetched. */
   put({ batches, nextOffset, endOffset }: Fetched): void {
     this.#endOffset = endOffset ?? this.#endOffset;
     this.#fetchedOffset = nextOffset;
@@ -104,7 +94,6 @@ export class PartitionReader {
     this.#wake();
   }
 
-  /** Resolves when no handler runs any more. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#begun.resolve();
@@ -124,7 +113,6 @@ export class PartitionReader {
     }
   }
 
-  /** Hands the batch over until the handler has taken it. */
   async #deliver(records: readonly BusRecord[]): Promise<void> {
     for (let isDone = false; !isDone && !this.signal.aborted;) {
       try {
@@ -133,8 +121,7 @@ export class PartitionReader {
       } catch (error) {
         await this.#afterFailure(error, records);
       }
-      // A turn of the event loop between batches: a quick handler on a long backlog must not starve timers
-      // and sockets.
+      // Yields to the event loop between batches, so that a long backlog doesn't starve timers and sockets.
       await nextTurn();
     }
   }
@@ -154,13 +141,11 @@ export class PartitionReader {
       this.#head += 1;
       taken.push(toBus(partition, next));
     }
-    // What has been handed over is not held any longer.
     if (this.#head === this.#records.length) this.#dropUnpacked();
     if (this.#bufferedBytes !== before) onTaken();
     return taken;
   }
 
-  /** The first record not yet taken, unpacking as many batches as it needs. */
   #next(): FetchedRecord | undefined {
     while (this.#head === this.#records.length) {
       const batch = this.#packed.shift();

@@ -2,25 +2,21 @@ import { BusError } from "../../ports/errors.ts";
 import type { KafkaRecord } from "./client/client.ts";
 import { sizeOf } from "./client/records.ts";
 
-/** Well below the 1 MiB that a broker takes at once, even when nothing can be compressed. */
+/** Bytes; below the broker's 1 MiB even if the data is incompressible. */
 const MAX_BATCH_BYTES = 900 * 1024;
 
-/** What one publish has for one partition. */
 export interface Part {
   readonly records: readonly KafkaRecord[];
   readonly bytes: number;
   readonly done: PromiseWithResolvers<void>;
 }
 
-/**
- * The way of one partition's records to the broker: one batch at a time, so that their order is that of the
- * publishing, and what came while a batch was under way goes together in the next.
- */
+/** Sends one batch at a time, in order. Records that arrive during a send form the next batch. */
 export class PublishLane {
   readonly #produce: (records: readonly KafkaRecord[]) => Promise<void>;
   #waiting: Part[] = [];
   #running: Promise<void> | null = null;
-  /** How many parts go one by one, because a batch with them was refused for good. */
+  /** Number of parts to send one by one, because a batch with them was refused. */
   #singly = 0;
 
   constructor(produce: (records: readonly KafkaRecord[]) => Promise<void>) {
@@ -32,12 +28,12 @@ export class PublishLane {
     this.#running ??= this.#run();
   }
 
-  /** Takes a part back, unless it is under way already. */
+  /** Removes a part, unless it is being sent. */
   withdraw(part: Part): void {
     this.#waiting = this.#waiting.filter((other) => other !== part);
   }
 
-  /** What waits gets `error`; resolves when nothing is under way any more. */
+  /** Rejects waiting parts with `error`; resolves when sending has stopped. */
   async close(error: BusError): Promise<void> {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -45,7 +41,7 @@ export class PublishLane {
     await this.#running;
   }
 
-  /** Never rejects. Begins a microtask later, so that what is published together goes together. */
+  /** Starts a microtask later, so that concurrent publishes share a batch. Never rejects. */
   async #run(): Promise<void> {
     await Promise.resolve();
     while (this.#waiting.length > 0) {
@@ -75,7 +71,7 @@ export class PublishLane {
     return this.#waiting.splice(0, count);
   }
 
-  /** One bad record must not cost the others' publishes. */
+  /** One bad record must not fail other publishes. */
   #failed(parts: readonly Part[], error: unknown): void {
     const hopeless = error instanceof BusError && !error.retryable;
     if (hopeless && parts.length > 1) {

@@ -1,6 +1,5 @@
-// Certificates and passwords of files that are replaced while a client runs, told by what a server that asks
-// for them sees. No broker is needed: the connection is cut as soon as the client has shown itself, and comes
-// back.
+// Rotates certificate and password files while a client runs, and checks what a server sees. The server
+// closes each connection after the handshake, so no broker is needed.
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -79,7 +78,7 @@ it.each(KAFKA_CLIENTS)(
     const { kafka } = options({ client });
     const bus = createKafkaBus({ ...kafka, retryInitialMs: 20, retryMaxMs: 50, deliveryTimeoutMs: 500 });
     const shown = async (name: string): Promise<boolean> => {
-      // Nothing can be delivered here; each try connects.
+      // Delivery always fails here, but each attempt connects.
       await bus.publish("t", [{ key: "k", value: new Uint8Array(1), headers: {} }]).catch(() => undefined);
       return seen.includes(`CN=${name}`);
     };

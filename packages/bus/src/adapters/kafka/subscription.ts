@@ -18,10 +18,9 @@ import { partitionKey } from "./client/records.ts";
 import { retryDelayMs } from "./client/retry-delay.ts";
 
 const DEFAULT_BATCH: BatchBounds = { records: 500, bytes: 4 * 1024 * 1024 };
-/** Fetching of a partition goes on when its buffer is this empty again. */
+/** Buffer level at which a paused partition resumes. */
 const RESUME_AT = 0.5;
 
-/** One subscriber, whatever the library: delivers batches to its handler, and bounds what it holds. */
 export class KafkaSubscription implements Subscription, ReaderEvents {
   readonly #options: SubscribeOptions;
   readonly #client: KafkaClientOptions;
@@ -51,10 +50,7 @@ export class KafkaSubscription implements Subscription, ReaderEvents {
     };
   }
 
-  /**
-   * Resolves when the partitions are known, or after `joinTimeoutMs`. The rest then happens in the
-   * background, so that a service starts without its brokers.
-   */
+  /** Resolves when partitions are known, or after `joinTimeoutMs`: services can start without brokers. */
   async start(client: KafkaClient): Promise<void> {
     const { topics, from } = this.#options;
     if (this.#closed.signal.aborted) return;
@@ -121,7 +117,7 @@ export class KafkaSubscription implements Subscription, ReaderEvents {
     });
   }
 
-  /** Tells the subscriber, once, when all partitions are known and each was handled up to its end. */
+  /** Notifies the subscriber once, when each known partition was handled up to its end. */
   #noteCaughtUp(): void {
     if (this.#isCaughtUp || !this.#isJoined || this.#closed.signal.aborted) return;
     if ([...this.#readers.values()].some(({ isCaughtUp }) => !isCaughtUp)) return;
@@ -135,7 +131,6 @@ export class KafkaSubscription implements Subscription, ReaderEvents {
     this.onProblem(doing, kafkaError("rejected", `${doing} failed: ${what}`));
   }
 
-  /** Never rejects. */
   async #begin(partitions: readonly TopicPartition[]): Promise<void> {
     for (const position of await this.#positionsOf(partitions)) {
       const { topic, partition, nextOffset } = position;
@@ -144,7 +139,7 @@ export class KafkaSubscription implements Subscription, ReaderEvents {
     }
   }
 
-  /** Asks until the brokers tell, or the subscription is closed: then none. Never rejects. */
+  /** Retries until the brokers answer. Returns none if the subscription closes. Never rejects. */
   async #positionsOf(partitions: readonly TopicPartition[]): Promise<readonly Position[]> {
     const doing = "asking where to begin";
     const { signal } = this.#closed;
@@ -174,9 +169,7 @@ export class KafkaSubscription implements Subscription, ReaderEvents {
     return heldBytes;
   }
 
-  /**
-   * Back-pressure: a full buffer fetches no more; when all together are too full, only empty ones still do.
-   */
+  /** Back-pressure: pauses partitions with full buffers; if the total is too large, all but empty ones. */
   #regulate(reader: PartitionReader, heldBytes: number): void {
     const crowded = heldBytes >= this.#client.maxBufferedBytes && reader.bufferedBytes > 0;
     if (!reader.paused && (reader.fill >= 1 || crowded)) {

@@ -4,12 +4,9 @@ import { isRefusal } from "./client/kafka-errors.ts";
 import type { KafkaClientOptions } from "./client/options.ts";
 import { retryDelayMs } from "./client/retry-delay.ts";
 
-/**
- * How long it is remembered that there is no such topic: somebody may be about to make it. Other refusals say
- * themselves for how long.
- */
+/** Cache time for a missing topic, which may be created soon. Other errors carry their own delay. */
 const UNKNOWN_TOPIC_MEMORY_MS = 1_000;
-/** A topic just made is unknown to some brokers for a moment: only the last of these answers counts. */
+/** Some brokers briefly don't know a new topic, so only the last answer counts. */
 const UNKNOWN_TOPIC_ATTEMPTS = 4;
 
 interface Known {
@@ -17,10 +14,7 @@ interface Known {
   readonly learnedAtMs: number;
 }
 
-/**
- * How many partitions each topic has. What was known once is answered at once, and learned anew in the
- * background.
- */
+/** Caches partition counts. Returns the cached count at once and refreshes it in the background. */
 export class TopicPartitions {
   readonly #client: KafkaClient;
   readonly #options: KafkaClientOptions;
@@ -33,12 +27,12 @@ export class TopicPartitions {
     this.#options = options;
   }
 
-  /** All who wait for one topic are answered in the order of their calls. */
+  /** Answers concurrent calls for a topic in call order. */
   async count(topic: string): Promise<number> {
     const nowMs = this.#options.clock.monotonic();
     const known = this.#known.get(topic);
     if (known === undefined) return await this.#shared(topic, nowMs);
-    // What is known stays good while brokers are away: whoever needs them will say so.
+    // A failed refresh keeps the cached count. Publishers detect unavailable brokers themselves.
     if (nowMs - known.learnedAtMs > this.#options.metadataMaxAgeMs)
       void this.#shared(topic, nowMs).catch(() => undefined);
     return known.partitions;
@@ -80,7 +74,7 @@ export class TopicPartitions {
   }
 }
 
-/** A publisher in a hurry is not to hammer the brokers. */
+/** Limits requests of a publisher that retries fast. */
 function memoryMs({ code, retryAfterMs }: BusError): number {
   return code === "unknown_topic" ? UNKNOWN_TOPIC_MEMORY_MS : (retryAfterMs ?? 0);
 }

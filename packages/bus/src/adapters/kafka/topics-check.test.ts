@@ -6,7 +6,6 @@ import { deviationsOf } from "./topics-check.ts";
 import { topicSpecs } from "./topics.ts";
 import type { TopicSpec } from "./topics.ts";
 
-/** The topic as it should be, with some settings as they are given. */
 function topicLike(spec: TopicSpec, config: Readonly<Record<string, string>> = {}): TopicDescription {
   const { topic, partitions, replicationFactor, settings } = spec;
   const wanted = Object.fromEntries(settings.map(({ name, value }) => [name, value]));

@@ -2,13 +2,11 @@ import { BusError } from "../../ports/errors.ts";
 import type { KafkaClient, TopicDescription } from "./client/client.ts";
 import type { TopicSetting, TopicSeverity, TopicSpec } from "./topics.ts";
 
-/** What looking after topics needs of a client. */
 export type TopicAdmin = Pick<KafkaClient, "describeTopic" | "createTopic" | "brokerCount">;
 
-/** Where a topic is not as it should be. */
 export interface TopicDeviation {
   readonly topic: string;
-  /** Kafka's name of the setting, or `topic`, `partitions`, `replication.factor`, `access`. */
+  /** Kafka's setting name, or `topic`, `partitions`, `replication.factor`, `access`. */
   readonly setting: string;
   readonly wanted: string;
   readonly found: string;
@@ -21,9 +19,7 @@ export interface TopicReport {
   readonly deviations: readonly TopicDeviation[];
 }
 
-/**
- * Names what is missing and what differs; changes nothing. Rejects with BusError when no broker can be asked.
- */
+/** Lists missing topics and differences without changes. Rejects with BusError if no broker answers. */
 export async function verifyTopics(
   admin: TopicAdmin,
   specs: readonly TopicSpec[],
@@ -32,9 +28,8 @@ export async function verifyTopics(
 }
 
 /**
- * Makes the topics that are missing, if `create` says so, and compares all with what is wanted. Existing
- * topics are never changed. What the client has no right to do is a deviation too. Rejects with BusError when
- * no broker can be asked.
+ * Creates missing topics if `create`, and compares all topics with their specifications. Never changes
+ * existing topics. Missing rights count as deviations. Rejects with BusError if no broker answers.
  */
 export async function ensureTopics(
   admin: TopicAdmin,
@@ -50,7 +45,7 @@ export async function ensureTopics(
         const isNew = await createTopic(admin, spec);
         if (isNew) created.push(spec.topic);
         found = await admin.describeTopic(spec.topic);
-        // It is there, but not every broker has heard of it yet.
+        // The topic exists, but some brokers don't know it yet.
         if (found === null) continue;
       }
       deviations.push(...deviationsOf(spec, found));
@@ -61,7 +56,7 @@ export async function ensureTopics(
   return { created, deviations };
 }
 
-/** How a topic, as it was found, differs from what is wanted; `null` stands for none. */
+/** Compares a topic with its specification; null: the topic is missing. */
 export function deviationsOf(spec: TopicSpec, found: TopicDescription | null): TopicDeviation[] {
   const { topic } = spec;
   if (found === null) {
@@ -113,7 +108,7 @@ function isAsWanted({ rule, value }: TopicSetting, found: string): boolean {
   return rule === "at least" ? foundNumber >= wantedNumber : foundNumber <= wantedNumber;
 }
 
-/** NaN, for what is no number, is never as wanted. */
+/** Returns NaN for non-numbers, which never match. */
 function limit(value: string): number {
   return value === "-1" ? Number.POSITIVE_INFINITY : Number(value);
 }
@@ -124,10 +119,7 @@ async function createTopic(admin: TopicAdmin, spec: TopicSpec): Promise<boolean>
   return await admin.createTopic({ topic, partitions, replicationFactor, config });
 }
 
-/**
- * A deviation where the cluster has answered, and refused; other failures are thrown: another try may say
- * more.
- */
+/** Returns a deviation if the cluster refused. Throws other errors, since a retry may succeed. */
 async function refusalOf(admin: TopicAdmin, spec: TopicSpec, error: unknown): Promise<TopicDeviation> {
   if (!(error instanceof BusError)) throw error;
   const { topic, replicationFactor } = spec;

@@ -8,22 +8,17 @@ import type { TopicSpec } from "./topics.ts";
 interface TopicKeeperOptions {
   readonly admin: TopicAdmin;
   readonly specs: readonly TopicSpec[];
-  /** Whether missing topics are made. */
   readonly create: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Hears the result of every look. */
   readonly onChecked?: (deviations: readonly TopicDeviation[]) => void;
-  /** Between two looks. @default 10 min */
+  /** Interval between checks. @default 10 min */
   readonly intervalMs?: number;
-  /** After a look for which no broker was there. @default 5 s */
+  /** Delay after a check that reached no broker. @default 5 s */
   readonly retryMs?: number;
 }
 
-/**
- * Looks after the topics: at start, as soon as a broker answers, and then now and again, because people
- * change topics.
- */
+/** Checks at start, as soon as a broker answers, and periodically, because operators change topics. */
 export class TopicKeeper {
   readonly #options: TopicKeeperOptions;
   readonly #stopped = new AbortController();
@@ -34,7 +29,7 @@ export class TopicKeeper {
     this.#options = options;
   }
 
-  /** Resolves with the first look that a broker answered. */
+  /** Resolves after the first check that reached a broker. */
   start(): Promise<void> {
     this.#running ??= this.#run();
     return this.#checked.promise;
@@ -55,7 +50,7 @@ export class TopicKeeper {
     }
   }
 
-  /** False when no broker could be asked. Never rejects. */
+  /** Returns false if no broker answered. Never rejects. */
   async #look(): Promise<boolean> {
     const { admin, specs, create, logger, onChecked } = this.#options;
     try {

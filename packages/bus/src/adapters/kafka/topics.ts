@@ -1,25 +1,20 @@
-// What every topic must be like, as data: the broker makes missing ones of it, existing ones are compared
-// with it.
+// Specifications of all topics. Missing topics are created from them, existing ones compared.
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 
 import { MAX_RECORD_BYTES } from "./client/client.ts";
 
-/**
- * How a found value is compared with the wanted one. `-1` means without limit, and so is more than any
- * number.
- */
+/** Comparison of actual and wanted value. `-1` means unlimited, and exceeds every number. */
 type TopicRule = "equal" | "at least" | "at most";
 
-/** `error`: records are lost, misread or refused. `warning`: it works, at a price. */
+/** `error`: records get lost, misread or refused. `warning`: works at a cost. */
 export type TopicSeverity = "error" | "warning";
 
 export interface TopicSetting {
-  /** As Kafka calls it. */
   readonly name: string;
   readonly value: string;
   readonly rule: TopicRule;
   readonly severity: TopicSeverity;
-  /** Why this value, and so what a deviation means. */
+  /** Reason for the value and consequence of a deviation. */
   readonly reason: string;
 }
 
@@ -30,15 +25,14 @@ export interface TopicSpec {
   readonly settings: readonly TopicSetting[];
 }
 
-/** What an installation may choose. */
 export interface TopicChoices {
   /** @default 24 */
   readonly partitions?: number;
   /** @default 3 */
   readonly replicationFactor?: number;
-  /** Of probe, usage and traffic: more than the aggregators' window. @default 1 h */
+  /** Retention of probe, usage and traffic; longer than the aggregators' window. @default 1 h */
   readonly inputRetentionMs?: number;
-  /** Topics of other writers, kept like those of our own. @default none */
+  /** Topics of other writers, with the same settings as ours. @default none */
   readonly foreignTopics?: readonly string[];
 }
 
@@ -47,7 +41,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Room for key, headers, the batch's own header, and compression that makes incompressible bytes longer. */
+/** Bytes for key, headers, batch header and compression overhead of incompressible data. */
 const BATCH_OVERHEAD_BYTES = 64 * 1024;
 
 const DEFAULTS = {
@@ -57,7 +51,7 @@ const DEFAULTS = {
   foreignTopics: [],
 };
 
-/** All topics of Isochrone, in the order of their making. */
+/** Returns all topics of Isochrone, in creation order. */
 export function topicSpecs(choices: TopicChoices = {}): TopicSpec[] {
   const chosen = { ...DEFAULTS, ...choices };
   const { partitions, replicationFactor } = chosen;

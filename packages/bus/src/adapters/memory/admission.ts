@@ -6,14 +6,13 @@ import type { OutgoingRecord } from "../../ports/port.ts";
 import { sizeOf } from "./partition-log.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
 
-/** The records of one publish by the partition they go to. */
 type Parts = ReadonlyMap<PartitionLog, readonly OutgoingRecord[]>;
 
 interface AdmissionOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly capacity: Bounds;
-  /** Offset up to which the slowest reader has come; null when nobody holds the partition back. */
+  /** Offset of the slowest reader; null: no reader limits the partition. */
   readonly floor: (log: PartitionLog) => number | null;
 }
 
@@ -24,9 +23,8 @@ interface Waiter {
 }
 
 /**
- * Lets publishers in while there is room. All parts of one publish go in together, and two publishers of one
- * partition go in in the order of their calls: nobody overtakes a waiting one, or the order per key would be
- * lost.
+ * Admits publishers while there is room. Records of one publish enter together. Publishers of a partition
+ * enter in call order, which keeps the order per key.
  */
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -45,7 +43,7 @@ export class Admission {
     await waiter.admitted.promise;
   }
 
-  /** Lets in whom there is room for now; to be called whenever room may have appeared. */
+  /** Admits waiting publishers; call it when room may have appeared. */
   pump(): void {
     const blocked = new Set<PartitionLog>();
     this.#waiting = this.#waiting.filter((waiter) => {
@@ -61,7 +59,6 @@ export class Admission {
     });
   }
 
-  /** Everyone who still waits gets `error`. */
   close(error: BusError): void {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -93,9 +90,7 @@ export class Admission {
     return records <= capacity.records && bytes <= capacity.bytes;
   }
 
-  /**
-   * Ends the wait by time or by the caller's signal; whatever comes first decides, the rest is cleaned up.
-   */
+  /** Ends the wait by timeout or the caller's abort signal, whichever is first, and cleans up the other. */
   #limitWait(waiter: Waiter, signal: AbortSignal | undefined): void {
     const settled = new AbortController();
     const onAbort = (): void => this.#refuse(waiter, abortedError(signal));
@@ -120,7 +115,7 @@ export class Admission {
     if (!this.#waiting.includes(waiter)) return;
     this.#waiting = this.#waiting.filter((other) => other !== waiter);
     waiter.admitted.reject(error);
-    // Those behind it may fit where it did not.
+    // Smaller publishes behind the removed one may fit.
     this.pump();
   }
 }

@@ -5,7 +5,7 @@ import { createMemoryBus } from "./memory.ts";
 import type { MemoryBus, MemoryBusOptions } from "./memory.ts";
 import type { OutgoingRecord } from "../../ports/port.ts";
 
-// What every bus must do is tested in test/contract; here is what only the memory bus promises.
+// Guarantees of the memory bus alone. test/contract covers those of every bus.
 
 const TOPIC = "t";
 
@@ -17,7 +17,6 @@ describe("memory bus", () => {
   let clock: ManualClock;
   let logger: MemoryLogger;
   let bus: MemoryBus;
-  /** Ends all handlers that are held. */
   let release: () => void;
   let held: () => Promise<void>;
   const open = (options: Partial<MemoryBusOptions> = {}): MemoryBus => {

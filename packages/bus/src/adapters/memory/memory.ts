@@ -8,39 +8,35 @@ import { Admission } from "./admission.ts";
 import { PartitionLog } from "./partition-log.ts";
 import { Reader } from "./reader.ts";
 
-/** How a memory bus is built; all bounds are per partition. */
 export interface MemoryBusOptions {
   readonly clock: Clock;
-  /** Partitions of every topic. @default 4 */
+  /** Partitions per topic. @default 4 */
   readonly partitions?: number;
-  /** Records that the slowest reader may have ahead of it; beyond it publishers wait. @default 16384 */
+  /** Records ahead of the slowest reader. Beyond it, publishers wait. @default 16384 */
   readonly capacityRecords?: number;
-  /** Bytes (values, keys, headers and 128 per record) likewise. @default 32 MiB */
+  /** Bytes (values, keys, headers and 128 per record) ahead of the slowest reader. @default 32 MiB */
   readonly capacityBytes?: number;
-  /** Records kept after every reader has handled them, or when nobody subscribes. @default 4096 */
+  /** Records kept after all readers have handled them, or without readers. @default 4096 */
   readonly retentionRecords?: number;
-  /** Bytes likewise. @default 8 MiB */
+  /** Bytes kept after all readers have handled them, or without readers. @default 8 MiB */
   readonly retentionBytes?: number;
-  /** How long a publisher waits for room before BusError `overloaded`. @default 10000 */
+  /** Maximum wait of a publisher for room, then BusError `overloaded`. @default 10000 */
   readonly publishTimeoutMs?: number;
-  /** Pause before a batch whose handler threw comes again. @default 1000 */
+  /** Pause before redelivery of a batch whose handler threw. @default 1000 */
   readonly redeliveryDelayMs?: number;
-  /** Hears of failing handlers and of records that expired unread. */
   readonly logger?: Logger;
 }
 
-/** State of one partition, for metrics and tests. */
 interface MemoryPartitionState {
   readonly topic: string;
   readonly partition: number;
   readonly startOffset: number;
   readonly endOffset: number;
   readonly bytes: number;
-  /** Records not yet handled by the slowest reader; 0 without any. */
+  /** Records that the slowest reader has not handled; 0 without readers. */
   readonly backlogRecords: number;
 }
 
-/** A bus inside this process. It carries encoded bytes, as every other bus does. */
 export interface MemoryBus extends Bus {
   inspect(): MemoryPartitionState[];
 }
@@ -57,7 +53,6 @@ const DEFAULTS = {
 
 type Resolved = typeof DEFAULTS & Pick<MemoryBusOptions, "clock" | "logger">;
 
-/** Makes a bus that lives and dies with this process. */
 export function createMemoryBus(options: MemoryBusOptions): MemoryBus {
   const resolved = { ...DEFAULTS, ...options };
   for (const name of keysOf(DEFAULTS)) {
@@ -128,7 +123,7 @@ class InProcessBus implements MemoryBus {
         onProgress: (log) => this.#release(log),
         onClosed: () => {
           this.#readers.delete(reader);
-          // Without it the reader no longer holds publishers back.
+          // A closed reader no longer limits the partition.
           for (const log of [...this.#topics.values()].flat()) this.#release(log);
         },
       },
@@ -158,7 +153,6 @@ class InProcessBus implements MemoryBus {
     await Promise.all([...this.#readers].map((reader) => reader.close()));
   }
 
-  /** Room may have appeared in the partition. */
   #release(log: PartitionLog): void {
     log.trim(this.#floor(log) ?? log.end);
     this.#admission.pump();
@@ -176,7 +170,7 @@ class InProcessBus implements MemoryBus {
     return logs;
   }
 
-  /** Smallest offset up to which a reader has handled the partition; null without readers. */
+  /** Offset of the slowest reader; null without readers. */
   #floor(log: PartitionLog): number | null {
     let floor: number | null = null;
     for (const reader of this.#readers) {

@@ -1,12 +1,8 @@
 import type { BusRecord, OutgoingRecord } from "../../ports/port.ts";
 
-/**
- * What a record costs beside its value and key: object, header map, offsets. A round figure, so that empty
- * values are bounded too.
- */
+/** Accounted bytes per record besides value and key. A round figure that also bounds empty values. */
 const RECORD_OVERHEAD_BYTES = 128;
 
-/** How much one partition may keep. */
 export interface Bounds {
   readonly records: number;
   readonly bytes: number;
@@ -14,11 +10,11 @@ export interface Bounds {
 
 interface Entry {
   readonly record: BusRecord;
-  /** Bytes of all records ever appended before this one: differences give the size of any stretch. */
+  /** Bytes of all earlier records. Differences give the size of any range. */
   readonly bytesBefore: number;
 }
 
-/** The memory that a record accounts for, headers and key taken at two bytes per character. */
+/** Accounted memory of a record; headers and key at two bytes per character. */
 export function sizeOf(record: OutgoingRecord): number {
   let characters = record.key.length;
   for (const [name, value] of Object.entries(record.headers)) characters += name.length + value.length;
@@ -37,7 +33,7 @@ export class PartitionLog {
   readonly #retention: Bounds;
   readonly #listeners = new Set<() => void>();
   #entries: (Entry | undefined)[] = [];
-  /** Index in #entries of the first live entry; those before are gone and compacted away now and then. */
+  /** Index in #entries of the oldest record. Removed entries before it are compacted now and then. */
   #head = 0;
   #start = 0;
   #appendedBytes = 0;
@@ -48,12 +44,10 @@ export class PartitionLog {
     this.#retention = retention;
   }
 
-  /** Offset of the oldest record that is still kept. */
   get start(): number {
     return this.#start;
   }
 
-  /** Offset that the next record will get. */
   get end(): number {
     return this.#start + this.#entries.length - this.#head;
   }
@@ -62,7 +56,7 @@ export class PartitionLog {
     return this.bytesFrom(this.#start);
   }
 
-  /** Copies the records in, so that nobody's later change of the bytes is seen. */
+  /** Copies the records, so that later changes of the bytes have no effect. */
   append(records: readonly OutgoingRecord[], appendedAtMs: number): void {
     for (const { key, value, headers } of records) {
       const record: BusRecord = Object.freeze({
@@ -80,9 +74,7 @@ export class PartitionLog {
     for (const listener of this.#listeners) listener();
   }
 
-  /**
-   * Records from `offset` on, values copied; at least one if there is any, then as many as fit both bounds.
-   */
+  /** Returns copies: at least one record if any exists, then as many as fit both bounds. */
   read(offset: number, bounds: Bounds): BusRecord[] {
     const from = this.#head + Math.max(offset, this.#start) - this.#start;
     const records: BusRecord[] = [];
@@ -94,19 +86,18 @@ export class PartitionLog {
     return records;
   }
 
-  /** Offset of the first record that was appended at `sinceMs` or later; the end without one. */
+  /** Offset of the first record appended at `sinceMs` or later; the end if there is none. */
   offsetSince(sinceMs: number): number {
     let index = this.#head;
     while (index < this.#entries.length && this.#entries[index]!.record.appendedAtMs < sinceMs) index += 1;
     return this.#start + index - this.#head;
   }
 
-  /** Bytes of the kept records from `offset` on. */
   bytesFrom(offset: number): number {
     return this.#bytesBetween(this.#head + Math.max(offset, this.#start) - this.#start, this.#entries.length);
   }
 
-  /** Drops the oldest records beyond the retention, never one at or after `floor`. */
+  /** Drops the oldest records beyond the retention, but none from `floor` on. */
   trim(floor: number): void {
     while (this.#start < floor && this.#start < this.end && this.#exceedsRetention()) {
       this.#entries[this.#head] = undefined;
@@ -119,7 +110,7 @@ export class PartitionLog {
     }
   }
 
-  /** Calls back after every append; the result ends that. */
+  /** Calls the listener after every append. Returns a function that unsubscribes. */
   onAppend(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -129,7 +120,7 @@ export class PartitionLog {
     return this.end - this.#start > this.#retention.records || this.bytes > this.#retention.bytes;
   }
 
-  /** Bytes of #entries[from..to), both within the live part. */
+  /** Bytes of #entries[from..to), both in the live part. */
   #bytesBetween(from: number, to: number): number {
     const first = this.#entries[from]?.bytesBefore ?? this.#appendedBytes;
     return (this.#entries[to]?.bytesBefore ?? this.#appendedBytes) - first;

@@ -4,13 +4,11 @@ import { pause, type Clock, type Logger } from "@isochrone/runtime";
 import type { Batch, BusRecord, ReadFrom } from "../../ports/port.ts";
 import type { Bounds, PartitionLog } from "./partition-log.ts";
 
-/** What a reader needs from its bus. */
 export interface ReaderDeps {
   readonly clock: Clock;
   readonly logger: Logger | undefined;
-  /** Pause before a batch whose handler threw comes again. */
+  /** Pause before redelivery of a batch whose handler threw. */
   readonly redeliveryDelayMs: number;
-  /** The partition was handled further. */
   readonly onProgress: (log: PartitionLog) => void;
 }
 
@@ -18,12 +16,11 @@ interface PartitionReaderOptions {
   readonly from: ReadFrom;
   readonly batch: Bounds;
   readonly onBatch: (batch: Batch) => Promise<void>;
-  /** Nothing is left to deliver. */
   readonly onIdle: () => void;
   readonly deps: ReaderDeps;
 }
 
-/** Delivers one partition to one subscriber: one batch at a time, again after a throw. */
+/** Delivers a partition to a subscriber, one batch at a time, and again after a throw. */
 export class PartitionReader {
   readonly #log: PartitionLog;
   readonly #options: PartitionReaderOptions;
@@ -39,12 +36,10 @@ export class PartitionReader {
     this.#done = this.#run();
   }
 
-  /** Offset of the next record to handle. */
   get next(): number {
     return this.#next;
   }
 
-  /** Resolves when no handler runs any more. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake();
@@ -54,7 +49,7 @@ export class PartitionReader {
   async #run(): Promise<void> {
     const stopListening = this.#log.onAppend(() => this.#wake());
     try {
-      // The subscriber is not complete before.
+      // The subscriber is not fully constructed before.
       await Promise.resolve();
       while (!this.#stop.signal.aborted) await this.#deliverNext();
     } finally {
@@ -76,8 +71,7 @@ export class PartitionReader {
     } catch (error) {
       await this.#pauseAfter(error, first);
     }
-    // A turn of the event loop between batches: a quick handler on a long backlog must not starve timers and
-    // sockets.
+    // Yields to the event loop between batches, so that a long backlog doesn't starve timers and sockets.
     await nextTurn();
   }
 

@@ -5,7 +5,6 @@ import { PartitionReader, type ReaderDeps } from "./partition-reader.ts";
 
 const DEFAULT_BATCH: Bounds = { records: 500, bytes: 4 * 1024 * 1024 };
 
-/** One subscriber: reads all partitions, each with a loop of its own. */
 export class Reader implements Subscription {
   readonly #options: SubscribeOptions;
   readonly #readers: ReadonlyMap<PartitionLog, PartitionReader>;
@@ -39,7 +38,7 @@ export class Reader implements Subscription {
     for (const [log, { next }] of this.#readers) if (next >= log.end) this.#noteIdle(log);
   }
 
-  /** Offset up to which the partition was handled; null for one that is not read. */
+  /** Offset up to which the partition was handled; null if it isn't read. */
   floor(log: PartitionLog): number | null {
     return this.#readers.get(log)?.next ?? null;
   }

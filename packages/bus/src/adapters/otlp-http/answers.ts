@@ -1,4 +1,4 @@
-// Answers of OTLP/HTTP, which have the form of the request: protobuf or JSON.
+// Encodes OTLP/HTTP answers in the format of the request: protobuf or JSON.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { encodeExportResponse, encodeStatus } from "./wire.ts";
 import type { PartialSuccess } from "./wire.ts";
@@ -34,7 +34,7 @@ function isJson({ headers: { "content-type": type = "" } }: FastifyRequest): boo
   return /^application\/json *(;|$)/i.test(type);
 }
 
-/** ExportMetricsPartialSuccess; 64 bits are text in JSON. */
+/** ExportMetricsPartialSuccess; JSON encodes 64-bit integers as text. */
 function jsonOf({ rejectedDataPoints, message }: PartialSuccess): object {
   return { rejectedDataPoints: String(rejectedDataPoints), errorMessage: message };
 }

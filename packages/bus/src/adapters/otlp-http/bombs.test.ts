@@ -1,5 +1,4 @@
-// Small bodies that unpack to large ones: what they take of the receiver's memory, in a process of its own,
-// and of its time.
+// Decompression bombs: measures the receiver's memory, in a separate process, and its time.
 import { encodeMetrics } from "@isochrone/telemetry";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

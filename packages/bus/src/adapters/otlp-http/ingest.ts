@@ -15,10 +15,9 @@ import type { Routed } from "./routing.ts";
 import { JSON_TYPE, PROTOBUF, sendExportResponse, sendStatus } from "./answers.ts";
 import type { PartialSuccess } from "./wire.ts";
 
-/** Why an export was refused; a metric's label. */
+/** Refusal reasons; a metric label. */
 const INGEST_REFUSALS = [
   "unauthorized",
-  /** The record is in somebody else's name, or nothing says in whose the sender may speak. */
   "not_yours",
   "media_type",
   "encoding",
@@ -31,51 +30,40 @@ const INGEST_REFUSALS = [
 ] as const;
 type IngestRefusal = (typeof INGEST_REFUSALS)[number];
 
-/** In whose name a request's records go onto the bus, or why they don't. */
+/** Verified speaker of the request's records, or the reason for a refusal. */
 export type SpokenFor = { readonly speaker: string } | { readonly refused: string };
 
-/** How OTLP/HTTP ingest is built. */
 export interface OtlpHttpIngestOptions {
-  /** Where the records go; usually the bus. */
   readonly publisher: Publisher;
-  /** Topics that a sender may name. @default those of design §4 that carry metrics */
+  /** Topics that a sender may name. @default metric topics of design §4 */
   readonly topics?: readonly string[];
-  /** Largest body as it comes over the wire. @default 4 MiB */
+  /** Maximum size of a body as received. @default 4 MiB */
   readonly maxBodyBytes?: number;
-  /** Largest body after decompression; a bomb is stopped there. @default 16 MiB */
+  /** Maximum size after decompression. @default 16 MiB */
   readonly maxDecompressedBytes?: number;
-  /**
-   * Judges the bearer token (null: none was sent) before the body is read.
-   * @default everyone may send: for loopback only
-   */
+  /** Checks the bearer token (null: none) before the body is read. @default accepts all: only for loopback */
   readonly authorize?: (
     token: string | null,
     request: { readonly remoteAddress: string },
   ) => boolean | Promise<boolean>;
   /**
-   * Says who a request's records come from, by what was proven, before the body is read. What clients say of
-   * that themselves is never taken.
-   * @param source what the records call their source; null: nothing
-   * @default nobody asks, and records carry no speaker
+   * Returns the verified speaker before the body is read.
+   * @param source as the records state it, untrusted; null: none @default records carry no speaker
    */
   readonly speakerOf?: (request: FastifyRequest, source: string | null) => SpokenFor;
-  /**
-   * Adds the proof that a record carries over a bus that others can write to.
-   * @default none: the speaker alone
-   */
+  /** Adds a proof of origin, for a bus that others can write to. @default none: only the speaker */
   readonly seal?: (topic: string, record: OutgoingRecord, speaker: string) => OutgoingRecord;
-  /** Says what of a body the receiver will not take; the sender is told so (partial success). */
+  /** Finds points that the receiver will reject, and reports them to the sender (partial success). */
   readonly inspect?: (value: Uint8Array, topic: string) => PartialSuccess | undefined;
-  /** Hears of every refusal, for metrics and logs. */
   readonly onRefused?: (reason: IngestRefusal, message: string, remoteAddress: string) => void;
 }
 
-/** A fastify instance with whatever type provider: their types don't convert into each other. */
+/** A Fastify instance with any type provider; their types are mutually incompatible. */
 interface IngestHost {
   register(...plugin: never[]): unknown;
 }
 
-/** A bound for time and memory: values of JSON take some ten times the bytes of its text. */
+/** Bounds time and memory: parsed JSON takes about ten times the bytes of its text. */
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
 const MAX_HEADER_CHARACTERS = 256;
 const DEFAULT_RETRY_AFTER_MS = 1_000;
@@ -87,7 +75,7 @@ const RECORD_HEADERS = [
   DROPPED_HEADER,
   TRACEPARENT_HEADER,
 ];
-/** google.rpc.Code of the statuses in use. */
+/** google.rpc.Code by HTTP status. */
 const RPC_CODES: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,
@@ -99,7 +87,6 @@ const RPC_CODES: Readonly<Record<number, number>> = {
   503: 14,
 };
 
-/** A refusal with its HTTP status. */
 class Refusal extends Error {
   readonly statusCode: number;
   readonly reason: IngestRefusal;
@@ -113,13 +100,13 @@ class Refusal extends Error {
   }
 }
 
-/** Mounts `POST /v1/metrics` (OTLP/HTTP, protobuf or JSON) on the app: what comes in goes onto the bus. */
+/** Mounts `POST /v1/metrics` (OTLP/HTTP, protobuf or JSON) on the app and publishes its records. */
 export function otlpHttpIngest(app: IngestHost, options: OtlpHttpIngestOptions): void {
   const endpoint = new IngestEndpoint(options);
   void (app as unknown as FastifyInstance).register(async (scope) => {
-    // Encapsulated: the app's own parsers and error format stay as they are elsewhere.
+    // The scope keeps the app's own parsers and error format elsewhere.
     scope.removeAllContentTypeParsers();
-    // An app of the runtime has a budget of its own for all its bodies.
+    // Apps of the runtime have a memory budget for all bodies.
     if (!scope.hasRequestDecorator("bodyLease"))
       installBodyLimits(scope, { totalBytes: endpoint.bodyBudgetBytes });
     scope.addContentTypeParser(PROTOBUF, (request: FastifyRequest, payload: Readable) =>
@@ -133,7 +120,7 @@ export function otlpHttpIngest(app: IngestHost, options: OtlpHttpIngestOptions):
       method: "POST",
       url: "/v1/metrics",
       bodyLimit: endpoint.maxBodyBytes,
-      // Before the body is read: a stranger must not make us buffer it.
+      // Runs before the body is read, so that unauthorized clients cannot make us buffer it.
       onRequest: (request) => endpoint.authorize(request),
       handler: (request, reply) => endpoint.accept(request, reply),
     });
@@ -153,7 +140,7 @@ class IngestEndpoint {
     this.#maxDecompressedBytes = options.maxDecompressedBytes ?? 16 * 1024 * 1024;
   }
 
-  /** Two of the largest bodies, each packed, in pieces and as a whole. */
+  /** Bytes: two maximum bodies, each compressed, in chunks and as a whole. */
   get bodyBudgetBytes(): number {
     return 2 * (this.maxBodyBytes + 2 * this.#maxDecompressedBytes);
   }
@@ -176,7 +163,7 @@ class IngestEndpoint {
     );
   }
 
-  /** The body in JSON, as protobuf: nothing behind here knows the difference. */
+  /** Converts a JSON body to protobuf, the only format that later steps read. */
   async readJson(request: FastifyRequest, payload: Readable): Promise<Uint8Array> {
     const bytes = await this.read(request, payload, Math.min(MAX_JSON_BYTES, this.#maxDecompressedBytes));
     try {
@@ -186,7 +173,6 @@ class IngestEndpoint {
     }
   }
 
-  /** The body, unpacked. */
   async read(
     request: FastifyRequest,
     payload: Readable,
@@ -229,7 +215,7 @@ class IngestEndpoint {
     return sendExportResponse(reply.code(200), request, partial);
   }
 
-  /** Null: nobody asks. */
+  /** Null: not checked. */
   #speakerOf(request: FastifyRequest): string | null {
     const { speakerOf } = this.#options;
     if (speakerOf === undefined) return null;
@@ -251,7 +237,7 @@ class IngestEndpoint {
     if (refusal.statusCode === 401) reply.header("www-authenticate", "Bearer");
     reply.code(refusal.statusCode);
     if (refusal.statusCode === 415) {
-      // Whoever sent neither form won't read one.
+      // Senders of neither format get problem+json.
       const problem = {
         type: "about:blank",
         title: "Unsupported Media Type",
@@ -263,7 +249,7 @@ class IngestEndpoint {
     return sendStatus(reply, request, RPC_CODES[refusal.statusCode] ?? 2, refusal.message);
   }
 
-  /** Errors of the web server itself, in our words; anything unforeseen stays unexplained to the sender. */
+  /** Maps web server errors. Unexpected errors stay unexplained to the sender. */
   #refusalOf(error: FastifyError, request: FastifyRequest): Refusal {
     if (error instanceof HttpError) return bodyRefusal(error);
     if (error.statusCode === 413) return this.#tooLarge(false);
@@ -303,7 +289,7 @@ class IngestEndpoint {
     } catch (error) {
       throw new Refusal(400, "malformed", notARequest(error));
     }
-    // One body is one record here: splitting it would repeat its sequence.
+    // One body becomes one record; a split would repeat its sequence.
     const key = decodeKey(headerOf(request, KEY_HEADER)) ?? headers[HEADERS.source] ?? request.ip;
     const named = topic ?? routeForeign(body, key, headers)[0]?.topic ?? TOPICS.usage;
     return [{ topic: named, record: { key, value: body, headers } }];
@@ -332,7 +318,7 @@ class IngestEndpoint {
       const waitMs = error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS;
       if (error.retryable)
         throw new Refusal(429, "overloaded", "the bus is overloaded, try again later", waitMs);
-      // A bus that closes is a server that restarts: the sender may well succeed with its successor.
+      // The bus closes when the server restarts, so a retry may succeed.
       throw new Refusal(503, "unavailable", "the bus is not available", waitMs);
     }
   }
@@ -346,7 +332,6 @@ function bodyOf({ body }: FastifyRequest): Uint8Array {
   return body instanceof Uint8Array ? body : new Uint8Array(0);
 }
 
-/** What the server said of a body while it came in. */
 function bodyRefusal({ status, message }: HttpError): Refusal {
   if (status === 408) return new Refusal(408, "slow", message);
   if (status === 503) return new Refusal(429, "overloaded", message, DEFAULT_RETRY_AFTER_MS);

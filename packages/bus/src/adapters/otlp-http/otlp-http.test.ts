@@ -27,7 +27,7 @@ class Sink implements Publisher {
   }
 }
 
-/** A request of one gauge; padding makes it as large as a test needs. */
+/** Encodes a request with one gauge; padding sets its size. */
 function metrics(name: string, node: string | null = null, padding = ""): Uint8Array {
   return encodeMetrics({
     resource:

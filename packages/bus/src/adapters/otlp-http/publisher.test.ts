@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { OutgoingRecord } from "../../ports/port.ts";
 import { OtlpHttpPublisher } from "./publisher.ts";
 
-// Against servers that don't behave; the way to our own ingest is tested in otlp-http.test.ts.
+// Tests faulty servers. otlp-http.test.ts tests our own ingest.
 
 function record(headers: Record<string, string> = {}): OutgoingRecord {
   return { key: "node-a", value: Uint8Array.of(10, 0), headers };

@@ -11,23 +11,21 @@ import { KEY_HEADER, TOPIC_HEADER } from "./routing.ts";
 import { decodeExportResponse, statusMessageOf } from "./wire.ts";
 import type { PartialSuccess } from "./wire.ts";
 
-/** How an OTLP/HTTP publisher is built. */
 export interface OtlpHttpPublisherOptions {
-  /** Full address of the endpoint, e.g. http://aggregator:8080/v1/metrics */
+  /** Full URL of the endpoint, e.g. http://aggregator:8080/v1/metrics */
   readonly url: string;
-  /** Per request, answer included. @default 10000 */
+  /** Timeout per request, answer included. @default 10000 */
   readonly timeoutMs?: number;
-  /** Values from this size on are compressed. @default 1024 */
+  /** Minimum size for compression, bytes. @default 1024 */
   readonly gzipMinBytes?: number;
-  /** Asked before every request, so that a rotated token is picked up; null sends none. */
+  /** Called before every request, so that a rotated token is used; null: send none. */
   readonly token?: () => string | null | Promise<string | null>;
-  /** E.g. one that sends a token of its own. @default the platform's fetch */
+  /** For example one that adds a token. @default the platform's fetch */
   readonly fetch?: Fetch;
-  /** Hears of what the receiver did not take. */
   readonly onPartialSuccess?: (partial: PartialSuccess) => void;
 }
 
-/** What an answer's status means; others of 4xx are `rejected`, others of 5xx `unavailable`. */
+/** Error code by HTTP status. Other 4xx are `rejected`, other 5xx `unavailable`. */
 const CODE_OF_STATUS: Readonly<Record<number, BusErrorCode>> = {
   401: "unauthorized",
   403: "unauthorized",
@@ -36,12 +34,12 @@ const CODE_OF_STATUS: Readonly<Record<number, BusErrorCode>> = {
   429: "overloaded",
 };
 
-/** An answer is a few bytes; a server that sends more is none of ours. */
+/** Answers are a few bytes; larger ones are from another kind of server. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 const MAX_RETRY_AFTER_MS = 5 * 60_000;
 const HEADER_VALUE = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Publishes by POST, one request per record in order, to an OTLP/HTTP endpoint such as otlpHttpIngest's. */
+/** Publishes to an OTLP/HTTP endpoint such as otlpHttpIngest's: one POST per record, in order. */
 export class OtlpHttpPublisher implements Publisher {
   readonly #options: OtlpHttpPublisherOptions;
   readonly #timeoutMs: number;
@@ -153,7 +151,7 @@ async function readAnswer(response: FetchAnswer): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** The export has happened: an answer that can't be read changes nothing. */
+/** The export succeeded even if the answer is unreadable. */
 function decodeQuietly(answer: Uint8Array): PartialSuccess | null {
   try {
     return decodeExportResponse(answer);
@@ -162,7 +160,7 @@ function decodeQuietly(answer: Uint8Array): PartialSuccess | null {
   }
 }
 
-/** Seconds only: a date would need a clock that agrees with the server's. */
+/** Reads only seconds: a date would need synchronised clocks. */
 function retryAfterOf(text: string | null): number | undefined {
   return text !== null && /^\d{1,6}$/.test(text)
     ? Math.min(MAX_RETRY_AFTER_MS, Number(text) * 1000)

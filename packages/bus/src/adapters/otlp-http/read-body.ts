@@ -3,7 +3,7 @@ import type { BodyLease } from "@isochrone/runtime/http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 
-/** A body, or what it holds unpacked, is larger than it may be. */
+/** The body exceeds its limit, compressed or decompressed. */
 export class BodyTooLargeError extends Error {
   readonly isUnpacked: boolean;
 
@@ -13,24 +13,21 @@ export class BodyTooLargeError extends Error {
   }
 }
 
-/** The bytes are not what the encoding says. */
+/** The data does not match its content encoding. */
 export class BodyEncodingError extends Error {}
 
 interface BodyReading {
   readonly isGzip: boolean;
   readonly maxBytes: number;
   readonly maxUnpackedBytes: number;
-  /** Null: nothing counts the bytes. */
+  /** Null: no accounting. */
   readonly lease: BodyLease | null;
 }
 
-/** Larger pieces than by default: each is a task for a thread. */
+/** Larger than the default, because each chunk is a task for a thread. */
 const CHUNK_BYTES = 64 * 1024;
 
-/**
- * The body, unpacked while it comes: each piece is counted before the next one is made, so a bomb ends at the
- * bound that it meets first.
- */
+/** Counts each chunk before producing the next, so a bomb stops at the first limit. */
 export async function readBody(payload: Readable, reading: BodyReading): Promise<Uint8Array> {
   const { isGzip, maxBytes, maxUnpackedBytes, lease } = reading;
   if (!isGzip) return collect(payload, maxBytes, () => new BodyTooLargeError(false), null);
@@ -47,7 +44,7 @@ export async function readBody(payload: Readable, reading: BodyReading): Promise
   try {
     return await collect(unpacked, maxUnpackedBytes, () => new BodyTooLargeError(true), lease);
   } catch (error) {
-    // What zlib itself says.
+    // Errors of zlib.
     if (codeOf(error)?.startsWith("Z_") === true)
       throw new BodyEncodingError("the body is not gzip", { cause: error });
     throw error;
@@ -72,7 +69,7 @@ async function collect(
     lease?.take(chunk.length);
     chunks.push(chunk);
   }
-  // For a moment it is there twice.
+  // The data exists twice while it is concatenated.
   lease?.take(bytes);
   return Buffer.concat(chunks, bytes);
 }

@@ -3,12 +3,11 @@ import { RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
 import type { OutgoingRecord } from "../../ports/port.ts";
 import { fieldOf, fieldsOf, type FieldAllowance } from "./wire.ts";
 
-/** Header that names the topic of a record of ours. */
+/** Names the topic of a record from our publishers. */
 export const TOPIC_HEADER = "isochrone-topic";
-/** Header with the record's key, percent-encoded as by encodeURIComponent. */
+/** The record's key, percent-encoded by encodeURIComponent. */
 export const KEY_HEADER = "isochrone-key";
 
-/** One record and where it belongs. */
 export interface Routed {
   readonly topic: string;
   readonly record: OutgoingRecord;
@@ -28,7 +27,7 @@ const STRING_VALUE = 1;
 
 const NOTHING = new Uint8Array(0);
 
-/** By rank; what no prefix claims is usage. */
+/** Topics by metric prefix, in order of precedence. Default: usage. */
 const TOPIC_OF_PREFIX: readonly (readonly [prefix: string, topic: string])[] = [
   ["isochrone.probe.", TOPICS.probe],
   ["istio_", TOPICS.traffic],
@@ -36,11 +35,10 @@ const TOPIC_OF_PREFIX: readonly (readonly [prefix: string, topic: string])[] = [
   ["hubble_", TOPICS.traffic],
 ];
 
-/** Resources of one body: more than a Collector puts into its largest batches. */
+/** Maximum resources per body; more than the Collector's largest batches have. */
 const MAX_RESOURCES = 16_384;
-/** Records that one body becomes. */
 const MAX_RECORDS = 4_096;
-/** Fields that are looked at on the way: some 50 for each resource with 25 attributes. */
+/** Maximum fields visited per body: about 50 per resource with 25 attributes. */
 const MAX_FIELDS = 600_000;
 
 interface Piece {
@@ -50,11 +48,9 @@ interface Piece {
 }
 
 /**
- * Splits the request of a foreign sender, resource by resource, into one record per topic and node. Byte
- * ranges are copied as they are: nothing that we don't know of is lost. Throws RangeError for bytes that are
- * no protobuf message, and for messages of too many parts.
- *
- * @param fallbackKey for resources without a node name
+ * Splits a foreign sender's request by resource into one record per topic and node. Copies byte ranges, which
+ * keeps unknown fields. Throws RangeError for invalid protobuf and for too many parts.
+ * @param fallbackKey key for resources without a node name
  */
 export function routeForeign(
   body: Uint8Array,
@@ -81,7 +77,7 @@ export function routeForeign(
   }));
 }
 
-/** Checks the outermost structure only: what is inside is the consumer's to judge. */
+/** Checks only the outermost structure; the consumer validates the content. */
 export function checkStructure(body: Uint8Array): void {
   const allowance: FieldAllowance = { left: MAX_FIELDS };
   let resources = 0;
@@ -106,7 +102,7 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** By the first metric: receivers put one target's metrics into one resource. */
+/** Decides by the first metric, because receivers put one target's metrics into one resource. */
 function topicOf(resourceMetrics: Uint8Array, allowance: FieldAllowance): string {
   const scope = fieldOf(resourceMetrics, SCOPE_METRICS, allowance) ?? NOTHING;
   const metric = fieldOf(scope, METRIC, allowance) ?? NOTHING;
@@ -126,7 +122,7 @@ function nodeOf(resourceMetrics: Uint8Array, allowance: FieldAllowance): string 
   return null;
 }
 
-/** No name or key of ours is longer; nobody's text is worth decoding megabytes. */
+/** Maximum bytes of a decoded text; longer than any name or key of ours. */
 const MAX_TEXT_BYTES = 4096;
 
 function textOf(bytes: Uint8Array | undefined): string {

@@ -1,18 +1,16 @@
-// The few protobuf messages of OTLP/HTTP that are not metrics, and a look at requests that needs no full
-// decoding.
+// Encodes the small protobuf messages of OTLP/HTTP, and reads fields of requests without full decoding.
 
-/** What a receiver took only in part (ExportMetricsPartialSuccess). */
+/** Partially accepted request (ExportMetricsPartialSuccess). */
 export interface PartialSuccess {
   readonly rejectedDataPoints: number;
   readonly message: string;
 }
 
-/** One length-delimited or skipped field: `data` is empty for the wire types that are skipped. */
 interface Field {
   readonly number: number;
   readonly wireType: number;
   readonly data: Uint8Array;
-  /** Tag and length included: such pieces concatenated are a message again. */
+  /** Includes tag and length, so that concatenated pieces form a message. */
   readonly raw: Uint8Array;
 }
 
@@ -21,18 +19,12 @@ const FIXED64 = 1;
 const LENGTH_DELIMITED = 2;
 const FIXED32 = 5;
 
-/**
- * How many fields of a message may still be looked at: two bytes are one, so small messages can hold
- * millions.
- */
+/** Remaining number of fields to visit. A field needs two bytes, so small messages can hold millions. */
 export interface FieldAllowance {
   left: number;
 }
 
-/**
- * Walks one level of a message. Throws RangeError for bytes that are no protobuf message, and when the
- * allowance is used up.
- */
+/** Iterates over one level. Throws RangeError for invalid protobuf and an exhausted allowance. */
 export function* fieldsOf(message: Uint8Array, allowance?: FieldAllowance): Generator<Field> {
   const cursor = { at: 0 };
   while (cursor.at < message.length) {
@@ -53,7 +45,6 @@ export function* fieldsOf(message: Uint8Array, allowance?: FieldAllowance): Gene
   }
 }
 
-/** The first length-delimited field of that number. */
 export function fieldOf(
   message: Uint8Array,
   number: number,
@@ -65,7 +56,7 @@ export function fieldOf(
   return undefined;
 }
 
-/** ExportMetricsServiceResponse: empty when everything was taken. */
+/** ExportMetricsServiceResponse; empty if all was accepted. */
 export function encodeExportResponse(partial?: PartialSuccess): Uint8Array {
   if (!partial) return new Uint8Array(0);
   const message = Buffer.from(partial.message, "utf8");
@@ -76,7 +67,7 @@ export function encodeExportResponse(partial?: PartialSuccess): Uint8Array {
   return lengthDelimited(1, inner);
 }
 
-/** Reads an ExportMetricsServiceResponse; null when everything was taken. */
+/** Decodes an ExportMetricsServiceResponse; null if all was accepted. */
 export function decodeExportResponse(bytes: Uint8Array): PartialSuccess | null {
   const inner = fieldOf(bytes, 1);
   if (inner === undefined) return null;
@@ -88,12 +79,12 @@ export function decodeExportResponse(bytes: Uint8Array): PartialSuccess | null {
   return { rejectedDataPoints, message: Buffer.from(fieldOf(inner, 2) ?? []).toString("utf8") };
 }
 
-/** google.rpc.Status, the body that OTLP/HTTP prescribes for errors. */
+/** google.rpc.Status, the error body of OTLP/HTTP. */
 export function encodeStatus(code: number, message: string): Uint8Array {
   return Buffer.concat([Buffer.of(1 << 3), varint(code), lengthDelimited(2, Buffer.from(message, "utf8"))]);
 }
 
-/** The message of a google.rpc.Status, or "" if the bytes are none. */
+/** Message of a google.rpc.Status; "" if the data is none. */
 export function statusMessageOf(bytes: Uint8Array): string {
   try {
     return Buffer.from(fieldOf(bytes, 2) ?? []).toString("utf8");
@@ -115,7 +106,7 @@ function lengthOf(wireType: number, message: Uint8Array, cursor: { at: number })
   return length;
 }
 
-/** Up to 2^53 - 1, which no tag, length or count of ours exceeds. */
+/** Reads up to 2^53 - 1, more than any valid tag, length or count. */
 function readVarint(message: Uint8Array, cursor: { at: number }): number {
   let value = 0;
   for (let shift = 0; shift < 56; shift += 7) {

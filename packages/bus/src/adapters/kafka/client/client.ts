@@ -1,58 +1,49 @@
-// What the Kafka bus needs of a client library: one file per library implements it, everything else is
-// shared.
+// The client interface that each Kafka library implements. All other code is shared.
 
 import type { BusError } from "../../../ports/errors.ts";
 import type { ReadFrom, TopicPartition } from "../../../ports/port.ts";
 
-/** Kafka's own limit of a record batch on our topics. */
+/** Kafka's limit per record batch on our topics. */
 export const MAX_RECORD_BYTES = 1024 * 1024;
 
-/** A record on its way to a broker. `null` as a value is a tombstone. */
+/** A record to publish. A `null` value is a tombstone. */
 export interface KafkaRecord {
   readonly key: Buffer;
   readonly value: Buffer | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * A record as a broker gave it. Nothing is known about who wrote it: key, value and headers may be missing or
- * odd.
- */
+/** A fetched record. Any client may have written it: key, value and headers may be missing or invalid. */
 export interface FetchedRecord {
   readonly offset: number;
-  /** The broker's append time (our topics say LogAppendTime), ms since the epoch. */
+  /** The broker's append time (topics use LogAppendTime), Unix milliseconds. */
   readonly timestampMs: number;
   readonly key: Uint8Array | null;
   readonly value: Uint8Array | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * A batch as it came: it is unpacked when its records are wanted, because they may take many times its room.
- */
+/** A fetched batch, still compressed. It is unpacked on demand, because it may grow many times. */
 export interface PackedBatch {
-  /** The first offset that is wanted of it. */
+  /** First wanted offset. */
   readonly from: number;
-  /** Its last offset. */
+  /** Last offset. */
   readonly to: number;
   readonly bytes: Buffer;
 }
 
-/** What one fetch gave of one partition. */
 export interface Fetched extends TopicPartition {
-  /** In order of their offsets; may be none. */
+  /** In offset order; may be empty. */
   readonly batches: readonly PackedBatch[];
-  /** Offset of the next record to fetch: the end of what came, control records included. */
+  /** Offset of the next record to fetch, after all that was fetched, control records included. */
   readonly nextOffset: number;
-  /** The high watermark that came with them; null where the library does not tell. */
+  /** High watermark of the fetch; null if the library does not report it. */
   readonly endOffset: number | null;
 }
 
-/** Where a reader begins in a partition, and the partition's end. */
 export interface Position extends TopicPartition {
-  /** Offset of the next record to read. */
   readonly nextOffset: number;
-  /** Offset that the next published record will get. */
+  /** Offset of the next published record. */
   readonly endOffset: number;
 }
 
@@ -60,21 +51,17 @@ export interface PartitionOffset extends TopicPartition {
   readonly offset: number;
 }
 
-/**
- * What a reader hears from its client. The promises of the handlers never reject: failures of our users' code
- * are dealt with by whoever implements this.
- */
+/** Promises of the handlers must not reject: the implementer handles errors of the subscriber. */
 export interface ReaderEvents {
-  /** All topics that exist are known. Called once, after `onFound` of their partitions. */
   onJoined(): void;
-  /** The partitions are to be read; nothing is fetched of them before `read`. */
+  /** Reports new partitions. Nothing is fetched before `read`. */
   onFound(partitions: readonly TopicPartition[]): void;
   /**
-   * Batches of a partition, in order, no gaps, each once. Called synchronously, also with none when only the
-   * end offset is new. After `pause` only what had been asked of the broker before may still come.
+   * Reports batches of a partition, in order, without gaps, each once. Called synchronously, also without
+   * batches if only the end offset changed. After `pause`, only pending fetches may still arrive.
    */
   onFetched(fetched: Fetched): void;
-  /** Something failed; the client goes on by itself, with back-off. For the log. */
+  /** Reports a failure for the log. The client retries with backoff. */
   onProblem(doing: string, error: BusError): void;
 }
 
@@ -84,52 +71,39 @@ export interface ReadOptions {
   readonly events: ReaderEvents;
 }
 
-/** Reads partitions, whatever fails, until `close`. */
 export interface KafkaReader {
-  /** Where to begin in partitions that were found, asked of the brokers. */
   positions(partitions: readonly TopicPartition[]): Promise<readonly Position[]>;
-  /**
-   * Begins to fetch a partition at `offset`, once after `onFound`. Where the broker has no such offset, at
-   * the oldest it has.
-   */
+  /** Starts at `offset`, once after `onFound`. If the broker lacks it, starts at the oldest offset. */
   read(position: PartitionOffset): void;
-  /** Back-pressure: fetch no more of this partition until `resume`, never at the cost of other partitions. */
+  /** Pauses fetches of this partition until `resume`, without delaying other partitions. */
   pause(partition: TopicPartition): void;
   resume(partition: TopicPartition): void;
-  /** Nothing is fetched from here on. Never rejects. */
   close(): Promise<void>;
 }
 
-/** What a topic is to be, or is. */
 export interface TopicDescription {
   readonly topic: string;
   readonly partitions: number;
-  /** Of the partition that has the fewest replicas. */
+  /** Replicas of the partition that has the fewest. */
   readonly replicationFactor: number;
-  /** Kafka's own names, such as `cleanup.policy`, to their values in force. */
+  /** Effective values by Kafka's names, such as `cleanup.policy`. */
   readonly config: Readonly<Record<string, string>>;
 }
 
-/**
- * Every method rejects with a BusError and nothing else (see kafka-errors.ts), within a bounded time.
- * Connections are made when first needed.
- */
 export interface KafkaClient {
-  /** From metadata at most `metadataMaxAgeMs` old. Rejects with `unknown_topic`. */
+  /** Uses metadata at most `metadataMaxAgeMs` old. Rejects with `unknown_topic`. */
   partitionCount(topic: string): Promise<number>;
   /**
-   * Resolves when all in-sync replicas have all records, in this order. Callers wait for the one before the
-   * next on the same partition. Rejects (after bounded retries) within `deliveryTimeoutMs`.
+   * Resolves when all in-sync replicas have all records, in order. Per partition, callers await one call
+   * before the next. Rejects after bounded retries within `deliveryTimeoutMs`.
    */
   produce(partition: TopicPartition, records: readonly KafkaRecord[]): Promise<void>;
-  /** Reads all partitions of the topics. */
   read(options: ReadOptions): KafkaReader;
-  /** How many brokers the cluster has at present. */
   brokerCount(): Promise<number>;
-  /** The topic as the cluster has it; null when it has none of that name. */
+  /** Returns null if the topic does not exist. */
   describeTopic(topic: string): Promise<TopicDescription | null>;
-  /** Creates the topic with this configuration; resolves with false when one of that name exists already. */
+  /** Creates the topic; resolves with false if it exists. */
   createTopic(description: TopicDescription): Promise<boolean>;
-  /** Ends what is under way and all connections. Readers are closed before, by their owner. Never rejects. */
+  /** Aborts requests and closes connections. The owner closes readers first. Never rejects. */
   close(): Promise<void>;
 }

@@ -11,47 +11,39 @@ import type { Aborted } from "./record-batches.ts";
 import { partitionKey } from "./records.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 
-/** What a broker gave of one partition, its batches as they came. */
 export interface FetchedPartition extends TopicPartition {
-  /** Kafka's name of what failed; null when nothing did. */
+  /** Kafka's error name; null on success. */
   readonly errorName: string | null;
   readonly highWatermark: number;
   readonly batches: Buffer;
   readonly aborted: readonly Aborted[];
 }
 
-/** What a library does for fetching. All reject with what it throws. */
+/** All reject with the library's errors. */
 export interface FetchRequests {
   readonly errors: LibraryErrors;
-  /** The node that leads the partition. */
   leaderOf(partition: TopicPartition): Promise<number>;
   fetch(leader: number, wanted: readonly PartitionOffset[]): Promise<readonly FetchedPartition[]>;
-  /** The oldest offset that the broker has. */
   startOf(partition: TopicPartition): Promise<number>;
-  /** Who leads the topic's partitions is to be asked anew. */
+  /** Forgets the topic's leaders, so that the next call asks again. */
   forget(topic: string): void;
 }
 
-/** One partition that is read. */
 interface Reading extends TopicPartition {
   offset: number;
   paused: boolean;
-  /** A fetch that contains it is under way. */
+  /** Part of a pending fetch. */
   fetching: boolean;
   failures: number;
-  /** Not before this (monotonic) time, after a failure. */
+  /** Earliest next fetch after a failure, monotonic milliseconds. */
   notBeforeMs: number;
   /**
-   * When it was last asked for: who waited longest comes first, or one full of large records could starve
-   * others.
+   * Time of the last fetch. Longest-waiting partitions first: one with large records must not starve others.
    */
   askedAtMs: number;
 }
 
-/**
- * Fetches from the leaders of the partitions that are read: one request at a time per broker, with just those
- * partitions that are not paused. Requests are without fetch sessions, so that pausing costs nothing.
- */
+/** One request at a time per broker, without paused partitions. Without fetch sessions, a pause is free. */
 export class Fetcher {
   readonly #options: KafkaClientOptions;
   readonly #requests: FetchRequests;
@@ -102,7 +94,6 @@ export class Fetcher {
     await this.#loop;
   }
 
-  /** Never rejects. */
   async #run(): Promise<void> {
     while (!this.#closed.signal.aborted) {
       if (this.#wake.signal.aborted) this.#wake = new AbortController();
@@ -111,7 +102,7 @@ export class Fetcher {
     }
   }
 
-  /** Starts a fetch at each broker that is idle; returns in how many ms to look again, unless woken. */
+  /** Starts a fetch at each idle broker. Returns milliseconds until the next check. */
   async #fetchWhatIsDue(): Promise<number> {
     const nowMs = this.#options.clock.monotonic();
     const waiting = [...this.#readings.values()].filter(({ paused, fetching }) => !paused && !fetching);
@@ -144,7 +135,6 @@ export class Fetcher {
     }
   }
 
-  /** Never rejects. */
   async #fetchFrom(leader: number, readings: readonly Reading[]): Promise<void> {
     this.#busy.add(leader);
     const asked = new Map(readings.map((reading) => [partitionKey(reading), reading]));
@@ -156,7 +146,7 @@ export class Fetcher {
       const wanted = readings.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
       for (const fetched of await this.#requests.fetch(leader, wanted)) {
         const reading = asked.get(partitionKey(fetched));
-        // Closed, or read anew, while the fetch was under way.
+        // The partition may have been closed or restarted during the fetch.
         if (reading && this.#isCurrent(reading)) this.#take(reading, fetched);
       }
     } catch (error) {
@@ -191,7 +181,7 @@ export class Fetcher {
     });
   }
 
-  /** The broker no longer has the offset (retention), or never had it (a topic made anew). Never rejects. */
+  /** Handles an offset that retention removed, or that a recreated topic never had. Never rejects. */
   async #restart(reading: Reading): Promise<void> {
     const doing = `fetching ${partitionKey(reading)}`;
     const { offset } = reading;
@@ -212,7 +202,7 @@ export class Fetcher {
     return this.#readings.get(partitionKey(reading)) === reading;
   }
 
-  /** The partition waits; others go on. */
+  /** Delays only this partition. */
   #backOff(reading: Reading, cause: unknown): void {
     if (!this.#isCurrent(reading)) return;
     const error: BusError = this.#requests.errors.toBusError(cause, `fetching ${partitionKey(reading)}`);

@@ -1,5 +1,3 @@
-// Which numbers records get when a broker's answers are what they may be; that a real one takes them is shown
-// in test/integration.
 import { systemClock } from "@isochrone/runtime";
 import { describe, expect, it } from "vitest";
 
@@ -13,10 +11,7 @@ import { resolveOptions } from "./options.ts";
 const PARTITION = { topic: "topic", partition: 0 };
 const LOST_ANSWER = "no answer";
 
-/**
- * Answers each request with the next of a list: a broker's error name, LOST_ANSWER, or null for an
- * acknowledgement.
- */
+/** Answers with the next entry: an error name, LOST_ANSWER, or null for an acknowledgement. */
 class ScriptedRequests implements ProduceRequests {
   readonly errors = {
     brokerErrorName: (error: unknown) => (error instanceof BrokerError ? error.message : null),

@@ -9,52 +9,45 @@ import type { KafkaClientOptions } from "./options.ts";
 import { partitionKey } from "./records.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 
-/** By what a broker knows a producer. */
 export interface ProducerId {
   readonly id: bigint;
   readonly epoch: number;
 }
 
-/** Records of one partition as they go to its leader in one request. */
 export interface ProduceRequest {
   readonly partition: TopicPartition;
   readonly records: readonly KafkaRecord[];
   readonly producer: ProducerId;
-  /** Number of the first record in the partition. */
   readonly sequence: number;
-  /** Of all records, ms since the epoch. */
+  /** Timestamp of all records, Unix milliseconds. */
   readonly timestampMs: number;
-  /** How long the broker may wait for the replicas. */
   readonly timeoutMs: number;
 }
 
-/** What a library does for publishing. All reject with what it throws. */
+/** All reject with the library's errors. */
 export interface ProduceRequests {
   readonly errors: LibraryErrors;
-  /** The node that leads the partition. */
   leaderOf(partition: TopicPartition): Promise<number>;
   newProducerId(): Promise<ProducerId>;
   send(leader: number, request: ProduceRequest): Promise<void>;
-  /** Who leads the topic's partitions is to be asked anew. */
   forget(topic: string): void;
 }
 
-/** By what a broker knows a repeat: whose record it is, and its number in the partition. */
+/** Producer and next sequence in the partition. Brokers detect repeats by them. */
 interface Identity {
   producer: ProducerId | null;
   sequence: number;
 }
 
-/** Sequences wrap here. */
 const SEQUENCES = 2 ** 31;
-/** A topic just made, or just moved, is unknown to some brokers for a moment. */
+/** Some brokers briefly don't know a new or moved topic. */
 const UNKNOWN_TOPIC_ATTEMPTS = 5;
-/** The broker's own time limit ends before ours, so that it can say what it waits for. */
+/** The broker's timeout is shorter than ours, so that it can report the reason. */
 const BROKER_SHARE = 0.9;
 
-/** The broker has this batch already, from an attempt whose answer was lost. */
+/** The broker has the batch from an attempt whose answer was lost. */
 const REPEAT = "DUPLICATE_SEQUENCE_NUMBER";
-/** The broker no longer knows the producer, or knows it otherwise: it must begin anew. */
+/** The broker no longer knows the producer or its epoch. The producer must start with a new identity. */
 const IDENTITY_LOST: ReadonlySet<string> = new Set([
   "OUT_OF_ORDER_SEQUENCE_NUMBER",
   "UNKNOWN_PRODUCER_ID",
@@ -63,7 +56,7 @@ const IDENTITY_LOST: ReadonlySet<string> = new Set([
   "PRODUCER_FENCED",
 ]);
 
-/** After these the broker has not taken the batch. */
+/** Errors after which the broker has certainly not stored the batch. */
 const CERTAIN: ReadonlySet<string> = new Set([
   "MESSAGE_TOO_LARGE",
   "RECORD_LIST_TOO_LARGE",
@@ -73,13 +66,10 @@ const CERTAIN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Idempotent publishing, each partition with an identity of its own, which is given up when the fate of a
- * batch is unknown.
- *
- * The libraries' own producers have one for all: with one, a failure of one partition resets the sequences of
- * others that are just being sent, with the other, later records get the sequences of those whose fate is
- * unknown. A broker that finds such a sequence among the last it has acknowledges it without taking the
- * records.
+ * Idempotent producer with one identity per partition. Drops the identity if the fate of a batch is unknown.
+ * The libraries' producers share one identity among partitions. In one library, a failure of a partition
+ * resets sequences of others in flight. In the other, later records reuse sequences of batches with unknown
+ * fate. A broker that sees a recent sequence again acknowledges it without storing the records.
  */
 export class IdempotentProducer {
   readonly #options: KafkaClientOptions;
@@ -110,7 +100,7 @@ export class IdempotentProducer {
         const error = errors.toBusError(cause, `publishing to ${partitionKey(partition)}`);
         const pauseMs = this.#pauseAfter(error, name, attempt);
         if (pauseMs === null || clock.monotonic() + pauseMs > endMs) {
-          // The batch may or may not be there: the next one must not be taken for it.
+          // The batch may be stored; the broker must not mistake the next batch for it.
           if (uncertain) renew(identity);
           throw error;
         }
@@ -140,7 +130,7 @@ export class IdempotentProducer {
     });
   }
 
-  /** How long to wait before the next attempt; null when there is to be none. */
+  /** Milliseconds until the next attempt; null: no further attempt. */
   #pauseAfter(error: BusError, brokerErrorName: string, attempt: number): number | null {
     const known = error.code !== "unknown_topic" || attempt >= UNKNOWN_TOPIC_ATTEMPTS;
     const lost = IDENTITY_LOST.has(brokerErrorName);

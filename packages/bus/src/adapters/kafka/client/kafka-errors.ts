@@ -2,13 +2,10 @@ import { reasonOf } from "@isochrone/primitives";
 import { BusError } from "../../../ports/errors.ts";
 import type { BusErrorCode } from "../../../ports/errors.ts";
 
-/** After a refusal nothing is tried again before this: somebody must change something first. */
+/** Delay after a refusal, which only a change of configuration can end. */
 const REFUSED_RETRY_AFTER_MS = 5_000;
 
-/**
- * Kafka's error names, as both libraries give them, that are more than "not now". All others are
- * `unavailable`.
- */
+/** Codes of Kafka errors, by the names that both libraries use. All others are `unavailable`. */
 const CODES: Readonly<Record<string, BusErrorCode>> = {
   SASL_AUTHENTICATION_FAILED: "unauthenticated",
   ILLEGAL_SASL_STATE: "unauthenticated",
@@ -35,7 +32,6 @@ const CODES: Readonly<Record<string, BusErrorCode>> = {
   THROTTLING_QUOTA_EXCEEDED: "overloaded",
 };
 
-/** Codes that only a human ends. */
 const REFUSALS: ReadonlySet<BusErrorCode> = new Set([
   "unauthenticated",
   "untrusted",
@@ -43,10 +39,7 @@ const REFUSALS: ReadonlySet<BusErrorCode> = new Set([
   "unknown_topic",
 ]);
 
-/**
- * The BusError of an error that a broker named (`TOPIC_AUTHORIZATION_FAILED` and the like). `doing` says what
- * was tried and on what: "publishing to isochrone.probe.v1/3".
- */
+/** `doing` names operation and object: "publishing to isochrone.probe.v1/3". */
 export function brokerError(kafkaName: string, doing: string, cause: unknown): BusError {
   return kafkaError(
     CODES[kafkaName] ?? "unavailable",
@@ -55,7 +48,6 @@ export function brokerError(kafkaName: string, doing: string, cause: unknown): B
   );
 }
 
-/** The BusError of a failure on the way to a broker: refused, reset, not resolved, TLS. */
 export function connectionError(doing: string, cause: unknown): BusError {
   const fault = tlsFault(cause);
   const text = reasonOf(cause);
@@ -63,7 +55,7 @@ export function connectionError(doing: string, cause: unknown): BusError {
   return kafkaError("unavailable", `${doing} failed: no connection to a broker: ${text}`, cause);
 }
 
-/** Refusals ask for a pause, so that nobody hammers the brokers. */
+/** Refusals carry a retry delay that protects the brokers. */
 export function kafkaError(code: BusErrorCode, message: string, cause?: unknown): BusError {
   return new BusError(code, message, {
     ...(cause === undefined ? {} : { cause }),
@@ -71,18 +63,12 @@ export function kafkaError(code: BusErrorCode, message: string, cause?: unknown)
   });
 }
 
-/**
- * Whether the error says that somebody must change something (credentials, certificates, rights, topics)
- * before it can work.
- */
+/** Returns true if an operator must change something (credentials, certificates, rights, topics). */
 export function isRefusal(error: BusError): boolean {
   return REFUSALS.has(error.code);
 }
 
-/**
- * Whether this many failures in a row, the last one being `error`, are more than a leader that moves or a
- * topic not yet known to all brokers.
- */
+/** True if this many consecutive failures exceed a leader change or a new topic. */
 export function isSerious(error: BusError, failures: number): boolean {
   const passing = error.retryable && (!isRefusal(error) || error.code === "unknown_topic");
   return !passing || failures > PASSING_FAILURES;
@@ -93,10 +79,7 @@ const PASSING_FAILURES = 3;
 const TLS_CODES =
   /^(CERT_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)|EPROTO$|HOSTNAME_MISMATCH)/;
 
-/**
- * What is wrong with a certificate or handshake, anywhere in the chain of causes; null when it is nothing of
- * that kind.
- */
+/** Returns the certificate or handshake problem anywhere in the chain of causes; null: there is none. */
 function tlsFault(error: unknown, depth = 0): string | null {
   if (!(error instanceof Error) || depth > 8) return null;
   const code = "code" in error ? error.code : undefined;

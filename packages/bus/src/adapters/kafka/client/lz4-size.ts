@@ -6,17 +6,14 @@ const HAS_DICTIONARY = 0x01;
 const NOT_COMPRESSED = 0x80000000;
 const MIN_MATCH_BYTES = 4;
 
-/**
- * How long the frames of LZ4 are when they are unpacked, without unpacking them. Throws RangeError for what
- * is no such frame.
- */
+/** Returns the unpacked size of LZ4 frames without unpacking them. Throws RangeError for invalid frames. */
 export function lz4UnpackedBytes(packed: Buffer): number {
   let unpacked = 0;
   for (let at = 0; at < packed.length;) {
     if (packed.readUInt32LE(at) !== MAGIC)
       throw new RangeError("an lz4 frame must begin with its magic number");
     const flags = packed.readUInt8(at + 4);
-    // Magic, flags, block size, checksum of the header.
+    // Magic number, flags, block size, header checksum.
     at += 7 + (flags & HAS_CONTENT_SIZE ? 8 : 0) + (flags & HAS_DICTIONARY ? 4 : 0);
     for (let size = packed.readUInt32LE(at); size !== 0; size = packed.readUInt32LE(at)) {
       const bytes = size & ~NOT_COMPRESSED;
@@ -30,7 +27,7 @@ export function lz4UnpackedBytes(packed: Buffer): number {
   return unpacked;
 }
 
-/** A block is a sequence of literals and of repeats of what was before; the lengths of both are in it. */
+/** A block is a sequence of literals and matches, each with its length. */
 function blockBytes(packed: Buffer, from: number, end: number): number {
   let unpacked = 0;
   let at = from;
@@ -44,7 +41,7 @@ function blockBytes(packed: Buffer, from: number, end: number): number {
     const token = packed.readUInt8(at++);
     const literals = length(token >> 4);
     unpacked += literals;
-    // The last sequence has no repeat.
+    // The last sequence has no match.
     at += literals;
     if (at >= end) break;
     at += 2;

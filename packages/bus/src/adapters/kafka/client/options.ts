@@ -14,29 +14,23 @@ export type KafkaCompression = (typeof KAFKA_COMPRESSIONS)[number];
 const SASL_MECHANISMS = ["scram-sha-512", "scram-sha-256", "plain"] as const;
 type SaslMechanism = (typeof SASL_MECHANISMS)[number];
 
-/**
- * PEM texts; without `ca` the system's authorities decide. Read for each connection: getters may give what is
- * newest.
- */
+/** PEM texts; default: the system's CAs. Read per connection, so getters can return rotated values. */
 export interface KafkaTls {
   readonly ca?: string | undefined;
-  /** The client's own certificate and key, for mutual TLS. */
   readonly cert?: string | undefined;
   readonly key?: Secret | undefined;
 }
 
-/** Read for each connection, as {@link KafkaTls}. */
+/** Read for each connection, like {@link KafkaTls}. */
 export interface KafkaSasl {
   readonly mechanism: SaslMechanism;
   readonly username: string;
   readonly password: Secret;
 }
 
-/** How a Kafka bus is built. */
 export interface KafkaBusOptions {
-  /** The client library; only this one is loaded. */
   readonly client: KafkaClientName;
-  /** `host:port` of some brokers; the others are learned from them. */
+  /** `host:port` of bootstrap brokers. */
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly clock: Clock;
@@ -46,40 +40,30 @@ export interface KafkaBusOptions {
   readonly sasl?: KafkaSasl;
   /** @default lz4 */
   readonly compression?: KafkaCompression;
-  /** To connect to one broker, TLS and SASL included. @default 5000 */
+  /** Timeout for connecting to one broker, TLS and SASL included. @default 5000 */
   readonly connectTimeoutMs?: number;
-  /** For the answer to one request. @default 10000 */
+  /** Timeout per request. @default 10000 */
   readonly requestTimeoutMs?: number;
-  /** For one publish in all, retries included; then it rejects. @default 30000 */
+  /** Timeout per publish, retries included. @default 30000 */
   readonly deliveryTimeoutMs?: number;
-  /** How long `subscribe` waits for brokers before it goes on in the background. @default 30000 */
+  /** Maximum wait of `subscribe` for brokers before it continues in the background. @default 30000 */
   readonly joinTimeoutMs?: number;
-  /** How old the knowledge of leaders and partitions may get. @default 30000 */
+  /** Maximum age of leaders and partitions. @default 30000 */
   readonly metadataMaxAgeMs?: number;
-  /** How long a broker holds a fetch back for want of records. @default 250 */
+  /** Maximum time that a broker holds a fetch without records. @default 250 */
   readonly fetchWaitMs?: number;
-  /** What one fetch may bring in all. @default 4 MiB */
+  /** Maximum bytes per fetch. @default 4 MiB */
   readonly fetchMaxBytes?: number;
-  /**
-   * What one fetch may bring of one partition; a larger batch of records still comes, alone.
-   * @default 1 MiB
-   */
+  /** Maximum bytes per fetch and partition; a larger batch arrives alone. @default 1 MiB */
   readonly partitionFetchMaxBytes?: number;
-  /**
-   * What one subscription may hold fetched and not yet handled; beyond it only empty-handed partitions are
-   * fetched.
-   * @default 16 MiB
-   */
+  /** Maximum buffered bytes; beyond it, only empty partitions are fetched. @default 16 MiB */
   readonly maxBufferedBytes?: number;
-  /** What publishers may have waiting, beyond which they are refused. @default 32 MiB */
+  /** Maximum pending bytes; further publishes are rejected. @default 32 MiB */
   readonly maxPendingBytes?: number;
-  /**
-   * Pauses between tries: first and longest. Refusals (credentials, authorization) wait `retryMaxMs` at once.
-   * @default 100 and 5000
-   */
+  /** First and longest retry pause. Refusals wait `retryMaxMs` at once. @default 100 and 5000 */
   readonly retryInitialMs?: number;
   readonly retryMaxMs?: number;
-  /** Pause before a batch whose handler threw comes again. @default 1000 */
+  /** Pause before redelivery of a batch whose handler threw. @default 1000 */
   readonly redeliveryDelayMs?: number;
 }
 
@@ -99,13 +83,11 @@ const DEFAULTS = {
   redeliveryDelayMs: 1_000,
 };
 
-/** The options with every default in place: what the shared code and the libraries' files work with. */
 export type KafkaClientOptions = Readonly<typeof DEFAULTS> &
   Pick<KafkaBusOptions, "brokers" | "clientId" | "clock" | "random" | "logger" | "tls" | "sasl"> & {
     readonly compression: KafkaCompression;
   };
 
-/** Checks the options and fills in the defaults. */
 export function resolveOptions(options: KafkaBusOptions): KafkaClientOptions {
   const resolved = {
     ...DEFAULTS,
@@ -122,10 +104,7 @@ export function resolveOptions(options: KafkaBusOptions): KafkaClientOptions {
   return resolved;
 }
 
-/**
- * TLS options as node takes them, secrets revealed: to be handed to the library at once, which reads them
- * whenever it connects.
- */
+/** Secrets are in clear: pass the result to the library at once. */
 export function tlsOptions(tls: KafkaTls): TlsConnectionOptions {
   return {
     get ca() {
@@ -140,7 +119,7 @@ export function tlsOptions(tls: KafkaTls): TlsConnectionOptions {
   };
 }
 
-/** `host:port`, or `[address]:port` for IPv6. */
+/** Parses `host:port`, or `[address]:port` for IPv6. */
 export function parseBroker(text: string): { host: string; port: number } {
   const colon = text.lastIndexOf(":");
   return { host: text.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(text.slice(colon + 1)) };

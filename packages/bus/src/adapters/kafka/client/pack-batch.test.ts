@@ -11,7 +11,7 @@ function record(key: string, value: string | null, headers: Record<string, strin
   return { key: Buffer.from(key), value: value === null ? null : Buffer.from(value), headers };
 }
 
-/** As consumers read it; that brokers take it is for the contract of the bus. */
+/** Reads the batch as consumers do. The bus contract tests show that brokers accept it. */
 async function readBack(records: readonly KafkaRecord[], compression: (typeof KAFKA_COMPRESSIONS)[number]) {
   const batch = await packBatch(records, { ...HEAD, compression });
   const { batches, nextOffset } = splitBatches(batch, 0, []);

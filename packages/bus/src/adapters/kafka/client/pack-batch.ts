@@ -1,6 +1,5 @@
-// Writes record batches as brokers take them. The libraries' own writers make an object and several pieces of
-// memory for each record, join them, and join them again around the packed records: each joint is a copy of
-// it all, and garbage that takes long to be collected.
+// Encodes record batches. The libraries' encoders allocate several buffers per record and copy the data at
+// each concatenation, which loads the garbage collector.
 import { promisify } from "node:util";
 import { gzip, zstdCompressSync } from "node:zlib";
 
@@ -10,12 +9,10 @@ import type { KafkaRecord } from "./client.ts";
 import type { ProducerId } from "./idempotent-producer.ts";
 import type { KafkaCompression } from "./options.ts";
 
-/** What stands in a batch's header beside what follows from the records. */
 interface BatchHead {
   readonly producer: ProducerId;
-  /** Number of the first record in the partition. */
   readonly sequence: number;
-  /** Of all records, ms since the epoch. */
+  /** Timestamp of all records, Unix milliseconds. */
   readonly timestampMs: number;
   readonly compression: KafkaCompression;
 }
@@ -36,23 +33,22 @@ const SEQUENCE_AT = 53;
 const RECORD_COUNT_AT = 57;
 const FORMAT = 2;
 
-/** The codec's number in a batch's attributes. */
 const CODECS = { none: 0, gzip: 1, lz4: 3, zstd: 4 } as const satisfies Record<KafkaCompression, number>;
-/** A 32-bit number, zigzag, seven bits a byte. */
+/** Maximum bytes of a 32-bit zigzag varint. */
 const MAX_VARINT_BYTES = 5;
-/** A byte of a text in UTF-16 is at most this many in UTF-8. */
+/** Maximum UTF-8 bytes per UTF-16 code unit. */
 const UTF8_BYTES = 3;
-/** Larger ones aren't kept for the next batch. */
+/** Larger buffers aren't reused. */
 const MAX_SPARE_BYTES = 2 * 1024 * 1024;
 
 const gzipped = promisify(gzip);
 
-/** A batch with these records, at least one. */
+/** Encodes at least one record. */
 export async function packBatch(records: readonly KafkaRecord[], head: BatchHead): Promise<Buffer> {
   const writer = new RecordsWriter(records.reduce((sum, record) => sum + mostBytes(record), 0));
   for (const [i, record] of records.entries()) writer.record(record, i);
-  // Only gzip takes long enough to be worth another thread, and a copy: the writer's memory is its own until
-  // the first pause.
+  // Only gzip is slow enough to justify another thread and a copy. The writer's buffer is valid only until
+  // the first await.
   const packed =
     head.compression === "gzip"
       ? await gzipped(Buffer.from(writer.finish()))
@@ -89,7 +85,6 @@ function mostBytes({ key, value, headers }: KafkaRecord): number {
   return bytes;
 }
 
-/** Memory of the last batch: one is enough, because a batch is written and packed without a pause. */
 let spare = Buffer.alloc(0);
 
 class RecordsWriter {
@@ -104,18 +99,18 @@ class RecordsWriter {
     } else this.#bytes = spare;
   }
 
-  /** What was written; the next writer overwrites it. */
+  /** Returns the written bytes; the next writer overwrites them. */
   finish(): Buffer {
     return this.#bytes.subarray(0, this.#at);
   }
 
   record({ key, value, headers }: KafkaRecord, offsetDelta: number): void {
     const names = Object.keys(headers);
-    // The length stands before the rest and is as long as it needs: the rest is written where it mostly
-    // belongs, and moved if need be.
+    // The length precedes the record and has variable size. Write the record at the usual distance, and move
+    // it if needed.
     const start = this.#at;
     this.#at += 1;
-    // Attributes and the difference of time.
+    // Attributes and timestamp delta.
     this.#bytes[this.#at++] = 0;
     this.#bytes[this.#at++] = 0;
     this.#varInt(offsetDelta);
@@ -153,7 +148,7 @@ class RecordsWriter {
     this.#at += length;
   }
 
-  /** Zigzag; from -1 to 2^30. */
+  /** Writes a zigzag varint from -1 to 2^30. */
   #varInt(value: number): void {
     let rest = value < 0 ? -2 * value - 1 : 2 * value;
     while (rest > 0x7f) {

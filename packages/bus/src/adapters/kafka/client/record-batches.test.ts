@@ -1,4 +1,4 @@
-// Batches are written by kafkajs' own encoder, which real brokers take.
+// kafkajs' encoder writes the batches, which real brokers accept.
 import { createRequire } from "node:module";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { crc32c, lz4Compress, snappyCompress } from "@platformatic/wasm-utils";
@@ -54,7 +54,6 @@ async function batch({
   return Buffer.from(buffer);
 }
 
-/** Changes a batch and signs it anew. */
 function changed(bytes: Buffer, change: (copy: Buffer) => void): Buffer {
   const copy = Buffer.from(bytes);
   change(copy);
@@ -77,7 +76,7 @@ function packed(bytes: Buffer, codec: number, pack: (records: Buffer) => Buffer)
   return signed(whole);
 }
 
-/** The same bytes without any record, as compaction leaves them. */
+/** Removes all records, as compaction does. */
 function emptied(bytes: Buffer): Buffer {
   const rest = Buffer.from(bytes.subarray(0, 61));
   rest.writeInt32BE(rest.length - 12, 8);
@@ -91,7 +90,6 @@ interface Read {
   readonly unreadable: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** As a reader does it: splits, and unpacks what there is. */
 function read(batches: readonly Buffer[], from = 0, aborted: readonly Aborted[] = []): Read {
   const split = splitBatches(Buffer.concat(batches), from, aborted);
   const records: FetchedRecord[] = [];

@@ -1,6 +1,5 @@
-// Reads record batches as brokers keep them. The libraries' own readers unpack whatever size comes, and can't
-// say where a batch that they can't read ends, nor that an empty one (which compaction leaves) has been
-// passed: either would stop a partition for good.
+// Decodes record batches. The libraries' readers have no size limit. They cannot skip an unreadable batch or
+// an empty one (left by compaction), so either would block its partition for good.
 import { crc32c } from "@platformatic/wasm-utils";
 
 import type { FetchedRecord, PackedBatch } from "./client.ts";
@@ -21,7 +20,6 @@ const LOG_APPEND_TIME = 8;
 const TRANSACTIONAL = 16;
 const CONTROL = 32;
 
-/** What a fetch says of an aborted transaction. */
 export interface Aborted {
   readonly producerId: bigint;
   readonly firstOffset: number;
@@ -29,14 +27,11 @@ export interface Aborted {
 
 interface BatchesSplit {
   readonly batches: readonly PackedBatch[];
-  /** Where to go on: after every whole batch, wanted or not. Null when there was none. */
+  /** Next offset after all complete batches, wanted or not; null: there was none. */
   readonly nextOffset: number | null;
 }
 
-/**
- * The batches that may hold records from the offset `from` on, without those of aborted transactions. They
- * are copies where the answer is a part of something larger, which must not be kept for it.
- */
+/** Skips aborted transactions. Copies batches of a larger answer, to release its memory. */
 export function splitBatches(answer: Buffer, from: number, aborted: readonly Aborted[]): BatchesSplit {
   const bytes = answer.length * 2 < answer.buffer.byteLength ? Buffer.from(answer) : answer;
   const batches: PackedBatch[] = [];
@@ -44,7 +39,7 @@ export function splitBatches(answer: Buffer, from: number, aborted: readonly Abo
   let nextOffset: number | null = null;
   for (let at = 0; at + BATCH_HEADER_BYTES <= bytes.length;) {
     const end = at + LENGTH_END + bytes.readInt32BE(at + 8);
-    // The broker cuts an answer off where it is full.
+    // A full answer ends with an incomplete batch.
     if (end > bytes.length || end < at + BATCH_HEADER_BYTES) break;
     const batch = bytes.subarray(at, end);
     const base = Number(batch.readBigInt64BE(0));
@@ -58,7 +53,6 @@ export function splitBatches(answer: Buffer, from: number, aborted: readonly Abo
   return { batches, nextOffset };
 }
 
-/** The aborted transaction that the batch belongs to. */
 function abortedOf(
   batch: Buffer,
   last: number,
@@ -74,10 +68,7 @@ function isControl(batch: Buffer): boolean {
   return (batch.readInt16BE(ATTRIBUTES_AT) & CONTROL) !== 0;
 }
 
-/**
- * The batch's records, in order; none of a control batch, or where compaction has left none. Throws when it
- * can't be read.
- */
+/** Returns none for control batches and after compaction. Throws for an unreadable batch. */
 export function unpackBatch({ from, bytes: batch }: PackedBatch): FetchedRecord[] {
   if (batch[MAGIC_AT] !== 2) throw new RangeError(`batch format must be 2, got ${batch[MAGIC_AT]}`);
   if (crc32c(batch.subarray(ATTRIBUTES_AT)) >>> 0 !== batch.readUInt32BE(CRC_AT))
@@ -101,7 +92,7 @@ export function unpackBatch({ from, bytes: batch }: PackedBatch): FetchedRecord[
   return found;
 }
 
-/** The last of several headers of one name counts. */
+/** The last header of a name wins. */
 function readHeaders(reader: Reader): Record<string, string> {
   const headers: Record<string, string> = {};
   for (let count = reader.varInt(); count > 0; count -= 1) {
@@ -111,7 +102,6 @@ function readHeaders(reader: Reader): Record<string, string> {
   return headers;
 }
 
-/** Reads numbers and bytes one after the other; throws RangeError beyond the end. */
 export class Reader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -160,7 +150,7 @@ export class Reader {
     return count < 0 ? null : this.bytes(count);
   }
 
-  /** Zigzag, up to 64 bits: exact for every offset and time that a double can hold. */
+  /** Zigzag, up to 64 bits. Exact for all offsets and times within a double's safe integers. */
   varInt(): number {
     let value = 0;
     let unit = 1;

@@ -1,20 +1,16 @@
 import type { BusRecord, OutgoingRecord, TopicPartition } from "../../../ports/port.ts";
 import type { FetchedRecord, KafkaRecord } from "./client.ts";
 
-/** What a record costs beside its bytes: length fields, offsets, the object. A round figure. */
 const RECORD_OVERHEAD_BYTES = 128;
 const NOTHING = new Uint8Array(0);
 
-/**
- * An empty value becomes a tombstone. Copies the others: the caller may change it once publishing was given
- * up, while the library may still be trying.
- */
+/** An empty value becomes a tombstone. Copies others, since callers may change them after an abort. */
 export function toKafka({ key, value, headers }: OutgoingRecord): KafkaRecord {
   const isTombstone = value.byteLength === 0;
   return { key: Buffer.from(key, "utf8"), value: isTombstone ? null : Buffer.from(value), headers };
 }
 
-/** Whatever another client wrote becomes a record: no key is the empty key, a tombstone is an empty value. */
+/** Converts any client's record: a missing key becomes the empty key, a tombstone an empty value. */
 export function toBus({ topic, partition }: TopicPartition, record: FetchedRecord): BusRecord {
   const { offset, timestampMs, key, value, headers } = record;
   return {
@@ -28,16 +24,15 @@ export function toBus({ topic, partition }: TopicPartition, record: FetchedRecor
   };
 }
 
-/** The memory that a record accounts for. */
+/** Accounted memory of a record, bytes. */
 export function sizeOf(record: KafkaRecord | FetchedRecord): number {
   let bytes = RECORD_OVERHEAD_BYTES + (record.key?.byteLength ?? 0) + (record.value?.byteLength ?? 0);
   const { headers } = record;
-  // No entries array: this runs for every record.
+  // Avoids an entries array, because this runs per record.
   for (const name in headers) bytes += name.length + (headers[name]?.length ?? 0);
   return bytes;
 }
 
-/** As requests want it: a list of topics, each with its partitions. */
 export function byTopic<P extends TopicPartition, T>(
   partitions: readonly P[],
   entry: (partition: P) => T,
@@ -51,7 +46,6 @@ export function byTopic<P extends TopicPartition, T>(
   return [...topics].map(([topic, entries]) => ({ topic, partitions: entries }));
 }
 
-/** One text per partition, to be the key of a map. */
 export function partitionKey({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }

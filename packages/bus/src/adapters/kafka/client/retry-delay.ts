@@ -2,10 +2,7 @@ import { delayMs } from "@isochrone/runtime";
 
 import type { KafkaClientOptions } from "./options.ts";
 
-/**
- * The pause after the failed attempt of this number (from 1 on): growing, and another one for everybody who
- * failed at the same time.
- */
+/** Delay after failed attempt number n (from 1): exponential, with jitter. */
 export function retryDelayMs(
   { random, retryInitialMs, retryMaxMs }: KafkaClientOptions,
   attempt: number,

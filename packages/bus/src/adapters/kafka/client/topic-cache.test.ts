@@ -19,7 +19,6 @@ function cache(ask: (topic: string) => Promise<number>): { cache: TopicCache<num
   return { cache: new TopicCache(options, ask), clock };
 }
 
-/** Answers 1, 2, 3 and so on. */
 function counting(): () => Promise<number> {
   let asked = 0;
   return async () => (asked += 1);

@@ -5,10 +5,7 @@ interface Known<T> {
   readonly learnedAtMs: number;
 }
 
-/**
- * What brokers said of topics, kept for a while. Who asks for one topic at the same time gets the same
- * answer.
- */
+/** Caches broker answers per topic. Concurrent requests for a topic share one answer. */
 export class TopicCache<T> {
   readonly #options: KafkaClientOptions;
   readonly #ask: (topic: string) => Promise<T>;
@@ -20,7 +17,6 @@ export class TopicCache<T> {
     this.#ask = ask;
   }
 
-  /** Rejects with what `ask` rejects with. */
   async get(topic: string, maxAgeMs = this.#options.metadataMaxAgeMs): Promise<T> {
     const known = this.#known.get(topic);
     if (known && this.#options.clock.monotonic() - known.learnedAtMs < maxAgeMs) return known.metadata;
@@ -29,7 +25,7 @@ export class TopicCache<T> {
     return await asking;
   }
 
-  /** What is known of the topic turned out wrong: the next question goes to the brokers. */
+  /** Invalidates the topic, so that the next request asks the brokers. */
   forget(topic: string): void {
     this.#known.delete(topic);
   }

@@ -9,29 +9,28 @@ import type { KafkaClientOptions } from "./options.ts";
 import { partitionKey } from "./records.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 
-/** Times that Kafka takes for "the oldest record" and "the end" when asked for an offset. */
+/** Kafka's special timestamps for the oldest record and the end. */
 const EARLIEST = -2;
 const LATEST = -1;
-/** The offset of a time that no record is as new as. */
+/** Kafka's offset answer if no record is as new as the timestamp. */
 const NO_OFFSET = -1;
 
-/** What a library does for a reader. All reject with what it throws. */
+/** All reject with the library's errors. */
 export interface ReadRequests extends FetchRequests {
   partitionCount(topic: string): Promise<number>;
-  /** The offsets of partitions at a time, ms since the epoch; NO_OFFSET where no record is as new. */
+  /** Offsets of partitions at a time, Unix milliseconds; NO_OFFSET if no record is as new. */
   offsets(partitions: readonly TopicPartition[], at: number): Promise<readonly PartitionOffset[]>;
 }
 
-/** Reads every partition of some topics. Topics and partitions that are made later are read as well. */
+/** Reads all partitions of some topics, including topics and partitions created later. */
 export class TopicsReader implements KafkaReader {
   readonly #client: KafkaClientOptions;
   readonly #requests: ReadRequests;
   readonly #options: ReadOptions;
   readonly #fetcher: Fetcher;
   readonly #closing = new AbortController();
-  /** Partitions that were found, by topic. */
   readonly #counts = new Map<string, number>();
-  /** Where partitions end that there were at the beginning; of one that came later all is new. */
+  /** End offsets of the initial partitions. Later partitions are read from their beginning. */
   readonly #ends = new Map<string, number>();
   #isJoined = false;
 
@@ -78,7 +77,6 @@ export class TopicsReader implements KafkaReader {
     await this.#fetcher.close();
   }
 
-  /** Looks for partitions until the end. Never rejects. */
   async #run(): Promise<void> {
     const { clock, metadataMaxAgeMs, retryMaxMs } = this.#client;
     const { signal } = this.#closing;
@@ -99,7 +97,7 @@ export class TopicsReader implements KafkaReader {
     }
   }
 
-  /** Hands over partitions that are new. Returns what failed, by topic. */
+  /** Reports new partitions. Returns errors by topic. */
   async #findPartitions(): Promise<BusError[]> {
     const errors: BusError[] = [];
     const found: TopicPartition[] = [];
@@ -131,7 +129,7 @@ export class TopicsReader implements KafkaReader {
       this.#options.events.onProblem(doing, error);
   }
 
-  /** What brokers said of the topics may be the reason: they are asked anew. */
+  /** Cached topic metadata may be the cause, so ask again. */
   #failed(cause: unknown, partitions: readonly TopicPartition[], doing: string): BusError {
     for (const { topic } of partitions) this.#requests.forget(topic);
     return this.#requests.errors.toBusError(cause, doing);

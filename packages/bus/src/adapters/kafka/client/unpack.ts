@@ -4,12 +4,9 @@ import { lz4Decompress, snappyDecompress } from "@platformatic/wasm-utils";
 
 import { lz4UnpackedBytes } from "./lz4-size.ts";
 
-/**
- * A batch has at most 1 MiB when it is packed; one that unpacks to more than this was made to exhaust memory.
- */
+/** Limit in bytes. A packed batch has at most 1 MiB; one that unpacks to more than this is an attack. */
 const MAX_UNPACKED_BYTES = 64 * 1024 * 1024;
 
-/** How much longer batches are when unpacked, mostly. */
 const LIKELY_RATIO = 8;
 
 const UNPACK: readonly ((packed: Buffer) => Buffer)[] = [
@@ -20,10 +17,7 @@ const UNPACK: readonly ((packed: Buffer) => Buffer)[] = [
   (packed) => zstdDecompressSync(packed, zlibOptions(packed)),
 ];
 
-/**
- * Unpacks the records of a batch. `codec` is the number in the batch's attributes; throws for an unknown one
- * and for broken bytes.
- */
+/** Throws for an unknown `codec` (number in the batch attributes) and corrupt data. */
 export function unpack(codec: number, packed: Buffer): Buffer {
   const unpackWith = UNPACK[codec];
   if (unpackWith === undefined) throw new RangeError(`compression must be one of 0 to 4, got ${codec}`);
@@ -33,18 +27,15 @@ export function unpack(codec: number, packed: Buffer): Buffer {
 const XERIAL_MAGIC = Buffer.from("82534e4150505900", "hex");
 const XERIAL_HEADER_BYTES = 16;
 
-/**
- * Most batches then need one piece of memory that fits, instead of many and their concatenation: garbage that
- * takes long to be collected.
- */
+/** Sizes the buffer so that most batches fit into one, which avoids concatenation and garbage. */
 function zlibOptions({ length }: Buffer): { readonly maxOutputLength: number; readonly chunkSize: number } {
   const chunkSize = Math.min(Math.max(1024, length * LIKELY_RATIO), 1024 * 1024);
   return { maxOutputLength: MAX_UNPACKED_BYTES, chunkSize };
 }
 
-/** The library knows no limit, and the memory that it has taken once it keeps. */
+/** The library has no size limit and never frees its memory. */
 function unpackLz4(packed: Buffer): Buffer {
-  // No byte stands for more than 255.
+  // One LZ4 byte encodes at most 255.
   if (packed.length * 255 > MAX_UNPACKED_BYTES) refuseBeyondLimit("lz4", lz4UnpackedBytes(packed));
   return lz4Decompress(packed);
 }
@@ -56,7 +47,7 @@ function refuseBeyondLimit(codec: string, bytes: number): void {
     );
 }
 
-/** Java's producers frame snappy in blocks with a length each; others don't. */
+/** Java producers frame snappy in blocks with lengths; others don't. */
 function unpackSnappy(packed: Buffer): Buffer {
   if (!packed.subarray(0, XERIAL_MAGIC.length).equals(XERIAL_MAGIC)) return unpackSnappyBlock(packed);
   const blocks: Buffer[] = [];
@@ -73,7 +64,6 @@ function unpackSnappy(packed: Buffer): Buffer {
   return Buffer.concat(blocks);
 }
 
-/** A block begins with its unpacked size, seven bits at a time. */
 function unpackSnappyBlock(packed: Buffer): Buffer {
   let bytes = 0;
   for (const [i, byte] of packed.subarray(0, 5).entries()) {

@@ -1,9 +1,6 @@
 import type { KafkaClientOptions } from "./options.ts";
 
-/**
- * Brokers hear of a new topic one after the other. Who gives up waiting, after the time for a request, has
- * made it all the same.
- */
+/** Waits until brokers know a new topic. If that takes too long, the topic exists all the same. */
 export async function untilServed(
   { clock, requestTimeoutMs, retryInitialMs }: KafkaClientOptions,
   isServed: () => Promise<boolean>,

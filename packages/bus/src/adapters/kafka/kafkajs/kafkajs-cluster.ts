@@ -9,7 +9,6 @@ import { TopicCache } from "../client/topic-cache.ts";
 
 interface PartitionMetadata {
   readonly partitionId: number;
-  /** Node id; -1 while there is none. */
   readonly leader: number;
   readonly replicas: readonly number[];
 }
@@ -23,16 +22,12 @@ interface MetadataAnswer {
   }[];
 }
 
-/** Partitions by their numbers. */
 type TopicMetadata = ReadonlyMap<number, PartitionMetadata>;
 
-/** The time that Kafka takes for "the oldest record" when asked for an offset. */
+/** Kafka's special timestamp for the oldest record. */
 export const EARLIEST = "-2";
 
-/**
- * The brokers of a cluster, and who leads which partition. Rejects with what kafkajs throws, except where
- * said.
- */
+/** Brokers and partition leaders of a cluster. Rejects with kafkajs errors unless stated otherwise. */
 export class KafkajsCluster {
   readonly #options: KafkaClientOptions;
   readonly #links = new Map<string, Link>();
@@ -44,7 +39,6 @@ export class KafkajsCluster {
     this.#topics = new TopicCache(options, (topic) => this.#ask(topic));
   }
 
-  /** Calls a broker by its node id. */
   async call(nodeId: number, call: Call): Promise<unknown> {
     if (!this.#nodes.has(nodeId)) await this.#metadata([]);
     const address = this.#nodes.get(nodeId);
@@ -52,7 +46,7 @@ export class KafkajsCluster {
     return await this.#link(address).call(call);
   }
 
-  /** Calls whichever broker answers, first those with a connection. */
+  /** Calls any broker, connected ones first. */
   async callAny(call: Call): Promise<unknown> {
     let failure: unknown = null;
     for (const link of this.#candidates()) {
@@ -60,19 +54,18 @@ export class KafkajsCluster {
         return await link.call(call);
       } catch (error) {
         if (isAnswer(error)) throw error;
-        // What somebody must change is better told than that another broker is away.
+        // Prefer reporting a configuration error over an unreachable broker.
         if (failure === null || isRefusal(kafkajsError(error, ""))) failure = error;
       }
     }
     throw failure;
   }
 
-  /** Partitions by number, as known or as asked anew when that is too old. */
   async partitionsOf(topic: string): Promise<TopicMetadata> {
     return await this.#topics.get(topic);
   }
 
-  /** The offset of a partition's first record at a time, ms since the epoch, or EARLIEST. */
+  /** Offset of the first record at a time (Unix milliseconds) or EARLIEST. */
   async offsetAt({ topic, partition }: TopicPartition, timestamp: string): Promise<number> {
     const leader = await this.leaderOf({ topic, partition });
     const args = {
@@ -86,7 +79,6 @@ export class KafkajsCluster {
     return Number(responses[0]?.partitions[0]?.offset ?? 0);
   }
 
-  /** The node id of a partition's leader. */
   async leaderOf({ topic, partition }: TopicPartition): Promise<number> {
     const metadata = (await this.partitionsOf(topic)).get(partition);
     if (metadata === undefined) throw kafkaError("unknown_topic", `${topic} has no partition ${partition}`);
@@ -95,7 +87,7 @@ export class KafkajsCluster {
     throw kafkaError("unavailable", `${topic}/${partition} has no leader`);
   }
 
-  /** What is known of the topic turned out to be wrong. */
+  /** Invalidates the topic's metadata. */
   forget(topic: string): void {
     this.#topics.forget(topic);
   }
@@ -118,7 +110,7 @@ export class KafkajsCluster {
   }
 
   async #metadata(topics: readonly string[]): Promise<MetadataAnswer> {
-    // No topic at all would mean every topic of the cluster: one that can't exist gives the brokers alone.
+    // An empty list would ask for all topics. An impossible name returns only the brokers.
     const args = { topics: topics.length > 0 ? topics : [" "], allowAutoTopicCreation: false };
     const answer = (await this.callAny({ api: "Metadata", args, raw: true })) as MetadataAnswer;
     this.#nodes = new Map(answer.brokers.map((broker) => [broker.nodeId, addressOf(broker)]));
@@ -146,7 +138,7 @@ export class KafkajsCluster {
   }
 }
 
-/** A broker's word, which would be the same elsewhere. */
+/** Returns true for a broker's answer; every broker would answer the same. */
 function isAnswer(error: unknown): boolean {
   return (
     brokerErrorName(error) !== null || (error instanceof Error && error.name === "KafkaJSAggregateError")

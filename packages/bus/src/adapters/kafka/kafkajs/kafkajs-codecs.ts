@@ -7,7 +7,7 @@ interface Encoder {
   readonly buffer: Buffer;
 }
 
-/** Teaches kafkajs the compressions that it lacks. Packing only: batches are unpacked by `unpack`. */
+/** Registers codecs that kafkajs lacks. Compression only; `unpack` decompresses. */
 export function registerCodecs({ CompressionCodecs, CompressionTypes }: typeof kafkajs): void {
   const unused = async (): Promise<never> => await Promise.reject(new Error("batches are not unpacked here"));
   CompressionCodecs[CompressionTypes.LZ4] = () => ({

@@ -10,7 +10,6 @@ const CONNECTION = new Set([
 ]);
 const TIMEOUT = new Set(["KafkaJSRequestTimeoutError", "KafkaJSTimeout", "KafkaJSLockTimeout"]);
 
-/** The BusError of whatever kafkajs threw. `doing` says what was tried and on what. */
 export function kafkajsError(error: unknown, doing: string): BusError {
   if (error instanceof BusError) return error;
   const { name, message } = error instanceof Error ? error : { name: "", message: String(error) };
@@ -22,7 +21,7 @@ export function kafkajsError(error: unknown, doing: string): BusError {
   return kafkaError("unavailable", `${doing} failed: ${message}`, error);
 }
 
-/** What a broker called it (`NOT_LEADER_FOR_PARTITION`); null when it was no broker's answer. */
+/** Returns the broker's error name (`NOT_LEADER_FOR_PARTITION`); null if the error is no broker's answer. */
 export function brokerErrorName(error: unknown): string | null {
   return error instanceof Error && "type" in error && typeof error.type === "string" ? error.type : null;
 }

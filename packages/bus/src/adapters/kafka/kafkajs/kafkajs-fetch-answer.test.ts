@@ -1,4 +1,4 @@
-// The answer follows the protocol's description of Fetch, version 11.
+// The answer follows the protocol specification, Fetch version 11.
 import { describe, expect, it } from "vitest";
 
 import { readFetchAnswer } from "./kafkajs-fetch-answer.ts";

@@ -1,5 +1,4 @@
-// Reads answers to fetch requests (version 11), batches left packed: the library's own reader unpacks
-// whatever comes.
+// Decodes fetch answers (version 11) without unpacking batches. The library's decoder unpacks without limit.
 import type { FetchedPartition } from "../client/fetcher.ts";
 import { createErrorFromCode } from "./kafkajs-library.ts";
 import { Reader } from "../client/record-batches.ts";
@@ -20,12 +19,10 @@ function readPartition(reader: Reader, topic: string): FetchedPartition {
   const partition = reader.int32();
   const errorCode = reader.int16();
   const highWatermark = reader.int64();
-  // Last stable offset and begin of the log.
   reader.skip(16);
   const aborted: Aborted[] = [];
   for (let count = reader.int32(); count > 0; count -= 1)
     aborted.push({ producerId: reader.bigInt64(), firstOffset: reader.int64() });
-  // Preferred replica.
   reader.skip(4);
   const batches = reader.bytes(Math.max(0, reader.int32()));
   const errorName = errorCode === 0 ? null : createErrorFromCode(errorCode).type;

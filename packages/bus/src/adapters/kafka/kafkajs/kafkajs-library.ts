@@ -1,11 +1,9 @@
-// The parts of kafkajs that are used: connections, authentication, and the wire format of requests. Its own
-// producer and consumer are not (docs/kafka.md says why). These modules are private to the library; it is
-// pinned, and has had no release since 2023.
+// Uses kafkajs' private modules for connections, authentication and request encoding, but not its producer
+// and consumer (reasons: docs/kafka.md). The version is pinned; the last release is from 2023.
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 
-/** What a request is made of, and how its answer is read. */
 export interface Protocol {
   readonly request: unknown;
   readonly response: {
@@ -19,11 +17,10 @@ interface Connection {
   isConnected(): boolean;
   authenticate(): Promise<void>;
   send(protocol: Protocol & { readonly logResponseError: boolean }): Promise<unknown>;
-  /** Fails everything that waits for an answer. */
   rejectRequests(error: Error): void;
 }
 
-/** Two connections to one address: 0 for everything, 1 for fetches, which may be held back. */
+/** Two connections to one address: 0 for requests, 1 for fetches, which may block. */
 export interface ConnectionPool {
   readonly pool: readonly Connection[];
   getConnection(index: 0 | 1): Promise<Connection>;
@@ -77,7 +74,7 @@ const { createLogger } = require("kafkajs/src/loggers") as {
   readonly createLogger: (options: object) => unknown;
 };
 
-/** The library's own log says nothing that its errors don't say. */
+/** The library's errors contain all that its log does. */
 const silent = createLogger({ level: 0, logCreator: () => () => undefined });
 
 export function createPool(options: Omit<PoolOptions, "logger">): ConnectionPool {
@@ -94,9 +91,8 @@ interface RequestQueue {
 }
 
 /**
- * After each answer the library looks for requests that wait for their turn, by a timer that comes back for
- * ever, set to a time in the past: once a millisecond per connection, with a TimeoutNegativeWarning. Where
- * none waits, there is nothing to look for.
+ * Skips the request queue's timer if no request waits. After each answer, the library sets a timer in the
+ * past that repeats for ever: once a millisecond per connection, with a TimeoutNegativeWarning.
  */
 function tameRequestQueue(): void {
   const { prototype } = require("kafkajs/src/network/requestQueue") as { readonly prototype: RequestQueue };

@@ -26,7 +26,6 @@ const COMPRESSION = {
 
 registerCodecs(kafkajs);
 
-/** How kafkajs asks for records. */
 export class KafkajsFetchRequests implements ReadRequests {
   readonly errors = KAFKAJS_ERRORS;
   readonly #options: KafkaClientOptions;
@@ -81,10 +80,7 @@ export class KafkajsFetchRequests implements ReadRequests {
   }
 }
 
-/**
- * How kafkajs hands records over: with a request per partition, so that the answer to a request is the answer
- * to all of its records.
- */
+/** Sends one request per partition, so that its answer covers all of its records. */
 export class KafkajsProduceRequests implements ProduceRequests {
   readonly errors = KAFKAJS_ERRORS;
   readonly #options: KafkaClientOptions;

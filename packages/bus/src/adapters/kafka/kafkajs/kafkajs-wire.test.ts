@@ -13,7 +13,6 @@ import type { KafkaBusOptions } from "../client/options.ts";
 const METADATA = { api: "Metadata", args: { topics: ["t"] }, raw: true };
 const API_VERSIONS = 18;
 
-/** A server that counts connections, and does with each request what `onRequest` says. */
 class FakeBroker {
   connections = 0;
   readonly #server: Server;
@@ -58,7 +57,7 @@ function link(address: string, more: Partial<KafkaBusOptions> = {}): Link {
   return made;
 }
 
-/** Says which requests it takes: versions 0 to 6 of the first 30 kinds. */
+/** Advertises versions 0 to 6 of the first 30 request types. */
 function versionsAnswer(request: Buffer): Buffer {
   const body = Buffer.alloc(4 + 2 + 4 + 30 * 6 + 4);
   body.writeInt32BE(request.readInt32BE(8), 0);
@@ -97,7 +96,7 @@ describe("a connection that can't be made", () => {
   });
 
   it("gives everybody the reason at once", async () => {
-    // By a clock that stands still: who waited for the end of the pause would wait for ever.
+    // The clock is frozen: waiting for the end of the pause would take for ever.
     const under = link("127.0.0.1:1", { clock: new ManualClock() });
     for (let call = 0; call < 3; call += 1)
       await expect(under.call(METADATA)).rejects.toMatchObject({ code: "ECONNREFUSED" });
@@ -115,7 +114,7 @@ describe("a broker that does not answer", () => {
     await sleep(200);
     const second = under.call(METADATA).catch(() => "rejected");
     await expect(first).rejects.toMatchObject({ name: "KafkaJSRequestTimeoutError" });
-    // Its own time is up in 200 ms only.
+    // The second call's own timeout is 200 ms.
     expect(await Promise.race([second, nextTurn("waits")])).toBe("rejected");
     expect(server.connections).toBe(1);
     await expect(under.call(METADATA)).rejects.toMatchObject({ name: "KafkaJSRequestTimeoutError" });
@@ -146,12 +145,12 @@ describe("the library's timer of waiting requests", () => {
     const unread = { ...METADATA, decode: () => "answered" };
     expect(await Promise.all([under.call(unread), under.call(unread)])).toEqual(["answered", "answered"]);
     await untilSome(() => timers.size <= 1);
-    // The one that ends requests without an answer.
+    // The timer for request timeouts.
     expect(timers.size).toBe(1);
   });
 });
 
-/** Identities of those that were started since then and haven't ended. Others of the process don't count. */
+/** Active timers created since the last call; ignores the rest of the process. */
 function newTimers(): ReadonlySet<number> {
   const running = new Set<number>();
   const hook = createHook({
@@ -163,7 +162,7 @@ function newTimers(): ReadonlySet<number> {
   return running;
 }
 
-/** Without a timer of its own, up to some seconds. */
+/** Polls for some seconds without a timer. */
 async function untilSome(check: () => boolean): Promise<void> {
   for (const deadlineMs = performance.now() + 5_000; !check() && performance.now() < deadlineMs;)
     await nextTurn(null);

@@ -12,12 +12,11 @@ import { parseBroker, tlsOptions } from "../client/options.ts";
 import type { KafkaClientOptions } from "../client/options.ts";
 
 export interface Call {
-  /** As kafkajs calls it: "Metadata", "Fetch". */
   readonly api: string;
   readonly args: object;
-  /** Reads the answer instead of the library. */
+  /** Decoder instead of the library's. */
   readonly decode?: (answer: Buffer) => unknown;
-  /** Leaves error codes in the answer to the caller. */
+  /** Returns error codes to the caller instead of throwing. */
   readonly raw?: boolean;
 }
 
@@ -26,10 +25,7 @@ interface Connected {
   readonly pool: ConnectionPool;
 }
 
-/**
- * The connections to one address. A connection that can't be made is not tried again before a pause that
- * grows; who calls meanwhile gets the last failure at once, so that no number of callers can hammer a broker.
- */
+/** A failed connection is retried after a growing pause. Calls meanwhile fail with the last error. */
 export class Link {
   readonly address: string;
   readonly #options: KafkaClientOptions;
@@ -50,12 +46,11 @@ export class Link {
     return this.#connected?.pool.pool.some((connection) => connection.isConnected()) ?? false;
   }
 
-  /** How long connecting is not worth a try. */
+  /** Milliseconds until the next connection attempt. */
   get pauseMs(): number {
     return Math.max(0, this.#pausedUntilMs - this.#options.clock.monotonic());
   }
 
-  /** Rejects with what kafkajs throws. */
   async call({ api, args, decode, raw }: Call): Promise<unknown> {
     const index = api === "Fetch" ? 1 : 0;
     const { broker, pool } = await this.#connect(index);
@@ -68,8 +63,8 @@ export class Link {
         logResponseError: false,
       });
     } catch (error) {
-      // A broker that does not answer may never do so on this connection: what waits behind must not wait as
-      // long.
+      // A broker that missed one timeout may never answer on this connection. Drop it, so that queued
+      // requests don't wait as long.
       if (error instanceof Error && error.name === "KafkaJSRequestTimeoutError") this.#drop(error);
       throw error;
     }
@@ -83,7 +78,7 @@ export class Link {
   async #connect(index: 0 | 1): Promise<Connected> {
     if (this.#closed) throw new BusError("closed", "the Kafka bus is closed");
     const { pool } = this.#connected ?? {};
-    // A connection is there before it is of use: after the handshakes.
+    // A connected socket is usable only after the handshakes.
     if (this.#connecting[index] !== null || pool?.pool[index]?.isConnected() !== true) {
       this.#connecting[index] ??= this.#open(index).finally(() => (this.#connecting[index] = null));
       await this.#connecting[index];
@@ -117,10 +112,7 @@ export class Link {
     this.#drop(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /**
-   * Begins anew with the next call: a half-open connection, or one in the middle of a handshake, is of no
-   * more use.
-   */
+  /** The next call reconnects. Half-open connections and failed handshakes are unusable. */
   #drop(error: Error): void {
     for (const connection of this.#connected?.pool.pool ?? []) connection.rejectRequests(error);
     this.#connected = null;

@@ -1,4 +1,3 @@
-// The Kafka bus by kafkajs: second choice, behind @platformatic/kafka.
 import type { TopicPartition } from "../../../ports/port.ts";
 import type {
   KafkaClient,
@@ -15,7 +14,6 @@ import { KafkajsFetchRequests, KafkajsProduceRequests } from "./kafkajs-requests
 import type { KafkaClientOptions } from "../client/options.ts";
 import { untilServed } from "../client/until-served.ts";
 
-/** Connects when first used. */
 export function createKafkajsClient(options: KafkaClientOptions): KafkaClient {
   return new KafkajsClient(options);
 }
@@ -79,7 +77,7 @@ class KafkajsClient implements KafkaClient {
       try {
         await this.#cluster.callAny({ api: "CreateTopics", args });
       } catch (error) {
-        // The library collects the errors of several topics; here there is one.
+        // The library aggregates errors of topics; here there is one topic.
         const only = error instanceof Error && "errors" in error ? (error.errors as unknown[])[0] : error;
         if (brokerErrorName(only) === "TOPIC_ALREADY_EXISTS") return false;
         throw only;

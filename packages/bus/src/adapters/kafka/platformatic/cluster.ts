@@ -13,31 +13,28 @@ import { byTopic } from "../client/records.ts";
 import { TopicCache } from "../client/topic-cache.ts";
 import { brokerErrorName, mapError, responseIn } from "./errors.ts";
 
-/** A topic as the last metadata had it. */
 interface TopicMetadata {
   readonly id: string;
-  /** Node that leads each partition, by its number; NO_LEADER while there is none. */
+  /** Leader node by partition number; NO_LEADER if there is none. */
   readonly leaders: readonly number[];
   /** Replicas of the partition that has the fewest. */
   readonly replicas: number;
 }
 
-/** The time that Kafka takes for "the oldest record" when asked for an offset. */
+/** Kafka's special timestamp for the oldest record. */
 export const EARLIEST = -2n;
 export const NO_LEADER = -1;
 
-/** Who the brokers are, who leads what, and connections to them. */
 export class Cluster {
   readonly #options: KafkaClientOptions;
   readonly #requests: ConnectionPool;
-  /** Fetches wait at the broker: they have connections of their own. */
+  /** Fetches block at the broker, so they have their own connections. */
   readonly #fetches: ConnectionPool;
-  /** So do records, whose acknowledgement may take a while: requests must not queue behind them. */
+  /** Separate connections, because acknowledgements may be slow and would delay other requests. */
   readonly #produces: ConnectionPool;
-  /** As the last metadata had them, by node. */
   #brokers = new Map<number, Broker>();
   readonly #topics: TopicCache<TopicMetadata>;
-  /** Which broker is asked first: another one after each failure, as one may hang. */
+  /** Index of the first broker to ask. Advances after each failure, since a broker may hang. */
   #turn = 0;
 
   constructor(options: KafkaClientOptions) {
@@ -60,29 +57,26 @@ export class Cluster {
     }
   }
 
-  /** A connection for requests that are answered at once. */
   async connection(broker: Broker): Promise<Connection> {
     return await this.#requests.get(broker);
   }
 
-  /** A connection for fetches, which wait at the broker. */
   async fetchConnection(nodeId: number): Promise<Connection> {
     return await this.#fetches.get(this.#brokerOf(nodeId));
   }
 
-  /** A connection for records. */
   async produceConnection(nodeId: number): Promise<Connection> {
     return await this.#produces.get(this.#brokerOf(nodeId));
   }
 
-  /** Those learned of after the configured ones, which may be gone or only a door to the others. */
+  /** Tries bootstrap brokers, which may be gone or mere proxies, and all known ones. */
   async anyBroker(): Promise<Connection> {
     const brokers = [...this.#options.brokers.map(parseBroker), ...this.#brokers.values()];
     const turn = this.#turn % brokers.length;
     return await this.#requests.getFirstAvailable([...brokers.slice(turn), ...brokers.slice(0, turn)]);
   }
 
-  /** Offsets of partitions at a time, ms since the epoch, or EARLIEST; asked of their leaders. */
+  /** Asks the leaders for offsets at a time (Unix milliseconds) or EARLIEST. */
   async offsets(partitions: readonly TopicPartition[], at: bigint): Promise<PartitionOffset[]> {
     try {
       const byLeader = new Map<number, TopicPartition[]>();
@@ -108,7 +102,6 @@ export class Cluster {
     throw kafkaError("unavailable", `${topic}/${partition} has no leader at present`);
   }
 
-  /** What is known of the topic's leaders turned out wrong: the next question goes to the brokers. */
   forget(topic: string): void {
     this.#topics.forget(topic);
   }
@@ -138,7 +131,7 @@ export class Cluster {
     }
   }
 
-  /** The library throws when any partition has no leader just now; the answer is good all the same. */
+  /** The library throws if a partition has no leader; its answer is still valid. */
   async #askFor(topics: string[]): Promise<metadataV12.MetadataResponse> {
     const connection = await this.anyBroker();
     try {
@@ -183,16 +176,14 @@ export class Cluster {
   }
 }
 
-/** Connections that nobody listens to would bring the process down with a late error of their sockets. */
+/** Handles socket errors, which would otherwise crash the process. */
 function newPool(options: KafkaClientOptions): ConnectionPool {
   const pool = new ConnectionPool(options.clientId, libraryOptions(options));
   pool.on("connecting", ({ connection }) => connection.on("error", () => undefined));
   return pool;
 }
 
-/**
- * The library's form of the options; the bus does the waiting between tries, except where the library must.
- */
+/** Converts the options for the library. The bus does the backoff, unless the library must. */
 export function libraryOptions(options: KafkaClientOptions): BaseOptions {
   const { clientId, brokers, tls, sasl } = options;
   return {
@@ -204,7 +195,7 @@ export function libraryOptions(options: KafkaClientOptions): BaseOptions {
     metadataMaxAge: options.metadataMaxAgeMs,
     retries: 0,
     autocreateTopics: false,
-    // A server name is for hosts that have one: Node refuses an address there.
+    // Node.js refuses IP addresses as server names.
     ...(tls
       ? {
           tls: tlsOptions(tls),

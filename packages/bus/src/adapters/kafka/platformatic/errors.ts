@@ -4,10 +4,9 @@ import { BusError } from "../../../ports/errors.ts";
 import { brokerError, connectionError, kafkaError } from "../client/kafka-errors.ts";
 import type { LibraryErrors } from "../client/library.ts";
 
-/** Causes and parts are followed this deep. */
+/** Maximum depth of causes and aggregated errors. */
 const MAX_DEPTH = 8;
 
-/** The BusError of whatever the library threw while `doing`. */
 export function mapError(error: unknown, doing: string): BusError {
   if (error instanceof BusError) return error;
   const all = [...inner(error, 0)];
@@ -15,17 +14,14 @@ export function mapError(error: unknown, doing: string): BusError {
   if (refused) return refused;
   const names = all.map(kafkaNameOf).filter((name) => name !== null);
   const named = names.map((name) => brokerError(name, doing, error));
-  // What needs somebody's help says more than what is only not now.
+  // Prefer an error that needs an operator over a temporary one.
   const telling = named.find(({ code }) => code !== "unavailable") ?? named[0];
   if (telling) return telling;
-  // Most specific last: the library wraps what the socket said.
+  // The innermost error is the most specific: the library wraps socket errors.
   return connectionError(doing, all.at(-1) ?? error);
 }
 
-/**
- * Kafka's name of the error that a broker answered, such as NOT_LEADER_OR_FOLLOWER; null when it came from
- * elsewhere.
- */
+/** Returns the broker's error name, such as NOT_LEADER_OR_FOLLOWER; null for other errors. */
 export function brokerErrorName(error: unknown): string | null {
   for (const part of inner(error, 0)) {
     const name = kafkaNameOf(part);
@@ -34,15 +30,12 @@ export function brokerErrorName(error: unknown): string | null {
   return null;
 }
 
-/**
- * What a broker answered, when an error of a part of the answer made the library throw; null when it is no
- * such error.
- */
+/** Returns the broker's answer if an error inside it made the library throw; else null. */
 export function responseIn(error: unknown): unknown {
   return error instanceof ResponseError ? (error["response"] as unknown) : null;
 }
 
-/** Refusals that the library tells by its own classes and texts. */
+/** Maps refusals that the library reports by its own classes and messages. */
 function refusal(error: Error, doing: string, cause: unknown): BusError | null {
   const code = "code" in error ? error.code : undefined;
   if (code === "PLT_KFK_AUTHENTICATION")
@@ -64,7 +57,7 @@ function kafkaNameOf(error: Error): string | null {
   return "apiId" in error && typeof error.apiId === "string" ? error.apiId : null;
 }
 
-/** The error, its parts and its causes, outermost first. */
+/** Yields the error, its parts and its causes, outermost first. */
 function* inner(error: unknown, depth: number): Generator<Error> {
   if (!(error instanceof Error) || depth > MAX_DEPTH) return;
   yield error;

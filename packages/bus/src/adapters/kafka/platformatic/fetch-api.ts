@@ -3,7 +3,6 @@ import type { Reader } from "@platformatic/kafka";
 
 import type { Aborted } from "../client/record-batches.ts";
 
-/** What a broker gave of one partition, its batches as they came. */
 interface PartitionAnswer {
   readonly topicId: string;
   readonly partition: number;
@@ -19,13 +18,10 @@ interface FetchAnswer {
 }
 
 const FETCH = 1;
-/** Brokers have it from 3.5 on. */
+/** Needs brokers from 3.5 on. */
 const VERSION = 15;
 
-/**
- * A fetch that leaves batches packed and errors in their places. The library's own unpacks everything at
- * once, of any size, and throws all of it away when one batch can't be read.
- */
+/** Keeps batches packed and errors per partition. The library's fetch has no limit and fails as a whole. */
 export const fetchApi = createAPI<fetchV15.FetchRequest, FetchAnswer>(
   FETCH,
   VERSION,
@@ -48,13 +44,11 @@ function readPartition(topicId: string, reader: Reader): PartitionAnswer {
   const partition = reader.readInt32();
   const errorCode = reader.readInt16();
   const highWatermark = Number(reader.readInt64());
-  // Last stable offset and begin of the log.
   reader.skip(16);
   const aborted = reader.readNullableArray((reader) => ({
     producerId: reader.readInt64(),
     firstOffset: Number(reader.readInt64()),
   }));
-  // Preferred replica.
   reader.skip(4);
   const size = Math.max(0, reader.readUnsignedVarInt() - 1);
   const batches = reader.buffer.slice(reader.position, reader.position + size);

@@ -16,7 +16,6 @@ import { brokerErrorName, mapError } from "./errors.ts";
 import { PlatformaticFetchRequests, PlatformaticProduceRequests } from "./requests.ts";
 import { untilServed } from "../client/until-served.ts";
 
-/** A client that speaks through @platformatic/kafka. Connects when first used. */
 export function createPlatformaticClient(options: KafkaClientOptions): KafkaClient {
   return new PlatformaticClient(options);
 }

@@ -4,10 +4,9 @@ const PRODUCE = 0;
 const VERSION = 9;
 const ALL_REPLICAS = -1;
 
-/** A batch for one partition, packed as the broker takes it. */
 type ProduceArguments = [timeoutMs: number, topic: string, partition: number, batch: Buffer];
 
-/** Hands over a batch that is packed already; acknowledged when all replicas in sync have it. */
+/** Sends a packed batch. Acknowledged when all in-sync replicas have it. */
 export const produceApi = createAPI<ProduceArguments, produceV9.ProduceResponse>(
   PRODUCE,
   VERSION,

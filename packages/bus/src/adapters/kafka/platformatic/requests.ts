@@ -20,7 +20,6 @@ const NO_SESSION = -1;
 const READ_COMMITTED = 1;
 const OK = 0;
 
-/** How @platformatic/kafka asks for records. */
 export class PlatformaticFetchRequests implements ReadRequests {
   readonly errors = PLATFORMATIC_ERRORS;
   readonly #options: KafkaClientOptions;
@@ -91,7 +90,6 @@ export class PlatformaticFetchRequests implements ReadRequests {
   }
 }
 
-/** How @platformatic/kafka hands records over. */
 export class PlatformaticProduceRequests implements ProduceRequests {
   readonly errors = PLATFORMATIC_ERRORS;
   readonly #options: KafkaClientOptions;

@@ -1,6 +1,5 @@
-// An ingest in a process of its own, whose memory a test can measure. The first line of output is its port;
-// each line of input is answered by the most memory that the process has taken so far, in bytes, and the
-// bytes that were published.
+// Runs an ingest as a process whose memory a test measures. Prints its port first. Answers each input line
+// with its peak memory and the published bytes.
 import { createLogger, createRegistry } from "@isochrone/runtime";
 import { createHttpApp, listen } from "@isochrone/runtime/http";
 import { createInterface } from "node:readline";
