@@ -170,7 +170,7 @@ describe("the embedded cluster", () => {
       await expectSlowest(looking, a, b, 2 * WINDOW_MS - (Date.now() - changedAt));
       await looking.close();
     }
-    // A pod that talks to pods on b must find a more expensive than before, by a fresh scoring.
+    // For a pod that talks to pods on `b`, a fresh scoring must rate `a` as costlier than before.
     const scores = await scoresOf(system, b);
     expect(scores.get(a)!).toBeLessThan(
       Math.max(...[...scores].filter(([name]) => name !== a && name !== b).map(([, score]) => score)),

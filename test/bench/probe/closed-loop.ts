@@ -14,7 +14,7 @@ import { freePort } from "./free-port.ts";
 /** Alternating blocks, so that the machine's load affects both. */
 const ROUNDS = 5;
 const BLOCK_MS = 600;
-/** Code is compiled by then. */
+/** Warm-up time, after which code is compiled. */
 const WARMUP_MS = 800;
 const MAX_RATIO = 1.5;
 const QPERF_SECONDS = 1;

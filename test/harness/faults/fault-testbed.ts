@@ -45,7 +45,7 @@ const ORDERS = {
   KahnSort: { P1: 1, P2: 2, P3: 3 },
   ReverseKahn: { P1: 3, P2: 2, P3: 1 },
 } as const;
-/** Differences exceed the jitter threshold, and values avoid rounding boundaries. */
+/** Latencies between regions in turn. Steps exceed the jitter threshold; no value is a written integer. */
 const FAR_MS = [8.5, 11.5, 15.5, 20.5, 27.5, 36.5, 48.5, 63.5, 82.5];
 
 /** Current truth, and the expected content of the cluster's objects. */
@@ -360,7 +360,7 @@ function aggregatorSettings(replicaName: string | null): ComponentSettings {
       netperfConfigMap: `${NETPERF_NAMESPACE}/${NETPERF_NAME}`,
       netperfIntervalMs: 1_000,
     },
-    // The object stores its write time. So a second leader does not overwrite it with an older observation.
+    // The object stores its write time, so a second leader can't overwrite it with an older observation.
     networkTopology: { checkIntervalMs: 500, minWriteIntervalMs: 2_000 },
   };
 }

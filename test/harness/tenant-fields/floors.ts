@@ -94,7 +94,7 @@ async function floorsOf(
     ...Array.from({ length: targets }, (_, at) => pod("db", "n1", at)),
   ];
   for (const object of pods) read.takePod({ type: "added", object });
-  // The AppGroup is listed soon.
+  // Wait until the AppGroup is listed.
   for (let isListed = false; !isListed; isListed = read.groups().length > 0) {
     await sleep(5);
     read.floors();

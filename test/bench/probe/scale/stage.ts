@@ -47,7 +47,7 @@ export interface StageResult {
   /** Numbers of probing nodes and of responding ones. */
   readonly probing: number;
   readonly answering: number;
-  /** Beyond their idle use, per probing node. Adding the group's CPU gives a node's full cost. */
+  /** CPU beyond idle use, per probing node. Adding the group's CPU gives a node's full cost. */
   readonly answeringCpuMsPerSecond: number;
   readonly aggregator: AggregatorReport & Usage;
   readonly outcomes: Readonly<Record<string, number>>;
@@ -77,7 +77,7 @@ interface Team {
 
 /** Number of processes that start at the same time. */
 const WAVE = 4;
-/** Connections open, first packets are discarded, and caches warm up. */
+/** Time to open connections, discard first packets and warm up caches, after the first interval. */
 const SETTLE_MS = 5000;
 const READY_PATIENCE_MS = 150_000;
 /** Interval between two rounds of plan requests. Milliseconds. */
