@@ -4,13 +4,11 @@ import LongestFirst from "./tools/src/longest-first.ts";
 const SOURCES =
   "{probe,collector,network-manager,dispatcher,aggregator,scheduler-plugin,dashboard,cli,experiments,tools,packages/*}/src/**";
 
-// The times bound what never ends; what only takes long, beside thirty other busy processes, passes.
-//
-// Unit tests sit beside the code; what crosses packages lives in test/, a project each, so that a suite can
-// be run and timed alone. What needs the machine for itself, because it measures or floods, is called
-// *.serial.test.ts wherever it stands: the suite "measuring", one file at a time. What follows an embedded
-// cluster, shaped links or rates within wide bounds is called *.paired.test.ts, and so is what mostly waits:
-// few files at a time, in company that leaves them the processor.
+// Timeouts stop hung tests and allow for thirty other busy processes. Unit tests are next to the code; tests
+// across packages are in test/, one project per folder, so that a suite can run alone. *.serial.test.ts needs
+// the machine for itself, because it measures or floods: the suite "measuring" runs one file at a time.
+// *.paired.test.ts follows an embedded cluster, shaped links or rates within wide limits, or mostly waits:
+// few files run at a time, with other light tests.
 const project = (
   name: string,
   include: string[],
@@ -23,20 +21,17 @@ const project = (
     exclude: workers === "shared" ? Object.values(SUFFIXES).flat() : [],
     testTimeout,
     hookTimeout: testTimeout,
-    // Of what is polled for, other programs and a busy machine decide how long it takes.
+    // Other programs and the load of the machine determine the duration of polled conditions.
     expect: { poll: { timeout: testTimeout / 4 } },
     fileParallelism: workers !== "alone",
     isolate,
   },
 });
 
-/** Of the names of files that don't share the workers of their folder. */
+/** Name patterns of files that don't share their folder's workers. */
 const SUFFIXES = { shared: [], alone: ["**/*.serial.test.ts"], paired: ["**/*.paired.test.ts"] };
 
-/**
- * A worker goes on with the next file: to load the same modules for each of hundreds of files took a third of
- * the suite's time.
- */
+/** Reloading the same modules for hundreds of files took a third of the suite's time. */
 const SHARED_WORKERS = { isolate: false };
 
 const wherever = (name: string): string[] => [

@@ -1,10 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/**
- * Confines this process, with the threads of its garbage collector, to the last core that it may use: the
- * figure is then that of one core, and a scheduler that moves it about doesn't disturb it. Gives words for
- * the result's name.
- */
+/** Pins process and garbage collector to the last allowed core. Returns a suffix for the result's name. */
 export function pinToOneCore(): string {
   const pid = String(process.pid);
   const allowed = spawnSync("taskset", ["-cp", pid], { encoding: "utf8" });

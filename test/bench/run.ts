@@ -1,7 +1,5 @@
-// Runs every *.bench.ts below this folder, each in a process of its own, one after the other, and prints one
-// table. Arguments: parts of paths; only files that contain one of them are run. `--json` prints the results
-// as JSON lines instead. Every argument that begins with -- is passed on: `--quick` is understood by those
-// files that say so.
+// Runs each *.bench.ts in its own process. Arguments: parts of paths that select files. `--json` prints JSON
+// lines. Passes arguments that begin with -- on; some files support `--quick`.
 import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { dirname, relative } from "node:path";
@@ -24,7 +22,6 @@ const files = globSync("**/*.bench.ts", { cwd: here })
   .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .sort();
 
-/** The results of one file, or the reason why it has none. */
 function runFile(file: string): Promise<readonly BenchResult[]> {
   return new Promise((resolve, reject) => {
     const results: BenchResult[] = [];

@@ -6,10 +6,7 @@ import { describeOrder } from "./bus/order.ts";
 import { describeSubscribers } from "./bus/subscribers.ts";
 import { describeRecords } from "./bus/records.ts";
 
-/**
- * Everything that code on the bus relies on. Every adapter passes it; what one can't do by its nature is a
- * declared capability.
- */
+/** Every adapter passes it. Capabilities declare inherent limits. */
 export function describeBusContract(name: string, contract: BusContract): void {
   describe(`bus contract: ${name}`, () => {
     const under = new BusHarness(name, contract);

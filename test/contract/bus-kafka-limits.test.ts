@@ -1,4 +1,4 @@
-// What only a broker can do to a bus: go away, forget, take partitions, carry what others wrote.
+// Faults that only a broker can cause: absence, retention, partitions, and records of other programs.
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -38,7 +38,7 @@ describe.runIf(support.supported)("a real broker", () => {
       const bus = open(client, { deliveryTimeoutMs: 3_000, joinTimeoutMs: 1_000, connectTimeoutMs: 1_000 });
       const refused = bus.publish(topic, [record("node-a", "lost")]);
       await expect(refused).rejects.toMatchObject({ name: "BusError", code: "unavailable", retryable: true });
-      // Both go on without it: nobody starts it before they have.
+      // Both continue without the broker, which restarts only after they have.
       const seen = await subscribe(bus, topic);
       await early.close();
       await kafka.restart(1);
@@ -173,7 +173,7 @@ describe.runIf(support.supported)("a real broker", () => {
           },
         });
         await sleep(1_500);
-        // Of 60 MB: the batches under way, the buffers, and what a last fetch brought to each partition.
+        // Out of 60 MB: batches in flight, buffers, and the last fetch of each partition.
         expect(heldBytes() - before).toBeLessThan(32 * MEBIBYTE);
         gate.resolve();
         await vi.waitFor(() => expect(bytes).toBe(120 * 500_000), PATIENCE);
@@ -224,7 +224,6 @@ function open(client: KafkaClientName, options: Partial<KafkaBusOptions> = {}): 
   return bus;
 }
 
-/** Collects, unless told otherwise. */
 async function subscribe(
   bus: Bus,
   topic: string,
@@ -242,7 +241,6 @@ async function subscribe(
   return seen;
 }
 
-/** Of buffers, garbage collected. */
 function heldBytes(): number {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
@@ -256,7 +254,6 @@ interface Foreign {
   readonly timestamp?: bigint;
 }
 
-/** As another program would write it. */
 async function publishForeign(topic: string, message: Foreign): Promise<void> {
   const producer = new Producer({ clientId: "foreign", bootstrapBrokers: [...kafka.internalBrokers] });
   try {
@@ -266,7 +263,7 @@ async function publishForeign(topic: string, message: Foreign): Promise<void> {
   }
 }
 
-/** Keys and values as another program's client reads them, without any of our code. */
+/** Keys and values as another program's client reads them, without our code. */
 async function rawValues(topic: string, count: number): Promise<(readonly [string, string | null])[]> {
   const consumer = new Consumer({
     clientId: "raw",

@@ -37,7 +37,7 @@ function contract(client: KafkaClientName): BusContract {
       return {
         bus,
         createTopic: (topic) => kafka.createTopic(topic, { partitions: PARTITIONS }),
-        // Real time passes by itself: only a redelivery has to be given the chance.
+        // Real time passes on its own, so only give a redelivery the chance to happen.
         pass: (ms) => sleep(Math.min(ms, 2 * REDELIVERY_DELAY_MS)),
         dispose: () => bus.close(),
       };
@@ -47,7 +47,7 @@ function contract(client: KafkaClientName): BusContract {
 
 const support = kafkaSupport();
 
-// A real broker, one for both libraries.
+// A real broker for both libraries.
 describe.runIf(support.supported)("Kafka", () => {
   beforeAll(async () => {
     kafka = await startKafka({ brokers: 1 });

@@ -1,4 +1,3 @@
-// What the adapter does when the way to the API server is bad, or the server itself.
 import { isStoreError, KINDS } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,7 +12,7 @@ if (!support.supported) console.warn(`faults of the API server skipped: ${suppor
 
 const ADMIN = { user: "far-admin", groups: ["system:masters"] };
 
-/** Restarts take seconds, on a busy machine many. */
+/** Restarts take seconds, and more on a busy machine. */
 const PATIENCE = { timeout: 90_000 };
 
 describe.runIf(support.supported)("an API server that is away, slow or overrun", PATIENCE, () => {
@@ -31,7 +30,6 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
   });
   afterAll(async () => cluster?.close());
 
-  /** A way to the API server that can be made bad. */
   const far = async (options: CutProxyOptions = {}): Promise<{ proxy: CutProxy; kubeconfig: string }> => {
     const proxy = await cluster.startCutProxy(options);
     proxies.push(proxy);
@@ -162,7 +160,7 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
   });
 
   it("begins a list anew whose version is compacted away between two pages, and gives it whole and of one moment", async () => {
-    // Events are not in the API server's cache, which would remember what etcd has forgotten.
+    // Events are not in the API server's cache, which would keep data that etcd has compacted.
     const event = (index: number): KubernetesObject => ({
       ...KINDS.event,
       metadata: { name: `e${index}`, namespace: "default" },
@@ -186,7 +184,7 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
         upset.push(removed.then(() => cluster.compact()));
       },
     };
-    // A page each second: there is time between two.
+    // One page per second leaves time between two.
     const store = testbed.store(
       { kubeconfig: cluster.kubeconfig },
       { pageSize: 2, qps: 1, burst: 1, observer },

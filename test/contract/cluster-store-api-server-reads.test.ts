@@ -1,4 +1,3 @@
-// Who may read, and reading much.
 import { KINDS, trimmedPod } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -28,7 +27,7 @@ if (!support.supported) console.warn(`reads of the API server skipped: ${support
 const PODS = 2_000;
 const ACCOUNT = { namespace: "isochrone", name: "reader" };
 
-/** Two thousand deletions take seconds, on a busy machine many. */
+/** Two thousand deletions take seconds, and more on a busy machine. */
 const PATIENCE = { timeout: 90_000 };
 
 describe.runIf(support.supported)("reading from an API server", PATIENCE, () => {
@@ -167,7 +166,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
   describe("pods in binary form", () => {
     const namespace = "every-field";
     const path = `/api/v1/namespaces/${namespace}/pods`;
-    /** The server's JSON as a store shows it. */
+    /** The server's JSON as a store returns it. */
     const asShown = (pod: KubernetesObject): KubernetesObject => {
       const { managedFields: _, ...metadata }: KubernetesObject["metadata"] & { managedFields?: unknown } =
         pod.metadata;
@@ -205,7 +204,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
           resourceClaimStatuses: EVERY_STATUS.resourceClaimStatuses,
         },
       });
-      // Each field is known, of servers up to the newest that tests run on.
+      // All fields are known, up to the newest server version of the tests.
       expect(logger.events("warn")).toEqual([]);
     });
 
@@ -301,7 +300,7 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
       const changes = watch[Symbol.asyncIterator]();
       const first = changes.next();
       await soon(() => expect(observed.count("watch", 200)).toBe(1));
-      // More than what TCP holds on its way goes by while nobody reads: the server gives such a watcher up.
+      // More events than TCP buffers hold while nobody reads, so the server drops the watch.
       await cluster.request("DELETE", `/api/v1/namespaces/${namespace}/pods?gracePeriodSeconds=0`);
       const deleted: string[] = [];
       const versions: number[] = [];

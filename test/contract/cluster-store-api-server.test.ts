@@ -10,7 +10,7 @@ import { controlPlaneSupport, startControlPlane } from "../harness/control-plane
 import type { ControlPlane } from "../harness/control-plane/index.ts";
 import { describeClusterStoreContract } from "./cluster-store-contract.ts";
 
-/** What the contract leaves behind, dependents last. */
+/** Kinds that the contract leaves behind, dependents last. */
 const USED: readonly KindRef[] = [
   KINDS.podDisruptionBudget,
   KINDS.deployment,
@@ -20,7 +20,7 @@ const USED: readonly KindRef[] = [
   KINDS.service,
   KINDS.node,
 ];
-/** The API server's own. */
+/** Owned by the API server. */
 const ITS_SERVICE = "kubernetes";
 
 const support = controlPlaneSupport([]);
@@ -55,7 +55,7 @@ describe.runIf(support.supported)("a real API server", () => {
       store,
       overrun: async () => {
         await cluster.compact();
-        // Its cache still knows what etcd has forgotten.
+        // Its cache still has data that etcd has compacted.
         await cluster.restartApiServer();
       },
       dispose: () => clear(store),

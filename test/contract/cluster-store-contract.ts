@@ -12,9 +12,7 @@ import { describeScale } from "./cluster-store/scale.ts";
 import { describeStatus } from "./cluster-store/status.ts";
 import { describeWatch } from "./cluster-store/watch.ts";
 
-/**
- * What Isochrone relies on of an API server. The memory store and the adapter to a real one pass the same.
- */
+/** The API server behaviour that Isochrone relies on. The memory store and the real adapter both pass it. */
 export function describeClusterStoreContract(name: string, contract: StoreContract): void {
   describe(`cluster store contract: ${name}`, () => {
     const under = new StoreHarness(contract);

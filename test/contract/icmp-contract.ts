@@ -4,11 +4,7 @@ import { describeReplies } from "./icmp/replies.ts";
 import { describeSending } from "./icmp/sending.ts";
 import { IcmpUnderTest, type IcmpContract } from "./icmp/under-test.ts";
 
-/**
- * What whoever sends echoes must do, over a real wire between two network namespaces. Every prober passes it;
- * what one can't do by its nature is a declared capability. `missing`: why this prober can't run here; null
- * when it can.
- */
+/** Every prober passes it on a real wire. `missing`: reason why it can't run here; null if it can. */
 export function describeIcmpContract(
   name: string,
   contract: IcmpContract,

@@ -16,16 +16,13 @@ describeIcmpContract(
   whyMissing(),
 );
 
-/**
- * It is optional, and its native part is built on demand only (tools/src/build-net-ping.ts), as `npm test`
- * tries to.
- */
+/** Built only on demand (tools/src/build-net-ping.ts), which `npm test` tries. */
 function whyMissing(): string | null {
   try {
     createRequire(import.meta.url)("net-ping");
     return null;
   } catch (error) {
-    // The machine of the CI has the compiler: .ci/run installs it.
+    // The CI machine has the compiler: .ci/run installs it.
     if (process.env["CI"] === "true") throw error;
     const [reason = ""] = (error as Error).message.split("\n");
     return `net-ping can't be loaded: ${reason}`;

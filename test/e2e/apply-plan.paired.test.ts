@@ -1,5 +1,4 @@
-// The best plan of the embedded cluster, carried out and undone by the command. Where pods are is read from
-// the cluster's objects, not from what the command says.
+// Reads pod nodes from the cluster's objects instead of the command's output.
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";
 import { KINDS } from "@isochrone/kubernetes";
@@ -10,7 +9,7 @@ import { eventually } from "../harness/embedded.ts";
 
 const WINDOW_MS = 15_000;
 const WITHIN_MS = 200_000;
-/** Each takes some seconds. */
+/** Each move takes some seconds. */
 const MOVED = 3;
 
 describe("the best plan of the embedded cluster", () => {

@@ -1,13 +1,13 @@
-// An auditor beside the demo: what terminal, API and metrics say while faults come and go is true.
+// Audits the demo under faults: all statements of terminal, API and metrics must be true.
 import { expect, test } from "vitest";
 import { auditDemo } from "../harness/audit/audit-demo.ts";
 import { findingLine } from "../harness/audit/findings.ts";
 import { hasBrowser } from "../harness/browser.ts";
 
 const seed = Number(process.env["ISOCHRONE_TEST_SEED"] ?? 1);
-/** With the drawn fault; the soak `audit` goes on for ten minutes. */
+/** Includes the drawn fault. The soak `audit` runs for ten minutes. */
 const DURATION_MS = 60_000;
-/** On a quiet machine the first pod moves after one or two minutes. */
+/** On an idle machine the first pod moves after one or two minutes. */
 const MOVES_WITHIN_MS = 480_000;
 const PATIENCE_MS = 900_000;
 
@@ -26,7 +26,7 @@ test(
     const { checked, faults, movedPods, replacedInPlace } = result;
     console.log(JSON.stringify({ checked, faults, movedPods, replacedInPlace }));
     expect(faults).toHaveLength(2);
-    // Without moves and statements there is nothing that could be false.
+    // Without moves and statements the test proves nothing.
     expect(movedPods, `pods that moved while the demo said:\n${result.said}`).toBeGreaterThan(0);
     const moves = ["moved", "api outcome"];
     const kinds = ["placed", "verdict", "proposal", ...moves, "api dead", "metrics counted moves"];

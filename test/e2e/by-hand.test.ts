@@ -1,6 +1,4 @@
-// docs/by-hand.md, word by word: its commands run in a shell, in a network of their own. No engine runs
-// images here: what `docker build` and `docker run` would do is done to the folder that an image holds, by a
-// stand-in that takes their words.
+// Runs the commands of docs/by-hand.md with a stand-in for `docker build` and `docker run`.
 import { execFile, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,17 +11,16 @@ const ROOT = join(import.meta.dirname, "../..");
 const NODE = process.execPath;
 const IN_NETWORK = ["--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child"];
 const PROGRAMS: Readonly<Record<string, string>> = {
-  // What it installs is there.
+  // Its dependencies are installed already.
   npm: 'test "$*" = ci',
   docker: `exec ${NODE} --disable-warning=ExperimentalWarning ${join(import.meta.dirname, "../harness/docker-stand-in.ts")} "$@"`,
 };
-/** Until the graph has what one probe measured of the other, which takes a plan and a window. */
+/** Waits until the graph has a measurement between two probes, which takes a plan and a window. */
 const UNTIL_MEASURED = "until node cli/src/main.ts graph | grep -E '^a +.*[0-9]+\\.[0-9]'; do sleep 1; done";
 
 const canIsolate = spawnSync("unshare", [...IN_NETWORK, "ip", "link", "set", "lo", "up"]).status === 0;
 if (!canIsolate) console.warn("docs/by-hand.md is not run: there are no network namespaces for this user");
 
-/** The commands below a heading. */
 function commandsBelow(heading: string): string[] {
   const page = readFileSync(join(ROOT, "docs/by-hand.md"), "utf8");
   const section = page.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
@@ -44,12 +41,12 @@ describe("running services by hand", { timeout: 600_000 }, () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** @returns what the commands printed; all that they started has ended */
+  /** @returns the commands' output, after all processes they started have ended */
   async function run(lines: readonly string[]): Promise<string> {
     const script = join(folder, "script.sh");
     writeFileSync(script, ["set -eu", "ip link set lo up", ...lines, "exit 0"].join("\n"));
     const env = { PATH: `${join(folder, "bin")}:${process.env["PATH"]}`, HOME: folder, LAYOUTS: folder };
-    // The first process of a namespace ends by nothing less.
+    // The first process of a PID namespace ends only by SIGKILL.
     const options = { cwd: ROOT, env, timeout: 500_000, killSignal: "SIGKILL" } as const;
     const { stdout } = await promisify(execFile)("unshare", [...IN_NETWORK, "bash", script], options);
     return stdout;
@@ -76,7 +73,7 @@ describe("running services by hand", { timeout: 600_000 }, () => {
     const file = join(folder, "all.json");
     writeFileSync(file, JSON.stringify(Object.fromEntries([...names].map((name) => [name, {}]))));
     for (const service of Object.keys(SECTIONS)) {
-      // One mistake, so that it ends at once and tells of all.
+      // One invalid setting makes it exit at once and list all errors.
       const env = { ISOCHRONE_CONFIG: file, ISOCHRONE_SERVICE_LOG_LEVEL: "loud" };
       const { status, stderr } = spawnSync(NODE, [join(ROOT, service, "src/main.ts")], { env });
       const mistakes = stderr

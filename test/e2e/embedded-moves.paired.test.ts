@@ -1,6 +1,4 @@
-// The embedded cluster moves pods by itself: the workflow is planned as a whole, a link becomes slow, a node
-// dies. What is asserted is read from the emulator and from the cluster's objects, not from whoever moved the
-// pods.
+// Assertions use the emulator and the cluster's objects, not the mover's reports.
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
@@ -17,7 +15,7 @@ describe("pods of the embedded cluster", () => {
   const ending = new AbortController();
   const stages: string[] = [];
   let embedded: Embedded;
-  /** As they were measured first: while all pods are replaced the graph has none for a moment. */
+  /** First measured channels, because the graph briefly has none while all pods are replaced. */
   let channels: readonly { readonly source: string; readonly target: string }[] = [];
 
   beforeAll(async () => {
@@ -50,7 +48,7 @@ describe("pods of the embedded cluster", () => {
   const nodeOf = (workload: string): string | null =>
     pods().find((pod) => pod.workload === workload && pod.ready)?.node ?? null;
 
-  /** Mean round trip of the workflow's channels where its pods are now, by the emulator's own matrix. */
+  /** Mean round trip of the workflow's channels for the current pods, by the emulator's matrix. */
   function channelMs(): number {
     const { nodes, rttMs } = embedded.network.matrix();
     const ms = channels.map(({ source, target }) => {
@@ -80,7 +78,6 @@ describe("pods of the embedded cluster", () => {
     2 * WITHIN_MS,
   );
 
-  /** What the command prints of the embedded cluster. */
   async function said(...words: readonly string[]): Promise<unknown> {
     const lines: string[] = [];
     const args = [...words, "--server", embedded.urls.page, "--lab", embedded.urls.lab, "-o", "json"];
@@ -142,7 +139,7 @@ describe("pods of the embedded cluster", () => {
         const ready = pods().filter((pod) => pod.ready && pod.node !== victim);
         if (new Set(ready.map(({ workload }) => workload)).size < 17)
           throw new Error(`${ready.length} are ready`);
-        // Told a moment later.
+        // Reported a moment later.
         expect(stages).toContain("node-lost arrived");
       });
     },

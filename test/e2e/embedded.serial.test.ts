@@ -1,6 +1,4 @@
-// The running system, started as a user starts it, held against the emulator's own record and the receivers'
-// own counters. The tests share one system and follow each other: steady state first, then changes, then
-// damage.
+// The tests share one system in order: steady state, changes, damage.
 import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
@@ -23,7 +21,7 @@ interface ReceiverCount {
 
 const WINDOW_MS = 30_000;
 
-/** The sample DAG as the manifest has it. */
+/** The sample DAG of the manifest. */
 const DAG: Readonly<Record<string, readonly string[]>> = {
   m0: ["m1", "m2", "m3"],
   m1: ["m4", "m5"],
@@ -48,7 +46,7 @@ const udpLinks = (graph: ClusterGraphSnapshot): Link[] =>
 const linkOf = (graph: ClusterGraphSnapshot, source: string, target: string): Link | undefined =>
   udpLinks(graph).find((link) => link.source === source && link.target === target);
 
-/** Beginnings of hints whose features the embedded cluster has. Its webhook has certificates. */
+/** Prefixes of hints whose features are on in the embedded cluster. Its webhook has certificates. */
 const FEATURES_ON = [
   "Served without certificates",
   "The descheduler is off",
@@ -56,10 +54,7 @@ const FEATURES_ON = [
   "There is no price for these zones",
 ];
 
-/**
- * Largest deviation of a graph value from the record, as a share of what is allowed: 5 % or 1.5 ms, the
- * larger.
- */
+/** As a share of the tolerance: 5 % or 1.5 ms, the larger. */
 const deviation = (graphMs: number, recordMs: number): number =>
   Math.abs(graphMs - recordMs) / Math.max(0.05 * recordMs, 1.5);
 
@@ -84,13 +79,11 @@ describe("the embedded cluster", () => {
         links.every(({ rttMs, provisional }) => rttMs.p50 !== null && rttMs.p90 !== null && !provisional)
       );
     });
-    // Each pair has to agree with the record, both quantiles in one look. Not all in the very same look:
-    // probes have the kernel's stamps, the relay doesn't, so what a packet waits before the relay reads it is
-    // in the graph and not in the record; a p90 of 60 samples moves with it. In the last look a few may be
-    // off, none by more than twice the allowance.
+    // Each pair must agree in both quantiles in one sample, though not all in the same one. Queueing before
+    // the relay is in the graph only and moves a p90 of 60 samples. In the last sample a few may be off, none
+    // by more than twice the tolerance.
     const agreed = new Set<string>();
-    // Usually within 60 s, and said below; that is not asserted, since placing anew, about then, disturbs
-    // half a minute of measurements.
+    // Usually within 60 s. Not asserted, because replacements disturb half a minute of measurements.
     const patienceMs = 130_000 - (Date.now() - startedAt);
     const last = await eventually("graph and record agree", patienceMs, async () => {
       const [graph, record] = await Promise.all([
@@ -177,7 +170,7 @@ describe("the embedded cluster", () => {
       await expectSlowest(looking, a, b, 2 * WINDOW_MS - (Date.now() - changedAt));
       await looking.close();
     }
-    // A pod that talks to what is on b has to find a dearer than it was: a fresh scoring says so.
+    // For a pod that talks to pods on `b`, a fresh scoring must rate `a` as costlier than before.
     const scores = await scoresOf(system, b);
     expect(scores.get(a)!).toBeLessThan(
       Math.max(...[...scores].filter(([name]) => name !== a && name !== b).map(([, score]) => score)),
@@ -272,7 +265,7 @@ describe("the embedded cluster", () => {
           if (empty.length > 0) throw new Error(`${empty.length} are empty: ${empty.join("; ")}`);
           return true;
         });
-        // Both ways: what says that a feature is off is empty, unless the feature is on here.
+        // Both directions: a hint that a feature is off is shown only if it is off.
         await eventually("hints of panels with data are those of features that are on", 60_000, async () => {
           const contradicted = new Set<string>();
           for (const { expr, hint } of panelQueries())
@@ -314,10 +307,7 @@ describe("the embedded cluster", () => {
   }, 40_000);
 });
 
-/**
- * What the extender answers, by node, about a pod that talks to what is on `node`. It is about a pod that the
- * cluster doesn't have: such a question is answered, and leaves no decision.
- */
+/** The pod does not exist in the cluster: the extender answers and records no decision. */
 async function scoresOf(system: EmbeddedSystem, node: string): Promise<Map<string, number>> {
   const workflow = await system.workflow();
   const onNode = new Set(

@@ -1,5 +1,4 @@
-// `isochrone up --hot-site`: requests of one zone grow, on packets that pass the emulated network. What
-// spreads them and scales their Service comes in the order of the experiment `hot-site`.
+// Spreading and scaling follow the order of the experiment `hot-site`.
 import type { TrafficSnapshot } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EmbeddedSystem } from "../harness/embedded.ts";
@@ -34,7 +33,7 @@ describe("the embedded cluster of a hot site", { timeout: 240_000 }, () => {
   it("hints and replicas by forecast have more in time, and so has the dispatcher", () => {
     expect(acts.hints.inTimeRatio).toBeGreaterThan(acts.near.inTimeRatio + 0.2);
     expect(acts.dispatcher.inTimeRatio).toBeGreaterThan(acts.near.inTimeRatio + 0.2);
-    // Of the two the dispatcher has more, by less than what a busy machine takes from either.
+    // The dispatcher is ahead, by less than a busy machine takes from either.
     expect(acts.dispatcher.inTimeRatio).toBeGreaterThan(acts.hints.inTimeRatio - 0.15);
   });
 

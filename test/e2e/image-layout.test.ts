@@ -1,5 +1,4 @@
-// What an image holds, without a container: the build's own step makes a bare folder, and the result runs
-// from it.
+// Tests an image's content without a container: programs run from the image's folder.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -18,7 +17,7 @@ const DOCKERFILE = join(import.meta.dirname, "../../Dockerfile");
 const HOST = "127.0.0.1";
 const EPOCH = "1700000000";
 
-/** Why net-ping can't be run here; null: it can. On the machine of the CI everything is there. */
+/** Reason why net-ping can't run here. Null: it can. The CI machine has everything. */
 const netPingMissing = whyNoNetPing();
 
 function whyNoNetPing(): string | null {
@@ -45,11 +44,11 @@ describe("an image", () => {
   afterAll(async () => {
     for (const child of processes.filter(({ exitCode }) => exitCode === null)) {
       const ended = once(child, "exit");
-      // In order they would wait for an aggregator that never was.
+      // An orderly stop would wait for an aggregator that never existed.
       child.kill("SIGKILL");
       await ended;
     }
-    // Twenty thousand files: on a busy disk that takes a minute, for which nobody has to wait.
+    // Twenty thousand files take a minute on a busy disk, so delete them in the background.
     spawn("rm", ["-rf", folder], { detached: true, stdio: "ignore" }).unref();
   });
 
@@ -60,10 +59,7 @@ describe("an image", () => {
     });
   }
 
-  /**
-   * With nothing of the environment: an image has none. Node's own path is where an image has it, anywhere
-   * else.
-   */
+  /** Starts with an empty environment, like an image. Node's own path differs from the image's. */
   function start(
     component: string,
     env: Readonly<Record<string, string>>,
@@ -101,7 +97,6 @@ describe("an image", () => {
       .toContain("isochrone_peers");
   });
 
-  /** What the Dockerfile has a component's process start with. */
   function startOf(component: string): { env: Record<string, string>; flags: string[] } {
     const stage = readFileSync(DOCKERFILE, "utf8")
       .split(/^FROM /m)
@@ -129,7 +124,7 @@ describe("an image", () => {
     await expect
       .poll(() => page(port, "/metrics").catch(() => started.said()), { timeout: 30_000, interval: 250 })
       .toContain("isochrone_");
-    // What is only needed to start goes with the first collections.
+    // Memory needed only at the start goes with the first collections.
     const anonymousMiB = (): number => {
       const memory = readFileSync(`/proc/${started.pid}/smaps_rollup`, "utf8");
       return Number(/^Anonymous: +(\d+) kB$/m.exec(memory)![1]) / 1_024;
@@ -172,11 +167,10 @@ describe("an image", () => {
       .toMatch(answered);
     const status = (name: string): number =>
       Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]);
-    // What is only needed to start leaves after twenty seconds.
+    // Memory needed only at the start is released after twenty seconds.
     await expect.poll(() => status("VmRSS") / 1_024, { timeout: 60_000, interval: 250 }).toBeLessThan(70);
     expect(status("RssAnon") / 1_024).toBeLessThan(35);
-    // Nine requests and two checks of its own a second. A wake-up for each packet and turn would be 60; a
-    // busy machine makes it fewer.
+    // Nine requests and two checks per second. A wake-up per packet would be 60.
     const [waits, startMs] = [status("voluntary_ctxt_switches"), performance.now()];
     await delay(4_000);
     const perSecond = (status("voluntary_ctxt_switches") - waits) / ((performance.now() - startMs) / 1000);
@@ -206,11 +200,11 @@ describe("an image", () => {
         [...packagesIn(join(folder, "probe")), "nan", "net-ping", "raw-socket"].sort(),
       );
       const built = [...walk(join(folder, "net-ping/node_modules/raw-socket/build"))];
-      // Nothing of the compiler's, which would name places of the machine that it ran on.
+      // No compiler output, which would contain paths of the build machine.
       expect(built).toEqual(["Release/raw.node"]);
       const port = await freePort(HOST, new Set());
       const probe = start("probe", { ...probeOn(port), ...byNetPing }, "net-ping");
-      // Answers to its echoes to the own loopback address.
+      // Replies to its echoes to its own loopback address.
       await expect
         .poll(() => page(port, "/metrics").catch(() => probe.said()), { timeout: 30_000, interval: 250 })
         .toMatch(/^isochrone_probe_zero_check_seconds_count\{.*\} [1-9]/m);
@@ -255,17 +249,17 @@ describe("an image", () => {
     expect(packages.filter((name) => /kafka/.test(name))).toEqual(["@platformatic/kafka"]);
     const others = packagesIn(join(folder, "kafkajs")).filter((name) => /kafka/.test(name));
     expect(others).toEqual(["kafkajs"]);
-    // Its own code is in bundles, as are the packages whose licences are there.
+    // Its own code is bundled, like the packages with a licence file.
     expect(existsSync(join(folder, "probe/packages"))).toBe(false);
     const licences = readdirSync(join(folder, "probe/licences"));
     expect(licences.some((name) => name.startsWith("prom-client-"))).toBe(true);
-    // Ten megabytes, for three pages.
+    // Ten megabytes for three pages.
     expect([...packages, ...licences].filter((name) => name.startsWith("fastify"))).toEqual([]);
   });
 
   test("holds no tests, no sources of the page and no tools", () => {
     const files = [...walk(join(folder, "aggregator"))].filter((path) => !path.includes("node_modules"));
-    // As JavaScript: Node's stripper of types costs each process tens of megabytes.
+    // JavaScript, because Node's type stripper costs each process tens of megabytes.
     expect(files.filter((path) => path.endsWith(".ts"))).toEqual([]);
     expect(files.filter((path) => /\.test\.|\/testing\/|^(tools|test|cli|probe)\//.test(path))).toEqual([]);
   });
@@ -312,7 +306,6 @@ describe("an image", () => {
   });
 });
 
-/** Installed packages, ours left out. */
 function packagesIn(root: string): string[] {
   const names = [...walk(root)].flatMap((path) => {
     const found = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(path);
@@ -321,7 +314,6 @@ function packagesIn(root: string): string[] {
   return [...new Set(names)].sort();
 }
 
-/** Paths below a folder; links are not followed. */
 function* walk(root: string, below = ""): Generator<string> {
   for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
     const path = below === "" ? entry.name : `${below}/${entry.name}`;
@@ -330,7 +322,6 @@ function* walk(root: string, below = ""): Generator<string> {
   }
 }
 
-/** Of names, contents, modes and times. */
 function fingerprint(root: string): string {
   const hash = createHash("sha256");
   for (const path of [...walk(root)].sort()) {

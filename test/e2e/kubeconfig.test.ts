@@ -1,5 +1,4 @@
-// `isochrone up --kubeconfig`: a real API server, controllers and kube-scheduler, nodes that KWOK simulates,
-// an emulated network between them.
+// A real control plane with KWOK nodes and an emulated network between them.
 import { readNodeAnnotations } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
@@ -12,10 +11,7 @@ const NODES = 12;
 const START_MS = 400_000;
 const NAMESPACE = "default";
 const PREFIX = "isochrone.dev/";
-/**
- * A slower beat than people want to see: 12 nodes, their pods and a control plane share the machine with
- * other tests.
- */
+/** Slower intervals, because 12 nodes and a control plane share the machine with other tests. */
 const BEAT = {
   ISOCHRONE_PROBE_INTERVAL_MS: "2000",
   ISOCHRONE_PROBE_METHODS: "udp_rr",
@@ -82,9 +78,9 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
       return best > 0 ? [own / best] : [];
     });
     expect(parts.length).toBeGreaterThan(10);
-    // kube-scheduler's own scores decide between nodes that are about as near.
+    // kube-scheduler's own scores decide between nodes of similar distance.
     expect(parts.reduce((sum, part) => sum + part, 0) / parts.length).toBeGreaterThan(0.85);
-    // Both parts had something to go by: what nodes have left is among the inputs.
+    // Both parts had data: the nodes' available resources are among the inputs.
     for (const { candidates } of byPod.values())
       for (const { parts: known } of candidates) expect(known["resource"]).toEqual(expect.any(Number));
   }, 600_000);
@@ -118,7 +114,7 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
     expect(slices.length).toBe(deployments.length);
     expect(failuresOf(cluster.log("controller-manager"))).toEqual([]);
     const events = await listOf<{ type: string; reason: string; message: string }>("/api/v1/events");
-    // Kubernetes' endpoints controller may find what it has just made itself: its watch is behind.
+    // Kubernetes' endpoints controller may find an object that it has just created, because its watch lags.
     const isRace = (message: string): boolean =>
       /^Failed to create endpoint .* already exists$/.test(message);
     const failures = events.filter(({ reason }) => reason.startsWith("FailedTo"));
@@ -128,8 +124,7 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
   test("nodes carry what was measured: costs to all others, and what each has available", async () => {
     const names = (await listOf<Meta>("/api/v1/nodes")).map(({ metadata }) => metadata.name);
     const pairs = names.flatMap((a) => names.filter((b) => b !== a).map((b) => `${a} ${b}`));
-    // The graph goes on while annotations are written: a pair is done when they have met once, by the
-    // writer's own threshold.
+    // A pair is done once graph and annotation agreed within the writer's own threshold.
     const met = new Set<string>();
     const used = new Set<string>();
     const said = new Map<string, number>();
@@ -156,8 +151,7 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
       nodes: string[];
       rttMs: (number | null)[][];
     };
-    // A busy machine adds to every time (each wakes a probe, the relay twice and a responder), and takes from
-    // none.
+    // A busy machine only lengthens times: each packet wakes a probe, the relay twice and a responder.
     let worstMs = 0;
     for (const [pair, costMs] of said) {
       const [i, j] = pair.split(" ").map((name) => truth.nodes.indexOf(name));
@@ -204,10 +198,7 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
   }, 120_000);
 });
 
-/**
- * What controllers say went wrong, but for writes that somebody else came before: they are done anew, as is
- * usual.
- */
+/** Errors logged by controllers, except for write conflicts, which they retry. */
 function failuresOf(log: string): string[] {
   return log
     .split("\n")

@@ -1,5 +1,4 @@
-// A user's own manifest instead of the sample: the workflow graph must show the channels of that one,
-// measured, and nothing of the sample.
+// The workflow graph must show the manifest's measured channels and none of the sample's.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-// `isochrone score` on a dump of the running embedded cluster, with its graphs of the same versions, is what
-// the scheduler-plugin decided.
+// `isochrone score` on a dump with the same graphs reproduces the scheduler-plugin's decisions.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,7 +48,7 @@ spec: { selector: { app: ${name} }, ports: [{ port: 80, targetPort: 8080 }] }
 
 const workload = (name: string): string =>
   `{ kind: Deployment, apiVersion: apps/v1, namespace: shop, name: ${name}, selector: ${name} }`;
-/** Some nodes are beyond price's limit: the extender rejects them. */
+/** Some nodes exceed price's limit, so the extender rejects them. */
 const GROUP = `---
 apiVersion: appgroup.diktyo.x-k8s.io/v1alpha1
 kind: AppGroup
@@ -86,10 +85,7 @@ describe("scores of a dump", () => {
     rmSync(folder, { recursive: true, force: true });
   }, 30_000);
 
-  /**
-   * The graphs that it was decided by, as `isochrone graph -o json` prints them, and the cluster right after
-   * it; null: not recorded.
-   */
+  /** Graphs in the format of `isochrone graph -o json`, and the cluster. Null: not recorded. */
   function inputsOf(decision: Decision): { graph: string; dump: string } | null {
     const { clusterVersion, workflowVersion } = decision.inputs;
     const cluster = recorder.clusters.get(clusterVersion ?? -1);
@@ -116,7 +112,7 @@ describe("scores of a dump", () => {
         podName: `shop/${decision.pod.name}`,
         ...decision.profile!,
       });
-      // As `isochrone up` sets its scheduler-plugin, which isn't the default.
+      // The settings of `isochrone up`, which differ from the default.
       expect(decision.profile).toMatchObject({
         strategy: "resource-network/normalized",
         settings: { "resource-network.gamma": 0.2, "resource-network.delta": 0.8 },
@@ -134,7 +130,7 @@ describe("scores of a dump", () => {
     );
     expect(new Set(compared.map(({ pod }) => pod.name)).size).toBeGreaterThanOrEqual(20);
     expect(limited).toBeGreaterThan(0);
-    // They are worth comparing: the network took a side, and nodes differ.
+    // The comparison is meaningful: the network mattered and nodes differ.
     expect(compared.every(({ candidates }) => candidates.some(({ score }) => score > 60))).toBe(true);
   });
 
@@ -153,21 +149,18 @@ describe("scores of a dump", () => {
     const recorded = ["score", "--cluster", files.dump, "--graph", files.graph, "--decision", files.decision];
     const text = await system.cli(...recorded, "-o", "json");
     expectSame(decision, (JSON.parse(text) as { nodes: Candidate[] }).nodes);
-    // What is taken now can be scored now.
+    // A dump taken now can be scored now.
     const lab = await system.cli("lab", "objects", "--lab", system.urls.lab, "-o", "json");
     writeFileSync(files.dump, lab);
     writeFileSync(files.graph, await system.cli("graph", "--server", system.urls.page, "-o", "json"));
     expect(await system.cli(...asked)).toMatch(/^inputs: cluster graph \d+, workflow graph \d+, 20/m);
-    // Without the graphs there is nothing to score by, and that is said.
+    // Without graphs, the command reports that it can't score.
     const blind = await system.cli("score", "--cluster", files.dump, "--pod", pod);
     expect(blind).toContain("the aggregator annotates workloads where annotations.workloads is on");
   }, 120_000);
 });
 
-/**
- * All that was decided about each node; the digits that sums of the same amounts in another order differ by
- * count for nothing.
- */
+/** Compares everything decided about each node. Ignores the last digits, which depend on summation order. */
 function expectSame(decision: Decision, nodes: readonly Candidate[]): void {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   for (const { name, feasible, raw, score, parts } of decision.candidates) {

@@ -1,7 +1,5 @@
-// The set-up of the paper's figure 3 (Orchestrating DAG Workflows on the Cloud-to-Edge Continuum, section 4)
-// in the lab: its workflow of 17 services with one replica each on five workers 100 ms apart, alpha = beta =
-// gamma = delta = 0.5, scheduler and descheduler by Algorithm 1, and nothing else: no gate, no webhook, no
-// planner.
+// Figure 3 in "Orchestrating DAG Workflows on the Cloud-to-Edge Continuum", section 4: 17 services on five
+// workers 100 ms apart, alpha = beta = gamma = delta = 0.5, Algorithm 1 only.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +13,7 @@ const RTT_MS = 100;
 const SERVICES = 17;
 const CHANNELS = 23;
 const WINDOW_MS = 15_000;
-/** Pods of this age may be moved: until then there is time to measure the first placement. */
+/** Minimum age of pods that may move, which leaves time to measure the first placement. */
 const MIN_AGE_MS = 60_000;
 const CONTENT_RUNS = 3;
 
@@ -28,7 +26,7 @@ const ENV = {
   ISOCHRONE_SCHEDULER_GAMMA: "0.5",
 };
 
-/** What the lab's nodes have, and what the manifest requests: kube-scheduler's filter. */
+/** Capacity of the lab's nodes and requests of the manifest, for kube-scheduler's filter. */
 const NODE_MILLICORES = 4_000;
 const requestOf = (service: string): number => (service.startsWith("db") ? 400 : 250);
 
@@ -37,7 +35,6 @@ interface Pod {
   readonly node: string;
 }
 
-/** Algorithm 1 as it is printed, of each pod on each node that has room for it. */
 class Oracle {
   readonly #cluster: ClusterGraphSnapshot;
   readonly #workflow: WorkflowGraphSnapshot;
@@ -57,13 +54,12 @@ class Oracle {
     );
   }
 
-  /** By node. */
   scores(pod: Pod): Map<string, number> {
     const open = this.#cluster.nodes.filter(({ name }) => name === pod.node || this.#fits(pod, name));
     return new Map(open.map(({ name }) => [name, this.#score(pod, name)]));
   }
 
-  /** What the pod's node is behind the best one, as a share of the range of its scores. */
+  /** Score gap between the pod's node and the best, as a share of the range of its scores. */
   behind(pod: Pod): number {
     const scores = this.scores(pod);
     const all = [...scores.values()];
@@ -71,7 +67,6 @@ class Oracle {
     return range === 0 ? 0 : (Math.max(...all) - scores.get(pod.node)!) / range;
   }
 
-  /** Of all channels, bytes/s x ms. */
   cost(): number {
     return this.pods.reduce((sum, pod) => sum + this.#communication(pod, pod.node), 0) / 2;
   }
@@ -115,7 +110,7 @@ describe("the paper's descheduler on the set-up of its figure 3", () => {
       Array.from({ length: WORKERS }, (_, to) => (to === at ? 0 : RTT_MS)).join(" ");
     await writeFile(matrix, Array.from({ length: WORKERS }, (_, at) => row(at)).join("\n"));
     const lab = ["--nodes", String(WORKERS), "--matrix", matrix, "--window", `${WINDOW_MS}ms`];
-    // The first placement stays: whoever moves pods is the descheduler.
+    // The first placement stays, so only the descheduler moves pods.
     system = await EmbeddedSystem.startWith(ENV, ...lab, "--acts", "score", "live");
   }, 240_000);
 
@@ -146,7 +141,7 @@ describe("the paper's descheduler on the set-up of its figure 3", () => {
     });
     expect(before.behind.length).toBeGreaterThan(0);
 
-    // Each run says of every pod that no node has a higher score, and the oracle says the same of the graphs.
+    // Each run must report no better node for any pod, and the oracle must agree.
     const contentAt = new Set<string>();
     const after = await eventually("no pod has a better node", 400_000, async () => {
       const { pods, skipped, inFlight, lastRunAt } = await report();

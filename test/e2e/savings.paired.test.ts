@@ -1,5 +1,4 @@
-// Savings carried out on an embedded cluster: traffic stays in its zone, pods move, and both, each by the
-// very commands that are printed. What was promised is held against what proxies counted by themselves.
+// Compares the promised saving with the proxies' counters, after running the printed commands.
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";
 import { KINDS } from "@isochrone/kubernetes";
@@ -15,14 +14,14 @@ import { pairBytes, type PairBytes } from "../harness/pair-bytes.ts";
 const DATA = join(import.meta.dirname, "../data/savings");
 const WINDOW_MS = 15_000;
 const WITHIN_MS = 200_000;
-/** Of front, at least, in each count: endpoints have their turns, so that chance decides nothing. */
+/** Minimum requests of front per count. Endpoints take turns, so chance has no effect. */
 const REQUESTS = 300;
-/** Until when routes follow what was changed. */
+/** Time until routes follow a change. */
 const SETTLED = 60;
 const PODS = 6;
 const MONTH_SECONDS = 730 * 3600;
 
-/** As in the file of prices, USD for each byte. */
+/** USD per byte, as in the price file. */
 function priceOf(from: string, to: string): number {
   if (from === to) return 0;
   return (from.split("-")[0] === to.split("-")[0] ? 1 : 2) / 1e9;
@@ -32,7 +31,7 @@ describe("savings of the embedded cluster", () => {
   const ending = new AbortController();
   let embedded: Embedded;
   let promise: SavingsLine;
-  /** Money for a byte of the workflow's traffic, as it was promised and as it was counted. */
+  /** Money per byte of the workflow's traffic, as promised and as counted. */
   let promised: number;
   let counted: number;
 
@@ -56,7 +55,7 @@ describe("savings of the embedded cluster", () => {
         slices: true,
         allowedHosts: [],
         logger,
-        // Nobody moves pods but by the commands.
+        // Only the commands move pods.
         env: { ISOCHRONE_DESCHEDULER_MODE: "off" },
       },
       ending.signal,
@@ -73,7 +72,7 @@ describe("savings of the embedded cluster", () => {
     return (await response.json()) as T;
   };
 
-  /** Once that many requests more have come. */
+  /** Returns bytes after that many more requests. */
   async function bytesAfter(requests: number): Promise<PairBytes> {
     return eventually("requests are counted", WITHIN_MS, async () => {
       const now = await pairBytes(embedded.cluster, zoneOf);
@@ -116,7 +115,6 @@ describe("savings of the embedded cluster", () => {
     }
   }
 
-  /** Every pod is ready in the zone where it is to be, in place of those that were moved. */
   async function carriedOut({ commands, moves }: SavingsOption): Promise<void> {
     for (const command of commands) await entered(command);
     await eventually("pods are where they were to be", WITHIN_MS, async () => {
@@ -128,7 +126,6 @@ describe("savings of the embedded cluster", () => {
     });
   }
 
-  /** Both endpoints of api are in its slice, with hints or without. */
   async function sliced(isNear: boolean): Promise<void> {
     await eventually(`api has two endpoints, ${isNear ? "with" : "without"} hints`, WITHIN_MS, async () => {
       const slice = await embedded.store.get({ ...KINDS.endpointSlice, namespace: "default", name: "api-1" });
@@ -137,7 +134,7 @@ describe("savings of the embedded cluster", () => {
     });
   }
 
-  /** Moves within a zone change nothing of the bill. */
+  /** Moves within a zone do not change the bill. */
   const crossing = (option: SavingsOption | undefined): string[] =>
     (option?.moves ?? [])
       .filter(({ from, to }) => zoneOf(from) !== zoneOf(to))

@@ -1,7 +1,5 @@
-// The whole story as a newcomer sees it, at a terminal and in a browser: three acts and a verdict, a link
-// that is slowed on the page, pods that move, a link that is healed, a node that is killed. Each figure is
-// held against what the emulator, the receivers and the load generator recorded by themselves. What a busy
-// machine makes slow is waited for, and what it makes doubtful must be called so.
+// Compares each figure of the demo's story with the emulator's, receivers' and load generator's records.
+// Waits for a busy machine, and requires doubtful results to be marked.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -14,16 +12,15 @@ import { hasTerminal, TerminalSession } from "../harness/terminal.ts";
 
 const command = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
 const seed = process.env["ISOCHRONE_TEST_SEED"] ?? "1";
-/** On a quiet machine all of it takes three minutes. */
+/** On an idle machine all of it takes three minutes. */
 const PATIENCE_MS = 480_000;
-/** For the page to show its controls. */
+/** Time for the page to show its controls. */
 const PAGE_MS = 300_000;
 const WORKLOADS = 17;
 const SETTLED_LOOKS = 4;
-/** Points of the load's time line whose median counts. */
+/** Minimum number of timeline points for a median. */
 const LEAST_POINTS = 3;
 
-/** What was recorded about an act while it was measured. */
 interface ActRecord {
   readonly networkMs: number;
   readonly load: LoadRecord;
@@ -36,9 +33,8 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
   let visit: PageVisit;
   let record: LabRecord;
   let emulator: string;
-  /** The link that the story offers to slow down. */
   let link: { readonly a: string; readonly b: string; readonly slowMs: number; readonly healthyMs: number };
-  /** The worst median that users experienced while the link was slow and no pod had moved. */
+  /** The worst user median while the link was slow and no pod had moved. */
   let slowedMs: number;
 
   beforeAll(async () => {
@@ -97,7 +93,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       ])
         expect(await record.rttMs(from!, to!)).toBe(slowMs);
       const slowed = await record.trafficCost(workflow, before);
-      // What the page has measured is what the emulator does; a busy machine adds to it.
+      // The page's measurement equals the emulator's delay. A busy machine adds to it.
       await expect.poll(shownMedianMs, { timeout: PATIENCE_MS }).toBeGreaterThan(0.85 * slowMs);
       const moved = await terminal.shows(/moved \d+ pods?: .*/, PATIENCE_MS);
       const after = await settledPlacement(() => true);
@@ -116,7 +112,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       const slowedAt = timeOf(marks.find(({ kind }) => kind === "link")!);
       const movedAt = timeOf(marks.findLast(({ kind }) => kind === "move")!);
       slowedMs = Math.max(...figuresOf(points, "p50Ms", slowedAt, movedAt));
-      // Points of which each request began on the new placement.
+      // Only points whose requests all began on the new placement.
       await expectBelowSlowed(movedAt + 1_000 * spanSeconds);
       const brought = await terminal.shows(
         /the move of .*?(?: brought|:) p50 .*?, p95 (\d+|–)(?: ms)? -> (\d+|–).*/,
@@ -127,7 +123,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       console.log(
         `${brought[0]}\nthe load's p50 while slow ${slowedMs.toFixed(0)} ms, since then ${medians.at(-1)?.toFixed(0)} ms`,
       );
-      // A busy machine's load sends too few requests for a p95 of each point.
+      // A busy machine's load may send too few requests for a p95 per point.
       const recorded = figuresOf(since, "p95Ms", slowedAt - 3_000 * spanSeconds);
       for (const figure of brought.slice(1, 3))
         if (figure !== "–" && recorded.length > 0) expectWithin(Number(figure), recorded);
@@ -163,7 +159,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       const [victim] = [...Map.groupBy(before.values(), (node) => node)].sort(
         ([, x], [, y]) => y.length - x.length,
       )[0]!;
-      // Pods may have left that node before, which is on the screen still.
+      // Earlier moves from that node may still be on the screen.
       const told = (): string | undefined =>
         waysSaid()
           .filter(({ from }) => from === victim)
@@ -189,13 +185,13 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
   );
 
   it("draws one screen over itself, with no warning for what was done on purpose, and ends on Ctrl-C", async () => {
-    // Exceptions of the page; that a request was refused while all was replaced is none.
+    // Page exceptions; requests rejected while all was replaced don't count.
     expect(visit.faults.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
     expect(terminal.drawings.length).toBeGreaterThan(10);
-    // Whatever is said is part of a drawing, which ends by clearing what was below it.
+    // All output is part of a drawing, which ends by clearing the rest of the screen.
     for (const drawing of terminal.drawings.slice(0, -1))
       expect(drawing.trimEnd().endsWith("\u001b[J")).toBe(true);
-    // 1: a busy machine didn't let it stop in good order within its five seconds.
+    // 1: a busy machine prevented an orderly stop within five seconds.
     expect([0, 1]).toContain(await terminal.interrupt());
   }, 120_000);
 
@@ -204,7 +200,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
     expect((await once(child, "exit"))[0]).toBe(0);
   }
 
-  /** The record before the last: the next act may have begun during the last. */
+  /** Returns the second-to-last record, because the next act may have begun during the last. */
   async function recordUntil(isTold: RegExp): Promise<ActRecord> {
     const seen: ActRecord[] = [];
     while (!isTold.test(terminal.said)) {
@@ -219,7 +215,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
     return (seen.at(-2) ?? seen.at(-1))!;
   }
 
-  /** All pods are placed, and have stayed for longer than moves of one plan follow each other. */
+  /** Pods must have stayed for longer than the interval between moves of one plan. */
   async function settledPlacement(isWanted: (placement: Placement) => boolean): Promise<Placement> {
     let last: Placement = new Map();
     let same = 0;
@@ -242,7 +238,6 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       })
       .toMatch(new RegExp(oneOf.map((text) => text.replaceAll(".", "\\.")).join("|")));
 
-  /** The median of what the load recorded since then is below the worst while the link was slow. */
   const expectBelowSlowed = (fromMs: number): Promise<void> =>
     expect
       .poll(
@@ -255,18 +250,13 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       )
       .toBe(true);
 
-  /** Ways of pods that are said to have moved, oldest first. */
   const waysSaid = (): readonly StatedWay[] =>
     terminal.said.split("\n").flatMap((line) => {
       const statement = readStatement(line.replace(/^\d\d:\d\d:\d\d {2}/, ""));
       return statement?.kind === "moved" ? statement.ways : [];
     });
 
-  /**
-   * Each pod that is said to have moved left the node that is named, and its workload runs where the last
-   * sentence about it says.
-   * @param victim the only node to look at
-   */
+  /** Checks the last sentence about each moved pod. @param victim the only node to check */
   async function expectLanded(before: Placement, after: Placement, victim?: string): Promise<void> {
     const ways = waysSaid().flatMap(({ workloads, from, to }) =>
       workloads.map((workload) => ({ workload, from, to })),
@@ -278,7 +268,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
     for (const [workload, moves] of Map.groupBy(told, (way) => way.workload)) {
       expect(moves[0]!.from, `${workload} left`).toBe(before.get(workload));
       for (const { from, to } of moves) expect(to, `${workload} changed its node`).not.toBe(from);
-      // Later moves, of which the screen may have lost the sentence, are no falsehood.
+      // Later moves are fine, even if the screen has lost their sentence.
       const now = (await record.placement()).get(workload);
       expect([after.get(workload), now], `${workload} is where it was said to go`).toContain(
         moves.at(-1)!.to,
@@ -286,12 +276,11 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
     }
   }
 
-  /** Of the pair that is shown. */
   async function shownMedianMs(): Promise<number> {
     return millisecondsOf(await visit.page.locator(".tile dd").first().textContent());
   }
 
-  /** The tile has a point of the load's own record, one of the newest, and a dash for one without p95. */
+  /** The tile shows one of the newest load points, and a dash for one without p95. */
   async function isOverviewTrue(): Promise<boolean> {
     const shown = await visit.page
       .locator(".tile", { hasText: "End to end, p95" })
@@ -305,7 +294,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
   }
 });
 
-/** A row of the verdict beside what was recorded of its act. */
+/** Compares a verdict row with the records of its act. */
 function expectTrue(row: string, isDoubtful: boolean, { networkMs, load }: ActRecord): void {
   const said = readStatement(row);
   if (said?.kind !== "verdict") throw new Error(`a row of the verdict was expected, got "${row}"`);
@@ -313,8 +302,7 @@ function expectTrue(row: string, isDoubtful: boolean, { networkMs, load }: ActRe
   console.log(
     `by the emulator ${networkMs.toFixed(0)} ms of network per request; load p50 ${load.p50Ms?.toFixed(0)} ms`,
   );
-  // What waits for the processor, relay and responder included, reads as a slower network, never as a faster
-  // one.
+  // CPU contention, including in relay and responder, makes the network look slower, never faster.
   expect(network).toBeLessThan(isDoubtful ? Infinity : 1.15 * networkMs + 15);
   expect(network).toBeGreaterThan((isDoubtful ? 0.5 : 0.85) * networkMs - 15);
   expect(row.includes("about")).toBe(isDoubtful);
@@ -336,13 +324,13 @@ function figuresOf(
   );
 }
 
-/** The percentile of a longer time lies between those of its parts; a bucket's width is left to rounding. */
+/** The percentile of a longer period lies between those of its parts. Allow one bucket width for rounding. */
 function expectWithin(figure: number, parts: readonly number[]): void {
   expect(figure).toBeGreaterThan(0.9 * Math.min(...parts) - 5);
   expect(figure).toBeLessThan(1.1 * Math.max(...parts) + 5);
 }
 
-/** `52 ms` or `1.2 s`, with or without a note behind it; NaN for anything else. */
+/** Parses `52 ms` or `1.2 s`, with or without a note after it. Returns NaN for anything else. */
 function millisecondsOf(text: string | null): number {
   const [, value = "", unit] = /^([\d.\s]+)(ms|s)/.exec((text ?? "").trim()) ?? [];
   return value === "" ? Number.NaN : Number(value.replaceAll(/\s/g, "")) * (unit === "s" ? 1_000 : 1);

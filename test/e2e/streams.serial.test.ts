@@ -1,5 +1,4 @@
-// `isochrone up --streams`: the jobs as a baseline places them, as the controller does, and after a link has
-// lost capacity, with frames that pass the emulated network.
+// Jobs placed by a baseline, by the controller, and after a link lost capacity.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

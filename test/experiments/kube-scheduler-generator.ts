@@ -1,5 +1,4 @@
-// Random clusters for recorded decisions: partly filled, of unequal nodes, with what tells kube-scheduler's
-// default plugins apart.
+// Random, partly filled clusters with differences for kube-scheduler's default plugins.
 import type { SchedulableNode, SchedulingRequest, WaitingPod } from "@isochrone/experiments/testing";
 import { seededRandom } from "@isochrone/runtime";
 
@@ -43,7 +42,7 @@ export function generateRequest(seed: number): SchedulingRequest {
     replicas.set(workload.workload, replica + 1);
     return { ...workload, name: `${workload.workload}-${replica}`, pinnedTo };
   };
-  // Also where they don't fit: who names its node isn't asked.
+  // Placed even without room, because a pod with a node name bypasses the scheduler.
   const placed = Array.from(
     { length: between(0, 3 * nodes.length) },
     () => [pod(null), of(nodes).name] as const,

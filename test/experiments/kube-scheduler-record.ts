@@ -1,8 +1,5 @@
-// Records what a real kube-scheduler decides, for the test of the model's scores: which nodes passed its
-// filters, what each plugin gave them, and where the pod went. An extender that refuses nobody receives the
-// nodes that passed; the scores are in the log.
-//
-//   node tools/node24.mjs test/experiments/kube-scheduler-record.ts [DECISIONS] [SEED]
+// Records kube-scheduler's feasible nodes, scores by plugin and choices, by an extender and the log. Run:
+// node tools/node24.mjs test/experiments/kube-scheduler-record.ts [DECISIONS] [SEED]
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { writeFileSync } from "node:fs";
@@ -25,27 +22,22 @@ const TARGET = join(
 const DECISIONS = Number(process.argv[2] ?? 500);
 const SEED = Number(process.argv[3] ?? 1);
 const SEEDS_APART = 100_000;
-/**
- * Those that tell nodes apart, as the log names them, with the weights that it multiplies their scores by.
- */
+/** Plugins that distinguish nodes, by their names in the log, with the weights that multiply their scores. */
 const PLUGINS = [
   ["NodeResourcesFit", 1],
   ["NodeResourcesBalancedAllocation", 1],
   ["PodTopologySpread", 2],
 ] as const;
-/** Nothing of theirs is in these clusters. */
+/** Plugins without effect in these clusters. */
 const EVEN_PLUGINS = ["TaintToleration", "NodeAffinity", "InterPodAffinity", "ImageLocality"];
 const SCORE =
   /"Plugin scored node for pod" pod="default\/([^"]+)" plugin="([^"]+)" node="([^"]+)" score=(\d+)/g;
 const HOST = "127.0.0.1";
 
-/** Workload, pin (-1: none), feasible nodes, the choice (-1: none), scores by plugin and feasible node. */
 type Decision = [workload: number, pin: number, feasible: number[], choice: number, scores: number[][]];
 
-/** Hears which nodes passed the filters. */
 class Listener {
   readonly url: string;
-  /** By pod name. */
   readonly feasible = new Map<string, readonly string[]>();
   readonly #server: Server;
 
@@ -99,7 +91,7 @@ interface Recorded {
   readonly decisions: number;
 }
 
-/** One cluster; each pod finds those before it placed. The scores come later, when the log is read. */
+/** Records one cluster. Each pod is scheduled after the previous ones. Scores follow when the log is read. */
 async function record(
   request: SchedulingRequest,
   trial: Trial,
@@ -120,7 +112,7 @@ async function record(
   return (scores) => {
     const decisions = asked.map(({ pod, choice }): Decision => {
       const name = trial.inside(pod.name);
-      // What is heard of a pod without a node is from a later attempt, when the others had gone.
+      // Data on an unscheduled pod is from a later attempt, after other pods had gone.
       const heard = choice < 0 ? [] : feasible.get(name)!;
       const passed = heard.map((node) => nodeIndex.get(trial.outside(node))!);
       passed.sort((a, b) => a - b);
@@ -128,8 +120,7 @@ async function record(
         passed.map((node) => scores(name, plugin, trial.inside(request.nodes[node]!.name)));
       const uneven = EVEN_PLUGINS.find((plugin) => new Set(scored(plugin)).size > 1);
       if (uneven !== undefined) throw new Error(`${uneven} tells nodes apart for ${name}`);
-      // kube-scheduler scores nobody where there is no choice, and BalancedAllocation no pod that requests
-      // nothing.
+      // kube-scheduler skips scoring without a choice, and BalancedAllocation skips pods without requests.
       const rows = PLUGINS.map(([plugin, weight]) =>
         scored(plugin).flatMap((score) => (score === undefined ? [] : [score / weight])),
       );

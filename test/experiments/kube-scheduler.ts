@@ -1,5 +1,4 @@
-// A real kube-scheduler for contenders: one control plane for all trials. Each request gets nodes of its own,
-// which its pods select, so that what is left of the one before is nothing to them.
+// One control plane for all trials. Each selects its own nodes, so leftovers have no effect.
 import type { KubeScheduler } from "@isochrone/experiments";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -18,21 +17,19 @@ const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 const AT_ONCE = 12;
 const POLL_MS = 10;
 const NOW = { gracePeriodSeconds: 0, propagationPolicy: "Background" };
-/** No node has so much. */
+/** Exceeds every node. */
 const TOO_MUCH_CPU = "100000";
-/** kube-scheduler hears of Services by another watch than of pods, and can't be asked what it has heard. */
+/** kube-scheduler watches Services separately from pods and can't report what it has seen. */
 const HEARD_MS = 500;
 
-/** What kube-scheduler found for a pod. */
 type Fate = { readonly node: string } | { readonly message: string };
 
-/** A cluster within the control plane, alone as far as its pods can tell. */
+/** A cluster within the control plane, isolated from the view of its pods. */
 export interface Trial {
-  /** Resolves when the pod is bound, or can't be. */
+  /** Resolves when the pod is bound or unschedulable. */
   schedule(pod: WaitingPod): Promise<Fate>;
-  /** All at once, in order. The pods' nodes, or the first message. */
+  /** Schedules all pods at once, in order. Returns their nodes or the first message. */
   scheduleAll(pods: readonly WaitingPod[]): Promise<ReadonlyMap<string, string> | string>;
-  /** As the control plane calls a pod or a node of the trial. */
   readonly inside: (name: string) => string;
   readonly outside: (name: string) => string;
   close(): Promise<void>;
@@ -44,7 +41,7 @@ export class RealKubeScheduler implements KubeScheduler {
   readonly #workloads = new Set<string>();
   #trials = 0;
 
-  /** Whether there are programs for it, or Go to build them. */
+  /** Whether its binaries exist or Go can build them. */
   static support(): ReturnType<typeof controlPlaneSupport> {
     return controlPlaneSupport(["scheduler"]);
   }
@@ -53,7 +50,6 @@ export class RealKubeScheduler implements KubeScheduler {
     return new RealKubeScheduler(await startControlPlane({ components: ["scheduler"] }));
   }
 
-  /** @param plane with a kube-scheduler */
   constructor(plane: ControlPlane) {
     this.#plane = plane;
   }
@@ -69,7 +65,7 @@ export class RealKubeScheduler implements KubeScheduler {
     }
   }
 
-  /** Makes nodes and placed pods; kube-scheduler knows them when this resolves. */
+  /** Creates nodes and placed pods. Resolves when kube-scheduler knows them. */
   async begin({ nodes, pods, placed }: SchedulingRequest): Promise<Trial> {
     const trial = `t${this.#trials++}`;
     const inside = (name: string): string => `${trial}-${name}`;
@@ -123,7 +119,7 @@ export class RealKubeScheduler implements KubeScheduler {
     return this.#plane.close();
   }
 
-  /** A ReplicaSet and a Service by which default spreading knows the replicas. */
+  /** Creates a ReplicaSet and a Service, by which default spreading identifies the replicas. */
   async #serve(workloads: ReadonlySet<string>): Promise<void> {
     const fresh = [...workloads].filter((name) => !this.#workloads.has(name));
     if (fresh.length === 0) return;
@@ -184,10 +180,7 @@ export class RealKubeScheduler implements KubeScheduler {
     }
   }
 
-  /**
-   * A pod that fits nowhere hears how many of the trial's nodes would otherwise do: those that kube-scheduler
-   * knows.
-   */
+  /** An unschedulable pod's message contains the number of nodes that kube-scheduler knows. */
   async #untilKnown(trial: string, nodes: number): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       const name = `known-${attempt}`;
@@ -215,7 +208,7 @@ export class RealKubeScheduler implements KubeScheduler {
   }
 }
 
-/** null while kube-scheduler hasn't decided. */
+/** Returns null before kube-scheduler has decided. */
 function fateOf(pod: KubernetesObject): Fate | null {
   const node = nodeNameOf(pod);
   if (node !== null) return { node };

@@ -1,5 +1,4 @@
-// `npm run experiment -- NAME`: as `isochrone experiment NAME`, with the real kube-scheduler where there are
-// programs for it, or Go to build them.
+// Like `isochrone experiment NAME`, with the real kube-scheduler if it exists or Go can build it.
 import { CommandError, createProgram } from "@isochrone/cli/testing";
 import { reasonOf } from "@isochrone/primitives";
 import { RealKubeScheduler } from "./kube-scheduler.ts";

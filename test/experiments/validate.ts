@@ -1,6 +1,5 @@
-// Measures the same points in the lab and in the model and prints both p95s:
-// `node tools/node24.mjs test/experiments/validate.ts`. It wants the machine for itself. Exit code 1 when a
-// point is off by more than the tolerance and what chance explains.
+// Compares p95s of lab and model: `node tools/node24.mjs test/experiments/validate.ts`. Needs the machine for
+// itself. Exit code 1 if a point is off by more than the tolerance and its statistical error.
 import { parseArgs } from "node:util";
 import {
   type Comparison,
@@ -11,7 +10,6 @@ import {
   type Validation,
 } from "@isochrone/experiments/testing";
 
-/** Of the p95. */
 const TOLERANCE = 0.15;
 
 const { values } = parseArgs({

@@ -1,4 +1,3 @@
-// The scheduler-plugin on a real API server, for what it does with AppGroups.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
@@ -10,13 +9,11 @@ import type { ControlPlane, Rule } from "./control-plane/index.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Paths of our CRDs: AppGroup, NetworkTopology. */
 export const OUR_CRDS: readonly string[] = [
   join(ROOT, "helm/isochrone/crds/appgroup.diktyo.x-k8s.io_appgroups.yaml"),
   join(ROOT, "helm/isochrone/crds/networktopology.diktyo.x-k8s.io_networktopologies.yaml"),
 ];
 
-/** Path of a file of upstream. */
 export function upstreamFile(name: string): string {
   return join(ROOT, "test/data/diktyo", name);
 }
@@ -25,7 +22,6 @@ export function upstreamText(name: string): string {
   return readFileSync(upstreamFile(name), "utf8");
 }
 
-/** All that the scheduler-plugin may do for AppGroups, cluster-wide. */
 export const APP_GROUP_RULES: readonly Rule[] = [
   {
     apiGroups: ["appgroup.diktyo.x-k8s.io"],
@@ -37,7 +33,6 @@ export const APP_GROUP_RULES: readonly Rule[] = [
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
-/** In the namespace of the Lease. */
 export const LEASE_RULES: readonly Rule[] = [
   {
     apiGroups: ["coordination.k8s.io"],
@@ -47,14 +42,13 @@ export const LEASE_RULES: readonly Rule[] = [
 ];
 
 export interface RunningPlugin {
-  /** Of its service account, as audit logs name it. */
+  /** User name of the service account, as in audit logs. */
   readonly user: string;
   readonly logger: MemoryLogger;
   metrics(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** A replica under its own service account, with no more rights than it needs. */
 export async function startPlugin(
   cluster: ControlPlane,
   name: string,
@@ -94,7 +88,7 @@ export async function startPlugin(
   };
 }
 
-/** Indices by selector; null while there is no order. */
+/** Returns order indices by selector. Returns null if the status has no order. */
 export function indicesOf({ status }: KubernetesObject): Record<string, number> | null {
   const order = status?.["topologyOrder"] as
     | { readonly workload: { readonly selector: string }; readonly index: number }[]

@@ -1,14 +1,13 @@
-// The system's Chromium, if there is one. Nothing is downloaded.
 import { existsSync } from "node:fs";
 import { chromium, type Browser } from "playwright-core";
 
 const CANDIDATES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const executablePath = process.env["ISOCHRONE_TEST_CHROMIUM"] ?? CANDIDATES.find((path) => existsSync(path));
 
-/** Whether browser tests can run here. With CI set a missing browser is an error, not a skipped test. */
+/** Whether browser tests can run. With CI set, a missing browser is an error instead of a skip. */
 export const hasBrowser = executablePath !== undefined || process.env["CI"] !== undefined;
 
-/** @param options.hasBackForwardCache as people's browsers have it. @default false */
+/** @param options.hasBackForwardCache as in users' browsers. @default false */
 export async function launchBrowser(
   options: { readonly hasBackForwardCache?: boolean } = {},
 ): Promise<Browser> {

@@ -1,12 +1,10 @@
-// Nothing of the cluster but its judgement of tokens: for services that are to run against few objects and a
-// real API server's reviews.
+// Lets services run on few objects in memory with a real API server's token reviews.
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { systemClock } from "@isochrone/runtime";
 
 const REVIEWS: ReadonlySet<string> = new Set(["TokenReview", "SubjectAccessReview"]);
 
-/** A memory store whose reviews another one answers. */
 export function storeWithReviewsOf(judge: ClusterStore): ClusterStore {
   const memory = createMemoryStore({ clock: systemClock });
   const create = (object: KubernetesObject): Promise<KubernetesObject> =>

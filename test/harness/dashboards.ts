@@ -1,4 +1,3 @@
-// Grafana's dashboards as Grafana gets them, and a real Prometheus to ask what their panels ask.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startPrometheus, type RunningPrometheus, type ScrapeConfig } from "./prometheus/server.ts";
@@ -13,11 +12,9 @@ interface PanelJson {
 }
 
 interface PanelQuery {
-  /** Dashboard and panel. */
   readonly panel: string;
-  /** With all values of all variables. */
   readonly expr: string;
-  /** What the empty panel says of a feature that may be off; null: it always has data. */
+  /** Text of an empty panel for a feature that may be off. Null: the panel always has data. */
   readonly hint: string | null;
 }
 
@@ -39,7 +36,6 @@ export function panelQueries(): PanelQuery[] {
   });
 }
 
-/** Scrapes what `isochrone up` lists for it. @param labUrl of the emulator's controls */
 export async function scrapeEmbedded(labUrl: string): Promise<RunningPrometheus> {
   const listed = (await (await fetch(`${labUrl}/lab/v1/metrics-targets`)).json()) as {
     targets: string[];
@@ -54,10 +50,7 @@ export async function scrapeEmbedded(labUrl: string): Promise<RunningPrometheus>
   return startPrometheus(configs);
 }
 
-/**
- * How many series an expression gives now.
- * @throws Error with Prometheus' words for one that it can't read
- */
+/** @throws Error with Prometheus' message for an invalid expression */
 export async function seriesOf(prometheus: RunningPrometheus, expr: string): Promise<number> {
   const body = new URLSearchParams({ query: expr });
   const response = await fetch(`${prometheus.url}/api/v1/query`, { method: "POST", body });

@@ -1,6 +1,4 @@
-// Takes the words of `docker build` and `docker run` that the documentation has, and does to a folder what
-// they do to an image: an image is the folder that build-image-layout makes, at /app. Users, capabilities and
-// the base are an engine's, and not stood in for.
+// Stands in for `docker build` and `docker run`: an image is a folder, without users and capabilities.
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +35,7 @@ function build(target: string, tag: string): void {
 
 function run(tag: string): void {
   const image = join(LAYOUTS, tag);
-  // What is mounted is a container's own: several of them begin at once.
+  // Mounts are separate for each container, because several start at once.
   const container = join(LAYOUTS, `container-${process.pid}`);
   for (const volume of values.volume ?? []) {
     const [from, to] = volume.split(":") as [string, string];
@@ -51,7 +49,6 @@ function run(tag: string): void {
   if (program !== "node") throw new Error(`the image's program must be node, got ${program}`);
   const child = spawn(
     process.execPath,
-    // Options of Node's, then the file that it runs.
     args.map((word) => (word.startsWith("--") ? word : inImage(image, word))),
     {
       cwd: container,
@@ -62,7 +59,6 @@ function run(tag: string): void {
   child.on("exit", (code) => (process.exitCode = code ?? 1));
 }
 
-/** As the Dockerfile's stage has it. */
 function entryPoint(target: string): string[] {
   const stages = readFileSync(join(ROOT, "Dockerfile"), "utf8").split(/^FROM /m);
   const stage = stages.find((text) => text.split("\n", 1)[0]!.endsWith(` AS ${target}`)) ?? "";

@@ -1,4 +1,3 @@
-// Starts the embedded cluster as a user does, by the command, and reads its machine-readable output.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,10 +6,9 @@ import type { ClusterGraphSnapshot, DecisionList, WorkflowGraphSnapshot } from "
 
 const command = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
 
-/** Some seconds; a busy machine may take minutes. */
+/** Usually seconds; a busy machine may take minutes. */
 const START_WITHIN_MS = 280_000;
 
-/** A line of `isochrone up -o json`. */
 interface UpEvent {
   readonly event: string;
   readonly [field: string]: unknown;
@@ -47,7 +45,7 @@ export class EmbeddedSystem {
     });
   }
 
-  /** Its services are still starting. Settings may come by the environment. */
+  /** Returns while services still start. Settings may come from the environment. */
   static launch(args: readonly string[], env: Readonly<Record<string, string>> = {}): EmbeddedSystem {
     const child = spawn(process.execPath, [command, "up", "-o", "json", "--port", "0", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -56,12 +54,10 @@ export class EmbeddedSystem {
     return new EmbeddedSystem(child);
   }
 
-  /** Resolves once every service is up. */
   static start(...args: readonly string[]): Promise<EmbeddedSystem> {
     return EmbeddedSystem.startWith({}, ...args);
   }
 
-  /** The same with settings by the environment. */
   static async startWith(
     env: Readonly<Record<string, string>>,
     ...args: readonly string[]
@@ -76,7 +72,6 @@ export class EmbeddedSystem {
     }
   }
 
-  /** The first line of that name, waiting for it if need be. */
   async event(name: string, timeoutMs: number): Promise<UpEvent> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
@@ -124,7 +119,6 @@ export class EmbeddedSystem {
     return this.get("page", "/api/v1/decisions?limit=100");
   }
 
-  /** Runs the command line against this system; rejects on a non-zero exit code. */
   async cli(...args: readonly string[]): Promise<string> {
     const child = spawn(process.execPath, [command, ...args], { stdio: ["ignore", "pipe", "pipe"] });
     let stdout = "";
@@ -140,7 +134,6 @@ export class EmbeddedSystem {
     return this.#child.pid!;
   }
 
-  /** As Ctrl-C does. Resolves with the exit code. */
   async stop(): Promise<number | null> {
     if (this.#child.exitCode !== null) return this.#child.exitCode;
     this.#child.kill("SIGINT");
@@ -152,7 +145,6 @@ export class EmbeddedSystem {
   }
 }
 
-/** Polls until the check gives something; the last failure is the error. */
 export async function eventually<T>(
   what: string,
   timeoutMs: number,

@@ -1,5 +1,4 @@
-// For all tests of a describe: a kube-scheduler on a control plane, certificates for the way to extenders,
-// and a graph API for these.
+// Shared by a describe: a kube-scheduler, extender certificates, and a graph API.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { nodeNameOf, startControlPlane } from "./control-plane/index.ts";
@@ -8,19 +7,19 @@ import { Certificates, startGraphApi, startReplica } from "./extender.ts";
 import type { GraphApi, Replica } from "./extender.ts";
 
 interface ExtenderTestbed {
-  /** This and the following from the first test on. */
+  /** Available from the first test on, like the fields below. */
   readonly cluster: ControlPlane;
   readonly certificates: Certificates;
   readonly graphs: GraphApi;
-  /** Ready, and stopped with the test. @param graphUrl whose graphs it reads. @default those of `graphs` */
+  /** The replica stops after the test. @param graphUrl graph API; @default that of `graphs` */
   readonly replica: (settings?: Readonly<Record<string, unknown>>, graphUrl?: string) => Promise<Replica>;
-  /** Where the pods are, once all have a node. @param namespace @default "default" */
+  /** Returns the pods' nodes once all pods have one. @param namespace @default "default" */
   readonly nodesOf: (names: readonly string[], namespace?: string) => Promise<string[]>;
 }
 
 const READY_WITHIN_MS = 20_000;
 
-/** To be called in the describe. @param prepare before the first test */
+/** Call it in the describe. @param prepare runs before the first test */
 export function extenderTestbed(prepare: (testbed: ExtenderTestbed) => Promise<void>): ExtenderTestbed {
   let cluster: ControlPlane;
   let certificates: Certificates;
@@ -62,7 +61,7 @@ export function extenderTestbed(prepare: (testbed: ExtenderTestbed) => Promise<v
   return testbed;
 }
 
-/** null while one of them has none. */
+/** Returns null while a pod has no node. */
 function nodesOfAll(names: readonly string[], pods: readonly KubernetesObject[]): string[] | null {
   const nodes = names.map((name) => {
     const pod = pods.find(({ metadata }) => metadata.name === name);

@@ -1,5 +1,4 @@
-// What tests of the extender on a real kube-scheduler stand on: a graph API to be told what to say, replicas
-// of the scheduler-plugin behind TLS, and kube-scheduler's configuration as the command writes it.
+// Testbed of the extender on a real kube-scheduler, with a graph API of settable responses.
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { channel, link, node } from "@isochrone/placement/testing";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
@@ -26,7 +25,6 @@ import type { ControlPlane } from "./control-plane/index.ts";
 
 const HOST = "127.0.0.1";
 const SERVER_NAME = "scheduler-plugin.isochrone.svc";
-/** The command line, for Node to run. */
 export const COMMAND = fileURLToPath(new URL("../../cli/bin/isochrone.mjs", import.meta.url));
 export const NAMESPACE = "default";
 export const WORKFLOW = "flow";
@@ -36,7 +34,7 @@ interface FixtureNode {
   readonly availableCpuMillicores?: number | null;
 }
 
-/** A cluster graph of now; `costMs` gives null for pairs that nobody measured. */
+/** Builds a current cluster graph; `costMs` returns null for unmeasured pairs. */
 export function clusterGraph(
   nodes: readonly FixtureNode[],
   costMs: (a: string, b: string) => number | null,
@@ -63,7 +61,7 @@ export function clusterGraph(
   };
 }
 
-/** `pods`: by workload, the nodes of its pods. `channels`: source, target and bytes per second. */
+/** `pods`: nodes by workload. `channels`: source, target and bytes per second. */
 export function workflowGraph(
   pods: Readonly<Record<string, readonly string[]>>,
   channels: readonly (readonly [source: string, target: string, bytesPerSecond: number])[],
@@ -90,21 +88,20 @@ export function workflowGraph(
 interface SaidGraphs {
   readonly cluster: ClusterGraphSnapshot;
   readonly workflow: WorkflowGraphSnapshot;
-  /** What zones ask of Services. @default nothing */
+  /** Demand of zones for Services. @default none */
   readonly demand?: readonly ServiceDemand[];
 }
 
 export interface GraphApi {
   readonly url: string;
-  /** What it says from now on, as of now each time that it is asked; null: it answers 503. */
+  /** Sets the response, timestamped at each request. Null: 503. */
   say(graphs: SaidGraphs | null): void;
   close(): Promise<void>;
 }
 
-/** The part of the graph API that the scheduler-plugin reads. */
 export async function startGraphApi(): Promise<GraphApi> {
   let said: Parameters<GraphApi["say"]>[0] = null;
-  // Kept as long as by our own servers: a client that was busy for seconds finds its connection open.
+  // Same keep-alive as our servers, so that a client that was busy for seconds finds its connection open.
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     response.setHeader("content-type", "application/json");
     if (said === null) {
@@ -122,7 +119,7 @@ export async function startGraphApi(): Promise<GraphApi> {
         version: 1,
         observedAt,
         workflows: [{ namespace, name, ...counts }],
-        // Whatever the reader knows already: it gets all.
+        // Sends everything, whatever the reader already has.
         id: "said",
         graphs: [{ ...workflow, observedAt }],
       },
@@ -144,7 +141,6 @@ export async function startGraphApi(): Promise<GraphApi> {
   };
 }
 
-/** Certificates of extender and kube-scheduler, and of somebody whom the extender doesn't know. */
 export class Certificates {
   readonly folder: string;
   readonly authority: TestAuthority;
@@ -175,11 +171,10 @@ export class Certificates {
 }
 
 export interface Replica {
-  /** With the path in front of the verbs. */
+  /** URL with the path before the verbs. */
   readonly url: string;
   readonly port: number;
   metrics(): Promise<string>;
-  /** Requests of kube-scheduler that were answered, of one verb and outcome if said. */
   requests(labels?: string): Promise<number>;
   decisions(pod?: string): Promise<Decision[]>;
   post(verb: string, body: unknown, as?: TestCertificate): Promise<{ status: number; json: unknown }>;
@@ -196,10 +191,7 @@ interface ReplicaOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * A scheduler-plugin as its process would be, on a real API server and behind client certificates. Resolves
- * when it is ready.
- */
+/** Runs a scheduler-plugin in process behind client certificates. Resolves when it is ready. */
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const { cluster, certificates, graphUrl, graphs, settings = {} } = options;
   const { authority, server, client } = certificates;
@@ -271,13 +263,13 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   };
 }
 
-/** The sum over a metric's lines that contain `labels`. */
+/** Sums a metric's lines that contain `labels`. */
 export function sumOf(metrics: string, name: string, labels = ""): number {
   const lines = metrics.split("\n").filter((line) => line.startsWith(name) && line.includes(labels));
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-/** Of kube-scheduler on this machine: no leader election, no limit on its own requests. */
+/** kube-scheduler configuration for this machine: no leader election, no request rate limit. */
 export const BASE_CONFIG = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: "@KUBECONFIG@", qps: 2000, burst: 4000}
@@ -285,15 +277,12 @@ leaderElection: {leaderElect: false}
 `;
 
 interface ConfigOptions {
-  /** @default the one that the extender knows */
+  /** @default the client certificate that the extender trusts */
   readonly client?: TestCertificate;
-  /** Of the command. */
   readonly options?: readonly string[];
-  /** What is merged into. @default {@link BASE_CONFIG} */
   readonly base?: string;
 }
 
-/** kube-scheduler's configuration with the extender at `url`, as `isochrone scheduler-config` writes it. */
 export async function schedulerConfig(
   url: string,
   certificates: Certificates,

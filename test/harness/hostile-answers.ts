@@ -1,6 +1,4 @@
-// Answers about workflows, decisions and the aggregator itself in which every name is as bad as can be: no
-// API server accepts such names, and neither does the store of the tests, so they are put in the place of the
-// real answers on their way to the page.
+// Responses with hostile names, which no store accepts, replace real ones on the way to the page.
 import type {
   Act,
   ActList,
@@ -13,7 +11,7 @@ import type {
 } from "@isochrone/topology";
 import type { Page, Route } from "playwright-core";
 
-/** Markup, quotes, templates, names of every object, directions of writing, and what is too long. */
+/** Markup, quotes, templates, JavaScript property names, text direction marks, and overlong text. */
 export const EVIL: readonly string[] = [
   "<img src=x onerror=globalThis.hit=1>",
   '"><script>globalThis.hit=1</script>',
@@ -117,7 +115,7 @@ function decision(index: number, nodes: readonly string[]): Decision {
   };
 }
 
-/** Each has the pod of its decision. */
+/** Builds an act whose pod is that of its decision. */
 function act(index: number, nodes: readonly string[]): Act {
   const { id, pod, workload, workflow, at: when } = decision(index, nodes);
   const [from = null, to = null] = nodes;
@@ -204,7 +202,7 @@ function healthOf(health: Health): Health {
   };
 }
 
-/** From now on the page is told these names. @param nodes as the page knows them */
+/** Replaces the page's responses from now on. @param nodes as known to the page */
 export async function answerHostilely(page: Page, nodes: readonly string[]): Promise<void> {
   const json = (route: Route, value: unknown): Promise<void> => route.fulfill({ json: value });
   await page.route("**/api/v1/graph/workflows", (route) =>

@@ -1,4 +1,4 @@
-// As much of Istio's API as an API server needs to keep its objects. No Istio runs here.
+// The parts of Istio's API that an API server needs to store its objects. Istio itself does not run.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 
 /** DestinationRules without Istio's schema. */

@@ -1,5 +1,3 @@
-// The few commands of kubectl that Isochrone prints, carried out on a store: nobody can ask a real one for a
-// cluster in memory.
 import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 

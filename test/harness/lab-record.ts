@@ -1,4 +1,4 @@
-// What the emulator, the receivers and the load generator of a running `isochrone up` recorded by themselves.
+// Reads the records of a running `isochrone up`: of its emulator, its receivers and its load generator.
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 
 interface Matrix {
@@ -32,7 +32,7 @@ interface Timeline {
   >)[];
 }
 
-/** Node by workload: each has one pod. */
+/** Node by workload; each has one pod. */
 export type Placement = ReadonlyMap<string, string>;
 
 export class LabRecord {
@@ -48,12 +48,10 @@ export class LabRecord {
     return ask(`${this.#page}/api/v1/graph/workflows/default/sample`);
   }
 
-  /** What the graph API, or what it forwards to, answers. */
   page<T>(path: string): Promise<T> {
     return ask(`${this.#page}${path}`);
   }
 
-  /** The metrics of one of the services. */
   async metrics(job: string, instance: string): Promise<string> {
     return (await answered(`${this.#emulator}/lab/v1/metrics/${job}/${instance}`)).text();
   }
@@ -75,21 +73,18 @@ export class LabRecord {
     );
   }
 
-  /** The link as the emulator has it now; null: cut. */
+  /** The emulator's current round trip. Null: cut. */
   async rttMs(source: string, target: string): Promise<number | null> {
     const { nodes, rttMs } = await this.#matrix();
     return rttMs[nodes.indexOf(source)]![nodes.indexOf(target)]!;
   }
 
-  /**
-   * Round trips of the calls that one request causes, by the emulator's matrix; who calls whom by the
-   * receivers' own record.
-   */
+  /** Sum of the emulator's round trips of one request, by the receivers' records. */
   async networkMs(at: Placement): Promise<number> {
     const { nodes, rttMs } = await this.#matrix();
     const { channels } = await ask<Receivers>(`${this.#emulator}/lab/v1/receivers`);
     const calls = channels.filter(({ source }) => source !== "unknown");
-    // Whoever is called calls each of its callees once. Counters would lack what failed on the way.
+    // Each call causes one call to each callee. Counters would miss calls that failed.
     const visitsOf = (workload: string): number =>
       workload === "m0"
         ? 1
@@ -103,10 +98,7 @@ export class LabRecord {
     }, 0);
   }
 
-  /**
-   * What the descheduler lowers: bytes of the channels as they were measured once, times the emulator's round
-   * trips.
-   */
+  /** The descheduler's objective: measured channel bytes times emulated round trips. */
   async trafficCost({ channels }: WorkflowGraphSnapshot, at: Placement): Promise<number> {
     const { nodes, rttMs } = await this.#matrix();
     const indexOf = (workload: string): number => nodes.indexOf(at.get(workload) ?? "");
@@ -128,7 +120,7 @@ export async function ask<T>(url: string): Promise<T> {
   return (await (await answered(url)).json()) as T;
 }
 
-/** A busy machine answers late, and not always at the first time. */
+/** A busy machine answers late, and the first request may fail. */
 async function answered(url: string): Promise<Response> {
   for (let attempt = 1; ; attempt++)
     try {

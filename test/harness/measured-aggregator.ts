@@ -1,4 +1,3 @@
-// A whole aggregator on a real API server, fed as probes and collectors feed it.
 import { aggregatorSettings, clusterControllerSections, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { BufferedPublisher } from "@isochrone/bus";
@@ -18,10 +17,10 @@ import {
   type Metric,
 } from "@isochrone/telemetry";
 
-/** What the controllers ask of the API server, as RBAC says it; cluster-wide. */
+/** Cluster-wide RBAC rules of the controllers. */
 export const CONTROLLER_RULES = [
   { apiGroups: [""], resources: ["pods", "services", "namespaces"], verbs: ["list", "watch"] },
-  // A refused patch is looked into: had the node changed, or is the patch wrong?
+  // After a rejected patch, the controller checks whether the node changed or the patch is invalid.
   { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch"] },
   {
     apiGroups: ["apps"],
@@ -42,26 +41,24 @@ export const CONTROLLER_RULES = [
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
-/** What is measured. Keys of pairs are "source target". */
+/** Measured values. Keys of pairs are "source target". */
 export interface Measurements {
-  /** Round-trip times, milliseconds. */
+  /** Round-trip times, ms. */
   rttMs: Record<string, number>;
   /** Bursts, bits per second. */
   bursts: Record<string, number>;
-  /** TCP bytes per second between workloads of the namespace `shop`. */
+  /** TCP bytes per second between workloads of namespace `shop`. */
   bytesPerSecond: Record<string, number>;
-  /** Bits per second that managers let through. Keys are "node flow". */
+  /** Rates allowed by network managers, bits per second. Keys are "node flow". */
   flows: Record<string, { readonly allowed: number; readonly achieved: number }>;
 }
 
-/** Settings by section. */
 type SettingsBySection = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 const PUBLISH_INTERVAL_MS = 1000;
-/** Enough for a p90 at once. */
+/** Enough for a p90 after one record. */
 const SAMPLES_PER_RECORD = 30;
 
-/** Publishes the measurements every second until it is stopped. */
 export class MeasuredAggregator {
   readonly logger = new MemoryLogger();
   readonly measured: Measurements = { rttMs: {}, bursts: {}, bytesPerSecond: {}, flows: {} };
@@ -104,18 +101,15 @@ export class MeasuredAggregator {
     });
   }
 
-  /** Of the graph API. */
   get url(): string {
     return this.#aggregator.address().url;
   }
 
-  /** What the graph API answers. */
   async graph(path: string): Promise<unknown> {
     const response = await fetch(`${this.#aggregator.address().url}${path}`);
     return response.json();
   }
 
-  /** All metrics, in Prometheus' text format. */
   metrics(): Promise<string> {
     return this.#registry.metrics();
   }

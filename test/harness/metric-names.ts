@@ -1,9 +1,8 @@
-// The metrics that our services have, as their code names them.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** prom-client's own, under our prefix. */
+/** prom-client's own metrics under our prefix. */
 const OF_THE_PROCESS = /^isochrone_(nodejs|process)_/;
 const SERVICES = [
   "probe",
@@ -15,7 +14,6 @@ const SERVICES = [
   "packages",
 ];
 
-/** Every name in the code; those of the API server's client are put together from parts. */
 export function metricNamesInCode(): Set<string> {
   const texts = SERVICES.flatMap((service) =>
     readdirSync(join(ROOT, service), { recursive: true, encoding: "utf8" })
@@ -26,7 +24,6 @@ export function metricNamesInCode(): Set<string> {
   return new Set([...texts, client].flatMap((text) => text.match(/\bisochrone_[a-z_]+/g) ?? []));
 }
 
-/** The metrics that a text of PromQL asks for and that nobody publishes. */
 export function unknownMetrics(text: string, known: ReadonlySet<string>): string[] {
   const used = new Set(text.match(/\bisochrone_[a-z_]+/g));
   return [...used]

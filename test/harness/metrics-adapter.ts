@@ -1,6 +1,4 @@
-// What KEDA's adapter and its metrics-api scaler do: it serves external.metrics.k8s.io, and asks a URL for
-// each number. KEDA itself can't be had for tests; the API server that asks it, and the
-// HorizontalPodAutoscaler behind it, are Kubernetes' own.
+// Stands in for KEDA's adapter, which tests can't get: requests each number from a URL.
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { CertificateAuthority } from "./common/x509.ts";
@@ -14,7 +12,7 @@ export interface MetricsAdapter {
   close(): Promise<void>;
 }
 
-/** @param valueOf what the URL of a scaler answers for the metric; null: no number */
+/** @param valueOf response of a scaler's URL for the metric; null: no number */
 export async function startMetricsAdapter(
   cluster: ControlPlane,
   valueOf: (namespace: string, metric: string) => Promise<number | null>,

@@ -1,10 +1,9 @@
-// A stand-in for a scheduler-plugin that has placed a pod by a plan, proposes a move, knows what would be
-// saved, and runs stream jobs.
+// Stands in for a scheduler-plugin with a placed pod, a proposed move and stream jobs.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Act, ActList, Decision, DecisionList, Savings, SavingsOption } from "@isochrone/topology";
 
-/** As the page's testbed calls the pod of the workload `cart`. */
+/** Pod name of workload `cart` in the page's testbed. */
 export const POD = "cart-7d4b9c6f58-x2x2x";
 export const SLOW_JOB = "site/gate";
 
@@ -151,7 +150,6 @@ const job = (name: string, framesPerSecond: number) => ({
   flows: [],
 });
 
-/** What it answers, by path. */
 function answerTo({ pathname, searchParams }: URL): object {
   switch (pathname) {
     case "/api/v1/acts": {

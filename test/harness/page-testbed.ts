@@ -1,5 +1,4 @@
-// A real aggregator with its page over the memory bus, fed with a cluster of any size: what the page is
-// looked at and measured with.
+// Testbed of the page: a real aggregator with its page on the memory bus, fed with a cluster of any size.
 import { aggregatorSettings, createAggregator, loadPrices } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
@@ -20,20 +19,17 @@ import {
 
 interface PageTestbedOptions {
   readonly nodes: number;
-  /** Zones of so many nodes. */
   readonly zoneSize: number;
-  /** Peers that each node probes. */
   readonly degree: number;
-  /** How node `index` is called. @default node-0001 */
+  /** Name of node `index`. @default node-0001 */
   readonly nameOf?: (index: number) => string;
-  /** Workflows of a Deployment each, called by `workflowOf`. @default 0 */
+  /** Number of workflows with one Deployment each, named by `workflowOf`. @default 0 */
   readonly workflows?: number;
-  /** A workflow with traffic: pods by name on nodes by position; each calls the next. @default none */
+  /** A workflow with traffic: workloads with node indices; each calls the next. @default none */
   readonly shop?: readonly (readonly [workload: string, node: number])[];
-  /** As in the embedded cluster: the page has its controls. @default none */
+  /** Enables the page's emulator controls, as in the embedded cluster. @default none */
   readonly emulator?: LinkRoutesOptions;
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** A file. @default those that are built in */
   readonly prices?: string;
 }
 
@@ -41,9 +37,7 @@ export interface PageTestbed {
   readonly url: string;
   readonly aggregator: Aggregator;
   readonly names: readonly string[];
-  /** What is measured between two nodes from now on, ms; null: nothing comes back. */
   set(source: number, target: number, ms: number | null): void;
-  /** Every probe publishes once. */
   publish(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -51,7 +45,6 @@ export interface PageTestbed {
 const SAMPLES = 25;
 const ZONES_PER_REGION = 4;
 
-/** Started, published once, and with a graph. */
 export async function startPageTestbed(options: PageTestbedOptions): Promise<PageTestbed> {
   const { nodes, zoneSize, degree } = options;
   const nameOf = options.nameOf ?? ((index) => `node-${String(index + 1).padStart(4, "0")}`);
@@ -123,7 +116,7 @@ export async function startPageTestbed(options: PageTestbedOptions): Promise<Pag
   };
 }
 
-/** Zones of a region lie near each other, regions far apart; milliseconds. */
+/** Position in ms. Zones of a region are near each other, and regions are far apart. */
 function placeOf(zone: number): { readonly x: number; readonly y: number } {
   const region = Math.floor(zone / ZONES_PER_REGION);
   const [angle, within] = [region * 2.4, zone * 2.4];
@@ -133,7 +126,7 @@ function placeOf(zone: number): { readonly x: number; readonly y: number } {
   };
 }
 
-/** Half of them near, half spread over all. */
+/** Half of the peers are near, half are spread over all nodes. */
 function peersOf(index: number, nodes: number, degree: number): number[] {
   const peers = new Set<number>();
   const most = Math.min(degree, nodes - 1);
@@ -145,7 +138,6 @@ function peersOf(index: number, nodes: number, degree: number): number[] {
   return [...peers];
 }
 
-/** Name of a workflow and of its one workload. */
 export function workflowOf(index: number): string {
   return `flow-${String(index + 1).padStart(5, "0")}`;
 }
@@ -169,7 +161,6 @@ function pageOf(emulator: LinkRoutesOptions | undefined) {
       };
 }
 
-/** A Deployment of the workflow `shop`, and its running pod. */
 function shopObjects(workload: string, nodeName: string) {
   const hash = "7d4b9c6f58";
   const labels = { app: workload, "isochrone.dev/workflow": "shop" };
@@ -206,8 +197,7 @@ function shopObjects(workload: string, nodeName: string) {
 
 const REQUESTS_PER_SECOND = 10;
 
-/** What the sidecars count: each request of the first goes on to the next. */
-/** @param counted metrics that count the same: requests, and bytes where money is asked for */
+/** @param counted metrics with the same count: requests, and bytes for price tests */
 function trafficOf(
   node: string,
   shop: readonly (readonly [string, number])[],
@@ -264,11 +254,10 @@ export function nodeObject(name: string, zone: number) {
 
 interface Sample {
   readonly target: string;
-  /** null: nothing comes back. */
+  /** Null: no response. */
   readonly ms: number | null;
 }
 
-/** What a node's probe publishes at once. */
 export function recordsOf(node: string, samples: readonly Sample[]): Uint8Array {
   return encodeMetrics({
     resource: { [RESOURCE_ATTRIBUTES.node]: node },

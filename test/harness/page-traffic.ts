@@ -1,5 +1,4 @@
-// Services as the page Traffic shows them: one with a hot zone on its way to better weights, one that only
-// asks for advice. And a stand-in for the scheduler-plugin that says so.
+// Services of the Traffic page: one with a hot zone, one with advice only.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ServiceTraffic, ZoneTraffic } from "@isochrone/topology";
@@ -68,7 +67,6 @@ interface DispatchAnswer {
   readonly body: object;
 }
 
-/** Answers what the scheduler-plugin is asked for about Services. */
 export async function serveTraffic(
   answer: () => DispatchAnswer = () => ({ status: 200, body: { services: TRAFFIC } }),
 ): Promise<{ readonly url: string; close(): void }> {

@@ -1,4 +1,4 @@
-// Somebody who looks at the page in a real browser, and checks what is shown against the API.
+// A visit to the page in a real browser, with checks of the shown values against the API.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { DecisionList } from "@isochrone/topology";
@@ -9,7 +9,6 @@ import type { EmbeddedSystem } from "./embedded.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** A finding of axe-core. */
 interface Violation {
   readonly id: string;
   readonly nodes: readonly { readonly html: string }[];
@@ -17,7 +16,7 @@ interface Violation {
 
 const DESK = { width: 1400, height: 1000 };
 const PHONE = { width: 400, height: 800 };
-/** What barriers are looked for in: colours depend on the theme, and what fits on the width. */
+/** Variants for accessibility checks: colours depend on the theme and layout on the width. */
 const LOOKS = [
   ["light", DESK],
   ["dark", DESK],
@@ -26,7 +25,6 @@ const LOOKS = [
 
 export class PageVisit {
   readonly page: Page;
-  /** Errors of the browser. */
   readonly faults: string[] = [];
   readonly #browser: Browser;
   readonly #url: string;
@@ -45,7 +43,7 @@ export class PageVisit {
     );
   }
 
-  /** An address without a place opens the network. */
+  /** A URL without a path opens the network page. */
   static async open(url: string, options: { readonly isDark?: boolean } = {}): Promise<PageVisit> {
     const browser = await launchBrowser();
     const colorScheme = options.isDark === true ? "dark" : "light";
@@ -55,17 +53,14 @@ export class PageVisit {
     return visit;
   }
 
-  /** By the address, as somebody who was sent a link. */
   async goTo(path: string): Promise<void> {
     await this.page.goto(`${this.#url}/#${path}`);
   }
 
-  /** Texts of all cells of a table's column. */
   async column(table: string, index: number): Promise<string[]> {
     return await this.page.locator(`${table} tbody td:nth-child(${index})`).allTextContents();
   }
 
-  /** Findings of axe-core, in words: light and dark, and on a telephone. */
   async barriers(): Promise<string[]> {
     const found = new Map<string, string>();
     const size = this.page.viewportSize() ?? DESK;
@@ -91,16 +86,13 @@ export class PageVisit {
   }
 
   async close(): Promise<void> {
-    // What is still being answered in a server's place would fail, and be taken for a fault.
+    // A request still in flight would fail and count as an error.
     await this.page.unrouteAll({ behavior: "ignoreErrors" });
     await this.#browser.close();
   }
 }
 
-/**
- * Waits until the pair is the first of the slowest, in either direction, and its cell has the last colour of
- * the legend.
- */
+/** Waits for the pair as the slowest in either direction, in the legend's last colour. */
 export async function expectSlowest(
   { page }: PageVisit,
   source: string,
@@ -114,7 +106,7 @@ export async function expectSlowest(
   await expect.poll(() => hasLastColour(page, source, target), { timeout: 5_000 }).toBe(true);
 }
 
-/** Looks at a pixel of the pair's cell, beside its figure. */
+/** Reads a pixel of the pair's cell next to its text. */
 async function hasLastColour(page: Page, source: string, target: string): Promise<boolean> {
   const order = await page.locator("#nodes tbody td:nth-child(1)").allTextContents();
   const [row, column] = [order.indexOf(source), order.indexOf(target)];
@@ -135,7 +127,7 @@ async function hasLastColour(page: Page, source: string, target: string): Promis
   return shown === last;
 }
 
-/** Every page, against what the API says at the same time. */
+/** Checks every page against the API at the same time. */
 export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Promise<void> {
   const { page } = visit;
   const barriers: string[] = [];
@@ -151,7 +143,7 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
   await visit.goTo("/overview");
   const p95 = page.locator(".tile", { hasText: "End to end, p95" });
   await expect.poll(() => p95.textContent(), { timeout: 20_000 }).toMatch(/\d (ms|s)/);
-  // The load generator's own figure, some seconds earlier or later.
+  // The load generator's own figure a few seconds earlier or later.
   const { p95Ms } = await system.get<{ p95Ms: number }>("lab", "/lab/v1/workflow");
   const { points } = await system.get<{ points: { p95Ms: number | null }[] }>("page", "/lab/v1/timeline");
   expect(points.some((point) => point.p95Ms !== null)).toBe(true);
@@ -186,7 +178,7 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
   await expect.poll(() => page.locator("#dag g.workload").count()).toBe(17);
   expect(await page.locator("#dag g.channel").count()).toBe((await system.workflow()).channels.length);
   expect(await page.locator("#placements tbody tr").count()).toBe(17);
-  // What it costs today against the best plan, which is proposed again and again.
+  // Today's cost against the best plan, which is proposed repeatedly.
   const best = page.locator(".tile", { hasText: "Best plan" });
   await expect.poll(() => best.textContent(), { timeout: 20_000 }).toMatch(/ per request \(± |as today/);
   await page.locator("#moves-title").waitFor();
@@ -198,7 +190,7 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
   const { name, namespace } = decisions.at(-1)!.pod;
   expect((await visit.column("#decisions", 3)).join("\n")).toContain(name);
   await check("decisions");
-  // Filters are part of the address.
+  // Filters are part of the URL.
   await page.fill("#act-workload", name);
   await page.selectOption("#act-namespace", namespace);
   await expect
@@ -211,9 +203,9 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
   const { id, candidates, explanation, binding } = decisions.at(-1)!;
   await visit.goTo(`/decisions/${id}`);
   await page.waitForSelector("#candidates tbody tr");
-  // The answer of now may know more nodes than a plan named.
+  // The current response may contain more nodes than a plan.
   expect(await page.locator("#candidates tbody tr").count()).toBeGreaterThanOrEqual(candidates.length);
-  // Where the pod is, whatever scored highest.
+  // The node of the pod, whichever scored highest.
   expect(binding).toBeDefined();
   if (typeof binding?.node === "string")
     expect(await page.locator("h1").textContent()).toContain(binding.node);

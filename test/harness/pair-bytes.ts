@@ -1,17 +1,15 @@
-// Bytes between zones by the counters of the embedded cluster's own proxies: of who receives, and of who
-// sends where a workload sends from several zones to one.
 import type { LabCluster } from "@isochrone/lab";
 
 const SUM = /^istio_(?:request|response)_bytes_sum\{(.*)\} (\S+)$/;
 
 export interface PairBytes {
-  /** By "zone zone" of caller and callee. */
+  /** Keyed by "zone zone" of caller and callee. */
   readonly bytes: ReadonlyMap<string, number>;
-  /** Received from users, cumulative. */
+  /** Requests received from users, cumulative. */
   readonly requests: number;
 }
 
-/** Cumulative, of the pods that there are. */
+/** Cumulative over existing pods. */
 export async function pairBytes(
   cluster: Pick<LabCluster, "pods" | "receiverCounts">,
   zoneOf: (node: string | null) => string,

@@ -1,5 +1,4 @@
-// For all tests of a describe: a control plane with the shop's nodes and a graph API, on which each test
-// starts planners of its own.
+// Shared by a describe: a control plane with the shop's nodes and a graph API.
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { startControlPlane } from "./control-plane/index.ts";
 import type { ControlPlane } from "./control-plane/index.ts";
@@ -8,20 +7,18 @@ import type { GraphApi } from "./extender.ts";
 import { SHOP_NODES, shopGraphs, startPlanner } from "./planner.ts";
 import type { PlannerOptions, RunningPlanner } from "./planner.ts";
 
-/** What the planner's tests need of a control plane. */
+/** Control plane components for the planner's tests. */
 export const PLANNER_COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
 
 interface PlannerTestbed {
-  /** This and the following from the first test on. */
+  /** Available from the first test on, like the fields below. */
   readonly cluster: ControlPlane;
   readonly graphs: GraphApi;
-  /** Started, and stopped with the test. */
   readonly planner: (options?: Partial<PlannerOptions>) => Promise<RunningPlanner>;
-  /** A namespace with the shop's graphs; `placed` by workload, where it has pods already. */
+  /** Creates a namespace with the shop's graphs; `placed` gives existing nodes by workload. */
   readonly begin: (namespace: string, placed?: Parameters<typeof shopGraphs>[1]) => Promise<void>;
 }
 
-/** To be called in the describe. */
 export function plannerTestbed(): PlannerTestbed {
   let cluster: ControlPlane;
   let graphs: GraphApi;

@@ -1,5 +1,4 @@
-// What tests of the planner on a real control plane stand on: the scheduler-plugin with its planner as its
-// process would be.
+// Runs the scheduler-plugin with its planner in process for tests on a real control plane.
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -33,7 +32,6 @@ export interface RunningPlanner {
   decisions(namespace: string, pod?: string): Promise<Decision[]>;
   plans(namespace: string): Promise<Plan[]>;
   metrics(): Promise<string>;
-  /** The sum over a metric's lines that contain `labels`. */
   sum(name: string, labels?: string): Promise<number>;
   stop(): Promise<void>;
 }
@@ -45,11 +43,9 @@ export interface PlannerOptions {
   readonly graphs?: GraphSource;
   readonly planner?: Readonly<Record<string, unknown>>;
   readonly scheduler?: Readonly<Record<string, unknown>>;
-  /** Of its webhook. @default it has none */
   readonly webhook?: Readonly<Record<string, unknown>>;
 }
 
-/** Resolves when it listens. */
 export async function startPlanner(options: PlannerOptions): Promise<RunningPlanner> {
   const { kubeconfig, graphUrl, graphs, planner = {}, scheduler = {}, webhook } = options;
   const config = loadSettings([schedulerPluginSettings, plannerSettings, webhookSettings], {
@@ -120,10 +116,7 @@ const TRAFFIC = [
   ["api", "db", 500_000],
 ] as const;
 
-/**
- * web calls api, which calls db; the workflow has the namespace's name. `placed`: by workload, where it has
- * pods already.
- */
+/** web calls api, which calls db. `placed` gives existing nodes by workload. */
 export function shopGraphs(
   namespace: string,
   placed: Readonly<Record<string, readonly string[]>> = {},
@@ -141,7 +134,6 @@ function twoRegionsMs(a: string, b: string): number {
   return first < 4 === second < 4 ? 1 + Math.abs(first - second) : 80;
 }
 
-/** A pod, or a workload's pods, that wait for the planner. */
 export function gated(
   namespace: string,
   workload: string,
@@ -158,13 +150,12 @@ export function gated(
   };
 }
 
-/** By pod: where the newest plan wants it. */
 export async function plannedNodes(running: RunningPlanner, namespace: string): Promise<Map<string, string>> {
   const plans = (await running.decisions(namespace)).filter(({ best }) => best !== null);
   return new Map(plans.toReversed().map(({ pod, best }) => [pod.name, best!]));
 }
 
-/** The namespace's pods and their nodes, once as many as given have one. */
+/** Returns the namespace's pods and their nodes, once the given number of pods has one. */
 export function boundPods(
   cluster: ControlPlane,
   namespace: string,

@@ -1,7 +1,4 @@
-// Fetches and builds, once, the programs that tests run and that no package brings: Apache Kafka, an
-// OpenTelemetry Collector, a control plane of Kubernetes with KWOK, Helm, and the definitions of operators
-// that the chart makes objects of. Before the suites, because a first build takes minutes, which no test's
-// time allows for.
+// Downloads and builds test programs before the suites, because a first build exceeds a test's timeout.
 import { controlPlaneSupport, prepareControlPlane } from "./control-plane/index.ts";
 import { collectorBinary, collectorSupport } from "./otelcol/index.ts";
 import { helmSupport, operatorsSupport, prepareHelm, prepareOperators } from "./helm/index.ts";

@@ -1,19 +1,17 @@
-// One node's measuring engine in a process of its own, so that it can run inside a network namespace: the
-// task comes as the first argument, snapshots leave as lines of JSON, and the end of standard input stops it.
-// Its main thread can be kept busy, as a service's is by other work.
+// Runs a measuring engine in its own process. The first argument is the task; snapshots are JSON lines.
 import { createMeasuringThreads } from "@isochrone/probe";
 import { createLogger, systemClock } from "@isochrone/runtime";
 import type { ProberLine, ProberTask } from "./prober.ts";
 
 const task = JSON.parse(process.argv[2] ?? "{}") as ProberTask;
 const secret = Buffer.from(task.secret, "hex");
-// Bucket counts are typed arrays, which JSON would make objects.
+// Bucket counts are typed arrays, which JSON would turn into objects.
 const plain = (_key: string, value: unknown): unknown =>
   ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
 const tell = (line: ProberLine): void => void process.stdout.write(`${JSON.stringify(line, plain)}\n`);
 
 const thread = createMeasuringThreads({
-  // As in the probe's own process.
+  // Same as in the probe's own process.
   place: "main",
   clock: systemClock,
   logger: createLogger({ service: "probe", level: "info", destination: process.stderr }),

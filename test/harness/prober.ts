@@ -1,4 +1,3 @@
-// Starts measuring engines on nodes of a NamespaceLab and adds up what they say.
 import { once } from "node:events";
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
@@ -7,13 +6,12 @@ import type { NamespaceLab } from "@isochrone/lab/namespaces";
 import type { EngineConfig, EngineSnapshot, FlowSnapshot, ProbePeer } from "@isochrone/probe/testing";
 import { Distribution, OUTCOMES, type Outcome } from "@isochrone/telemetry";
 
-/** What the child process is told. */
 export interface ProberTask {
   readonly config: Omit<EngineConfig, "keys">;
-  /** Hexadecimal; "" = packets aren't authenticated. */
+  /** Hexadecimal. "": packets are not authenticated. */
   readonly secret: string;
   readonly peers: readonly ProbePeer[];
-  /** The main thread is blocked for `busyMs` in every `busyEveryMs`; 0 = not. */
+  /** Blocks the main thread for `busyMs` in every `busyEveryMs`. 0: never. */
   readonly busyMs: number;
   readonly busyEveryMs: number;
 }
@@ -22,7 +20,6 @@ export type ProberLine =
   | { readonly kind: "open"; readonly udpPort: number; readonly tcpPort: number }
   | { readonly kind: "snapshot"; readonly snapshot: EngineSnapshot };
 
-/** Everything that one flow measured. */
 export interface FlowTotal {
   readonly node: string;
   readonly method: string;
@@ -62,7 +59,6 @@ export function engineConfig(
   };
 }
 
-/** One engine in a process on a node. */
 export class Prober {
   readonly #child: ChildProcess;
   readonly #snapshots: EngineSnapshot[] = [];
@@ -89,7 +85,6 @@ export class Prober {
     );
   }
 
-  /** Lines of its log so far. */
   get log(): readonly string[] {
     return this.#log;
   }
@@ -98,7 +93,6 @@ export class Prober {
     return this.#snapshots;
   }
 
-  /** Ends it and adds up everything that it measured, by peer and method. */
   async stop(): Promise<FlowTotal[]> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) {
       const exit = once(this.#child, "exit");

@@ -1,4 +1,4 @@
-// Runs the commands of profiling pods as processes, as a kubelet would, on nodes that KWOK looks after.
+// Runs the commands of profiling pods as processes on KWOK's nodes, like a kubelet.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,9 +7,9 @@ import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import type { ControlPlane } from "./control-plane/index.ts";
 
 interface ProfileKubeletOptions {
-  /** Digest of the images, by tag or so. @default the same for all */
+  /** Digest of the images. @default the same for all */
   readonly imageID?: () => string;
-  /** Pods that run longer are ended. @default 5,000 */
+  /** Kills pods that run longer. @default 5,000 */
   readonly deadlineMs?: number;
 }
 
@@ -22,7 +22,7 @@ const LOG = "/dev/termination-log";
 const INTERVAL_MS = 100;
 
 export class ProfileKubelet {
-  /** `task node` of what was run, in order. */
+  /** `task node` of each run, in order. */
   readonly runs: string[] = [];
   readonly #cluster: ControlPlane;
   readonly #options: ProfileKubeletOptions;
@@ -48,7 +48,7 @@ export class ProfileKubelet {
       const pods = await this.#cluster.list("pods", { labels: "isochrone.dev/stream-profile" });
       for (const pod of pods) {
         const { uid = "" } = pod.metadata;
-        // After KWOK, which would say that the pod runs.
+        // Acts after KWOK, which would set the pod to running.
         if (pod.status?.["phase"] !== "Running" || this.#seen.has(uid)) continue;
         this.#seen.add(uid);
         this.#ended.push(this.#runPod(pod));
@@ -100,7 +100,7 @@ export class ProfileKubelet {
     const { namespace = "default", name: podName } = pod.metadata;
     await this.#cluster
       .patch({ ...KINDS.pod, namespace, name: podName }, { status }, "status")
-      // It was deleted meanwhile.
+      // The pod was deleted meanwhile.
       .catch(() => undefined);
   }
 }

@@ -1,4 +1,3 @@
-// Records a running embedded cluster: each version of its graphs, and each state of its pods.
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { EmbeddedSystem } from "./embedded.ts";
@@ -11,9 +10,8 @@ interface ObjectList {
   }[];
 }
 
-/** The cluster's objects while its pods were in one state. */
 interface RecordedDump {
-  /** When it was asked for: what happened before is in it. Wall clock milliseconds. */
+  /** Request time, Unix ms. The dump contains everything that happened before. */
   readonly atMs: number;
   readonly pods: ReadonlySet<string>;
   readonly json: string;
@@ -31,7 +29,6 @@ export class Recorder {
   #isStopped = false;
   #state = "";
 
-  /** @param workflow namespace/name */
   constructor(system: EmbeddedSystem, workflow: string) {
     this.#system = system;
     this.#workflow = workflow;
@@ -43,14 +40,14 @@ export class Recorder {
     await this.#done;
   }
 
-  /** The first dump that shows what was decided then. */
+  /** Returns the first dump that shows the decision of that time. */
   dumpAfter(atMs: number, pod: string): RecordedDump | undefined {
     return this.dumps.find((dump) => dump.atMs >= atMs && dump.pods.has(pod));
   }
 
   async #repeat(read: () => Promise<void>): Promise<void> {
     while (!this.#isStopped) {
-      // A look that fails on a busy machine is a version less.
+      // A failed read on a busy machine skips a version.
       await read().catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }

@@ -1,4 +1,3 @@
-// The scheduler-plugin with its controller of StreamJobs, as its process would be.
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -13,9 +12,7 @@ import type { FlowPlan } from "@isochrone/topology";
 export interface RunningStreams {
   readonly url: string;
   readonly logger: MemoryLogger;
-  /** By node. */
   flowPlans(): Promise<Map<string, FlowPlan>>;
-  /** As the managers of these nodes say it by an aggregator. */
   confirm(nodes: Iterable<string>): Promise<void>;
   metrics(): Promise<string>;
   stop(): Promise<void>;
@@ -30,7 +27,6 @@ export interface StreamsOptions {
   readonly descheduler?: Readonly<Record<string, unknown>>;
 }
 
-/** Resolves when it listens. */
 export async function startStreams(options: StreamsOptions): Promise<RunningStreams> {
   const { kubeconfig, graphUrl, streams = {}, scheduler = {}, descheduler = {} } = options;
   const config = loadSettings([schedulerPluginSettings, streamSettings, deschedulerSettings], {

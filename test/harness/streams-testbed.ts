@@ -1,5 +1,4 @@
-// For all tests of a describe: a control plane with nodes and links, on which each test starts controllers of
-// StreamJobs of its own.
+// Shared by a describe: a control plane with nodes and links.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -12,10 +11,8 @@ import { startGraphApi, type GraphApi } from "./extender.ts";
 import { flowNetwork, STREAM_CRD_NAMES, STREAM_CRDS } from "./streams.ts";
 import { startStreams, type RunningStreams, type StreamsOptions } from "./streams-plugin.ts";
 
-/** What these tests need of a control plane. */
 export const STREAM_COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
 
-/** What of a status is looked at. */
 interface JobStatus {
   readonly phase: string;
   readonly throughput: number;
@@ -30,12 +27,11 @@ interface JobStatus {
 }
 
 interface StreamsTestbed {
-  /** This and the following from the first test on. */
+  /** Available from the first test on, like the fields below. */
   readonly cluster: ControlPlane;
   readonly graphUrl: string;
-  /** Started, and stopped with the test. */
   readonly start: (options?: Partial<StreamsOptions>) => Promise<RunningStreams>;
-  /** A process of its own, whose pods wait for rules; killed with the test. */
+  /** Starts a separate process whose pods wait for rules. Killed after the test. */
   readonly startProcess: (environment?: Readonly<Record<string, string>>) => ChildProcess;
   readonly submit: (job: KubernetesObject) => Promise<KubernetesObject>;
   readonly job: (namespace: string, name: string) => Promise<KubernetesObject | null>;
@@ -43,14 +39,12 @@ interface StreamsTestbed {
   readonly statusOf: (namespace: string, name: string) => Promise<Partial<JobStatus>>;
   readonly phase: (namespace: string, name: string) => Promise<string | undefined>;
   readonly podsOf: (namespace: string) => Promise<KubernetesObject[]>;
-  /** By task. */
   readonly nodesOf: (namespace: string) => Promise<Record<string, string | null>>;
 }
 
 const MAIN = join(import.meta.dirname, "../../scheduler-plugin/src/main.ts");
 const API = "/apis/isochrone.dev/v1alpha1";
 
-/** To be called in the describe. */
 export function streamsTestbed(
   nodes: Parameters<ControlPlane["addNodes"]>[0],
   links: Parameters<typeof flowNetwork>[1],

@@ -1,10 +1,8 @@
-// Stream jobs for tests on a real control plane.
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Paths of the definitions of FlowNetwork and StreamJob. */
 export const STREAM_CRDS: readonly string[] = [
   join(ROOT, "helm/isochrone/crds/isochrone.dev_flownetworks.yaml"),
   join(ROOT, "helm/isochrone/crds/isochrone.dev_streamjobs.yaml"),
@@ -17,7 +15,6 @@ export const STREAM_CRD_NAMES: readonly string[] = [
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A task with a pod that runs anywhere. */
 export function streamTask(name: string, fields: object = {}): Json {
   return {
     name,
@@ -33,7 +30,7 @@ export function streamTask(name: string, fields: object = {}): Json {
   };
 }
 
-/** A job of two tasks, from a source on the node `n0`. */
+/** A job of two tasks with a source on node `n0`. */
 export function streamJob(namespace: string, name: string, spec: object = {}): KubernetesObject {
   return {
     ...KINDS.streamJob,

@@ -1,5 +1,4 @@
-// `isochrone up` at a terminal: util-linux's `script` gives it a pseudo-terminal, and this reads what a
-// person would see.
+// Runs `isochrone up` in a pseudo-terminal from util-linux's `script` and reads the screen.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -36,26 +35,23 @@ export class TerminalSession {
     return this.#child.exitCode === null;
   }
 
-  /** The lines that stand on the screen now. */
+  /** The current lines on the screen. */
   get screen(): string {
     const last = this.#text.slice(this.#text.lastIndexOf(HOME));
     return last.replaceAll(ORDERS, "").replaceAll("\r", "");
   }
 
-  /** The same with sentences that were wrapped in one line. */
+  /** The screen with wrapped sentences joined. */
   get said(): string {
     return this.screen.replaceAll(/\n {4}(?=\S)/g, " ");
   }
 
-  /** How often the screen was drawn, and whether anything was written between two drawings. */
+  /** All drawings of the screen, and any output between two drawings. */
   get drawings(): readonly string[] {
     return this.#text.split(HOME).slice(1);
   }
 
-  /**
-   * Resolves with the first match of what is said on the screen. Rejects when the program ends before, or
-   * when `patienceMs` are over.
-   */
+  /** Resolves with the first match on the screen. Rejects if the program ends first or after `patienceMs`. */
   async shows(what: RegExp, patienceMs: number): Promise<RegExpExecArray> {
     const polls = Math.ceil(patienceMs / POLL_MS);
     for (let poll = 0; poll < polls; poll++) {
@@ -67,7 +63,7 @@ export class TerminalSession {
     throw new Error(`the screen must show ${what} and shows:\n${this.screen}`);
   }
 
-  /** Ctrl-C, as it is typed. Resolves with the exit code. */
+  /** Types Ctrl-C. Resolves with the exit code. */
   async interrupt(): Promise<number | null> {
     if (this.#child.exitCode !== null) return this.#child.exitCode;
     const ended = once(this.#child, "exit");

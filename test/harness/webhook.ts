@@ -1,6 +1,4 @@
-// What tests of the webhook and of the gates stand on: an installation with its rights and policies, replicas
-// of the scheduler-plugin as processes behind one address as a Service is one, and somebody who gives the
-// planner's signs of life.
+// Testbed of the webhook and the gates, with scheduler-plugin processes behind one address.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
@@ -36,9 +34,9 @@ export const ENABLED = { [PLACEMENT_LABEL]: "enabled" };
 export const DISABLED = { [PLACEMENT_LABEL]: "disabled" };
 export const CONFIGURATION = { ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION };
 export const LEASE = { ...KINDS.lease, namespace: NAMESPACE, name: PLANNER_LEASE };
-/** That the registration belongs to. */
+/** ClusterRole that owns the webhook registration. */
 export const ROLE = { ...KINDS.clusterRole, name: `${MANIFEST_VALUES.NAME}-scheduler-plugin-webhook` };
-/** Quick looks, so that tests needn't wait. */
+/** Short intervals, so that tests don't wait. */
 const QUICK = { heartbeatMaxAgeMs: 3_000, heartbeatCheckMs: 200, certificateCheckMs: 250 };
 const LEASE_TIMES = { leaseDurationMs: 3_000, leaseRenewDeadlineMs: 2_000, leaseRetryPeriodMs: 400 };
 const RULES = [
@@ -65,7 +63,6 @@ export class WebhookTestbed {
     this.installation = new Installation(cluster);
   }
 
-  /** @param rules beside those of the webhook */
   async prepare(nodes = 2, rules: readonly string[] = []): Promise<void> {
     const { cluster } = this;
     for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
@@ -82,7 +79,6 @@ export class WebhookTestbed {
     return this.#graphs!.url;
   }
 
-  /** What the graph API says from now on. */
   say(graphs: Parameters<GraphApi["say"]>[0]): void {
     this.#graphs!.say(graphs);
   }
@@ -94,7 +90,6 @@ export class WebhookTestbed {
     await this.#graphs?.close();
   }
 
-  /** A replica with the webhook on, not started. */
   async plugin(
     name: string,
     webhook: ComponentSettings[string] = {},
@@ -123,7 +118,6 @@ export class WebhookTestbed {
     });
   }
 
-  /** The one that opens gates. */
   async aggregator(name: string, gates: ComponentSettings[string]): Promise<ComponentProcess> {
     return this.installation.component("aggregator", name, {
       aggregator: { ...LEASE_TIMES, replicaName: name },
@@ -133,7 +127,6 @@ export class WebhookTestbed {
     });
   }
 
-  /** Signs of life of a planner that plans nothing. */
   async beat(): Promise<void> {
     await this.stopBeating();
     await this.#renew();
@@ -145,7 +138,6 @@ export class WebhookTestbed {
     this.#beating = null;
   }
 
-  /** Until the webhook sets gates. */
   async untilGating(): Promise<void> {
     const look = async (): Promise<void> => {
       if ((await this.admitted()).join() !== PLACEMENT_GATE) throw new Error("the webhook sets no gates yet");
@@ -153,7 +145,7 @@ export class WebhookTestbed {
     await vi.waitFor(look, { timeout: 40_000, interval: 200 });
   }
 
-  /** Gates that a pod which asks for ours would be created with now. */
+  /** Returns the gates that a new pod which requests ours would have now. */
   async admitted(): Promise<string[]> {
     const pod = this.pod("trial", { labels: ENABLED, isGenerated: true });
     const path = "/api/v1/namespaces/default/pods?dryRun=All";
@@ -176,12 +168,11 @@ export class WebhookTestbed {
     };
   }
 
-  /** `isochrone gates ...` as its administrator, or as the account of the uninstallation. */
   gates(args: readonly string[], kubeconfig = this.cluster.kubeconfig): Promise<CommandResult> {
     return this.command(["gates", ...args], kubeconfig);
   }
 
-  /** `isochrone ...` by this kubeconfig, whatever its exit code is. */
+  /** Runs `isochrone ...` with this kubeconfig and returns the result for any exit code. */
   async command(args: readonly string[], kubeconfig = this.cluster.kubeconfig): Promise<CommandResult> {
     const all = [COMMAND, ...args, "--kubeconfig", kubeconfig];
     try {
@@ -217,7 +208,7 @@ export interface PodFields {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: readonly object[];
   readonly spec?: Readonly<Record<string, unknown>>;
-  /** Named by the API server. */
+  /** The API server generates the name. */
   readonly isGenerated?: boolean;
 }
 
@@ -232,7 +223,7 @@ interface HttpsAnswer {
   readonly text: string;
 }
 
-/** Over a connection of its own. @param ca PEM; without it any certificate is taken */
+/** Uses a new connection. @param ca PEM; without it, accepts any certificate */
 export function askWebhook(
   url: string,
   body: string,
@@ -282,19 +273,18 @@ function microTime(): string {
   return `${new Date().toISOString().slice(0, 23)}000Z`;
 }
 
-/** Stands for a Service: each connection goes to the next replica that listens. */
+/** Stands in for a Service: each connection goes to the next listening replica. */
 class Balancer {
   readonly #ports: number[] = [];
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
   #next = 0;
-  /** While true connections are taken and nothing is ever said. */
+  /** While true, accepts connections and sends nothing. */
   isSilent = false;
-  /** Connections that were taken so. */
   held = 0;
-  /** Milliseconds for which nothing of a new connection is passed on. */
+  /** Forwarding delay of a new connection, ms. */
   delayMs = 0;
-  /** While true it answers in plain text, as who has no certificate. */
+  /** While true, responds in plain text, like a server without a certificate. */
   isPlain = false;
 
   get url(): string {
@@ -305,7 +295,6 @@ class Balancer {
     this.#ports.push(port);
   }
 
-  /** Ends connections that are open: the next request makes a new one. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }

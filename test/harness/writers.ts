@@ -1,4 +1,3 @@
-// The aggregator's writers on a store, with graphs made by hand.
 import { annotationSettings } from "@isochrone/aggregator";
 import type { Ownership, PublishedGraphs } from "@isochrone/aggregator/testing";
 import { createWriters } from "@isochrone/aggregator/testing";
@@ -26,11 +25,10 @@ interface WriterGroundOptions {
   readonly logger: Logger;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly ownership?: Ownership;
-  /** @default one that is never a rival */
+  /** @default a replica without rivals */
   readonly self?: { readonly name: string; readonly sinceMs: number };
 }
 
-/** One replica's writers. `nodes` and `links` are the graph: change them at will. */
 export class WriterTestbed {
   nodes: readonly ClusterNode[] = [];
   links: readonly Link[] = [];
@@ -40,7 +38,6 @@ export class WriterTestbed {
   readonly #clock: Clock;
   readonly #informers: Informer[];
   readonly #writers: Service;
-  /** While it is set, what the cluster's watch shows stands still. */
   #frozen: readonly Informer[] | null = null;
   #held = new Map<Informer, ReturnType<Informer["items"]>>();
 
@@ -86,7 +83,7 @@ export class WriterTestbed {
     await Promise.all(this.#informers.map((informer) => informer.stop()));
   }
 
-  /** What the watch shows from now on is what it shows now: a watch that lags behind. */
+  /** Freezes the current view, like a lagging watch. */
   freeze(): void {
     this.#held = new Map(this.#informers.map((informer) => [informer, informer.items()]));
     this.#frozen = this.#informers;
@@ -137,7 +134,6 @@ export class WriterTestbed {
   }
 }
 
-/** A node with 2 of 4 cores and 4 of 8 GiB available, unless told otherwise. */
 export function graphNode(name: string, more: Partial<ClusterNode> = {}): ClusterNode {
   const allocatable = { allocatableCpuMillicores: 4000, allocatableMemoryBytes: 8 * 1024 ** 3 };
   return node(name, 2000, 4 * 1024 ** 3, { ...allocatable, ...more });

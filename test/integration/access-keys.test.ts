@@ -1,5 +1,4 @@
-// The keys of packet authentication in a Secret of a real API server, with two replicas that both believe
-// they lead.
+// Packet authentication keys in a Secret of a real API server, with two replicas that both assume leadership.
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type HmacKeySet, KeyKeeper, type KeyStore, SecretKeyStore } from "@isochrone/aggregator/testing";
@@ -13,7 +12,7 @@ import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../ha
 const NAMESPACE = "isochrone";
 const SECRET = "isochrone-probe-keys";
 const CHECK_MS = 25;
-/** How long what a probe signed may be under way. */
+/** Maximum transit time of a signed packet. */
 const GRACE_MS = 200;
 
 let cluster: ControlPlane;
@@ -34,12 +33,11 @@ async function storeOf(name: string): Promise<ApiServerClusterStore> {
   return store;
 }
 
-/** Reads keys late, as a mounted Secret is, and signs as the plan of a replica says. */
+/** Reads keys late, like a mounted Secret, and signs by one replica's plan. */
 class Probe {
   readonly node: string;
   readonly #keys: KeyStore;
   readonly #lagMs: number;
-  /** Secrets by id. */
   held = new Map<number, string>();
   signing: number | null = null;
 
@@ -86,7 +84,7 @@ describe.runIf(support.supported)("probe keys in a Secret of a real API server",
   beforeAll(async () => {
     cluster = await startControlPlane();
     await cluster.createNamespace(NAMESPACE);
-    // What a namespaced Role can say: create can't be narrowed to a name.
+    // A namespaced Role can't restrict create to a name.
     await cluster.grant(
       { serviceAccount: { namespace: NAMESPACE, name: "aggregator" } },
       [
@@ -133,7 +131,7 @@ describe.runIf(support.supported)("probe keys in a Secret of a real API server",
           const { signing } = from;
           const secret = signing === null ? undefined : from.held.get(signing);
           if (secret === undefined) continue;
-          // It arrives within the grace time.
+          // The packet arrives within the grace time.
           setTimeout(() => {
             for (const to of probes) {
               packets += 1;
@@ -167,7 +165,7 @@ describe.runIf(support.supported)("probe keys in a Secret of a real API server",
     expect(packets).toBeGreaterThan(1_000);
     expect(lost).toEqual([]);
     expect(counts("unconfirmed")).toBe(0);
-    // They did race: one of both lost some steps to the other, and took none of them back.
+    // The replicas raced: each conflict is a step lost to the other replica, and no step was undone.
     expect(counts("conflicts")).toBeGreaterThan(0);
   });
 

@@ -1,4 +1,3 @@
-// The page on a server that asks for tokens, in a real browser.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
@@ -16,9 +15,8 @@ const ALLOWED: AccessDecision = { kind: "allowed", node: null, pod: null, user: 
 let browser: Browser;
 let aggregator: Aggregator;
 let accepted: string;
-/** What the holder of the accepted token hears. */
+/** Access decision for the accepted token. */
 let judgement: AccessDecision;
-/** Paths by the token that they were asked with. */
 let asked: { readonly token: string; readonly path: string | null }[];
 
 function gate() {
@@ -96,7 +94,7 @@ describe.runIf(hasBrowser)("the page on a server that asks for tokens", () => {
     expect(page.url()).not.toContain("token");
     expect(await page.context().cookies()).toEqual([]);
 
-    // In the tab it is remembered, in another tab it isn't.
+    // This tab remembers the token; another tab does not.
     await page.reload();
     await page.waitForSelector("#nodes td:has-text('the-node')");
     expect(await isShown(page)).toBe(false);
@@ -104,7 +102,7 @@ describe.runIf(hasBrowser)("the page on a server that asks for tokens", () => {
     await other.goto(aggregator.address().url);
     await other.waitForSelector("#token-form", { state: "visible" });
 
-    // Its token ends: it is asked for the next one, and what is shown stays.
+    // The token expires. The page asks for the next one and keeps its content.
     accepted = "second-token";
     await page.waitForSelector("#token-form", { state: "visible", timeout: 20_000 });
     expect(await page.locator("#nodes").textContent()).toContain("the-node");
@@ -145,7 +143,7 @@ describe.runIf(hasBrowser)("the page on a server that asks for tokens", () => {
     expect(await page.locator("#change").textContent()).toContain("can't be asked");
     judgement = ALLOWED;
     await page.waitForSelector("#nodes td:has-text('the-node')", { timeout: 20_000 });
-    // Nothing but the regions that scroll is wider than a telephone.
+    // Only scrollable regions may be wider than a phone's screen.
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });
 
@@ -156,7 +154,7 @@ describe.runIf(hasBrowser)("the page on a server that asks for tokens", () => {
     await page.waitForSelector("#token-form", { state: "visible" });
     await enter(page, "refused-token");
     await page.waitForSelector("#token-mistake:not(:empty)");
-    // Several rounds of the page's own and of its event stream go by.
+    // Waits for several rounds of the page's polling and of its event stream.
     const times = (): number => asked.filter(({ token }) => token === "refused-token").length;
     const before = times();
     await page.evaluate("new Promise((resolve) => setTimeout(resolve, 9_000))");

@@ -1,4 +1,4 @@
-// Who may ask the graph API and send telemetry, judged by a real API server for real service account tokens.
+// Authorization at the graph API by a real API server with real service account tokens.
 import { execFile } from "node:child_process";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../ha
 
 const NAMESPACE = "isochrone";
 const CACHE_MS = 1_000;
-/** The API server itself remembers for so long whom it has let in. */
+/** The API server caches a successful authentication this long. */
 const API_SERVER_CACHE_MS = 10_000;
 
 const folder = mkdtempSync(join(tmpdir(), "isochrone-access-"));
@@ -50,7 +50,7 @@ let url: string;
 
 function writeCertificate(commonName: string): void {
   const { certificate, key } = authority.issue({ commonName, hosts: ["127.0.0.1"] });
-  // Each file is whole at any time; between the two the pair does not fit, and the old one stays.
+  // Each file is replaced atomically. Between the two, the pair does not match and the old one stays in use.
   for (const [path, text] of [
     [files.cert, certificate],
     [files.key, key],
@@ -93,7 +93,6 @@ interface Holder {
   readonly revoke: () => Promise<void>;
 }
 
-/** @param pod what the token is bound to. @default a Secret */
 async function holderOf(
   name: string,
   audiences: readonly string[] | null = ["isochrone"],
@@ -114,7 +113,6 @@ async function holderOf(
   };
 }
 
-/** A status, and the answer's problem if it is one. */
 async function ask({ fetch: get }: Holder, path: string): Promise<{ status: number; detail: string }> {
   const answer = await get(url + path);
   const text = await answer.text();
@@ -127,10 +125,9 @@ function publisherOf({ fetch: post }: Holder): OtlpHttpPublisher {
   return new OtlpHttpPublisher({ url: `${url}/v1/metrics`, fetch: post });
 }
 
-/** With the token that a kubelet would give a pod of the account on the node. */
 async function probeOn(node: string): Promise<Holder> {
   const name = `probe-${node}-${performance.now()}`;
-  // Makes the account, too.
+  // Creates the account as well.
   await cluster.serviceAccountToken({ namespace: NAMESPACE, name: "probe" });
   const [created] = await cluster.create({
     apiVersion: "v1",
@@ -210,7 +207,7 @@ describe.runIf(support.supported)("access to the graph API, judged by a real API
     await publisherOf(probe).publish(TOPICS.probe, [record(), record()]);
     const source = createHttpPlanSource({ aggregatorUrl: url, node: "n1", fetch: probe.fetch });
     const self = { heldKeyIds: [1], signingKeyId: 1 };
-    // Access is granted; what is refused is a node that the cluster does not have.
+    // Access is granted. The rejection concerns a node that the cluster does not have.
     await expect(source.fetch(null, self, AbortSignal.timeout(5_000))).rejects.toThrow("status 404");
     const stranger = createHttpPlanSource({
       aggregatorUrl: url,
@@ -306,7 +303,7 @@ describe.runIf(support.supported)("access to the graph API, judged by a real API
     const results: (number | string)[] = [];
     const stop = new AbortController();
     const requests = Array.from({ length: 4 }, async () => {
-      // A client of its own each time: a new handshake.
+      // A new client each time forces a new handshake.
       while (!stop.signal.aborted) {
         const get = authorizedFetch({ tokenFile: reader.tokenFile, caFile: files.ca, clock: systemClock });
         results.push(await get(url + CLUSTER).then(({ status }) => status, String));

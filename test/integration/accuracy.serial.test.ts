@@ -1,6 +1,4 @@
-// What the probers say, held against what the wire did: real packets through an emulated network whose every
-// packet carries the kernel's stamps of entry and exit. Delays, losses and seeds are drawn at run time, and
-// the probers aren't told.
+// Compares the probers with kernel timestamps of an emulated network whose delays they don't know.
 import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
@@ -12,15 +10,12 @@ import { Prober, engineConfig, type FlowTotal } from "../harness/prober.ts";
 const MEASURE_MS = 12_000;
 const INTERVAL_MS = 10;
 const SECRET = "5a".repeat(32);
-/** What the accuracy is promised to be: one percent or 100 us. */
+/** Promised accuracy: one percent or 100 us. */
 const TOLERANCE_RATIO = 0.01;
 const TOLERANCE_MS = 0.1;
-/** Of a normal distribution: a test of six draws is to fail by chance once in a thousand runs. */
+/** Quantile of the normal distribution: a test of six draws may fail by chance once in a thousand runs. */
 const SIGMAS = 3.7;
-/**
- * What was promised is a tenth of a millisecond: a machine that does something else for a moment may fail it
- * once.
- */
+/** The promise is a tenth of a millisecond, so a busy machine may fail it once. */
 const ONCE_MORE = { timeout: 120_000, retry: 1 };
 
 const netPing =
@@ -31,14 +26,10 @@ if (!support.supported) console.warn(`accuracy tests skipped: ${support.reason}`
 interface Row {
   readonly target: string;
   readonly flow: FlowTotal;
-  /** Round trips by the wire's record, ms, in the order of sending. */
+  /** Round trips by the wire's record, ms, in sending order. */
   readonly truthMs: readonly number[];
-  /**
-   * What is left of them, from entry to exit, without the time that the responder says it kept them: all that
-   * an asker can know.
-   */
+  /** Entry to exit, without the holding time that the responder reports: the best that a sender can know. */
   readonly statedMs: readonly number[];
-  /** Requests by the wire's record. */
   readonly requests: number;
 }
 
@@ -51,7 +42,7 @@ interface RunOptions {
 
 const draw = (from: number, to: number): number => from + Math.random() * (to - from);
 const loss = { low: draw(0.008, 0.012), middle: draw(0.04, 0.06), high: draw(0.17, 0.23) };
-/** Node -> what its paths do each way. */
+/** Target node -> properties of its path each way. */
 const paths = {
   near: { delayMs: draw(4, 6) },
   middle: { delayMs: draw(40, 60) },
@@ -97,9 +88,8 @@ describe.runIf(support.supported)("accuracy against the wire's record", () => {
 
   test("UDP request/response, signed, with the main thread busy", ONCE_MORE, async () => {
     const rows = await run(lab, { prober: "kernel", method: "udp_rr", busy: true });
-    // The responder's last microseconds, after it has written down how long it held the packet, are nobody's.
-    // On two busy cores one answer in ten waits for the processor there, and no asker can know: further out
-    // than the median he is held to what he was told.
+    // The responder's time after it wrote the holding time is unaccounted. On two busy cores one response in
+    // ten waits there, so compare with the reported time beyond the median.
     expect(faults(rows, [0.5])).toEqual([]);
     expect(faults(rows.map(asStated), [0.5, 0.9])).toEqual([]);
     expectHonestCounts(rows);
@@ -169,8 +159,7 @@ async function truthOf(
   const filter = { source: "prober", target, protocol, since } as const;
   const { counts } = await lab.record(filter);
   const exchanges = await lab.exchanges(filter, method === "icmp" ? undefined : packetIdentity);
-  // The kernel answers an echo at once: its time is the network's. A responder's own time is not, and is
-  // subtracted by the prober.
+  // The kernel answers an echo at once. The prober subtracts a responder's own time.
   const truthMs = exchanges.map(({ roundTripMs, addedMs }) => (method === "icmp" ? roundTripMs : addedMs));
   const statedMs =
     method === "udp_rr" ? exchanges.map(({ answer, roundTripMs }) => roundTripMs - heldMs(answer)) : truthMs;
@@ -181,15 +170,12 @@ function asStated(row: Row): Row {
   return { ...row, truthMs: row.statedMs };
 }
 
-/** What the responder says: bytes 60 to 68 of the payload, nanoseconds. */
+/** Holding time from the responder: bytes 60 to 68 of the payload, nanoseconds. */
 function heldMs({ head }: WirePacket): number {
   return Number(Buffer.from(head).readBigUInt64BE(68)) / 1e6;
 }
 
-/**
- * Session, nonce and sequence of a request/response packet: bytes 12 to 28 of the payload, behind the UDP
- * header.
- */
+/** Session, nonce and sequence: bytes 12 to 28 of the payload after the UDP header. */
 function packetIdentity({ head }: WirePacket): string | null {
   return head.length < 36 ? null : Buffer.from(head.subarray(20, 36)).toString("hex");
 }
@@ -199,22 +185,17 @@ function peer(node: string, address: string): ProbePeer {
   return { node, ...place, udpPort: 7411, tcpPort: 7411, bandwidthPort: null };
 }
 
-/**
- * But for one sample in a thousand: a stamp that contradicts the monotonic clock, as one does while the
- * system's clock is set, is replaced by the reader's own, and counted as that.
- */
+/** Allows one sample in a thousand with a reader's timestamp, used when the system clock is adjusted. */
 function isStampedByKernel({ stamps }: FlowTotal): boolean {
   return stamps.user <= 1 + 0.001 * stamps.kernel;
 }
 
-/** Every quantile of every living target that is off by more than promised. */
 function faults(rows: readonly Row[], quantiles: readonly number[]): string[] {
   return rows.flatMap(({ target, flow, truthMs }) => {
     if (target === "dead") return [];
     if (flow.rtt.count < 0.5 * (MEASURE_MS / INTERVAL_MS))
       return [`${target}: ${flow.rtt.count} samples only`];
-    // Exchanges that were under way when the prober stopped are in the record alone: they may shift a rank by
-    // their number.
+    // Exchanges in flight at the stop are only in the record. They may shift a rank.
     const slack = (truthMs.length - flow.rtt.count + 1) / truthMs.length;
     return quantiles.flatMap((quantile) => {
       const least = quantileOf(truthMs, quantile - slack);
@@ -230,12 +211,12 @@ function faults(rows: readonly Row[], quantiles: readonly number[]): string[] {
   });
 }
 
-/** What was lost is exactly what the wire lost, but for what was still under way at the end. */
+/** Measured losses equal the wire's losses, except for packets in flight at the end. */
 function expectHonestCounts(rows: readonly Row[]): void {
   for (const { target, flow, truthMs, requests } of rows) {
     const { sent, received, lost, late, duplicate, corrupt } = flow.outcomes;
     const undecided = sent - received - lost;
-    // The target's name beside its figures, so that a failure shows both.
+    // Include the target's name, so that a failure shows it.
     expect({ target, sent, late, duplicate, corrupt }).toEqual({
       target,
       sent: requests,
@@ -253,7 +234,7 @@ function expectHonestCounts(rows: readonly Row[]): void {
   expect(dead.lost).toBeGreaterThan(0);
 }
 
-/** Loss lies within what chance allows around the ratio that was drawn. */
+/** Measured loss lies within the statistical error around the drawn ratio. */
 function expectDrawnLoss(rows: readonly Row[]): void {
   for (const [target, ratio] of [
     ["loss1", loss.low],
@@ -263,7 +244,7 @@ function expectDrawnLoss(rows: readonly Row[]): void {
     const { lost, received } = rows.find((row) => row.target === target)!.flow.outcomes;
     const decided = lost + received;
     const margin = SIGMAS * Math.sqrt((ratio * (1 - ratio)) / decided);
-    // Losses are decided a timeout later than answers are: the last second's are missing.
+    // Losses are decided one timeout later than responses, so those of the last second are missing.
     const late = (ratio * 1000) / INTERVAL_MS / decided;
     expect(lost / decided).toBeGreaterThan(ratio - margin - late);
     expect(lost / decided).toBeLessThan(ratio + margin);
@@ -306,7 +287,7 @@ function jitterOf(values: readonly number[]): number {
   return sum / (values.length - 1);
 }
 
-/** Loss of each way, so that a round trip has it in all. */
+/** One-way loss that gives this round-trip loss. */
 function oneWay(roundTrip: number): number {
   return 1 - Math.sqrt(1 - roundTrip);
 }

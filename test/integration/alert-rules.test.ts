@@ -1,5 +1,3 @@
-// The alert rules as Prometheus itself judges them, their metrics' names against those of the services, and
-// the runbooks' pages.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +8,7 @@ const root = join(import.meta.dirname, "../..");
 const folder = join(root, "helm/isochrone/rules");
 const runbooks = join(root, "docs/runbooks");
 const installed = spawnSync("promtool", ["--version"]).status === 0;
-// Under CI a missing tool is a failure of the set-up, not a reason to skip.
+// With CI set, a missing tool is an error instead of a skip.
 const canRun = installed || process.env["CI"] === "true";
 const files = readdirSync(folder);
 const rules = files.filter((name) => name.endsWith(".rules.yaml"));
@@ -81,7 +79,7 @@ describe("alert rules", () => {
       expect(unknownMetrics(page, known)).toEqual([]);
       const named = page.match(/(?<=`)[a-zA-Z]+\.[a-zA-Z]+(?=[`=])/g) ?? [];
       const ours = named.filter((setting) => sections.has(setting.split(".")[0]));
-      // The chart's own values begin like some sections.
+      // The chart's own values share prefixes with some sections.
       expect(ours.filter((setting) => !settings.has(setting) && setting !== "aggregator.replicas")).toEqual(
         [],
       );

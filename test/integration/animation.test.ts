@@ -1,4 +1,3 @@
-// Animated PNGs as a real browser shows them.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -7,7 +6,7 @@ import { hasBrowser, launchBrowser } from "../harness/browser.ts";
 import { toAnimation } from "../screenshots/animation.ts";
 
 const SIZE = { width: 60, height: 40 };
-/** What the page has at (x, y) of each frame, and how long it is shown, ms. */
+/** Pixel at (x, y) of each frame, and the frame's duration, ms. */
 const DECODE = `async (base64) => {
   const data = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
   const decoder = new ImageDecoder({ data, type: "image/png" });
@@ -28,7 +27,7 @@ const DECODE = `async (base64) => {
 describe.skipIf(!hasBrowser)("an animated PNG", () => {
   let browser: Browser;
   let page: Page;
-  /** Browsers decode frames one by one only on pages that somebody they trust serves. */
+  /** Browsers decode single frames only on pages of a secure origin. */
   const server = createServer((_, response) => void response.end("<!doctype html>"));
 
   beforeAll(async () => {

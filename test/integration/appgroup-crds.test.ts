@@ -1,5 +1,4 @@
-// Our CRDs accept what upstream's accept, neither more nor less, and installing them over another copy takes
-// nothing away.
+// Our CRDs accept exactly what upstream's accept. Installing them over another copy removes nothing.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +18,6 @@ type Json = Readonly<Record<string, unknown>>;
 const UPSTREAM = ["appgroup-api.crd.yaml", "networktopology-api.crd.yaml"];
 const OLDER = ["scheduler-plugins-appgroup.crd.yaml", "scheduler-plugins-networktopology.crd.yaml"];
 
-/** Without what only people read. */
 function undescribed(value: unknown, areProperties = false): unknown {
   if (Array.isArray(value)) return value.map((item) => undescribed(item));
   if (typeof value !== "object" || value === null) return value;
@@ -63,7 +61,7 @@ const cost = (fields: Json): Json => ({
   ],
 });
 
-/** What each object shows, its spec beside a valid one's, its status. */
+/** Each case: subject, its spec next to a valid one's, its status. */
 const APP_GROUPS: readonly [string, Json, Json?][] = [
   ["valid", {}],
   ["no members", { numMembers: 0 }],
@@ -188,7 +186,7 @@ describe.runIf(support.supported)("on a real API server", () => {
     "crd/networktopologies.networktopology.diktyo.x-k8s.io",
   ];
 
-  /** Which objects are taken, and what is kept of them. */
+  /** Returns which objects are accepted, and their stored content. */
   async function verdicts(): Promise<Record<string, unknown>> {
     const all: Record<string, unknown> = {};
     for (const [name, object] of objectsOf()) {
@@ -226,8 +224,7 @@ describe.runIf(support.supported)("on a real API server", () => {
     const older = await verdicts();
 
     await apply(UPSTREAM.map(upstreamFile));
-    // The API server takes a moment to serve a changed schema; the older one drops the newer fields, and asks
-    // for a cost.
+    // The API server serves a changed schema with a delay. The older one drops newer fields.
     const upstream = await vi.waitFor(async () => {
       const judged = await verdicts();
       expect(judged["NetworkTopology: no cost"]).not.toBe(422);
@@ -239,7 +236,7 @@ describe.runIf(support.supported)("on a real API server", () => {
 
     const refused = Object.keys(upstream).filter((name) => upstream[name] === 422);
     expect(refused).toEqual(REFUSED);
-    // A field that the older copy does not have, and drops unread.
+    // A field that the older copy lacks and prunes.
     const narrowed = Object.keys(older).filter((name) => older[name] !== 422 && refused.includes(name));
     expect(narrowed).toEqual(["NetworkTopology: isAllowed as text"]);
 

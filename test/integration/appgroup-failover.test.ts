@@ -1,5 +1,4 @@
-// Two processes of the scheduler-plugin, and the one that leads stands still for longer than its Lease: what
-// it then still has in mind is of no effect.
+// Pauses the leader for longer than its Lease. Its pending writes must have no effect.
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -90,7 +89,7 @@ describe.runIf(support.supported)("two processes of the scheduler-plugin", () =>
     await Promise.all(
       Array.from({ length: GROUPS }, (_, index) => cluster.create(appGroup(namespace, `g${index}`, A1))),
     );
-    // In the midst of its work.
+    // In the middle of its work.
     await sleep(1_000);
     await sleeper.pause();
     await leads(second);

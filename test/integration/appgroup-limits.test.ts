@@ -1,6 +1,5 @@
-// The filter example of KEP-260: two regions of two zones of two nodes, P2 on n1 and P3 on n4, and P1 that
-// may be at most 15 away from P2. The AppGroup is on a real API server, the aggregator draws it with what is
-// measured, and a real kube-scheduler asks the extender's filter.
+// The filter example of KEP-260: two regions of two zones of two nodes, P2 on n1, P3 on n4, and P1 at most 15
+// away from P2, with a real kube-scheduler.
 import { readFileSync } from "node:fs";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -17,9 +16,7 @@ const FAR = NODES.slice(4);
 const zoneOf = (node: string): number => Math.ceil(Number(node.slice(1)) / 2);
 const regionOf = (node: string): string => (zoneOf(node) <= 2 ? "us-west-1" : "us-east-1");
 
-/**
- * The example's weights as milliseconds: 5 between z1 and z2, 10 between z3 and z4, 20 between the regions.
- */
+/** The example's weights as ms: 5 between z1 and z2, 10 between z3 and z4, 20 between the regions. */
 function rttMs(a: string, b: string): number {
   if (zoneOf(a) === zoneOf(b)) return 1;
   if (regionOf(a) !== regionOf(b)) return 20;
@@ -92,7 +89,6 @@ describe.runIf(support.supported)("an AppGroup's limits on a real kube-scheduler
   const labels = { "appgroup.diktyo.x-k8s.io": "a1" };
   const pin = (node: string) => ({ spec: { nodeSelector: { "kubernetes.io/hostname": node } } });
 
-  /** Pods of the Deployment, once all have a node. */
   const deploy = async (name: string, node: string | null, replicas = 1): Promise<string[]> => {
     const where = node === null ? {} : pin(node);
     await cluster.createWorkload(name, {
@@ -110,7 +106,7 @@ describe.runIf(support.supported)("an AppGroup's limits on a real kube-scheduler
     );
   };
 
-  /** By node, why the extender's filter rejects it for a pod of p1. */
+  /** The extender filter's reasons against each node for a pod of p1. */
   const rejected = async (): Promise<Record<string, string>> => {
     const metadata = { name: "asked", namespace: "default", labels: { ...labels, app: "p1" } };
     const { json } = await extender.post("filter", { Pod: { metadata }, NodeNames: NODES });

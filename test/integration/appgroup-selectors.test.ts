@@ -1,6 +1,5 @@
-// AppGroups whose workloads are called otherwise than they say (Helm prefixes, bare pods): their selectors
-// bind the pods that carry them, in the aggregator's graphs and the extender's answers as in
-// `isochrone score`; and nobody else's pods, whatever labels a tenant writes.
+// AppGroups whose workload names differ from the objects' names. Selectors bind matching pods of the own
+// namespace only, in graphs, extender responses and `isochrone score`.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
@@ -19,7 +18,7 @@ import { GraphClient } from "@isochrone/topology/client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 const BUILD_MS = 1_000;
-/** Both ways, ms. */
+/** Both directions, ms. */
 const COSTS = [
   ["n1", "n2", 10],
   ["n1", "n3", 40],
@@ -95,7 +94,7 @@ async function rebuilt(): Promise<void> {
   await graphs.refresh();
 }
 
-/** The costs are there as annotations too, for the dump. */
+/** Annotations hold the costs as well, for the dump. */
 function nodeObject(name: string): KubernetesObject {
   const capacity = { cpu: "8", memory: "8Gi", pods: "110" };
   const conditions = [{ type: "Ready", status: "True" }];
@@ -120,7 +119,7 @@ const labels = (group: string, selector: string): Record<string, string> => ({
   "appgroup.diktyo.x-k8s.io.workload": selector,
 });
 
-/** As a Helm chart makes it: its name begins with the release's. */
+/** A Deployment named by a Helm chart: its name begins with the release's. */
 function deployment(namespace: string, release: string, group: string, selector: string): KubernetesObject {
   const own = { app: release };
   const template = { metadata: { labels: { ...own, ...labels(group, selector) } }, spec: { containers: [] } };
@@ -135,7 +134,6 @@ interface PodFields {
   readonly namespace?: string;
   readonly group?: string;
   readonly selector: string;
-  /** null: a bare pod. */
   readonly release: string | null;
   readonly on: string | null;
 }
@@ -161,7 +159,7 @@ function podObject({ namespace = "shop", group = "a1", selector, release, on }: 
   };
 }
 
-/** p1 calls p2, at no more than 20 ms; a reference's name is never that of a Deployment. */
+/** p1 calls p2 with a limit of 20 ms. A reference's name never equals a Deployment's. */
 function appGroup(namespace: string, name: string, references: object = {}): KubernetesObject {
   const reference = (selector: string): object => ({
     kind: "Deployment",
@@ -187,7 +185,6 @@ async function created(...objects: readonly KubernetesObject[]): Promise<void> {
   await rebuilt();
 }
 
-/** Nodes that the extender rejects for a new pod of p1. */
 async function rejected(release: string | null): Promise<string[]> {
   const Pod = podObject({ selector: "p1", release, on: null });
   const response = await fetch(`${plugin.address().url}/scheduler/filter`, {
@@ -213,7 +210,7 @@ async function events(): Promise<unknown[]> {
   }));
 }
 
-/** By the aggregator's graph, and by a dump of the same objects. */
+/** Scores by the aggregator's graph and by a dump of the same objects. */
 async function scored(release: string | null, strategy: string): Promise<[unknown, unknown]> {
   const pod = podObject({ selector: "p1", release, on: null });
   const graph = graphs.workflow("shop", "a1")!;
@@ -275,7 +272,7 @@ describe("an AppGroup's dependencies bind the pods that carry its selectors", ()
         deployment("shop", "rel-web", "a1", "p1"),
         podObject({ selector: "p2", release: null, on: "n2" }),
         podObject({ selector: "p2", release: null, on: "n1" }),
-        // Its selectors are equal, and it has nothing to say here.
+        // Its selectors are equal, but it does not apply here.
         appGroup("shop", "a2"),
         deployment("shop", "other-db", "a2", "p2"),
         podObject({ group: "a2", selector: "p2", release: "other-db", on: "n3" }),
@@ -299,7 +296,7 @@ test("an AppGroup whose selector matches nothing is told by log, metric and Even
   ]);
   const metric = async (): Promise<string> => (await aggregator.app.inject({ url: "/metrics" })).body;
   expect(await metric()).toContain('isochrone_aggregator_declarations_refused{reason="unmatched"} 1');
-  // Whatever else changes, it is not told again.
+  // Other changes don't repeat the message.
   await created(
     deployment("shop", "p2", "a1", "p9"),
     podObject({ selector: "p1", release: "rel-web", on: "n1" }),

@@ -1,5 +1,4 @@
-// AppGroup status on a real API server: upstream's own objects are acted upon, by one replica at a time,
-// through restarts.
+// AppGroup status on a real API server, with one replica at a time, across restarts.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createEventRecorder, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
@@ -20,9 +19,9 @@ import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../ha
 
 const A1 = { P1: "P2", P2: "P3", P3: "" };
 const REVERSED = { P1: 3, P2: 2, P3: 1 };
-/** What the scheduler-plugin asks for AppGroups' sake. */
+/** Resources that the scheduler-plugin requests for AppGroups. */
 const USED: ReadonlySet<string> = new Set(["appgroups", "events", "leases", "pods"]);
-/** One write for pods per second, so that tests need not wait long. */
+/** At most one write per second for pods, so that tests are short. */
 const SETTINGS = { appGroupIntervalMs: 1_000 };
 const FAST_LEASE = { leaseDurationMs: 3_000, leaseRenewDeadlineMs: 2_000, leaseRetryPeriodMs: 500 };
 
@@ -31,7 +30,6 @@ if (!support.supported) console.warn(`AppGroup status on a real API server skipp
 
 describe.runIf(support.supported)("AppGroup status on a real API server", () => {
   let cluster: ControlPlane;
-  /** Of one test. */
   let namespace: string;
   const plugins: RunningPlugin[] = [];
 
@@ -48,7 +46,7 @@ describe.runIf(support.supported)("AppGroup status on a real API server", () => 
   });
   afterEach(async () => {
     await Promise.all(plugins.splice(0).map((plugin) => plugin.stop()));
-    // The API server says 429 for a moment after a CRD was changed.
+    // The API server returns 429 for a moment after a CRD change.
     await vi.waitFor(async () => {
       for (const { metadata } of await cluster.list(KINDS.appGroup, { namespace }))
         await cluster.remove({ ...KINDS.appGroup, namespace, name: metadata.name });
@@ -192,7 +190,7 @@ describe.runIf(support.supported)("AppGroup status on a real API server", () => 
     for (const { metadata } of pods) await cluster.remove({ ...KINDS.pod, namespace, name: metadata.name });
     const after = await runningOf("a1", 0);
     expect(after.status).not.toHaveProperty("scheduleStartTime");
-    // 90 changes of pods.
+    // 90 changes of pods cause fewer than 15 writes.
     expect((await writesOf([plugin])) - before).toBeLessThan(15);
   });
 
@@ -257,7 +255,6 @@ describe.runIf(support.supported)("AppGroup status on a real API server", () => 
     }
   });
 
-  /** Writes of AppGroups that the API server has answered to these. */
   async function writesOf(of: readonly RunningPlugin[]): Promise<number> {
     const users = new Set(of.map(({ user }) => user));
     const events = await cluster.auditEvents(

@@ -1,4 +1,3 @@
-// The auditor's rule about moves that are said to have reached their target.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { outcomeIsTrue } from "../harness/audit/api-rules.ts";

@@ -1,4 +1,3 @@
-// The auditor's rules: a false statement is caught, a true one is not.
 import { readStatement } from "@isochrone/cli/testing";
 import { seededRandom } from "@isochrone/runtime";
 import type { Departures } from "@isochrone/topology";
@@ -190,7 +189,7 @@ describe("the decisions API", () => {
   });
 });
 
-/** n1 and n2 are 1 ms apart, n3 is 20 ms from both; from 100 s on n1 - n2 is slow. */
+/** n1 and n2 are 1 ms apart, n3 is 20 ms from both. From 100 s on, n1 - n2 is slow. */
 function network(slowMs = 80): NetworkTruth {
   const truth = new NetworkTruth();
   const nodes = ["n1", "n2", "n3"];
@@ -220,7 +219,7 @@ describe("links", () => {
     expect(costIsTrue(link(37.8), T0 + 50_000, network())).toMatch(/37.8 ms without an error/);
     expect(costIsTrue(link(37.8, { errorMs: 40 }), T0 + 50_000, network())).toBeNull();
     expect(costIsTrue(link(6, { errorMs: 1 }), T0 + 50_000, network())).toMatch(/± 1.0/);
-    // A window sees both.
+    // The window contains both values.
     expect(costIsTrue(link(40), T0 + 130_000, network())).toBeNull();
     expect(costIsTrue(link(1.3), T0 + 190_000, network())).not.toBeNull();
     expect(costIsTrue(link(null), T0 + 190_000, network())).toBeNull();
@@ -291,7 +290,7 @@ describe("requests", () => {
     expect(figureIsTrue("p50Ms", 20, points, T0 + 5_000)).toMatch(/30 to 55 ms/);
     expect(figureIsTrue("p50Ms", 90, points, T0 + 5_000)).not.toBeNull();
     expect(figureIsTrue("p50Ms", 45, points, T0 + 999_000)).toMatch(/no request/);
-    // Ten seconds with too few requests for a p95 bound the p95 of the whole time by their median only.
+    // Ten-second parts with too few requests for a p95 bound the total p95 only by their median.
     const slowOnly = points.map((point, index) => ({ ...point, p95Ms: index === 0 ? 5_000 : null }));
     expect(figureIsTrue("p95Ms", 1_400, slowOnly, T0 + 5_000)).toBeNull();
     expect(figureIsTrue("p95Ms", 9, slowOnly, T0 + 5_000)).not.toBeNull();

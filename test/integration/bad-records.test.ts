@@ -1,5 +1,4 @@
-// Poisoned records on the partitions that a good source uses: each is counted, kept for inspection or
-// bounded, and costs the good source nothing.
+// Each poisoned record is counted, and kept or bounded. The good source loses nothing.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,13 +19,13 @@ import { tunedEnvironment } from "../harness/components/tuned.ts";
 
 const READY_MS = 60_000;
 const KEPT_BYTES = 65_536;
-/** Of all sources together. */
+/** Limit for all sources together. */
 const MAX_SERIES = 250_000;
-/** More than the 100,000 series that one source may have, with the good source's. */
+/** Exceeds the 100,000 series that one source may have, with the good source's. */
 const BOMB_SERIES = 101_000;
-/** With all of them. How much the process had taken before is chance. */
+/** Limit of growth with all poisons. Earlier memory use varies. */
 const RESIDENT_BYTES = 640 * 1024 * 1024;
-/** Its records have the keys of the good source's, and so lie among them. */
+/** Its records have the good source's keys, and so share its partitions. */
 const EVIL = "probe/evil";
 
 const support = kafkaSupport();
@@ -41,7 +40,7 @@ describe.runIf(support.supported)("poisoned records on the partitions of a good 
   let inputs: Subscription;
   let good: GoodSource;
   let sequence = 0;
-  /** Poisoned records as they lie on the topics, by position. */
+  /** Poisoned records on the topics, by position. */
   const onTopics = new Map<string, { readonly record: BusRecord; readonly name: string }>();
   const deadLetters: BusRecord[] = [];
 
@@ -112,7 +111,7 @@ describe.runIf(support.supported)("poisoned records on the partitions of a good 
     for (const [i, { name, value, headers }] of POISONS.entries()) {
       for (const [j, topic] of topics.entries())
         await publishEvil(topic, KEYS[(i + j) % KEYS.length]!, value(), { poison: name, ...headers });
-      // Dead letters are limited in number: of too many at once some would not be kept.
+      // Dead letters are rate-limited, so too many at once would lose some.
       published += topics.length;
       await vi.waitFor(
         () => expect([name, onTopics.size, deadLetters.length]).toEqual([name, published, published]),
@@ -196,7 +195,7 @@ describe.runIf(support.supported)("poisoned records on the partitions of a good 
       .filter(({ target }) => target === "db")
       .map(({ requestsPerSecond }) => requestsPerSecond!);
     expect(rates).toHaveLength(KEYS.length);
-    // A counter that was forgotten on the way would have lost at least one of its few intervals.
+    // A counter that was evicted meanwhile would have lost at least one of its few intervals.
     for (const rate of rates) expect(Math.abs(rate / REQUESTS_PER_SECOND - 1)).toBeLessThan(0.01);
   }, 60_000);
 });

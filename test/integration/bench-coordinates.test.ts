@@ -1,4 +1,3 @@
-// `isochrone bench coordinates` as a user or a judge types it.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
-// The command as a user types it: wrong input is answered by one clear line and an exit code, right input by
-// the answer.
+// Runs the command as a user types it. Invalid input gives one clear line and an exit code.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -82,7 +81,7 @@ describe("isochrone score", () => {
     const { pod, strategy, mode, nodes } = JSON.parse(stdout);
     expect({ pod, strategy, mode }).toEqual({ pod: "web-1-a", strategy: "resource-network", mode: "raw" });
     // resource: 0.5 (2000-500)/500 100 + 0.5 (4-1)/1 100 = 300; network: n1 -10 ms x 1000 B/s = -10000, n2 0;
-    // halves of both.
+    // the total is half of each.
     expect(nodes.map(({ name, raw }: { name: string; raw: number }) => [name, raw])).toEqual([
       ["n1", 0.5 * 300 - 0.5 * 10_000],
       ["n2", 0.5 * 300],

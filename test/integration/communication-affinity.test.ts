@@ -1,6 +1,5 @@
-// Section 5 of "Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters" on
-// a real kube-scheduler. Where the text supposes how a tie falls, the pod is pinned, after the extender has
-// said that it is one; everything else must follow.
+// Section 5 of "Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters".
+// Pins a pod where the paper assumes the outcome of a tie.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -32,7 +31,6 @@ const ROUTES: readonly (readonly [source: string, target: string, type: string])
 ];
 const WORKLOADS = [...new Set(ROUTES.flatMap(([source, target]) => [source, target]))];
 
-/** The application's topology, with the traffic of some channels in bytes per second, by `source target`. */
 function messaging(traffic: Readonly<Record<string, number>> = {}): WorkflowGraphSnapshot {
   const graph = workflowGraph(Object.fromEntries(WORKLOADS.map((name) => [name, []])), []);
   const [plain] = workflowGraph({}, [["a", "b", 0]]).channels;
@@ -66,7 +64,6 @@ describe.runIf(support.supported)("the messaging application on a real kube-sche
     "isochrone.dev/workflow": WORKFLOW,
   });
 
-  /** Of these nodes, those with the highest priority for the workload's pod. */
   const best = async (extender: Replica, workload: string, among: readonly string[]): Promise<string[]> => {
     const metadata = { name: workload, namespace: "default", labels: labelsOf(workload) };
     const answer = await extender.post("prioritize", { Pod: { metadata }, NodeNames: among });
@@ -75,7 +72,6 @@ describe.runIf(support.supported)("the messaging application on a real kube-sche
     return scores.flatMap(({ Host, Score }) => (Score === most ? [Host] : [])).sort();
   };
 
-  /** Where kube-scheduler puts the workload's pod. */
   const place = async (workload: string, pin?: string): Promise<string> => {
     const memory = workload === "rabbitmq" ? "3G" : "1500M";
     const pinned = pin === undefined ? {} : { spec: { nodeSelector: { "kubernetes.io/hostname": pin } } };
@@ -121,7 +117,7 @@ describe.runIf(support.supported)("the messaging application on a real kube-sche
       const left = NODES.slice(0, 2);
       await eventually("message-reader", left).toEqual(left);
       expect(await place("message-reader", "node1")).toBe("node1");
-      // Equal to us: kube-scheduler's own balancing decides.
+      // Our scores tie, so kube-scheduler's own balancing decides.
       await eventually("message-publisher", left).toEqual(left);
       expect(await place("message-publisher")).toBe("node0");
       await eventually("api-gateway", left).toEqual(left);

@@ -1,5 +1,4 @@
-// Bytes of real connections by the kernel's connection tracking, against counters of the pods themselves:
-// through a Service address to pods on the same and on another node, short connections and long ones.
+// Compares connection tracking with the pods' own counters, through a Service address.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   ConnectionLab,
@@ -39,7 +38,7 @@ describe.skipIf(!connectionLabSupport().supported)("connections between namespac
     lab = new ConnectionLab();
     await Promise.all([lab.serve("near"), lab.serve("far"), lab.serve("world")]);
     const all = (): Map<string, number> => new Map([...lab.counted(), ...lab.countedOutside("cart")]);
-    // What was there before the agents is a baseline.
+    // Connections from before the agents' start are the baseline.
     const before = lab.traffic("cart", "long", SERVICE, PORT, 2000 + LOAD_SECONDS * 1000);
     const [n1, n2] = await Promise.all([lab.agent("n1", INTERVAL_MS), lab.agent("n2", INTERVAL_MS)]);
     const atStart = all();
@@ -53,7 +52,7 @@ describe.skipIf(!connectionLabSupport().supported)("connections between namespac
     ]);
     counted = new Map([...all()].map(([key, bytes]) => [key, bytes - (atStart.get(key) ?? 0)]));
     reports = { n1: n1.report, n2: n2.report };
-    // The last bytes come with the round after the last connection.
+    // The last bytes arrive in the round after the last connection.
     const isWhole = (): boolean => COMPARED.every(([, pair, node]) => deviation(pair, node) < 0.01);
     for (let waits = 0; waits < 40 && !isWhole(); waits++) await sleep(INTERVAL_MS);
     await Promise.all([n1.stop(), n2.stop()]);
@@ -85,7 +84,7 @@ describe.skipIf(!connectionLabSupport().supported)("connections between namespac
 
   test("connections that come and go between two dumps are counted by their ends, each once", async () => {
     lab.forgetSoon("n1");
-    // Connections of before the agent began, ended or not, are none of its traffic.
+    // Connections from before the agent's start don't count as its traffic, whether closed or not.
     await lab.traffic("web", "load", near, PORT, 400, 100);
     const before = lab.counted().get(`${web} ${near}`)!;
     const agent = await lab.agent("n1", 6 * INTERVAL_MS);
@@ -105,7 +104,7 @@ describe.skipIf(!connectionLabSupport().supported)("connections between namespac
     const said: { overflows: number; bytes: number; state: string } = JSON.parse(
       runInNamespace("ends-process.ts", connections, 256 * 1024),
     );
-    // A packet of 29 bytes each.
+    // A packet has 29 bytes.
     const heard = (bytes: number): number => bytes / 29;
     const { overflows, bytes, state } = said;
     expect(state).toBe("overflowed");
@@ -132,7 +131,7 @@ describe.skipIf(!connectionLabSupport().supported)("connections between namespac
     const entries = lab.tracked("n1");
     expect(entries).toBeGreaterThan(1000);
     const before = lab.drops("n1");
-    // Whose packets the table has no room for tries again for long: it ends with the lab.
+    // Clients without room in the table retry for long. They end with the lab.
     void lab.traffic("web", "load", far, PORT, 50, 1000).catch(() => undefined);
     const restore = lab.limitTables(Math.floor(entries / 2));
     try {

@@ -1,6 +1,4 @@
-// What happens to our own services beside a real API server and a real kube-scheduler: nothing is lost,
-// nothing is doubled, nobody else ends, memory stays flat. Which fault is shown where: see
-// control-plane-faults.test.ts.
+// Faults of our own services. control-plane-faults.test.ts lists which test covers which fault.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +16,7 @@ interface Decision {
   readonly candidates: readonly { readonly score: number }[];
 }
 
-/** From the end of a fault until every object says what is so. */
+/** From the end of a fault until every object shows the truth. */
 const WITHIN_MS = 20_000;
 const DECIDED_WITHIN_MS = 40_000;
 const BURST = 60;
@@ -47,7 +45,6 @@ describe.runIf(support.supported)("of our services", { timeout: 120_000 }, () =>
     return names;
   };
 
-  /** Where the pods are, once all have a node. */
   const nodesOf = (names: readonly string[]): Promise<string[]> =>
     testbed.cluster.waitFor(
       "pods",
@@ -63,7 +60,6 @@ describe.runIf(support.supported)("of our services", { timeout: 120_000 }, () =>
     return ((await answer.json()) as { decisions: Decision[] }).decisions;
   };
 
-  /** Pods one after the other, until the decision on one says that. */
   async function untilDecided(
     words: RegExp,
   ): Promise<{ readonly node: string; readonly decision: Decision }> {
@@ -80,7 +76,6 @@ describe.runIf(support.supported)("of our services", { timeout: 120_000 }, () =>
     }
   }
 
-  /** How often that process has asked the API server for that. */
   const tried = async (name: string, verb: string, resource: string): Promise<number> => {
     const agent = userAgentOf(name);
     const events = await testbed.cluster.auditEvents(
@@ -108,10 +103,10 @@ describe.runIf(support.supported)("of our services", { timeout: 120_000 }, () =>
 
   test("two aggregators take themselves for the leader: each change is written once all the same", async () => {
     const wrong = await testbed.through("two lead", WITHIN_MS, async () => {
-      // Without a Lease it asks nobody, and it writes every object, as one of the two others does too.
+      // Without a Lease it assumes leadership and writes every object, like one of the two others.
       const twin = await testbed.startAggregator("twin", null);
       const telling = testbed.addListener(twin.url);
-      // So that it does its part of what comes.
+      // Wait until it takes part in the next changes.
       const looks = (): Promise<number> => tried(twin.name, "get", "networktopologies");
       await expect.poll(looks, { timeout: 30_000, interval: 250 }).toBeGreaterThan(4);
       for (let count = 0; count < 2; count++) {
@@ -135,7 +130,7 @@ describe.runIf(support.supported)("of our services", { timeout: 120_000 }, () =>
       const wokenMs = Date.now();
       leader.resume();
       await sleep(2_000);
-      // Nodes have several owners, and it is one again as soon as its own Lease holds.
+      // Node objects have several owners. The twin becomes an owner again as soon as its own Lease is held.
       const ofTheLeader = (await testbed.writes(wokenMs)).filter(
         ({ object }) => !object.startsWith("nodes/"),
       );

@@ -1,4 +1,4 @@
-// What the API server and the network do to running services: nothing is lost, nothing is doubled, nobody
+// Faults of the API server and the network under running services: nothing is lost or doubled, no service
 // ends, memory stays flat. The services are processes of their own: two aggregators, fed over OTLP, and a
 // scheduler-plugin, all behind a proxy that can cut.
 //
@@ -19,13 +19,10 @@ import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { FaultTestbed, SERVICE_ACCOUNTS, userAgentOf } from "../harness/faults/fault-testbed.ts";
 import { isOncePerChange } from "../harness/faults/step-account.ts";
 
-/**
- * From the end of a fault until every object says what is so. Without one it takes the window of 4 s and the
- * intervals of 1 s, some 4 s.
- */
+/** Without a fault it takes about 4 s: the window and the 1 s intervals. */
 const WITHIN_MS = 20_000;
 const TURNED_AWAY_MS = 4_000;
-/** Of all three processes together; Leases alone are asked for 2.5 times a second each. */
+/** All three processes together. Leases alone need 2.5 requests per second each. */
 const MAX_REQUESTS_PER_SECOND = 30;
 
 const support = controlPlaneSupport(["kwok"]);
@@ -67,7 +64,7 @@ describe.runIf(support.supported)("when the API server", { timeout: 120_000 }, (
       const fromMs = Date.now();
       await testbed.change();
       await sleep(TURNED_AWAY_MS);
-      // The harness asks as the same users, but is called otherwise.
+      // The harness uses the same users but other user agents.
       const asked = await cluster.auditEvents(
         ({ userAgent, receivedMs }) => userAgent.startsWith("isochrone-") && receivedMs >= fromMs,
       );
@@ -83,7 +80,7 @@ describe.runIf(support.supported)("when the API server", { timeout: 120_000 }, (
     const wrong = await testbed.through("restart, tokens ended", WITHIN_MS, async () => {
       const fromMs = Date.now();
       await testbed.revokeTokens();
-      // It would remember for 10 s whom it has let in.
+      // Clear its authentication cache of 10 s.
       await testbed.cluster.restartApiServer();
       const refused = async (): Promise<string[]> => {
         const events = await testbed.cluster.auditEvents(

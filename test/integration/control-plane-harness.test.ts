@@ -1,4 +1,3 @@
-// The real control plane that other tests start: what they rely on.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -47,7 +46,6 @@ interface Started {
   readonly folder: string;
 }
 
-/** A test process of its own, which can be killed. */
 async function startElsewhere(
   { onTestFinished }: TestContext,
   environment: NodeJS.ProcessEnv,
@@ -61,7 +59,7 @@ async function startElsewhere(
   return { ...(JSON.parse(line) as Started), kill: () => void parent.kill("SIGKILL") };
 }
 
-// Those that are concurrent disturb nobody, and most of their time they wait.
+// Concurrent tests don't disturb each other, because they mostly wait.
 describe.runIf(support.supported)("a control plane with everything", () => {
   let cluster: ControlPlane;
 
@@ -94,7 +92,7 @@ describe.runIf(support.supported)("a control plane with everything", () => {
     });
     const pods = await cluster.waitFor("pods", (all) => all.length === 7 && all.every(isRunning) && all);
     const places = pods.map(nodeNameOf);
-    // Two CPUs a node; the only one with bandwidth takes the pod that asks for it.
+    // Nodes have two CPUs. The only node with bandwidth gets the pod that requests it.
     expect(places.filter((name) => name === "node-0").length).toBeLessThanOrEqual(2);
     expect(pods.filter(({ metadata }) => metadata.name === "heavy-0").map(nodeNameOf)).toEqual(["node-3"]);
 
@@ -321,7 +319,7 @@ describe.runIf(support.supported)("an API server and its etcd", () => {
   });
 });
 
-// At once: that is what two of them show.
+// Concurrently, because the test is about two control planes.
 describe.runIf(support.supported)("control planes", { concurrent: true }, () => {
   const two = (options: ControlPlaneOptions): Promise<ControlPlane[]> =>
     Promise.all([startControlPlane(options), startControlPlane(options)]);

@@ -1,5 +1,4 @@
-// Grafana's dashboards as files; that their panels have data is shown on the running system
-// (test/e2e/embedded.serial.test.ts).
+// Checks Grafana's dashboards as files. test/e2e/embedded.serial.test.ts checks that their panels have data.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -35,7 +34,7 @@ test("every metric that a panel asks for is one that a service publishes", () =>
   expect(unknown).toEqual([]);
 });
 
-/** Metrics that exist only where a feature is on, and how the hint of their panels begins. */
+/** Metrics that exist only with a feature, and the start of their panels' hint. */
 const HINTS: readonly (readonly [metric: RegExp, hint: string])[] = [
   [/isochrone_icmp_/, "ICMP is off"],
   [/isochrone_tcp_connect_/, "TCP handshakes are off"],

@@ -1,5 +1,4 @@
-// Decisions of a scheduler-plugin that wants client certificates, as readers of the graph API get them: over
-// real TLS from end to end.
+// Decisions of a scheduler-plugin that requires client certificates, over real TLS.
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,7 +58,6 @@ describe("decisions behind client certificates", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** What a reader of the graph API gets. */
   async function decisionsThrough(
     client: Partial<TestCertificate>,
   ): Promise<{ status: number; json: unknown }> {
@@ -117,7 +115,7 @@ describe("decisions behind client certificates", () => {
     expect(await endOf()).toBeLessThanOrEqual(Date.now() / 1000);
 
     await mount(await authority.issue("isochrone-aggregator"));
-    // Files are looked at every few seconds.
+    // The services reread files every few seconds.
     await expect
       .poll(async () => (await fetch(`${url}/api/v1/decisions?limit=1`)).status, {
         timeout: 20_000,

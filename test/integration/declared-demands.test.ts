@@ -1,6 +1,4 @@
-// What a tenant can change by declaring, from its objects over the aggregator's graphs to the extender's
-// answers, the strategies' scores and the planner's plans: nothing of another namespace's pods, unless that
-// one or the operator agrees.
+// A tenant's declarations affect no pods of another namespace unless that one or the operator agrees.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { DEPENDENCIES_ANNOTATION } from "@isochrone/aggregator/testing";
@@ -37,8 +35,7 @@ beforeEach(async () => {
   logger = new MemoryLogger();
   stopping = [];
   for (const name of NODES) await store.create(nodeObject(name));
-  // The victim: web on n1 calls db on n2; a new pod of each is to be placed. The tenant has pods on n3, where
-  // it wants the others' to be.
+  // The victim: web on n1 calls db on n2. The tenant on n3 tries to attract the victim's pods.
   await store.create(deployment("shop", "web", calls({ name: "db" })));
   await store.create(deployment("shop", "db"));
   await store.create(deployment("evil", "lure"));
@@ -85,7 +82,6 @@ async function start(settings: Readonly<Record<string, unknown>> = {}): Promise<
   stopping.push(() => plugin.stop());
 }
 
-/** The aggregator's workflows on a network whose costs the test knows. */
 function withCosts(source: GraphApiSource): GraphSource {
   return {
     start: () => Promise.resolve(),
@@ -152,7 +148,6 @@ function podObject(namespace: string, app: string, on: string | null): Kubernete
   };
 }
 
-/** Beside its ends, what it demands. */
 type AppGroupChannel = { readonly from: object; readonly to: object; readonly [demand: string]: unknown };
 
 function appGroup(
@@ -173,7 +168,6 @@ function appGroup(
   };
 }
 
-/** What kube-scheduler hears of a new pod. */
 async function asked(
   namespace: string,
   app: string,
@@ -188,7 +182,6 @@ async function asked(
   return { failed: FailedNodes ?? failedNodes ?? {}, priorities: await post("prioritize") };
 }
 
-/** Everything that placement says of the victim's pods. */
 async function ofVictim(): Promise<unknown> {
   const workflow = graphs.workflow("shop", "flow")!;
   const answers = [await asked("shop", "web"), await asked("shop", "db")];
@@ -229,7 +222,7 @@ async function planned(workflow: WorkflowGraph): Promise<unknown> {
   });
 }
 
-/** What the tenant writes into its own namespace to have the victim's pods beside its own, on n3. */
+/** Objects in the tenant's namespace that try to attract the victim's pods to n3. */
 const ATTEMPTS: readonly (readonly [string, () => KubernetesObject])[] = [
   [
     "an annotation that calls the victim's workload at no distance and with an absurd priority",

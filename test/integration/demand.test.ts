@@ -1,5 +1,4 @@
-// Demand through the real pipeline: pages of sidecars on nodes of two zones, a collector on each node, the
-// bus, and an aggregator with the cluster's nodes and Services. The pages are written from Istio's sources.
+// Demand through the real pipeline. The pages follow Istio's sources.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
@@ -39,7 +38,6 @@ const node = (name: string): KubernetesObject => ({
 const ownedBy = (kind: string, name: string) => [
   { apiVersion: "apps/v1", kind, name, uid: `${kind}-${name}`, controller: true },
 ];
-/** A Deployment with a pod on each of the nodes. */
 const workload = (name: string, ...nodes: readonly string[]): KubernetesObject[] => [
   {
     ...KINDS.deployment,
@@ -68,7 +66,7 @@ const db: KubernetesObject = {
   spec: { selector: { app: "db" } },
 };
 
-/** Three of four requests are from the west; those of the east take long. */
+/** Three of four requests come from the west. The east's requests are slow. */
 function exchange(n: number): void {
   const isEast = n % 4 === 0;
   const status = n % 10 === 1 ? 503 : 200;
@@ -156,7 +154,7 @@ test("what each zone asks of a Service is in the graph API, with its share in ti
   expect(found).toMatchObject([{ namespace: "shop", name: "db", deadlineMs: 100 }]);
   const [east, west] = found[0]!.zones;
   expect([east!.zone, west!.zone]).toEqual(["east", "west"]);
-  // The load is one to three whatever the machine does to its pace.
+  // The ratio of the load does not depend on the machine's speed.
   expect(west!.requestsPerSecond / east!.requestsPerSecond).toBeGreaterThan(2.6);
   expect(west!.requestsPerSecond / east!.requestsPerSecond).toBeLessThan(3.4);
   expect(east!.inTimeRatio).toBe(0);
@@ -181,13 +179,13 @@ test("what each zone asks of a Service is in the graph API, with its share in ti
 
 test("the bill has the bytes that the proxies of each zone counted, by the prices of AWS, within 1 %", async () => {
   const MONTH_SECONDS = 730 * 3600;
-  /** What each end pays for a byte between zones. */
+  /** Price per byte between zones, for each end. */
   const PER_BYTE = 0.02 / 1e9;
   const difference = async (): Promise<number> => {
     const { total, zones } = await read<Bill>("/api/v1/graph/bill");
     expect(total).toMatchObject({ channels: 1, channelsUnknown: 0, unpricedBytesPerSecond: 0 });
     expect(zones.map(({ from, to }) => `${from.zone} ${to.zone}`)).toEqual(["east west", "west west"]);
-    // db is in the west alone: what its callers of the east exchange with it crosses.
+    // db runs in the west only, so traffic of its eastern callers crosses zones.
     const crossing = pages.n2!.bytes / (pages.n1!.bytes + pages.n2!.bytes);
     const counted = total.bytesPerSecond! * crossing * MONTH_SECONDS * PER_BYTE;
     return Math.abs(total.perMonth! / counted - 1);

@@ -1,20 +1,18 @@
-// Hours of drifting latencies and traffic, by the code that runs in a cluster, through the same ports. The
-// whole day, on measured matrices too, is the benchmark placement/descheduler-day.
+// The benchmark placement/descheduler-day runs the whole day, also on measured matrices.
 import { describe, expect, test } from "vitest";
 import { day, HOUR_MS } from "../harness/descheduler/drift.ts";
 import { hastyMoves, simulate, undoneMoves } from "../harness/descheduler/simulate.ts";
 
 const HOURS = 6;
-/** Five minutes a step: a tenth of the work of the real interval, with rounds and rests to match. */
+/** Five minutes per step: a tenth of the real work, with rounds and pauses to match. */
 const STEP_MS = 300_000;
 const COOL_DOWN_MS = 30 * 60_000;
 
 describe("a part of a day", () => {
   test.each([
-    // A zone is in trouble for three hours, and is left alone afterwards; 1.04 was seen.
+    // A zone has trouble for three hours and none afterwards. Observed: 1.04.
     [1, 1.15],
-    // Nearly everything must leave a zone, and five-minute steps make that take most of an hour; 1.13 was
-    // seen, and left alone 2.96.
+    // Leaving a zone takes most of an hour in five-minute steps. Observed: 1.13, and 2.96 without moves.
     [3, 1.25],
   ])(
     "costs little more than planning anew at each step, with a fraction of its moves: seed %i",

@@ -1,5 +1,4 @@
-// Mode paper as the paper has it: a real kube-scheduler that asks the extender, evictions through the real
-// eviction API, and nothing else of ours; pods have no gate, and each workload has one replica.
+// Mode paper with a real kube-scheduler and eviction API: no gates, one replica per workload.
 import { gatesOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { MOVES_ANNOTATION } from "@isochrone/kubernetes/testing";
@@ -68,15 +67,14 @@ describe.runIf(support.supported)("the paper's descheduler", { timeout: 500_000 
     graphs.costMs = farAway("zc");
     await graphs.refresh();
     const nodesOf = (): string[] => WORKLOADS.flatMap((name) => graphs.nodesOf(name));
-    // kube-scheduler doesn't ask the extender yet: it takes the emptiest nodes.
+    // kube-scheduler does not use the extender yet and picks the emptiest nodes.
     expect(new Set(nodesOf()).size).toBe(3);
 
     const settings = { mode: "paper", coolDownMs: 0 };
     const running = await startDescheduler(cluster.kubeconfig, graphs, settings, { mode: "raw" });
     onTestFinished(() => running.stop().catch(() => undefined));
     await cluster.restartScheduler(schedulerConfig(running.extenderUrl));
-    // By hand: on whatever node all three share none costs anything, and on every other node each does. The
-    // extender's 500 points outweigh the few that the default plugins give to an emptier node.
+    // Together on one node all three cost nothing. The extender's 500 points outweigh default plugins.
     const isContent = async (): Promise<boolean> => {
       const { skipped, inFlight } = await running.report();
       return skipped["no_gain"] === 3 && inFlight.length === 0 && new Set(nodesOf()).size === 1;

@@ -1,5 +1,4 @@
-// Only pods of workloads on a real control plane: whatever controller makes the replacement, it lands on the
-// recorded target. When the target fills up between decision and landing, the move fails visibly, and once.
+// A replacement lands on its recorded target for every kind of controller, or the move fails visibly.
 import { hasCondition, KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -17,7 +16,7 @@ import { PLACEMENT_GATE } from "../harness/planner.ts";
 
 const WAIT = { timeout: 60_000, interval: 250 };
 const LONG_MS = 3_600_000;
-/** Keeps an evicted pod of a StatefulSet, and so its successor, until the test lets it go. */
+/** Finalizer that keeps an evicted StatefulSet pod until the test removes it. */
 const HOLD = "example.com/hold";
 
 const support = controlPlaneSupport(["scheduler", "controller-manager", "kwok"]);
@@ -35,7 +34,7 @@ describe.runIf(support.supported)("the only pod of a workload", () => {
 
   type Kind = "Deployment" | "StatefulSet" | "ReplicaSet";
 
-  /** api talks to db on n0, where it may not be itself. Resolves when both run, and api is beside db. */
+  /** api talks to db on n0, but may not run there. Resolves when both run and api is next to db. */
   const deploy = async (namespace: string, kind: Kind): Promise<FollowedGraphs> => {
     const workloads = ["api", "db"];
     const channels = [["api", "db", 300_000]] as const;
@@ -67,7 +66,7 @@ describe.runIf(support.supported)("the only pod of a workload", () => {
       allowSingleReplicas: true,
       allowStatefulSets: true,
       coolDownMs: LONG_MS,
-      // The leader's memory outlives a test: no other move is to be judged in it.
+      // The leader's memory outlives a test, so it must not judge moves of other tests here.
       judgeAfterMs: LONG_MS,
       ...settings,
     });
@@ -78,7 +77,7 @@ describe.runIf(support.supported)("the only pod of a workload", () => {
   const podsOf = (namespace: string): Promise<readonly KubernetesObject[]> =>
     cluster.list("pods", { namespace, labels: "app=api" });
 
-  /** Nodes of its pods that are ready and not going. */
+  /** Nodes of its ready pods that are not terminating. */
   const apiOn = async (namespace: string): Promise<(string | null)[]> =>
     (await podsOf(namespace))
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -141,7 +140,7 @@ describe.runIf(support.supported)("the only pod of a workload", () => {
   });
 });
 
-/** That node is 1 ms away from n0, all others 60 ms. */
+/** `near` is 1 ms away from n0, all others 60 ms. */
 function nearestTo(near: string): (a: string, b: string) => number {
   return (a, b) => ([a, b].includes("n0") && [a, b].includes(near) ? 1 : 60);
 }

@@ -1,6 +1,5 @@
-// The whole way of a pod that nobody gave a gate by hand: its namespace opts in by a label, the real API
-// server asks our webhook, the planner lands it, the network changes, the descheduler evicts it, and its
-// replacement goes the same way to the recorded target. Beside it gangs, which all of them leave alone.
+// The path of a pod without a manual gate, through webhook, planner, descheduler and back. No part touches
+// the gangs beside it.
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
@@ -26,7 +25,7 @@ import { COMMAND } from "../harness/extender.ts";
 import { CHANNELS, farAway, REPLICAS, ZONES } from "../harness/descheduler/three-zones.ts";
 
 const NAMESPACE = "opted-in";
-/** The Deployment and the pods of gangs; its pods exchange much with others that are moved. */
+/** Name of the Deployment and of the pods of gangs. Its pods have much traffic with others that move. */
 const BATCH = "batch";
 const WAIT = { timeout: 150_000, interval: 500 };
 
@@ -82,7 +81,6 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
           ...(name === "db" ? { nodeSelector: { "kubernetes.io/hostname": "n0" } } : {}),
         },
       });
-    // All replicas must be there at all times: replacements of web start first, those of api don't.
     for (const name of ["web", "api"]) await cluster.create(budgetOf(name, 2));
     const strategy = { type: "Recreate", rollingUpdate: null };
     await cluster.patch({ ...KINDS.deployment, namespace: NAMESPACE, name: "api" }, { spec: { strategy } });
@@ -94,7 +92,7 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
     await graphs.refresh();
     const first = await pods();
     expect(zonesOf(first)).not.toContain("zc");
-    // Templates have no gate: only the webhook can have set it, and only gated pods are planned.
+    // Templates have no gate, so the webhook must have set it. Only gated pods are planned.
     for (const { metadata } of await cluster.list("/apis/apps/v1/replicasets", { namespace: NAMESPACE }))
       expect(JSON.stringify(metadata)).not.toContain(PLACEMENT_GATE);
     expect(await planned()).toEqual(expect.arrayContaining(first.map(({ metadata }) => metadata.name)));
@@ -130,9 +128,9 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
       .poll(planned, WAIT)
       .toEqual(expect.arrayContaining(moved.map(({ metadata }) => metadata.name)));
     expect(await running.metric("isochrone_descheduler_moves_total", 'outcome="elsewhere"')).toBe(0);
-    // No pod is asked for that its budget keeps.
+    // The descheduler never tries to evict pods that their budget protects.
     expect(await running.metric("isochrone_descheduler_eviction_failures_total", 'reason="pdb"')).toBe(0);
-    // Far from all the others, and still there.
+    // Distant from all others, and still there.
     expect((await batch()).map(({ metadata }) => metadata.uid)).toEqual(
       gang.map(({ metadata }) => metadata.uid),
     );
@@ -167,7 +165,7 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
     await add("held", [0]);
     await add("held", [1], { schedulingGates: [PLACEMENT_GATE] });
 
-    // A gate that somebody has set himself is opened without a plan.
+    // A manually set gate is opened without a plan.
     await expect.poll(nodesOf("held"), WAIT).toEqual([expect.any(String), expect.any(String)]);
     expect((await of("held")).map(answerOf)).toEqual(["gang", "already_gated"]);
     const decision = (await running.decisions("plan")).find(({ pod }) => pod.name === "held-1");
@@ -185,7 +183,7 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
     const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 60_000 });
     expect(stdout).toContain("It is one of a gang");
 
-    // Others are placed beside one that finds no room, and its pods stay as they were.
+    // Other pods are placed while this one finds no room. Its own pods stay.
     const web = { namespace: NAMESPACE, labels: { app: "web" }, requests: { cpu: "50m" } };
     await cluster.createPods(["web-8", "web-9"], web);
     const isNew = ({ metadata }: KubernetesObject): boolean => /^web-[89]$/.test(metadata.name);
@@ -202,7 +200,6 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
   const nodesOf = (gang: string) => async (): Promise<(string | null)[]> =>
     (await batch()).filter(({ metadata }) => metadata.name.startsWith(`${gang}-`)).map(nodeNameOf);
 
-  /** Gates that a pod would be created with now. */
   const admitted = async (): Promise<string[]> => {
     const container = { name: "main", image: "none" };
     const pod = {
@@ -228,13 +225,11 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
       { namespace: NAMESPACE },
     );
 
-  /** What the last run decided about the workload's pods. */
   const decisionsOf = async (workload: string): Promise<string[]> =>
     (await running.report()).pods
       .filter(({ name }) => name.startsWith(`${workload}-`))
       .map(({ decision }) => decision);
 
-  /** Names of pods that a plan was made for. */
   const planned = async (): Promise<string[]> => (await running.decisions("plan")).map(({ pod }) => pod.name);
 });
 
@@ -242,7 +237,6 @@ function answerOf({ metadata }: KubernetesObject): string | undefined {
   return metadata.annotations?.[WEBHOOK_ANSWER];
 }
 
-/** Fields of a pod's spec. */
 function onlyOn(...values: readonly string[]): { readonly affinity: object } {
   const matchExpressions = [{ key: "kubernetes.io/hostname", operator: "In", values }];
   const required = { nodeSelectorTerms: [{ matchExpressions }] };

@@ -1,6 +1,4 @@
-// The descheduler on a real control plane: it evicts through the real eviction API, the real
-// controller-manager makes the pods anew, the planner sends them where the move record says, and the real
-// kube-scheduler binds them.
+// Uses the real eviction API, controller-manager and kube-scheduler, with our planner.
 import {
   hasCondition,
   KINDS,
@@ -47,7 +45,6 @@ describe.runIf(support.supported)("the descheduler", () => {
     return started;
   };
 
-  /** db stays on n0; all pods wait for the planner. Resolves when all run. */
   const deploy = async (namespace: string): Promise<void> => {
     await cluster.createNamespace(namespace);
     for (const [name, replicas] of Object.entries(REPLICAS))
@@ -77,7 +74,6 @@ describe.runIf(support.supported)("the descheduler", () => {
   const zonesOf = (graphs: FollowedGraphs, workload: string): string[] =>
     graphs.nodesOf(workload).map((node) => ZONES[node]!);
 
-  /** What the workflow costs, and what the best plan would, bytes/s x ms. */
   const costs = async (graphs: FollowedGraphs, namespace: string): Promise<{ now: number; best: number }> => {
     await graphs.refresh();
     const nodes = await cluster.list("nodes");
@@ -93,7 +89,7 @@ describe.runIf(support.supported)("the descheduler", () => {
       now: () => performance.now(),
       deadlineMs: performance.now() + 1_000,
     });
-    // While a pod is on its way there is nothing to compare.
+    // Costs are not comparable while a pod is in flight.
     if (Object.entries(REPLICAS).some(([name, count]) => graphs.nodesOf(name).length !== count))
       return { now: Infinity, best: found.cost.network };
     let now = 0;
@@ -143,7 +139,7 @@ describe.runIf(support.supported)("the descheduler", () => {
     await expect.poll(() => running.metric("isochrone_descheduler_regret"), WAIT).toBeLessThan(0.1);
     const events = await cluster.list("/apis/events.k8s.io/v1/namespaces/drift/events");
     expect(events.map(({ reason }) => reason)).toContain("NetworkAwareMove");
-    // And then it is quiet.
+    // No further moves follow.
     const evictions = await running.metric("isochrone_descheduler_evictions_total");
     const runs = await running.metric("isochrone_descheduler_runs_total");
     await expect
@@ -152,7 +148,6 @@ describe.runIf(support.supported)("the descheduler", () => {
     expect(await running.metric("isochrone_descheduler_evictions_total")).toBe(evictions);
   });
 
-  /** Move records that are left. */
   const recordsOf = async (namespace: string): Promise<unknown[]> =>
     (await cluster.list("/apis/apps/v1/replicasets", {}))
       .filter(({ metadata }) => metadata.namespace === namespace)
@@ -228,7 +223,7 @@ describe.runIf(support.supported)("the descheduler", () => {
     expect(zonesOf(graphs, "web")).not.toContain("zb");
   });
 
-  /** Nothing lets a pod more of it run than are wanted. */
+  /** The workload's limits allow no surge pod. */
   const evictedFirst = async (namespace: string, name: string): Promise<void> => {
     const spec = { strategy: { type: "Recreate", rollingUpdate: null } };
     await cluster.patch({ ...KINDS.deployment, namespace, name }, { spec });
@@ -248,8 +243,7 @@ describe.runIf(support.supported)("the descheduler", () => {
     const channels = tiers.flatMap((a, index) => tiers.slice(index + 1).map((b) => [a, b, 100_000] as const));
     const graphs = new FollowedGraphs({ cluster, namespace, zones: ZONES, workloads: tiers, channels });
     graphs.costMs = farAway("zc");
-    // Alone, or two of them, pods that leave zb lose at those that stay there nearly what they gain at those
-    // in za.
+    // One or two pods leaving zb lose almost as much to those that stay as they gain in za.
     const running = await start(graphs, {
       minGainRatio: 0.3,
       maxGroup: 2,
@@ -293,12 +287,12 @@ describe.runIf(support.supported)("the descheduler", () => {
     expect(decision!.explanation.join(" ")).toContain("one of 6 pods of a larger move");
   });
 
-  // Last: that it has stopped outlives the leader.
+  // Runs last, because the stop outlives the leader.
   test("a network that worsens wherever pods go makes it stop by itself", async () => {
     const namespace = "chased";
     const graphs = followed(namespace, "zc");
     await deployWith(graphs, namespace);
-    // What is beside za is far from it as soon as api is there.
+    // Nodes next to za become distant as soon as api is there.
     graphs.costMs = (a, b) => {
       const [x, y] = [ZONES[a]!, ZONES[b]!];
       if (x === y) return 1;
@@ -319,7 +313,7 @@ describe.runIf(support.supported)("the descheduler", () => {
     expect(await running.metric("isochrone_descheduler_evictions_total")).toBe(evictions);
   });
 
-  /** Planned as the network is at first. */
+  /** Plans with the initial network. */
   const deployWith = async (graphs: FollowedGraphs, namespace: string): Promise<void> => {
     const planner = await start(graphs, { mode: "dry-run" });
     await deploy(namespace);
@@ -327,7 +321,6 @@ describe.runIf(support.supported)("the descheduler", () => {
   };
 });
 
-/** All replicas must be there at all times. */
 function budgetOf(namespace: string, app: string): KubernetesObject {
   return {
     apiVersion: "policy/v1",

@@ -1,5 +1,4 @@
-// Three dispatchers under load while each process is killed in turn: dispatchers, endpoints, and all that
-// tells the dispatchers about endpoints.
+// Kills each dispatcher, endpoint and source of endpoint data in turn, under load.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
@@ -21,7 +20,7 @@ const ENDPOINT = fileURLToPath(new URL("../harness/dispatch/endpoint-process.ts"
 const PER_SECOND = 200;
 const AWAY_MS = 1_500;
 const THREE = [0, 1, 2] as const;
-/** Address of this machine, so that no packet leaves it. EndpointSlices take no loopback addresses. */
+/** An address of this machine, so that packets stay local. EndpointSlices reject loopback addresses. */
 const ADDRESS = Object.values(networkInterfaces())
   .flatMap((addresses = []) => addresses)
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
@@ -32,10 +31,8 @@ const missing = [controlPlaneSupport(COMPONENTS), helmSupport()].flatMap((suppor
 if (ADDRESS === undefined) missing.push("this machine has no address but loopback ones");
 if (missing.length > 0) console.warn(`kills under dispatched requests are not tested: ${missing.join("; ")}`);
 
-/** A process that was killed. Times by performance.now(). */
 interface Kill {
   readonly kind: "dispatcher" | "endpoint" | "other";
-  /** Among those of its kind. */
   readonly index: number;
   readonly beganMs: number;
   readonly goneMs: number;
@@ -109,7 +106,6 @@ describe.runIf(missing.length === 0)("200 requests a second through three dispat
         );
   }
 
-  /** A process, and a ready pod of web at its address and port. */
   async function addEndpoint(each: number, port: number): Promise<void> {
     const journal = join(installation.folder, `journal-${each}`);
     journals.push(journal);
@@ -140,7 +136,6 @@ describe.runIf(missing.length === 0)("200 requests a second through three dispat
     });
   }
 
-  /** Endpoints that a dispatcher chooses among. */
   async function knows(each: number): Promise<number> {
     const traffic = new Traffic([ports[each]!], "web.default", PER_SECOND);
     await sleep(50);
@@ -167,7 +162,6 @@ describe.runIf(missing.length === 0)("200 requests a second through three dispat
     ];
   }
 
-  /** Kills each, and starts it again after a while. */
   async function killInTurn(traffic: Traffic): Promise<readonly Kill[]> {
     const kills: Kill[] = [];
     for (const { kind, index, kill, start } of victims()) {
@@ -204,7 +198,7 @@ describe.runIf(missing.length === 0)("200 requests a second through three dispat
     const answered = countOf(lines, "answered");
     const posts = exchanges.filter(({ method }) => method === "POST");
     expect(posts.filter(({ id }) => (begun.get(id) ?? 0) > 1)).toEqual([]);
-    // A GET is done again where an answer was lost, at most twice.
+    // A GET with a lost response is retried at most twice.
     expect(exchanges.filter(({ id }) => (begun.get(id) ?? 0) > 3)).toEqual([]);
     const whole = exchanges.filter(({ status }) => status === 200);
     expect(whole.filter(({ id }) => !answered.has(id))).toEqual([]);
@@ -217,7 +211,7 @@ describe.runIf(missing.length === 0)("200 requests a second through three dispat
   });
 });
 
-/** Only a POST may be lost with an endpoint: it may have been done. */
+/** Only a POST may be lost with an endpoint, because it may have been executed. */
 function excuses({ kind, index, beganMs, goneMs }: Kill, exchange: Exchange): boolean {
   if (exchange.beganMs > goneMs || exchange.endedMs < beganMs) return false;
   if (kind === "dispatcher") return exchange.through === index && exchange.status === null;

@@ -1,5 +1,4 @@
-// The dispatcher's process on a real API server with Kubernetes' own EndpointSlice controller, under the
-// rights of the chart and no more. Nobody listens on the address of its pod.
+// Uses Kubernetes' own EndpointSlice controller and only the chart's permissions.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { once } from "node:events";
 import { createServer, request, type Server } from "node:http";
@@ -23,7 +22,7 @@ const { NAMESPACE, NAME } = MANIFEST_VALUES;
 const ACCOUNT = `system:serviceaccount:${NAMESPACE}:${NAME}-dispatcher`;
 const COMPONENTS = ["controller-manager"] as const;
 const HOST = "127.0.0.1";
-/** Of this machine, so that no packet leaves it; slices take no loopback addresses. */
+/** An address of this machine, so that packets stay local. EndpointSlices reject loopback addresses. */
 const ADDRESS = Object.values(networkInterfaces())
   .flatMap((addresses = []) => addresses)
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
@@ -84,7 +83,6 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
     ) as T;
   }
 
-  /** A pod of web, ready at the address of this machine. */
   async function addPod(name: string): Promise<void> {
     const pod = { namespace: "default", name };
     await cluster.create({
@@ -101,7 +99,6 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
   const slices = (): Promise<KubernetesObject[]> =>
     cluster.list(KINDS.endpointSlice, { namespace: "default", labels: "kubernetes.io/service-name=web" });
 
-  /** Where kube-proxy sends a connection to the Service. */
   async function endpointOfService(): Promise<{ readonly host: string; readonly port: number }> {
     const [slice] = await slices();
     const [endpoint] = looseList<{ addresses: unknown }>(slice?.endpoints);
@@ -178,7 +175,7 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
     const labels = { app: "steal" };
     const containers = [{ name: "main", image: "none" }];
     const pod = { ...KINDS.pod, metadata: { name: "mine", labels }, spec: { containers } };
-    // The namespace's service account comes a moment later.
+    // The namespace's service account appears a moment later.
     await expect.poll(async () => (await tenant.answer("POST", pods, pod)).code, WITHIN).toBe(201);
     const address = { status: { podIP: ADDRESS, podIPs: [{ ip: ADDRESS }] } };
     const merge = { contentType: "application/merge-patch+json" };
@@ -226,7 +223,7 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
           },
         );
         expect([service.code, slice.code]).toEqual([201, 201]);
-        // The answer names why once the dispatcher knows the slice.
+        // The response names the reason once the dispatcher knows the slice.
         const through = { host: HOST, port };
         await expect
           .poll(() => answerOf(through, `${name}.${namespace}`), WITHIN)
@@ -243,7 +240,7 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
     const isOurs = (user: string): boolean => user === ACCOUNT;
     const events = await cluster.auditEvents(({ user }) => isOurs(user));
     const uses = events.flatMap((event) => usesOf(event, isOurs));
-    // The aggregator asks about its page, and is away here.
+    // The aggregator, which is away here, would request its page.
     const byApiServer = grants.filter(({ on }) => !on.startsWith("/isochrone/"));
     const verdict = verdictOf({
       grants: byApiServer,
@@ -256,7 +253,6 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
   });
 });
 
-/** What a pod of web answers, at the address of this machine. */
 async function serving(port: number): Promise<Server> {
   const server = createServer((_request, response) => response.end("from the pod"));
   server.listen(port, ADDRESS);
@@ -264,7 +260,6 @@ async function serving(port: number): Promise<Server> {
   return server;
 }
 
-/** Status and body, or why there is none. */
 function answerOf(
   to: { readonly host: string; readonly port: number },
   host = "web.default",

@@ -1,5 +1,4 @@
-// Three ways to the cheapest plan of a small problem: integer programming by the real solver, branch and
-// bound, and the planner's search.
+// Compares integer programming, branch and bound, and the planner's search.
 import { exactPlan, plan } from "@isochrone/placement";
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, expect, test } from "vitest";

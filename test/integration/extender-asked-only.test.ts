@@ -1,5 +1,4 @@
-// The ways to leave pods alone that don't use the extender, on a real kube-scheduler; and the extender behind
-// a real aggregator.
+// Ways to exclude pods without the extender, and the extender behind a real aggregator.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, nodeNameOf } from "../harness/control-plane/index.ts";
 import { MeasuredAggregator } from "../harness/measured-aggregator.ts";
@@ -11,7 +10,7 @@ const NODES = ["n0", "n1", "n2", "n3"];
 const RESOURCE = "isochrone.dev/placement";
 const CANARIES = "isochrone-canary";
 const GUARD = { managedResource: RESOURCE, canaryPeriodMs: 500, canaryDeadlineMs: 3_000, canaryRequired: 2 };
-/** The cluster's own, which must go on being ignored. */
+/** A resource of the cluster itself that kube-scheduler must still ignore. */
 const LICENCE = "example.com/licence";
 const WITH_LICENCE = `${BASE_CONFIG}profiles:
   - schedulerName: default-scheduler

@@ -1,5 +1,4 @@
-// The extender by its own certificates, under the chart's own rights: a real kube-scheduler is configured by
-// the command alone, and nobody else gets an answer.
+// The command's output alone configures kube-scheduler. No other client gets a response.
 import { KINDS } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
@@ -126,8 +125,7 @@ describe.runIf(support.supported)("an extender that makes its own certificates",
     );
     expect(stderr).toContain("run this again and restart it before 20");
     expect(stdout).not.toContain("PRIVATE KEY");
-    // No network of Services here: the address is the machine's own, the name in the certificate stays the
-    // Service's.
+    // The address is the machine's own, and the certificate keeps the Service's name.
     const here = stdout.replace(/urlPrefix: https:\/\/[^/]+\//, `urlPrefix: https://127.0.0.1:${port}/`);
     await testbed.cluster.restartScheduler(here);
     await testbed.cluster.createPods(["near-q"], {

@@ -1,5 +1,4 @@
-// The extender against what no kube-scheduler sends, and what a broken or hostile client may: over real HTTP,
-// each is answered clearly, counted, bounded in memory, and good questions are answered all the while.
+// Requests of broken or hostile clients get a clear response and are counted and bounded.
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
@@ -58,9 +57,8 @@ async function post(verb: string, body: string): Promise<Answer> {
 }
 
 /**
- * Sends `bytes` in pieces until they are through or an answer comes; with their number stated the first piece
- * alone, since that must do. null: the connection was cut before the answer was read, as happens to those who
- * go on sending.
+ * Sends chunks until a response arrives; with a declared length only the first one. Returns null if the
+ * connection was cut before the response was read.
  */
 function pour(verb: string, bytes: number, stated: boolean): Promise<Answer | null> {
   const { promise, resolve } = Promise.withResolvers<Answer | null>();
@@ -98,7 +96,7 @@ function pour(verb: string, bytes: number, stated: boolean): Promise<Answer | nu
   return promise;
 }
 
-/** The largest resident memory above that of the start while `work` runs. */
+/** Maximum growth of resident memory while `work` runs. */
 async function growthOf(work: () => Promise<void>): Promise<number> {
   const before = process.memoryUsage.rss();
   let most = before;
@@ -144,13 +142,12 @@ describe("100 MB", () => {
     for (const { status } of read) expect([413, 503]).toContain(status);
     for (const { headers } of read.filter(({ status }) => status === 503))
       expect(headers["retry-after"]).toBe("1");
-    // Twelve would be 768 MB of text and as much again to decode it.
+    // Twelve bodies would be 768 MB of text and as much again when decoded.
     expect(growth).toBeLessThan(512 * MEBIBYTE);
     expect(
       await counted('isochrone_http_refused_total{server="scheduler",reason="body_budget"}'),
     ).toBeGreaterThan(0);
     await answersAsEver();
-    // What was being read is given back when its connection is gone.
     await expect.poll(() => pour("filter", 3 * MEBIBYTE, false).then((answer) => answer?.status)).toBe(400);
   });
 });

@@ -1,4 +1,4 @@
-// The scheduler-plugin as extender of a real kube-scheduler: over client certificates, on a real API server.
+// The scheduler-plugin as extender of a real kube-scheduler on a real API server with client certificates.
 import { startAggregator } from "@isochrone/aggregator/testing";
 import { KINDS } from "@isochrone/kubernetes";
 import type { ObjectRef } from "@isochrone/kubernetes";
@@ -40,7 +40,6 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
 
   const nodes = (availableCpuMillicores: number | null = null) =>
     NODES.map((name) => ({ name, availableCpuMillicores }));
-  /** q is on that node. */
   const sayQOn = (node: string): void =>
     testbed.graphs.say({
       cluster: clusterGraph(nodes(), twoRegionsMs),
@@ -57,7 +56,7 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
       requests: { cpu: "500m", memory: "128Mi" },
     });
 
-  /** What `isochrone explain` says, without the decisions: they are behind certificates. */
+  /** Output of `isochrone explain` without the decisions, which need certificates. */
   const explained = async (pod: string): Promise<string> => {
     const args = ["explain", pod, "--kubeconfig", testbed.cluster.kubeconfig, "--server", testbed.graphs.url];
     return (await promisify(execFile)(process.execPath, [COMMAND, ...args], { timeout: 30_000 })).stdout;
@@ -116,7 +115,7 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
       cluster: clusterGraph(nodes(16_000), twoRegionsMs),
       workflow: workflowGraph({ p: [], q: ["n6"] }, TRAFFIC),
     });
-    // On a loopback address they answer by their own port, or by names that were said.
+    // On a loopback address, servers accept their own port or configured host names.
     const behindProxy = { allowedHosts: ["127.0.0.1"] };
     const replicas = [await replica(behindProxy), await replica(behindProxy)];
     const proxy = await alternating(replicas.map(({ port }) => port));
@@ -131,7 +130,7 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
       proxy.cut();
     }
     for (const each of replicas) expect(await each.requests('verb="prioritize"')).toBeGreaterThan(0);
-    // Nobody schedules it: it stays pending while the replicas are asked about it.
+    // Has no scheduler, so it stays pending while the test asks the replicas about it.
     const [asked] = await testbed.cluster.createPods(["asked"], {
       labels: { app: "p", "isochrone.dev/workflow": WORKFLOW },
       spec: { schedulerName: "nobody" },
@@ -169,7 +168,7 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
       credentials: { kubeconfig: testbed.cluster.kubeconfig },
     });
     onTestFinished(() => store.close());
-    // The API server refuses loopback addresses in EndpointSlices.
+    // The API server rejects loopback addresses in EndpointSlices.
     const address = Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])
       .find(({ internal, family }) => !internal && family === "IPv4")!.address;
@@ -281,7 +280,6 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
       }
     };
     await annotate(Date.now());
-    // The pods of the tests before are still held against their nodes' CPU.
     const extender = await replica({ gamma: 0, delta: 1 });
     await testbed.cluster.restartScheduler(await schedulerConfig(extender.url, testbed.certificates));
     testbed.graphs.say(null);
@@ -323,10 +321,7 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
   });
 });
 
-/**
- * Passes every other connection to the next port. `cut` ends those that are open, so that the client must
- * come anew.
- */
+/** Passes connections to the ports in turn. `cut` closes open ones, so that the client must reconnect. */
 async function alternating(
   ports: readonly number[],
 ): Promise<{ port: number; cut: () => void; close: () => Promise<void> }> {

@@ -1,5 +1,4 @@
-// Links that slow down or lose packets, nodes that die, and all of it healed: pods move where it was
-// announced, once, and requests get faster. The soak `faults --model` makes 40 runs.
+// Pods move once, to the announced node. The soak `faults --model` makes 40 runs.
 import { expect, test } from "vitest";
 import { faultRun, MODEL_FAULTS } from "../harness/model/fault-run.ts";
 import { QUIET } from "../harness/model/noise.ts";
@@ -18,7 +17,7 @@ test.each([1])(
     expect(
       reports.flatMap(({ fault, mistakes }) => mistakes.map((mistake) => `${fault}: ${mistake}`)),
     ).toEqual([]);
-    // Each fault touches pods: without a move nothing was shown.
+    // Each fault affects pods, so a run without a move would prove nothing.
     expect(reports.reduce((sum, { moved }) => sum + moved, 0)).toBeGreaterThan(0);
     expect(failedPerMove).not.toBeNull();
     expect(failedPerMove!).toBeLessThanOrEqual(failedPerRolled!);

@@ -25,10 +25,8 @@ import { generateWorkloads } from "./feasibility/workloads.ts";
 const CASES = Number(process.env["ISOCHRONE_TEST_FEASIBILITY_CASES"] ?? 200);
 const SEED = Number(process.env["ISOCHRONE_TEST_SEED"] ?? 7);
 const PODS_PER_CLUSTER = 20;
-/** Not met: a pod that names its node isn't scheduled. */
 const NOT_MET: readonly FilterPlugin[] = ["Unsupported", "NodeName"];
 
-/** Workflows of about 9 pods. */
 const PLANS = Math.max(12, Math.round(CASES / 20));
 const OBSERVED = { version: 1, observedAt: "2026-01-01T00:00:00.000Z" };
 const EMPTY_GRAPHS = {
@@ -75,20 +73,17 @@ describe.runIf(support.supported)("the model of kube-scheduler's filters", () =>
     }
     console.log(tally.summary);
     expect(tally.wrongYes).toEqual([]);
-    // Less than 1 % would do.
+    // The requirement is less than 1 %.
     expect(tally.wrongNo).toEqual([]);
     expect(tally.otherWords).toEqual([]);
-    // Each filter had the last word on some nodes, and something to look at on others that it let pass.
+    // Each filter decided on some nodes, and passed others that it had to check.
     for (const plugin of FILTER_PLUGINS.filter((plugin) => !NOT_MET.includes(plugin))) {
       expect(tally.rejections.get(plugin) ?? 0, `${plugin} says no`).toBeGreaterThan(0);
       expect(tally.passes.get(plugin) ?? 0, `${plugin} says yes`).toBeGreaterThan(0);
     }
   });
 
-  /**
-   * Of nodes and of volumes kube-scheduler may not have heard yet: its watches for them are others than for
-   * pods.
-   */
+  /** kube-scheduler may not know a node or volume yet, because it watches them separately from pods. */
   const askAgain = async (pod: KubernetesObject, label: string): Promise<Asked> => {
     await sleep(500);
     const again = { ...pod, metadata: { ...pod.metadata, name: `${pod.metadata.name}-again` } };
@@ -109,7 +104,7 @@ describe.runIf(support.supported)("the model of kube-scheduler's filters", () =>
       const { steps } = inQueueOrder({ model, pods, assignment });
       fates.unplaced += pods.length - steps.length;
       fates.before += steps.filter(({ before }) => before).length;
-      // Every other one as it is meant to be landed, those between nominated as a whole.
+      // Every second plan lands step by step; the others are nominated as a whole.
       const landing = new Landing({ testbed, judge, model, pods, steps, atOnce: round % 2 === 1 });
       for await (const { said, got, target, foretold } of landing.run()) {
         expect(got, `to ${target}: ${said}`).toBe(foretold === null ? target : null);

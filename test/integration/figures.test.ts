@@ -1,11 +1,10 @@
-// A few of the draws of `npm run soak -- figures`: clusters with a known truth, through pages and OTLP,
-// collectors, windows and the graph API. Every published figure is compared with the truth.
+// Some draws of `npm run soak -- figures`, compared with their known truth.
 import { describe, expect, test } from "vitest";
 import { CHANNEL_SOURCES, drawOf, STRAYS, USAGE_SOURCES, type Draw } from "../harness/figures/draw.ts";
 import { expectedFigures } from "../harness/figures/expected.ts";
 import { runDraw } from "../harness/figures/run-draw.ts";
 
-/** All kinds of sources, and (37) a collector that restarts and forgets containers that have ended. */
+/** Covers all kinds of sources, and (37) a restarted collector that forgets ended containers. */
 const SEEDS = [1, 2, 6, 9, 29, 31, 37, 49];
 
 describe("published figures", () => {

@@ -1,5 +1,4 @@
-// Each parser's share of the fuzzers within `npm test`: fixed seeds and numbers of inputs, about a minute in
-// all. `npm run soak -- fuzz` goes on.
+// Fixed seeds and input counts, about a minute. `npm run soak -- fuzz` runs longer.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { fuzz } from "../soak/fuzz/fuzz.ts";
 import { mutateJson } from "../soak/fuzz/mutate.ts";
@@ -68,7 +67,7 @@ describe("the fuzzer itself", () => {
   test("finds what takes too long", async () => {
     const busy = target(() => {
       const before = process.cpuUsage();
-      // Most of its time in this process, not in the kernel that is asked how much it was.
+      // Uses mostly user CPU time of this process, so that kernel time does not distort it.
       while (process.cpuUsage(before).user < 1_200_000) for (let at = 0; at < 1_000_000; at++);
       return { isTaken: true };
     });

@@ -1,5 +1,4 @@
-// Pods never wait for ever: gates are opened when every scheduler-plugin is dead, by hand, and when Isochrone
-// goes. Judged by what the real kube-scheduler binds.
+// Pods never wait forever: gates open without scheduler-plugins, by hand, and on uninstallation.
 import { gatesOf, KINDS, PLACEMENT_GATE, STREAM_GATE, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
@@ -14,7 +13,7 @@ import { CONFIGURATION, ENABLED, WebhookTestbed } from "../harness/webhook.ts";
 const { NAMESPACE } = MANIFEST_VALUES;
 const PODS = 200;
 const DEADLINE_MS = 5_000;
-/** Of the issue: all scheduled within the deadline and this. */
+/** Allowed time after the deadline until all pods are scheduled. */
 const GRACE_MS = 30_000;
 const OTHERS_GATE = "quota.example.com/admission";
 const WITHIN = { timeout: 90_000, interval: 200 };
@@ -51,9 +50,8 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
   });
 
   /**
-   * With our gate, by what its creation answered: the gates of the first pods of many may be opened before
-   * the last is there. On a busy machine the sign of life may come late and the webhook let a pod pass: that
-   * one is made again.
+   * Judged by the creation response, because the gate may open early. A late heartbeat may let a pod pass
+   * ungated; recreate it then.
    */
   async function createGated(pod: KubernetesObject): Promise<void> {
     for (;;) {
@@ -78,7 +76,7 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
     for (const [name, more] of [
       ["a", {}],
       ["b", { spec }],
-      // Of a StreamJob.
+      // A pod of a StreamJob.
       ["c", { spec: STREAM_SPEC }],
     ] as const)
       await createGated(testbed.pod(name, { namespace: "by-hand", ...more }));
@@ -134,13 +132,13 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
     console.log(
       `all ${PODS} pods were bound ${Math.round(performance.now() - lastMs)} ms after the last was created (deadline ${DEADLINE_MS} ms, allowed ${DEADLINE_MS + GRACE_MS} ms), the first ${Math.round(lastMs - beganMs)} ms before`,
     );
-    // Ours is not what holds it.
+    // Our gate is not the one that holds it.
     expect(await testbed.gatedPods("apart")).toEqual(["waits-for-others"]);
     const metrics = await (await aggregator.get("/metrics")).text();
     expect(metrics).toMatch(/isochrone_gates_opened_total\{result="opened"\} 20[0-9]/);
     const events = await cluster.list(KINDS.event, { namespace: "killed" });
     expect(events.filter((event) => event["reason"] === "GateOpenedLate").length).toBeGreaterThan(0);
-    // Its deadline begins when the others are through with it.
+    // Its deadline starts when the other gates are gone.
     await cluster.patch(
       { ...KINDS.pod, namespace: "apart", name: "waits-for-others" },
       { spec: { schedulingGates: [{ name: PLACEMENT_GATE }] } },

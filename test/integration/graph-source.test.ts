@@ -1,5 +1,4 @@
-// The scheduler-plugin's view of the graphs against a real aggregator: what it asks for, and that it is never
-// left behind.
+// The scheduler-plugin's reads of a real aggregator's graphs: its requests, and that it never falls behind.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
@@ -17,7 +16,6 @@ const BUILD_MS = 1_000;
 interface Asked {
   readonly path: string;
   readonly status: number;
-  /** Of the workflows whose graphs came. */
   readonly graphs: readonly string[];
 }
 
@@ -26,7 +24,6 @@ let store: ClusterStore;
 let aggregator: Aggregator;
 let source: GraphApiSource;
 let asked: Asked[];
-/** Requests of such a path fail. */
 let broken: string | null;
 
 beforeEach(async () => {
@@ -81,7 +78,6 @@ const observed: GraphFetch = async (url, init) => {
   return new Response(text, { status: answer.status, headers: answer.headers });
 };
 
-/** What has been asked for since the last look. */
 const taken = (): Asked[] => asked.splice(0);
 
 function deployment(name: string): KubernetesObject {
@@ -169,7 +165,7 @@ test("workflows come and go", async () => {
     "c",
     "d",
   ]);
-  // Back again: nothing of the one before is taken for it.
+  // The recreated workload does not inherit data of its predecessor.
   await store.create(deployment("a"));
   await store.create(pod("a", "n7"));
   await clock.advance(BUILD_MS);

@@ -1,4 +1,4 @@
-// The chart refuses what the services would refuse: each bound in the tables of the settings, asked of Helm.
+// The chart rejects values outside the limits of the settings tables.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Setting } from "@isochrone/runtime";
@@ -22,7 +22,7 @@ interface ChartSchema {
 
 const { settings } = (JSON.parse(readFileSync(join(CHART, "values.schema.json"), "utf8")) as ChartSchema)
   .definitions;
-/** Settings that the chart leaves to its values. The chart also knows retired names, which have no bounds. */
+/** Settings that the chart accepts as values. Retired names are known to the chart but have no limits. */
 const KNOWN: readonly Bounded[] = [...new Set(Object.values(SECTIONS).flat())].flatMap(({ name, table }) =>
   Object.keys(settings.properties[name]?.properties ?? {}).flatMap((key) => {
     const setting = table[key];
@@ -30,7 +30,6 @@ const KNOWN: readonly Bounded[] = [...new Set(Object.values(SECTIONS).flat())].f
   }),
 );
 const OPEN = KNOWN.filter(({ setting }) => setting.removed === null);
-/** A number of the smallest unit as text. */
 const TEXT_OF: Readonly<Record<string, (value: number) => string>> = {
   duration: (value) => `${value} ms`,
   bytes: (value) => `${value}B`,

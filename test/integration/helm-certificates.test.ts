@@ -1,6 +1,4 @@
-// The graph API's own certificates over their whole life, in seconds instead of months: two replicas, and
-// clients who learn whom to trust as pods do, from a file that a kubelet brings some time later. Nobody is
-// ever turned away.
+// Rotations of the graph API's certificates and CAs, in seconds. No request is ever rejected.
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,10 +19,7 @@ const { NAMESPACE, CERTIFICATES_SECRET, TRUST_CONFIG_MAP } = MANIFEST_VALUES;
 const SECRET = { ...KINDS.secret, namespace: NAMESPACE, name: CERTIFICATES_SECRET };
 const TRUSTED = { ...KINDS.configMap, namespace: NAMESPACE, name: TRUST_CONFIG_MAP };
 const RULES = ["aggregator", "aggregator-access-review", "aggregator-certificates", "aggregator-replicas"];
-/**
- * An authority takes over about every 45 s, a certificate lives for 12. Clients look at their files every 5
- * s.
- */
+/** A new CA takes over every 45 s. Certificates live for 12 s. Clients reread files every 5 s. */
 const SHORT = {
   authorityLifetimeMs: 54_000,
   certificateLifetimeMs: 12_000,
@@ -73,7 +68,7 @@ describe.runIf(support.supported)("the graph API's own certificates", { timeout:
         replicaTokenFile: await installation.tokenFile("aggregator"),
       },
       access: { mode: "kubernetes" },
-      // Replicas know each other by the first name, and are reached by address.
+      // Replicas know each other by the first name and connect by address.
       certificates: {
         ...SHORT,
         secret: `${NAMESPACE}/${CERTIFICATES_SECRET}`,
@@ -117,7 +112,7 @@ describe.runIf(support.supported)("the graph API's own certificates", { timeout:
     let asked = 0;
     while ((await stored("ca.crt")) === first || served.size < 4) {
       served.add(await stored("tls.crt"));
-      // Connections of its own each time: those that are open would go on in any case.
+      // A new connection each time, because open ones would continue in any case.
       for (const { url } of replicas) {
         asked += 1;
         const status = await ask(url).catch((error: unknown) => error);
@@ -125,7 +120,7 @@ describe.runIf(support.supported)("the graph API's own certificates", { timeout:
       }
       await sleep(PAUSE_MS);
     }
-    // By the new authority, for whoever begins now and for whoever has asked all the time.
+    // Signed by the new CA, for new clients and for continuous ones.
     const newcomer = await client();
     for (const { url } of replicas) expect([await ask(url), await newcomer(url)]).toEqual([200, 200]);
     expect({ failed, manyAsked: asked > 100 }).toEqual({ failed: [], manyAsked: true });
@@ -136,7 +131,7 @@ describe.runIf(support.supported)("the graph API's own certificates", { timeout:
   test("are what replicas know each other by", async () => {
     const tokenFile = await installation.tokenFile("probe");
     const ask = authorizedFetch({ caFile, tokenFile, clock: systemClock });
-    // One of the two doesn't lead, and passes it on to the one that does; 503 if it doesn't get there.
+    // The follower forwards to the leader and returns 503 if it can't reach it.
     const statuses = replicas.map(async ({ url }) => {
       const answer = await ask(`${url}/api/v1/bandwidth-leases/none`, { method: "DELETE" });
       return answer.status;

@@ -1,4 +1,3 @@
-// What the chart makes of the dispatcher, without a cluster.
 import { loadSettings } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grantsOf } from "../harness/components/index.ts";
@@ -56,7 +55,7 @@ describe.runIf(support.supported)("the chart's dispatcher", () => {
         ports: [{ port: "requests", protocol: "TCP" }],
       },
     ]);
-    // It reads graphs.
+    // The dispatcher reads graphs.
     expect(JSON.stringify(only(objects, "NetworkPolicy", "isochrone-aggregator").spec)).toContain(
       "isochrone-dispatcher",
     );

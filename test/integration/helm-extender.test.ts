@@ -1,4 +1,3 @@
-// Who may ask the extender, by the chart's values.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Helm, helmSupport, only, podSpecOf, settingsOf, type ChartValues } from "../harness/helm/index.ts";
 
@@ -75,8 +74,7 @@ describe.runIf(support.supported)("the chart's values for the extender", () => {
     expect(rules[1]!.from).toEqual([podsOf("aggregator"), podsOf("scheduler-plugin"), prometheus]);
     const alone = await ingressOf({ controlPlaneFrom: [block] }, { replicas: 1 });
     expect(alone[1]!.from).toEqual([podsOf("aggregator")]);
-    // Addresses of control planes differ from cluster to cluster: certificates are what protects without
-    // them.
+    // Control plane addresses differ between clusters. Certificates protect without an address rule.
     expect((await ingressOf({})).every(({ from }) => from === undefined)).toBe(true);
   });
 });

@@ -1,6 +1,4 @@
-// The chart on a real API server: every object of every set of values is one that it takes, and a release
-// comes, changes and goes. No kubelet runs: KWOK says that pods are well, and that Jobs have done their work;
-// what they run is run here, under their accounts.
+// No kubelet runs: KWOK marks pods as ready, and the test runs their programs under their accounts.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
@@ -49,7 +47,7 @@ const CRD_NAMES = [
   "streamjobs.isochrone.dev",
 ];
 const TEST_ACCOUNTS = ["isochrone-test", "net-test"];
-/** That sets of values name, beside the release's own. */
+/** Namespaces in value sets, in addition to the release's own. */
 const OTHER_NAMESPACES = ["topologies", "canaries", "isochrone-canary"];
 
 describe.runIf(missing.length === 0)("the chart on a real API server", { timeout: 120_000 }, () => {
@@ -73,12 +71,12 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
   const said = ({ code, stdout, stderr }: HelmResult): string => `${code}: ${stderr}${stdout}`;
 
   describe("every set of values", () => {
-    /** Most objects are those of other sets, too. */
+    /** Skip objects that another set already tested. */
     const taken = new Set<string>();
 
     beforeAll(async () => {
       for (const namespace of ["kube-system", ...OTHER_NAMESPACES]) await cluster.createNamespace(namespace);
-      // Admission looks for the account of a Pod, which a dry run doesn't make.
+      // Admission needs a Pod's account, which a dry run does not create.
       for (const account of TEST_ACCOUNTS)
         await cluster.serviceAccountToken({ namespace: NAMESPACE, name: account });
     });
@@ -88,7 +86,7 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
       const objects = (await helm.template(MATRIX[name])).filter(
         (object) => !taken.has(JSON.stringify(object)),
       );
-      // Schema, defaults and admission are judged; nothing is changed.
+      // Validates schema, defaults and admission without changing anything.
       const list = join(cluster.folder, "dry-run.json");
       writeFileSync(list, JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
       const flags = ["--server-side", "--dry-run=server", "--force-conflicts", "--validate=strict"];
@@ -136,7 +134,7 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
           const count = (component: string): number =>
             running.filter(({ metadata }) => metadata.labels?.["app.kubernetes.io/component"] === component)
               .length;
-          // Those wait for the Secret that the aggregator makes; KWOK doesn't look at volumes.
+          // These pods wait for the aggregator's Secret, but KWOK ignores volumes.
           return Object.entries(wanted).every(([component, pods]) => count(component) === pods);
         },
         { namespace: NAMESPACE, timeoutMs: 60_000 },
@@ -157,7 +155,7 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
         const plan = (await answer.json()) as { peers?: { node: string }[] };
         return (plan.peers ?? []).map(({ node }) => node).sort();
       };
-      // Found by the labels of the chart's pods, which KWOK gave addresses.
+      // Found by the labels of the chart's pods, with addresses from KWOK.
       await expect.poll(peers, { timeout: 30_000, interval: 250 }).toEqual(["node-1", "node-2"]);
       const keys = { ...KINDS.secret, namespace: NAMESPACE, name: KEYS };
       await expect
@@ -170,7 +168,7 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
       await expect
         .poll(() => cluster.get(registration), { timeout: 20_000, interval: 250 })
         .toMatchObject({ webhooks: expect.arrayContaining([expect.objectContaining(entry)]) });
-      // What nobody has asked for: by default the graph API is shut.
+      // The graph API requires TLS by default.
       expect(aggregator.url).toMatch(/^https:/);
       const statusOf = async (headers: Record<string, string>): Promise<number> =>
         (await aggregator.get("/api/v1/graph/cluster", headers)).status;
@@ -180,7 +178,7 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
         type: "Opaque",
         data: { "ca.key": expect.any(String), "tls.key": expect.any(String) },
       });
-      // Whom to trust is all that other pods get to see.
+      // Other pods see only the CA certificates.
       expect(Object.keys((await cluster.get(TRUSTED))!["data"] as object)).toEqual(["ca.crt"]);
       await services.kill();
     });
@@ -271,7 +269,6 @@ describe.runIf(missing.length === 0)("the chart on a real API server", { timeout
   });
 });
 
-/** A header that proves the account to the graph API. */
 async function bearer(cluster: ControlPlane, name: string): Promise<Record<string, string>> {
   const options = { audiences: [AUDIENCE] };
   const { token } = await cluster.serviceAccountToken({ namespace: NAMESPACE, name }, options);
@@ -287,7 +284,6 @@ async function clearOfDryRuns(cluster: ControlPlane): Promise<void> {
   );
 }
 
-/** As a kubelet would say it of the pod of `helm test`. */
 async function succeed(cluster: ControlPlane, name: string): Promise<void> {
   await cluster.waitFor(
     "pods",
@@ -301,7 +297,6 @@ async function succeed(cluster: ControlPlane, name: string): Promise<void> {
   );
 }
 
-/** What services of more replicas, and with telemetry, leave beside. */
 async function leaveMore(cluster: ControlPlane): Promise<void> {
   for (const name of ["isochrone-aggregator", "isochrone-aggregator-isochrone-aggregator-0"])
     await cluster.create({ ...KINDS.lease, metadata: { namespace: NAMESPACE, name }, spec: {} });
@@ -325,7 +320,7 @@ async function properties(cluster: ControlPlane, name: string): Promise<Properti
   return spec.versions[0]!.schema.openAPIV3Schema.properties.status.properties;
 }
 
-/** Begins with the definition as the chart has it, unless it has been changed already. */
+/** Starts from the chart's definition unless it was already changed. */
 async function changeProperties(
   cluster: ControlPlane,
   name: string,

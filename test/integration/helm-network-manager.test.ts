@@ -1,4 +1,3 @@
-// What the chart makes of a network manager, without a cluster.
 import { loadSettings } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grantsOf } from "../harness/components/index.ts";
@@ -46,7 +45,7 @@ describe.runIf(support.supported)("the chart's network manager", () => {
       "get /isochrone/v1/record-key",
       "post /isochrone/v1/metrics",
     ]);
-    // The aggregator can't tell nodes' addresses from others'.
+    // The aggregator can't distinguish node addresses from others.
     expect(JSON.stringify(only(objects, "NetworkPolicy", "isochrone-aggregator").spec)).toContain(
       '"ingress":[{"ports":[{"port":"http","protocol":"TCP"}]}]',
     );

@@ -1,4 +1,3 @@
-// Whom the chart names in aggregator.speakers.
 import { collectorSpeaker } from "@isochrone/collector/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Helm, helmSupport, settingsOf } from "../harness/helm/index.ts";

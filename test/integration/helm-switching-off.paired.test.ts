@@ -1,6 +1,5 @@
-// Switching off what holds pods, with the real chart on a real control plane: rolled back, upgraded to the
-// defaults, removed; each with pods that are gated, pending and running. No kubelet runs: the services are
-// processes under the accounts of the release, with its settings, and what hooks run is run here.
+// Rollback, upgrade to the defaults, and removal, each with gated, pending and running pods. No kubelet runs:
+// programs run here under the release's accounts.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,11 +50,11 @@ const ON: ChartValues = {
     planner: { enabled: true },
   },
 };
-/** The one that says no to the opener: there the hooks are all there is. */
+/** Disables the gate opener, so that only the hooks open gates. */
 const NO_OPENER: ChartValues = { settings: { gates: { enabled: false } } };
-/** Shorter than the defaults, so that tests needn't wait: those who were killed gave up no Lease. */
+/** Shorter than the defaults, because killed processes keep their Leases. */
 const LEASE_TIMES = { leaseDurationMs: 4_000, leaseRenewDeadlineMs: 3_000, leaseRetryPeriodMs: 500 };
-/** Likewise: where nobody plans any more, gates are opened after this. */
+/** Shorter than the default: gates without a planner open after this time. */
 const SHORT_DEADLINE = { deadlineMs: 8_000 };
 const REGISTRATION = { ...KINDS.mutatingWebhookConfiguration, name: "isochrone-placement" };
 const OPERATIONS = readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8");
@@ -64,7 +63,6 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
   let helm: Helm;
   let cluster: ControlPlane;
   let services: Services;
-  /** What was there before the first release. */
   let before: string[];
   let count = 0;
 
@@ -94,7 +92,6 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
   const upgrade = (values: ChartValues): Promise<void> =>
     run("upgrade", CHART, "--install", "--reset-values", "--values", helm.valuesFile(values));
 
-  /** What the release's pods would run, by its settings. */
   async function startServices(values: ChartValues): Promise<void> {
     const objects = await helm.template(values);
     const aggregator = await services.start("aggregator", objects, {
@@ -130,10 +127,6 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
     readonly running: string;
   }
 
-  /**
-   * One of each: released by the planner and on its node, released and too large for any, and behind the
-   * webhook's gate.
-   */
   async function waitingPods(): Promise<Waiting> {
     let running = "";
     await expect
@@ -150,7 +143,7 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
     return { gated, pending, running };
   }
 
-  /** From now on it waits for us alone, and whoever would have planned it is gone. */
+  /** Now it waits only for our gate, and its planner is gone. */
   async function loseOthersGate(name: string): Promise<void> {
     const patch = [
       { op: "test", path: "/spec/schedulingGates/0/name", value: OTHERS_GATE },
@@ -167,7 +160,7 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
     await expect.poll(() => cluster.get(REGISTRATION), WITHIN).toBeNull();
     await expect.poll(() => isPlaced(gated), WITHIN).toBe(true);
     await expect.poll(async () => (await pod(running)).status?.["phase"], WITHIN).toBe("Running");
-    // Room for it, and it goes: nothing of ours is on it that keeps it.
+    // With room it gets scheduled, so nothing of ours holds it.
     const large = `large-${count++}`;
     await cluster.addNodes([{ name: large, cpu: "1000" }]);
     await expect.poll(() => isPlaced(pending), WITHIN).toBe(true);
@@ -178,15 +171,12 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
     await cluster.remove({ ...KINDS.node, name: large });
   }
 
-  /** Objects that weren't there before the first release, but definitions and Helm's own records. */
   const left = async (): Promise<string[]> =>
     (await inventory(cluster, NAMESPACE)).filter(
       (name) => !before.includes(name) && !/^CustomResourceDefinition | sh\.helm\.release\./.test(name),
     );
 
-  /**
-   * What is left and the documentation doesn't tell of: objects that no release has, and annotations of pods.
-   */
+  /** Leftovers that the documentation does not mention: unreleased objects and annotations. */
   async function untold(values: ChartValues | null): Promise<string[]> {
     const ofRelease = values === null ? [] : await helm.template(values);
     const released = new Set(ofRelease.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
@@ -254,7 +244,7 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
     await openGates(NO_OPENER);
     await expectNothingHeld(waiting);
     expect(await untold(NO_OPENER)).toEqual([]);
-    // In it the hook has noted that the webhook is to stay away for ten minutes.
+    // In this Lease the hook disables the webhook for ten minutes.
     await cluster.remove({ ...KINDS.lease, namespace: NAMESPACE, name: PLANNER_LEASE });
   });
 

@@ -1,4 +1,3 @@
-// What the chart makes of values, and what it refuses, without a cluster.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { loadSettings, yamlValue } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -64,8 +63,7 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
       for (const object of objects) {
         const spec = podSpecOf(object);
         if (spec === null) continue;
-        // With them the Service isochrone-aggregator would be a variable ISOCHRONE_AGGREGATOR_PORT: a
-        // setting, and a wrong one.
+        // With service links the Service would set ISOCHRONE_AGGREGATOR_PORT, an invalid setting.
         expect({ name, object: object.metadata.name, links: spec.enableServiceLinks }).toMatchObject({
           links: false,
         });
@@ -87,7 +85,7 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     const objects = await helm.template({ probe: { hostNetwork: true } });
     const spec = podSpecOf(only(objects, "DaemonSet", "isochrone-probe"))!;
     expect(spec).toMatchObject({ hostNetwork: true, securityContext: { runAsUser: 0 } });
-    // The nodes' own: the API server refuses it.
+    // Host-network pods may not set sysctls: the API server rejects them.
     expect(spec.securityContext).not.toHaveProperty("sysctls");
     expect(spec.containers[0]!.securityContext).toEqual({
       allowPrivilegeEscalation: false,
@@ -141,7 +139,7 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
         text.some((line) => line === `ClusterRole isochrone-${file}` || line === `Role isochrone-${file}`),
       );
     };
-    // The role of collector-node is called as the component is.
+    // collector-node's role has the component's name.
     expect(bound("everything off")).toEqual(["aggregator", "collector"]);
     // Its certificates come from elsewhere.
     const own = ["aggregator-certificates", "scheduler-plugin-certificates"];
@@ -159,12 +157,12 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
       const off = await grants("off", enabled);
       return (await grants(mode, enabled)).filter((grant) => !off.includes(grant));
     };
-    // With the planner on, proposals may read all of this already.
+    // With the planner on, proposals already have all of these read permissions.
     const dry = await added("dry-run", false);
     expect(dry).toContain("isochrone-scheduler-plugin list poddisruptionbudgets.policy");
     expect(dry.filter((grant) => !/ (?:get|list|watch) /.test(grant))).toEqual([]);
     expect(await added("dry-run", true)).toEqual([]);
-    // The planner may evict pods that none of their planned nodes takes, whatever the descheduler may.
+    // The planner may evict pods that fit on none of their planned nodes, independently of the descheduler.
     const evicts = "isochrone-scheduler-plugin create pods/eviction";
     const records = "isochrone-scheduler-plugin patch replicasets.apps";
     for (const mode of ["evict", "paper"]) {
@@ -173,7 +171,7 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     }
   });
 
-  // That their fields are right, the operators' own definitions say: helm-install.test.ts.
+  // helm-install.test.ts validates their fields against the operators' definitions.
   test("put prices beside the aggregator's settings, and refuse what is none", async () => {
     const row = { provider: "own", scope: "same-zone", from: "*", out: 0, in: 0, per: "GB" };
     const prices = { replace: true, prices: [{ ...row, currency: "EUR", source: "ours", date: "2026-10" }] };

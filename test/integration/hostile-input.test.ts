@@ -1,5 +1,4 @@
-// Hostile and broken input against a running aggregator, over real HTTP: each is refused or bounded, named in
-// one log line, counted in a metric, and what is good goes on being served.
+// Hostile input is rejected or bounded, logged once and counted, while valid input is served.
 import { createAggregator, aggregatorSettings } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -136,7 +135,6 @@ async function p50(): Promise<number | null> {
 
 const lines = (event: string): number => JSON.stringify(logger).split(event).length - 1;
 
-/** Points and records refused for any reason. */
 async function refusedPoints(): Promise<number> {
   const page = await (await fetch(`${base}/metrics`)).text();
   return [...page.matchAll(/^isochrone_aggregator_refused_total\{[^}]*\} (\d+)/gm)].reduce(
@@ -145,7 +143,6 @@ async function refusedPoints(): Promise<number> {
   );
 }
 
-/** Good data goes in and is seen: whatever came before has stopped nothing. */
 async function expectStillServing(): Promise<void> {
   expect((await post(record(rttOf(10, Date.now())))).status).toBe(200);
   await eventually("the link is in the graph", 5_000, async () => Math.abs((await p50()) ?? 0) > 0);
@@ -169,7 +166,7 @@ describe("a running aggregator", () => {
 
   it("refuses a record that breaks deep inside, names it once and counts it", async () => {
     const bytes = record(rttOf(10, Date.now()));
-    // The envelope stays whole; a length inside the first metric points beyond its end.
+    // The envelope stays valid; a length inside the first metric exceeds its end.
     const broken = Uint8Array.from(bytes);
     broken[broken.length - 3] = 0xff;
     broken[broken.length - 2] = 0xff;
@@ -217,7 +214,7 @@ describe("a running aggregator", () => {
 
   it("refuses a record from the future and counts it", async () => {
     const before = await metric("isochrone_aggregator_refused_total", "future");
-    // Its sender's clock is right (sent-at is now), only its points lie an hour ahead: no skew explains them.
+    // The clock is right (sent-at is now) but points lie an hour ahead: no clock skew.
     await post(record(rttOf(500, Date.now() + 3_600_000)));
     await eventually(
       "counted",

@@ -1,6 +1,4 @@
-// What pods of a hostile namespace can say of others' traffic, with the collector's default settings: pages
-// on real sockets, found through the cluster's objects, scraped, and drawn into graphs by a real aggregator.
-// On Istio's and Cilium's labels anybody can lay hands.
+// Hostile pods' claims about others' traffic, because anyone can forge Istio's and Cilium's labels.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { ClusterTargets, collectorSettings, createCollector } from "@isochrone/collector";
@@ -19,7 +17,6 @@ const SCRAPE_MS = 300;
 const FORGED_PER_SECOND = 2e9;
 const HONEST_PER_SECOND = 100;
 
-/** What a page counts: one series of requests. */
 interface Claim {
   readonly reporter: string;
   readonly source: string;
@@ -27,7 +24,6 @@ interface Claim {
   readonly perSecond: number;
 }
 
-/** The rows of claims as Istio's proxies show them, whose counters go on by the clock. */
 function istioPage(claims: readonly Claim[], seconds: number): string {
   const rows = claims.map(({ reporter, source, target, perSecond }) => {
     const [sourceNamespace, sourceWorkload] = source.split("/");
@@ -59,13 +55,11 @@ const claim = (reporter: string, source: string, target: string, perSecond: numb
   perSecond,
 });
 
-/** Between others, in each reporter's name. */
 const LIES = ["source", "destination", "waypoint"].flatMap((reporter) => [
   claim(reporter, "bank/vault", "bank/ledger", FORGED_PER_SECOND),
   claim(reporter, "shop/web", "bank/vault", FORGED_PER_SECOND),
   claim(reporter, "shop/web", "shop/db", FORGED_PER_SECOND),
 ]);
-/** Of its own pods, which it may say. */
 const OWN = [
   claim("source", "evil/sidecar", "shop/db", FORGED_PER_SECOND),
   claim("destination", "bank/vault", "evil/sidecar", FORGED_PER_SECOND),
@@ -132,7 +126,7 @@ const logger = new MemoryLogger();
 const asked = new Map<string, number>();
 let aggregator: Aggregator;
 
-/** @returns the port of each page, on an address of its own pod's */
+/** @returns the port of each page, on its pod's address */
 async function servePages(): Promise<Map<string, number>> {
   const ports = new Map<string, number>();
   for (const [name, page] of Object.entries(PAGES)) {
@@ -190,7 +184,7 @@ async function refused(): Promise<number> {
   return values.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** The hostile pages have been read when what they may say is in a graph. */
+/** The hostile pages are read once their legitimate claims are in a graph. */
 async function untilDrawn(): Promise<void> {
   const isDrawn = async (): Promise<boolean> => {
     const own = (await channelsOf("evil")).map(([name]) => name).join();

@@ -1,6 +1,4 @@
-// A hostile tenant on a real control plane: an installation by the chart's values, a victim, and somebody who
-// may do everything in a namespace of its own. Whatever it tries, everything that Isochrone says and does
-// about the victim stays as it is, at every moment.
+// None of a tenant's attempts may change what Isochrone reports and does about the victim.
 import { KINDS } from "@isochrone/kubernetes";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,13 +10,12 @@ import { HonestSpeakers } from "../harness/hostile-tenant/honest.ts";
 import { Observer, type Picture } from "../harness/hostile-tenant/picture.ts";
 import { Tenant } from "../harness/hostile-tenant/tenant.ts";
 
-/** What the chart's aggregator of size small may take. */
+/** Memory limit of the chart's aggregator at size small. */
 const MAX_RSS_BYTES = 768 * 2 ** 20;
 const supports = [helmSupport(), controlPlaneSupport(COMPONENTS)];
 const missing = supports.flatMap((support) => (support.supported ? [] : [support.reason]));
 if (missing.length > 0) console.warn(`a hostile tenant is not tested: ${missing.join("; ")}`);
 
-/** What of a picture is not as it was, with both values. */
 function changesOf(before: Picture, after: Picture): string[] {
   const [was, is] = [before, after].map((picture) => new Map(Object.entries(picture)));
   return [...new Set([...was!.keys(), ...is!.keys()])].flatMap((name) => {
@@ -41,7 +38,6 @@ describe.runIf(missing.length === 0)("a tenant that may do everything in its own
     await testbed.planned("worker");
     observer = await Observer.open(testbed);
     tenant = await Tenant.open(testbed);
-    // The first plan knew no traffic yet.
     await observer.steady({ isPlanned: false });
     places = await testbed.plannedAnew("worker");
     before = await observer.steady({ isPlanned: true });

@@ -1,5 +1,4 @@
-// What replicas ask of the API server that do nothing but wait for another one to go, at the times that are
-// the defaults. Both tests count at the same time: each tells its replicas by their user agent.
+// API requests of idle standby replicas. Concurrent tests are told apart by user agent.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
@@ -38,9 +37,7 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
     return found?.spec.holderIdentity?.split("_")[0] ?? null;
   };
 
-  /**
-   * Requests a second of the replica that does not lead, by verb and resource; a watch that goes on is none.
-   */
+  /** Requests per second of the follower, by verb and resource. An open watch does not count. */
   const idleRates = async (
     replicas: readonly ComponentProcess[],
     lease: string,
@@ -54,7 +51,7 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
       },
       { timeout: 60_000, interval: 500 },
     );
-    // Until both know who leads, and what a start reads is read.
+    // Wait until both know the leader and the initial reads are done.
     await sleep(15_000);
     const idle = replicas.find(({ name }) => name !== leader)!;
     const [fromMs, untilMs] = [Date.now(), Date.now() + COUNTED_MS];
@@ -87,7 +84,7 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
       ),
     );
     const rates = await idleRates(replicas, "isochrone-scheduler-plugin");
-    // It was 1.3 a second: one for the planner's sign of life, and one every 2 to 4.4 s for the leader's.
+    // Previously 1.3 per second: one for the planner's heartbeat, and one every 2 to 4.4 s for the leader's.
     expect(rates.get("get leases") ?? 0).toBeLessThan(0.2);
     expect(sumOf(rates)).toBeLessThan(0.7);
   });
@@ -106,7 +103,7 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
     const rates = await idleRates(replicas, "isochrone-aggregator");
     expect(rates.get("get leases") ?? 0).toBeLessThan(0.1);
     expect(rates.get("update leases")).toBeGreaterThan(0.2);
-    // The rest is the NetworkTopology, whose declared costs every replica serves.
+    // The rest reads the NetworkTopology, whose declared costs every replica serves.
     expect(sumOf(rates)).toBeLessThan(0.9);
   });
 });

@@ -1,6 +1,5 @@
-// Every record is counted once: by whom the producers' own files are compared with the graphs of three
-// replicas, while brokers and aggregators are killed. The same comparison must find two runs wrong: one whose
-// producers number records anew, and one whose windows are too short.
+// Compares the producers' files with three replicas' graphs. Two negative controls must fail: renumbered
+// records, and too short windows.
 import { describe, expect, test } from "vitest";
 import { runDelivery, type DeliveryOptions } from "../harness/delivery/delivery.ts";
 import { kafkaSupport } from "../harness/kafka/index.ts";
@@ -64,7 +63,7 @@ describe.runIf(support.supported)(`delivery by Kafka, seed ${seed}`, () => {
     240_000,
   );
 
-  // The two controls have their own brokers, and mostly wait: they run at the same time.
+  // The two controls have their own brokers and mostly wait, so they run concurrently.
   test.concurrent("records that a producer sends again as new ones are found counted twice", async () => {
     const { verdicts } = await runDelivery({ ...base, ...control, faults: NO_FAULTS, renumberedRatio: 0.05 });
     expect(Math.min(...verdicts.map(({ doubled }) => doubled))).toBeGreaterThan(0);

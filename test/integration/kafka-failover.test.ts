@@ -1,4 +1,4 @@
-// What becomes of records while brokers die: a real cluster of three, its nodes killed in turn.
+// Records while brokers die: a real cluster of three whose nodes are killed in turn.
 import { setTimeout as sleep } from "node:timers/promises";
 import { BusError } from "@isochrone/bus";
 import type { Bus, BusRecord } from "@isochrone/bus";
@@ -15,7 +15,7 @@ const NODES = [1, 2, 3];
 const PARTITIONS = 6;
 const KEYS = 12;
 const RECORDS_PER_PUBLISH = 5;
-/** Above the 3 s after which the controllers give a dead broker up, and its partitions another leader. */
+/** Longer than the 3 s after which the controllers replace a dead broker as leader. */
 const LEADERLESS_MS = 20_000;
 const SOON = { timeout: LEADERLESS_MS, interval: 50 };
 
@@ -29,7 +29,7 @@ describe.runIf(support.supported)("Kafka brokers that die", () => {
   });
   afterAll(() => kafka.close());
 
-  // Both libraries at once: the brokers die for both.
+  // Tests both libraries at once, because the brokers die for both.
   it("lose no acknowledged record, keep the order of each key, and do not end delivery", async () => {
     const runs = await forEachClient((client) => Run.begin(client, "failover"));
     await forAll(runs, async ({ read, published }) => {
@@ -77,7 +77,6 @@ describe.runIf(support.supported)("Kafka brokers that die", () => {
   }, 90_000);
 });
 
-/** What one library does in a test: a topic of its own, a subscriber, a publisher. */
 class Run {
   readonly client: KafkaClientName;
   readonly topic: string;
@@ -135,9 +134,8 @@ function record(
   return { key, value: Buffer.from(String(number)), headers: {} };
 }
 
-/** Notes what a subscriber gets. */
 class Reader {
-  /** By key, each number where it came first. */
+  /** Numbers in order of first arrival, by key. */
   readonly firstSeen = new Map<string, number[]>();
   readonly #seen = new Set<number>();
   readonly lastSeen = new Map<string, number>();
@@ -165,7 +163,6 @@ class Reader {
   }
 }
 
-/** Publishes numbers, each key from a loop of its own, and tries each until it is acknowledged. */
 class Publisher {
   readonly #bus: Bus;
   readonly #topic: string;

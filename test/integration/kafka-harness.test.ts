@@ -1,4 +1,3 @@
-// The real Kafka that other tests start: what they rely on.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -54,9 +53,7 @@ async function produce(
   }
 }
 
-/**
- * The topic's first `count` values, sorted; each once: a plain producer that asks again may write one twice.
- */
+/** Distinct values, sorted, because a plain producer that retries may write one twice. */
 async function consume(
   brokers: readonly string[],
   topic: string,
@@ -81,7 +78,6 @@ async function consume(
   return [...values].toSorted();
 }
 
-/** All that an error and its causes say: the library wraps refusals of brokers in several layers. */
 async function complaint(failing: Promise<unknown>): Promise<string> {
   const all = (error: unknown): string => {
     if (!(error instanceof Error)) return "";
@@ -108,7 +104,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(20);
 }
 
-// At once: most of their time they wait for brokers to start.
+// Concurrently, because they mostly wait for brokers to start.
 describe.runIf(support.supported)("a Kafka cluster for tests", { concurrent: true }, () => {
   test("keeps what it has acknowledged through SIGKILL and a new start", async (context) => {
     const kafka = await cluster(context, { brokers: 1 });

@@ -1,5 +1,4 @@
-// Replicas come and go while everything goes on: no interval of any link is missing, and what the graph shows
-// stays fresh.
+// Replicas come and go under load: no interval of a link is missing, and the graph stays fresh.
 import { describe, expect, test } from "vitest";
 import { AgeWatcher } from "../harness/delivery/age-watcher.ts";
 import { runDelivery } from "../harness/delivery/delivery.ts";
@@ -12,7 +11,7 @@ if (!support.supported) console.warn(`test of replicas skipped: ${support.reason
 const MINUTES = Number(process.env["ISOCHRONE_TEST_REPLICAS_MINUTES"] ?? 1);
 const EVERY_MS = 10_000;
 const PANE_MS = 5000;
-/** A quiet machine stays below one pane. */
+/** An idle machine stays below one pane. */
 const BUSY_AGE_MS = 4 * PANE_MS;
 /** One record per link and second. */
 const LINKS = 240;
@@ -53,7 +52,7 @@ describe.runIf(support.supported)("aggregators that come and go", () => {
       expect(verdicts.map(({ lost, doubled, unexplained }) => lost + doubled + unexplained)).toEqual(
         verdicts.map(() => 0),
       );
-      // The first replica stays. The others answer when they have caught up: then no link is missing.
+      // The first replica stays. The others serve after catching up, so no link may be missing.
       expect(ages[0]!.p99Ms).toBeLessThanOrEqual(BUSY_AGE_MS);
       expect(ages.map(({ fewestLinks }) => fewestLinks)).toEqual(ages.map(() => LINKS));
     },

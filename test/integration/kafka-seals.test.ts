@@ -1,5 +1,4 @@
-// A real broker with the rights that docs/kafka.md gives: what somebody who has a probe's password, or stands
-// on the wire, can change.
+// Possible changes by a holder of a probe's password or by an attacker on the wire.
 import {
   createUnprovenCounter,
   type Intake,
@@ -37,7 +36,6 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
   const unproven = createUnprovenCounter(registry);
   const buses: Bus[] = [];
   const letters: string[] = [];
-  /** What is on the probes' topic. */
   const onTopic: BusRecord[] = [];
   let sequence = 0;
 
@@ -73,7 +71,6 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
     await kafka.allow("otel", "topic", FOREIGN, ["write"]);
     for (const topic of inputs) await kafka.allow("aggregator", "topic", topic, ["read"]);
     await kafka.allow("aggregator", "topic", STATE_TOPICS.graph, ["read", "write"]);
-    // Read for this test alone.
     await kafka.allow("aggregator", "topic", STATE_TOPICS.deadLetter, ["read", "write"]);
     const logger = new MemoryLogger();
     keys = new RecordKeys({
@@ -130,7 +127,6 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
 
   const keyOf = (node: string): RecordKey => keys.keyFor({ kind: "node", node });
 
-  /** What the probe of a node says: so many packets were sent to the node x. */
   function probeRecord(node: string, sent: number): OutgoingRecord {
     const timeMs = Date.now();
     const attributes = { destination_node: "x", method: "udp_rr", ip_family: "4", outcome: "sent" };
@@ -197,17 +193,17 @@ describe.runIf(support.supported)("Kafka with the rights of docs/kafka.md, and s
       (other) => partitionOf(other, PARTITIONS) !== partitionOf("a", PARTITIONS),
     )!;
     const forged: readonly OutgoingRecord[] = [
-      // Unsealed, stripped.
+      // Unsealed: stripped headers.
       probeRecord("a", 1000),
       { key, value, headers: stripped },
-      // Another node's speaker by the own key, another value, another partition, a key of no master.
+      // Another node under the own key; another value; another partition; an unknown key.
       seal({ ...keyOf("b"), speaker: "node/a" }, TOPICS.probe, probeRecord("a", 1000)),
       { key, value: probeRecord("a", 1000).value, headers },
       { key: elsewhere, value, headers },
       seal({ ...keyOf("a"), keyId: 7 }, TOPICS.probe, probeRecord("a", 1000)),
       // Sealed for another topic.
       seal(keyOf("a"), TOPICS.usage, probeRecord("a", 1000)),
-      // Whole: it is a repeat.
+      // Intact, so it is a replay.
       { key, value, headers },
     ];
     for (const record of forged) await probe.publish(TOPICS.probe, [record]);

@@ -1,5 +1,4 @@
-// Who may not, and why: each refusal has its own code, names what was refused, and does not make a client
-// hammer the brokers.
+// Each denial has its own code, names the resource, and causes no retry storm.
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, connect } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
@@ -24,7 +23,6 @@ const CLOSED_TOPIC = "security.closed";
 const MISSING_TOPIC = "security.missing";
 const HAMMER_WINDOW_MS = 6_000;
 
-/** Passes connections on to a broker, and counts them. */
 class Counter {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -105,7 +103,7 @@ async function failureOf(bus: Bus, topic: string): Promise<BusError> {
   return failure as BusError;
 }
 
-// Most of their time these tests only wait, so they do it together.
+// Concurrent, because the tests mostly wait.
 describe.runIf(support.supported)("Kafka with SASL and TLS", { concurrent: true }, () => {
   let kafka: KafkaCluster;
   let expired: KafkaCluster;
@@ -234,7 +232,7 @@ describe.runIf(support.supported)("Kafka with SASL and TLS", { concurrent: true 
   });
 });
 
-/** As a probe does it: through the buffer, whatever becomes of it. */
+/** Publishes through the buffer like a probe, regardless of the outcome. */
 function keepOffering({ onTestFinished }: TestContext, bus: Bus): void {
   const publisher = new BufferedPublisher({
     publisher: bus,

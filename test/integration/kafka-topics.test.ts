@@ -1,5 +1,4 @@
-// The topics as a real cluster has them: made where they are missing, compared where they are not, and never
-// changed.
+// Topics of a real cluster: created if missing, compared if present, never changed.
 import { readFileSync } from "node:fs";
 import { connectKafka, createKafkaBus } from "@isochrone/bus/kafka";
 import type { KafkaBusOptions } from "@isochrone/bus/kafka";
@@ -30,8 +29,7 @@ function options(
   brokers: readonly string[],
   more: Partial<KafkaBusOptions> = {},
 ): KafkaBusOptions {
-  // What a service gives up for the next look may be the only look of a test, on a machine with other things
-  // to do.
+  // A service retries after a timeout, but a test may check only once on a busy machine.
   const patience = { connectTimeoutMs: 30_000, requestTimeoutMs: 60_000 };
   const surroundings = { clock: systemClock, random: systemRandom };
   return { client, brokers, clientId: "topics-test", ...surroundings, ...patience, ...more };
@@ -53,12 +51,11 @@ it("documents every setting of every topic with its value and reason", () => {
   }
 });
 
-/** The specs under other names, so that tests can share a cluster. */
 function specsNamed(suffix: string, choices: TopicChoices = {}): TopicSpec[] {
   return topicSpecs(choices).map((spec) => ({ ...spec, topic: `${spec.topic}.${suffix}` }));
 }
 
-// Most of their time these tests only wait, so they do it together.
+// Concurrent, because the tests mostly wait.
 describe.runIf(support.supported)("topics", { concurrent: true }, () => {
   let three: KafkaCluster;
   let kafka: KafkaCluster;
@@ -97,7 +94,7 @@ describe.runIf(support.supported)("topics", { concurrent: true }, () => {
       expect(first).toEqual({ created: topics, deviations: [] });
       const again = await ensureTopics(admin, specs, { create: true });
       expect(again).toEqual({ created: [], deviations: [] });
-      // A broker hears of a topic that another one made a moment later.
+      // A broker learns of a topic created on another one a moment later.
       const probe = await vi.waitFor(async () => {
         const topic = await admin.describeTopic(`${TOPICS.probe}.${client}`);
         expect(topic).toMatchObject({ partitions: 24, replicationFactor: 3 });
@@ -179,7 +176,7 @@ describe.runIf(support.supported)("topics", { concurrent: true }, () => {
     const { ca, username, password } = kafka.access("stranger");
     const sasl = { mechanism: "scram-sha-512", username, password: new Secret(password) } as const;
     const admin = await connectKafka(options(client, kafka.brokers, { tls: { ca }, sasl }));
-    // As a service does it: a look that no broker answered says nothing, the next one does.
+    // Retries like a service: an attempt without a broker's response says nothing.
     const look = (): Promise<TopicReport> => ensureTopics(admin, topicSpecs().slice(0, 1), { create: true });
     const { deviations } = await vi.waitFor(look, { timeout: 90_000, interval: 500 });
     await admin.close();

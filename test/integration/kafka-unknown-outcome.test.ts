@@ -1,4 +1,4 @@
-// A publish that was given up may still happen. What is published next must not be taken for a repeat of it.
+// An abandoned publish may still take effect. Later records must not be dropped as duplicates of it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bus } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { kafkaSupport, startKafka } from "../harness/kafka/index.ts";
 import type { KafkaCluster } from "../harness/kafka/index.ts";
 
-/** Well above a request that began at the end of the delivery timeout. */
+/** Well above the duration of a request that began at the end of the delivery timeout. */
 const CLIENT_GIVES_UP_MS = 2_000;
 
 const support = kafkaSupport();
@@ -22,14 +22,14 @@ describe.runIf(support.supported)("a broker that hangs while it is published to"
 
   afterAll(() => kafka?.close());
 
-  // Both libraries at once: the broker hangs for both.
+  // Tests both libraries at once, because the broker hangs for both.
   it("loses no later record to one whose outcome the client does not know", async () => {
     const runs = await Promise.all(KAFKA_CLIENTS.map(begin));
     await kafka.pause(1);
     const refusal = { status: "rejected", reason: { name: "BusError", retryable: true } };
     const givenUp = await Promise.allSettled(runs.map(({ publish }) => publish("given up")));
     expect(givenUp).toMatchObject(runs.map(() => refusal));
-    // Until the clients have given up too, whatever they had begun by then.
+    // Wait until the clients have given up all their requests, too.
     await sleep(CLIENT_GIVES_UP_MS);
     kafka.resume(1);
 
@@ -49,7 +49,7 @@ describe.runIf(support.supported)("a broker that hangs while it is published to"
           interval: 50,
         });
         expect([client, seen[0]]).toEqual([client, "before"]);
-        // Without this the broker never got what was given up, and the test has shown nothing.
+        // Otherwise the broker never got the abandoned record, and the test proves nothing.
         expect([client, ...seen]).toContain("given up");
       }),
     );

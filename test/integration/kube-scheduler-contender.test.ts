@@ -1,5 +1,4 @@
-// The real kube-scheduler that experiments are handed: what it binds is what the trial asked, and a trial
-// knows nothing of those before it.
+// Trials on the real kube-scheduler of experiments are isolated from each other.
 import {
   createContender,
   type SchedulableNode,
@@ -67,7 +66,7 @@ describe.runIf(support.supported)("the real kube-scheduler of experiments", () =
   test("decides for the contender, which says so", async () => {
     const contender = createContender("default", {
       kubeScheduler: real,
-      // Nobody but Isochrone asks for these.
+      // Only Isochrone's contenders use these.
       product: undefined as never,
       clock: { monotonic: () => 0 },
     });

@@ -1,5 +1,4 @@
-// Pods that are created with their nodes: two replicas of the scheduler-plugin as processes, one of which
-// leads, behind one address on a real control plane, with the rights of the chart.
+// Two scheduler-plugin processes, one of them leading, behind one address.
 import { conditionsOf, KINDS, WEBHOOK_ANSWER } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
@@ -12,14 +11,12 @@ import { PLANNER_COMPONENTS } from "../harness/planner-testbed.ts";
 import { CONFIGURATION, ENABLED, WebhookTestbed } from "../harness/webhook.ts";
 
 const NAMESPACE = "shop";
-/**
- * Its pods, two for each node, are kube-scheduler's alone; what is done to the others is done to them, too.
- */
+/** Control group, scheduled by kube-scheduler alone with the same operations. */
 const PLAIN = "plain";
 const PLAIN_REPLICAS = 16;
 const WORKLOADS = ["web", "api", "db"];
 const PLANNED_NODE = "isochrone.dev/planned-node";
-/** A busy machine is no reason to take the planner for dead. */
+/** A busy machine must not make the planner appear dead. */
 const PATIENT = { heartbeatMaxAgeMs: 10_000 };
 const LEASES = {
   refreshMs: 200,
@@ -56,7 +53,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     await testbed.untilGating();
     for (const workload of WORKLOADS) {
       await cluster.createWorkload(workload, { ...gated(NAMESPACE, workload, "50m", []), replicas: 4 });
-      // The first has its pods before the others are there.
+      // The first workload's pods must exist before the others.
       await cluster.waitFor("pods", (all) => all.length >= 4, { namespace: NAMESPACE, timeoutMs: 60_000 });
     }
     await cluster.createWorkload("web", { ...gated(PLAIN, "web", "10m", []), replicas: PLAIN_REPLICAS });
@@ -69,7 +66,6 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     await cluster?.close();
   });
 
-  /** As an aggregator's: where the pods are. */
   async function sayGraphs(): Promise<number> {
     const { cluster: ofNodes, workflow } = shopGraphs(NAMESPACE);
     const bound = (await pods()).filter((pod) => nodeNameOf(pod) !== null);
@@ -86,7 +82,6 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     (await cluster.list("pods", { namespace })).filter(
       ({ metadata }) => metadata.deletionTimestamp === undefined,
     );
-  /** So many pods, each on a node. */
   const running = (count: number, namespace = NAMESPACE): Promise<KubernetesObject[]> =>
     cluster.waitFor(
       "pods",
@@ -107,7 +102,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     cluster.request("PATCH", `/apis/apps/v1/namespaces/${namespace}/deployments/${workload}`, { spec });
   const scale = (workload: string, replicas: number, namespace = NAMESPACE): Promise<unknown> =>
     change(workload, { replicas }, namespace);
-  /** None of the pods of kube-scheduler that were there before. */
+  /** Waits until none of kube-scheduler's earlier pods is left. */
   const replaced = (before: ReadonlySet<string>): Promise<void> =>
     expect
       .poll(async () => (await pods(PLAIN)).filter(({ metadata }) => before.has(metadata.name)), WITHIN)
@@ -118,7 +113,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     ...new Set(of.map(({ metadata }) => metadata.annotations?.[WEBHOOK_ANSWER])),
   ];
 
-  /** Where the machine is too busy for an answer in time, a pod waits for its plan. */
+  /** On a busy machine a late response makes a pod wait for its plan. */
   function expectAtOnce(of: readonly KubernetesObject[]): void {
     const said = of.map(({ metadata }) => metadata.annotations?.[WEBHOOK_ANSWER]);
     const atOnce = said.filter((answer) => answer === "planned");
@@ -126,11 +121,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     expect(atOnce.length).toBeGreaterThan(0);
   }
 
-  /**
-   * Says how long they waited from their creation until they were bound, beside pods of kube-scheduler alone
-   * to which the same was done, and sees that kube-scheduler never looked for a node in vain.
-   * @param before names of the pods of kube-scheduler that were there before
-   */
+  /** Checks that kube-scheduler never failed to find a node. @param before its earlier pods' names */
   async function reportWaits(
     what: string,
     added: readonly KubernetesObject[],
@@ -160,7 +151,6 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     return all.flat();
   }
 
-  /** Each is on the planner's node, or the planner says why not. */
   async function expectExplained(of: readonly KubernetesObject[]): Promise<void> {
     const elsewhere = of.filter((pod) => nodeNameOf(pod) !== pod.metadata.annotations?.[PLANNED_NODE]);
     for (const { metadata } of elsewhere) {
@@ -170,7 +160,6 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     }
   }
 
-  /** What is on each node, by the API server's objects: no more than it can allocate. */
   async function expectWithinAllocatable(): Promise<void> {
     const used = new Map<string, number>();
     for (const pod of await cluster.list("pods")) {
@@ -195,13 +184,13 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     const scaleAll = (replicas: number): Promise<unknown> =>
       Promise.all(WORKLOADS.map((workload) => scale(workload, replicas)));
     const said: (string | undefined)[] = [];
-    // On a busy machine the plan may come too late for all of them.
+    // On a busy machine the plan may come too late for all pods.
     for (let attempt = 0; attempt < 5 && !said.includes("planned"); attempt++) {
       await scaleAll(0);
       await running(0);
       await cluster.waitFor("pods", (all) => all.length === 0, { namespace: NAMESPACE, timeoutMs: 60_000 });
       await shown(0);
-      // As a package manager does, which creates the objects of a kind together.
+      // Creates objects of a kind together, like a package manager.
       await scaleAll(4);
       const all = await running(12);
       said.push(...all.map(({ metadata }) => metadata.annotations?.[WEBHOOK_ANSWER]));
@@ -274,7 +263,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
       onTestFinished(
         async () => void (await cluster.addNodes([SHOP_NODES.find(({ name }) => name === node)!])),
       );
-      // As the garbage collector of pods does, which looks every 20 s.
+      // Like the pod garbage collector, which runs every 20 s.
       await Promise.all(
         leaving.map(({ metadata }) => cluster.request("DELETE", `${pathOf(metadata)}?gracePeriodSeconds=0`)),
       );
@@ -294,7 +283,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     const pod = all.find(isWeb)!;
     const from = nodeNameOf(pod)!;
     const taken = new Set(all.filter(isWeb).map(nodeNameOf));
-    // In the same zone: the workload keeps its spread.
+    // In the same zone, so that the workload keeps its spread.
     const { zone } = SHOP_NODES.find(({ name }) => name === from)!;
     const to = SHOP_NODES.find((node) => node.zone === zone && !taken.has(node.name))!.name;
     const mark = `isochrone.dev/move-to=${to}`;
@@ -352,7 +341,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     balancer.isPlain = false;
     await Promise.all(plugins.map((plugin) => plugin.kill()));
     expect(answers(await grow("web", 9))).toEqual([undefined]);
-    // With nobody who would put it right.
+    // No component runs that would repair it.
     const { webhooks } = (await cluster.get(CONFIGURATION)) as unknown as {
       webhooks: { clientConfig: { caBundle?: string } }[];
     };
@@ -368,7 +357,6 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     await testbed.untilGating();
   });
 
-  /** The replica that plans. */
   async function leading(): Promise<ComponentProcess | undefined> {
     for (const plugin of plugins)
       if (/^isochrone_planner_leading 1$/m.test(await (await plugin.get("/metrics")).text())) return plugin;
@@ -381,7 +369,7 @@ interface SchedulingEvent {
   readonly involvedObject: { readonly name: string };
 }
 
-/** To the second, as Kubernetes tells the time. */
+/** In whole seconds, the resolution of Kubernetes timestamps. */
 function waitedSeconds(pod: KubernetesObject): number {
   const bound = conditionsOf(pod).find(({ type, status }) => type === "PodScheduled" && status === "True");
   return (Date.parse(bound!.lastTransitionTime!) - Date.parse(pod.metadata.creationTimestamp!)) / 1_000;

@@ -1,5 +1,4 @@
-// Leader election between real processes on a real API server: a leader that stands still and comes back does
-// nothing more.
+// A leader that was paused and resumes performs no more acts.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -12,7 +11,7 @@ const NAMESPACE = "isochrone";
 const SCRIPT = join(import.meta.dirname, "../harness/leadership/candidate-process.ts");
 const LEASE_PATH = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${AGGREGATOR_LEASE}`;
 const ROUNDS = 4;
-/** After it is woken: time enough for everything that it had begun. */
+/** Time after the resume for everything already begun. */
 const AWAKE_MS = 1_000;
 
 interface Lease {
@@ -45,7 +44,6 @@ async function startCandidate(name: string): Promise<Candidate> {
   return candidate;
 }
 
-/** Name of the process that holds the lease; null: nobody does. */
 async function holder(): Promise<string | null> {
   const lease = await cluster.request<Lease>("GET", LEASE_PATH).catch(() => null);
   return lease?.spec.holderIdentity?.split("_")[0] ?? null;
@@ -61,7 +59,6 @@ async function untilHolder(isIt: (name: string | null) => boolean): Promise<Cand
   }
 }
 
-/** Acts that the API server did for a process, since then. */
 async function accepted(name: string, sinceMs: number): Promise<string[]> {
   const events = await cluster.auditEvents(
     ({ userAgent, verb, code, receivedMs }) =>
@@ -107,7 +104,7 @@ describe.runIf(support.supported)("two candidates on a real API server", () => {
     let acts = 0;
     for (let round = 0; round < ROUNDS; round++) {
       const leader = await untilHolder((name) => name !== null);
-      // Somewhere within what it does.
+      // At a random point of its work.
       await sleep(300 + Math.random() * 200);
       leader.process.kill("SIGSTOP");
       const stoppedMs = Date.now();
@@ -121,7 +118,7 @@ describe.runIf(support.supported)("two candidates on a real API server", () => {
     }
     expect(late).toEqual([]);
     expect(acts).toBeGreaterThan(ROUNDS * 10);
-    // Acts were waiting when the process stopped, and would have been sent.
+    // Acts were queued when the process stopped and would have been sent.
     expect(candidates.map(({ output }) => output).join("")).toContain("fenced");
   });
 
@@ -134,7 +131,7 @@ describe.runIf(support.supported)("two candidates on a real API server", () => {
       .toSorted((a, b) => a.receivedMs - b.receivedMs)
       .map(({ userAgent }) => userAgent)
       .filter((agent, index, all) => agent !== all[index - 1]);
-    // One turn per round, and the one that began: nobody comes back in between.
+    // One turn per round plus the initial one: no stopped leader returns in between.
     expect(turns.length).toBe(ROUNDS + 1);
   });
 

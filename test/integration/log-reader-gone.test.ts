@@ -28,7 +28,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Every service, with the least that lets it log a line. */
+/** Minimal settings with which each service logs a line. */
 const SERVICES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   aggregator: { ISOCHRONE_AGGREGATOR_HOST: "127.0.0.1", ISOCHRONE_AGGREGATOR_PORT: "0" },
   collector: {

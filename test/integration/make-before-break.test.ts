@@ -1,5 +1,4 @@
-// A move that starts the replacement first, on the controllers of the embedded cluster: whatever happens and
-// wherever the descheduler's process ends, no pod is missed and none is left over.
+// At every crash of the descheduler, no pod is missing and none is left over.
 import { hasCondition, KINDS, moveOwnerOf, readRelease, TEMPLATE_HASH_LABEL } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { SurgeWorld } from "../harness/descheduler/surge-world.ts";
@@ -7,12 +6,11 @@ import type { Arrival } from "../harness/descheduler/surge-world.ts";
 
 /** Longer than a move's deadline. */
 const STEPS = 80;
-/** More than any of these moves writes. */
+/** More writes than any of these moves needs. */
 const MOST_WRITES = 16;
 
 interface Expected {
   readonly pods: number;
-  /** Fewest that serve at any time. */
   readonly serving: number;
   readonly most: number;
 }
@@ -20,7 +18,6 @@ interface Expected {
 interface Scenario extends Expected {
   readonly arrival?: Arrival;
   readonly minAvailable?: number;
-  /** What happens while the pod is released. */
   readonly meanwhile?: (world: SurgeWorld) => Promise<unknown>;
   readonly outcome: string | null;
 }
@@ -105,7 +102,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 };
 
-/** @returns whether a pod was released, so that the rest of the scenario happened */
+/** @returns whether a pod was released, so that the rest of the scenario took place */
 async function played(scenario: Scenario, world: SurgeWorld): Promise<boolean> {
   await world.begin();
   if (scenario.minAvailable !== undefined) await world.protect(scenario.minAvailable);

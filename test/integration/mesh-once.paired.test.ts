@@ -1,8 +1,6 @@
-// Channels from pages of a mesh and of a service graph. The same load through sidecars, through ztunnels, and
-// through ztunnels and a waypoint: each time several proxies report it, and the graph must show it once. What
-// is compared are bytes of HTTP/1.1 on the client's connection, headers included, which is what Istio's
-// proxies count under the name of body sizes (see docs/collecting.md); the pages are written from upstream's
-// sources, none of the proxies was run.
+// Several proxies of a mesh report the same load, and the graph must show it once. Compares HTTP/1.1 bytes
+// including headers, which Istio counts as body sizes (see docs/collecting.md). The pages follow upstream's
+// sources.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { collectorSettings, createCollector } from "@isochrone/collector";
@@ -32,7 +30,6 @@ const NODE_OF: Readonly<Record<string, string>> = {
   "db-2": "n1",
 };
 
-/** Whose pages there are, and who of them counts an exchange. */
 interface Mesh {
   readonly pages: Readonly<Record<string, { readonly page: Page; readonly bytes: number }>>;
   take(exchange: Exchange): void;
@@ -84,11 +81,9 @@ interface Result {
   readonly requestsPerSecond: number;
   readonly bytesPerSecond: number;
   readonly errorRatio: number;
-  /** What all proxies have counted, by bytes that were exchanged. */
   readonly reportedTimes: number;
 }
 
-/** Pages on loopback, a collector that scrapes them, and an aggregator that draws the graph. */
 class ScrapedGraph {
   readonly #kind: Target["kind"];
   readonly #pages: Readonly<Record<string, { readonly page: Page }>>;
@@ -162,7 +157,6 @@ class ScrapedGraph {
   }
 }
 
-/** A mesh under its load. */
 class MeshRun {
   readonly #mesh: Mesh;
   readonly #load: CountedLoad;
@@ -174,7 +168,6 @@ class MeshRun {
     this.#graph = new ScrapedGraph("istio", mesh.pages);
   }
 
-  /** The graph while the load goes on, and the load's own figures. */
   async run(): Promise<Result> {
     await this.#graph.start();
     const beganMs = Date.now();
@@ -200,7 +193,7 @@ class MeshRun {
   }
 }
 
-/** A page that a real Collector served, whose counters go on with `value` per second each. */
+/** A page of a real Collector whose counters grow by `value` per second. */
 class ReplayedPage {
   readonly #lines: readonly string[];
   readonly #beganMs = Date.now();
@@ -230,8 +223,7 @@ describe("a service graph of the OpenTelemetry Collector", () => {
   test("has channels between workloads by their owners, with requests and failures, and bytes that are not known", async () => {
     await systemClock.sleep(5000);
     const channels = await graph.channels();
-    // Rows of requests that failed and that did not add up; a database, a host, a user and a service without
-    // a namespace are nobody's workload.
+    // Excludes failed and inconsistent rows, and ends that belong to no workload.
     const expected = [
       { source: "frontend", target: "cart", requestsPerSecond: 36 + 4, errorRatio: 4 / 40 },
       { source: "frontend", target: "catalogue", requestsPerSecond: 25, errorRatio: 0 },

@@ -1,5 +1,4 @@
-// Requests of users while pods of a Deployment move, counted at the load generator: as many fail as in a
-// rolling update of the same Deployment at most.
+// A move fails at most as many user requests as a rolling update of the Deployment.
 import { KINDS, moveOwnerOf } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -18,7 +17,7 @@ import { eventually } from "../harness/embedded.ts";
 
 const WITHIN_MS = 120_000;
 const COOL_DOWN_MS = 1_000;
-/** Each of them is called by every request of the users, directly or not; a is where they come in. */
+/** Every user request calls each of them directly or indirectly and enters at a. */
 const WORKLOADS = ["a", "b", "c"] as const;
 const READY = '"Ready","status":"True"';
 
@@ -61,7 +60,6 @@ describe("while pods of Deployments move", () => {
       ({ metadata }) => metadata.labels?.["app"] === workload && metadata.deletionTimestamp === undefined,
     )!;
 
-  /** Failed requests of the time that it takes, and of what is still under way afterwards. */
   async function failuresOf(act: () => Promise<void>): Promise<number> {
     const beganMs = systemClock.monotonic();
     await act();

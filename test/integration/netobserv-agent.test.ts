@@ -1,11 +1,10 @@
-// NetObserv's eBPF agent, a real one, on the interface of a pod: what it counts against the pod's own
-// counters. ISOCHRONE_TEST_NETOBSERV_AGENT is the path of its program; without it nothing is run.
+// ISOCHRONE_TEST_NETOBSERV_AGENT is the path of the agent's binary; skipped without it.
 import { expect, test } from "vitest";
 import { ConnectionLab, connectionLabSupport, PODS, PORT } from "../harness/connections/lab.ts";
 
 const { ISOCHRONE_TEST_NETOBSERV_AGENT: AGENT = "", PATH = "" } = process.env;
 const PAIR = `${PODS.web.address} ${PODS.far.address}`;
-/** The agent counts frames, the pod packets. */
+/** The agent counts frames, the pod counts packets. */
 const ETHERNET_BYTES = 14;
 
 const CONFIG = {
@@ -35,7 +34,7 @@ test.skipIf(AGENT === "" || !connectionLabSupport().supported)(
   },
 );
 
-/** Bytes by the agent and by the pod, once the agent has told of all packets. */
+/** Bytes by the agent and by the pod, once the agent has reported all packets. */
 async function compared(lab: ConnectionLab): Promise<{ readonly bytes: number; readonly own: number }> {
   const counted = { lines: 0, bytes: 0, packets: 0 };
   const agent = lab.program("n2", AGENT, {
@@ -59,7 +58,7 @@ async function compared(lab: ConnectionLab): Promise<{ readonly bytes: number; r
     }
   });
   await lab.serve("far");
-  // Its first flows say that its hooks are in place.
+  // Its first flows show that its hooks are attached.
   while (counted.lines === 0) await lab.traffic("cart", "load", PODS.far.address, PORT, 5, 5);
   await lab.traffic("web", "load", PODS.far.address, PORT, 50, 250);
   const own = (): number => lab.counted().get(PAIR)!;

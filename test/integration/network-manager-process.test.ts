@@ -1,4 +1,4 @@
-// The network manager's process on a node: killed, left alone by its aggregator, doubled, and taken out.
+// Faults of the network manager's process on a node: killed, without its aggregator, run twice, and removed.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -16,10 +16,7 @@ const MAIN = fileURLToPath(import.meta.resolve("@isochrone/network-manager/main"
 const AGGREGATOR = fileURLToPath(new URL("../../aggregator/src/main.ts", import.meta.url));
 const PLAN_SERVER = fileURLToPath(new URL("../harness/flow-mesh/plan-server-process.ts", import.meta.url));
 
-/**
- * Services start in seconds, and in a minute where thirty other programs want the processor. Each look runs
- * programs of its own, so it looks seldom.
- */
+/** Services start in seconds, or a minute on a busy machine. Each poll runs programs, so polls are rare. */
 const eventually = <T>(read: () => T): ReturnType<typeof expect.poll<T>> =>
   expect.poll(read, { timeout: 110_000, interval: 250 });
 
@@ -28,7 +25,6 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager's process", { t
   let before: string;
   let folder: string;
   let planFile: string;
-  /** By the stand-in of the aggregator. */
   let said: string;
 
   beforeEach(async () => {
@@ -173,7 +169,7 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager's process", { t
   });
 });
 
-/** An aggregator without a cluster passes plans on all the same. */
+/** An aggregator without a cluster forwards plans as well. */
 const NO_CLUSTER = {
   apiVersion: "v1",
   kind: "Config",
@@ -187,7 +183,6 @@ function flowsIn(page: string): unknown {
   return (JSON.parse(page) as { flows: unknown }).flows;
 }
 
-/** The page of a process that may not listen yet. */
 function safely(read: () => string): string {
   try {
     return read();

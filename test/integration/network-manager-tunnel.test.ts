@@ -1,4 +1,4 @@
-// The tunnel to nodes behind routers, in a real kernel: what goes by it, and what it lets in.
+// The tunnel to nodes behind routers in a real kernel: its traffic, and its filter.
 import type { Reconciler } from "@isochrone/network-manager/testing";
 import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
 import { afterEach, describe, expect, test } from "vitest";
@@ -17,7 +17,6 @@ describe.skipIf(!flowMeshSupport().supported)("the tunnel", () => {
 
   const managerOf = (node: NodeName): Reconciler => managerWith("route", mesh.prefix(node));
 
-  /** What the node is told of a flow over the relay. */
   function relayed(node: NodeName, addresses: typeof ADDRESS): FlowPlan {
     const flow: PlannedFlow = {
       ...flowOnTheWay(node, RELAYED, PORT, RATE),
@@ -82,14 +81,14 @@ describe.skipIf(!flowMeshSupport().supported)("the tunnel", () => {
     };
     inject(mesh.prefix("s"), "of a node that is no neighbour");
     inject(mesh.prefix("b"), "of the node itself", "127.0.0.1");
-    // A pod of the node that writes the neighbour's address as its own.
+    // A pod that forges the neighbour's source address.
     const pod = mesh.pod("b", ADDRESS.r);
     inject(pod, "of a pod in a neighbour's name");
     inject(mesh.prefix("r"), "of the neighbour");
     await expect.poll(() => texts).toEqual(["of the neighbour"]);
     expect((await manager.run(relayed("b", ADDRESS))).kernel!.refusedPackets).toBe(3);
 
-    // Without the filter each of them would have come in.
+    // Without the filter each of them would pass.
     mesh.inside("b", "nft", "flush", "chain", "inet", "isochrone-flows", "in");
     inject(mesh.prefix("s"), "of a stranger");
     inject(pod, "of the pod");

@@ -1,4 +1,4 @@
-// The network manager against a real kernel: rates are read from what arrives, by the receiver's own clock.
+// The network manager in a real kernel: rates come from received data and the receiver's clock.
 import type { Reconciler } from "@isochrone/network-manager/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { managerWith } from "../harness/flow-mesh/manager.ts";
@@ -13,9 +13,9 @@ import {
 import { flowOnTheWay, planOf } from "../harness/flow-mesh/plans.ts";
 import { flowMeshSupport } from "../harness/flow-mesh/support.ts";
 
-/** Frame over payload of a full segment of TCP with timestamps. */
+/** Ratio of frame to payload of a full TCP segment with timestamps. */
 const WIRE = 1514 / 1448;
-/** The same inside the tunnel. */
+/** The same ratio inside the tunnel. */
 const TUNNELLED = 1514 / 1412;
 const MBIT = 1e6;
 const WINDOW_MS = 3_000;
@@ -26,7 +26,6 @@ afterEach(() => mesh?.remove());
 const managerOf = (node: NodeName, mode: Parameters<typeof managerWith>[0]): Reconciler =>
   managerWith(mode, mesh.prefix(node));
 
-/** Within a few percent of the rate on the wire. */
 function near(bitsPerSecond: number, wire = WIRE): { readonly least: number; readonly most: number } {
   return { least: (bitsPerSecond / wire) * 0.95, most: (bitsPerSecond / wire) * 1.03 };
 }
@@ -37,9 +36,9 @@ function expectNear(measured: number, bitsPerSecond: number, wire = WIRE): void 
   expect(measured).toBeLessThan(most);
 }
 
-/** Time for queues to fill, and for TCP to find its rate. */
+/** Time for queues to fill and for TCP to find its rate. */
 const settle = (ms = 1_500): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-/** The same where a path changes: what waited in the old queue is sent again. */
+/** The same after a change of path, because packets in the old queue are retransmitted. */
 const MOVED_MS = 3_000;
 
 describe.skipIf(!flowMeshSupport().supported)("flows on the wire", { retry: 2 }, () => {
@@ -74,7 +73,7 @@ describe.skipIf(!flowMeshSupport().supported)("flows on the wire", { retry: 2 },
     expect(report).toMatchObject({ mode: "guarantee", pending: 0 });
     const planned = await mesh.stream(5001);
     await settle();
-    // Alone it may use the link.
+    // A single flow may use the whole link.
     expectNear(await planned.rate(WINDOW_MS), 10 * MBIT);
     const greedy = [await mesh.stream(6001), await mesh.stream(6002), await mesh.stream(6003)];
     await settle();
@@ -154,7 +153,7 @@ describe.skipIf(!flowMeshSupport().supported)("flows on the wire", { retry: 2 },
     const nodes = ["a", "r", "s", "b"] as const;
     const before = nodes.map((node) => mesh.rules(node));
     const managers = new Map(nodes.map((node) => [node, managerOf(node, "route")]));
-    /** Those nearest to the target first, as far as they are on the way. */
+    /** Configures nodes on the path, starting with the nearest to the target. */
     const take = async (
       way: readonly (typeof nodes)[number][],
       rate: number,

@@ -1,4 +1,4 @@
-// What the network manager leaves alone, keeps and takes back, in a real kernel.
+// Resources that the network manager leaves alone, keeps and removes in a real kernel.
 import { readFileSync } from "node:fs";
 import { createIprouteKernel, toolRunner, type Reconciler } from "@isochrone/network-manager/testing";
 import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
@@ -100,7 +100,7 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
   test("sends what waits on the old path of a flow before that goes", async () => {
     const manager = managerOf("route");
     const planBy = (way: readonly NodeName[]): FlowPlan => {
-      // Twenty packets are two seconds.
+      // Twenty packets take two seconds.
       const flow = { ...flowOnTheWay("a", way, 5001, 8e4), protocol: "udp" } as const;
       return planOf("a", [flow], { b: 10e6, r: 10e6 });
     };
@@ -181,7 +181,7 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
     });
     expect(relay.flows[0]!.unmet?.reason).toBe("not_forwarding");
 
-    // Packets to a neighbour behind a router go by the tunnel.
+    // Packets to a neighbour behind a router use the tunnel.
     mesh.inside("a", "ip", "route", "add", "10.3.0.0/24", "via", "10.2.0.3");
     const behind = await managerOf("route").run({
       ...planOfTwo(),
@@ -253,7 +253,7 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
       "--inh-caps",
       "-all",
     ]);
-    // Reading needs no right, but nft's listing does.
+    // Reading needs no permission, except for nft's listing.
     const kernel = createIprouteKernel((tool, args, input) =>
       args.includes("-batch") && input?.includes("qdisc") === true
         ? plain(tool, args, input)
@@ -267,7 +267,7 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
   });
 });
 
-/** The relay by its address on the far link: behind a router. */
+/** The relay's address on the far link, behind a router. */
 const FAR = { node: "r", address: "10.3.0.3", capacityBitsPerSecond: 10e6 };
 const TBF = ["rate", "5mbit", "burst", "10kb", "latency", "50ms"];
 const A = [{ node: "a", address: "10.2.0.1", capacityBitsPerSecond: null }];

@@ -1,5 +1,4 @@
-// network-overhead on a real kube-scheduler, among more nodes than an answer lists in full: short answers
-// rank nodes as full ones do, and the plugin's words reach the pod.
+// More nodes than a full response lists: short responses rank nodes like full ones.
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
@@ -7,16 +6,14 @@ import { clusterGraph, schedulerConfig, workflowGraph } from "../harness/extende
 import type { Replica } from "../harness/extender.ts";
 import { extenderTestbed } from "../harness/extender-testbed.ts";
 
-/** Below 100 kube-scheduler looks at all of them. */
+/** kube-scheduler checks all nodes of clusters below 100. */
 const NODES = Array.from({ length: 90 }, (_, index) => `n${index}`);
 const HOME = "n42";
 const support = controlPlaneSupport(["scheduler"]);
 if (!support.supported)
   console.warn(`network-overhead on a real kube-scheduler is not tested: ${support.reason}`);
 
-/**
- * Nodes n, n+3, n+6, ... share zone and region; n42 is 1 ms from those of its zone and 40 ms from all others.
- */
+/** Nodes n, n+3, n+6, ... share a zone. n42 is 1 ms from its zone and 40 ms from all others. */
 function cluster(): ClusterGraphSnapshot {
   const zoneOf = (name: string): number => Number(name.slice(1)) % 3;
   const snapshot = clusterGraph(
@@ -34,7 +31,7 @@ function cluster(): ClusterGraphSnapshot {
   };
 }
 
-/** p needs q, which is on n42, over 15 at most. */
+/** p depends on q, which is on n42, with a limit of 15. */
 function workflow(): WorkflowGraphSnapshot {
   const plain = workflowGraph({ p: [], q: [HOME] }, [["p", "q", 100_000]]);
   return { ...plain, channels: plain.channels.map((channel) => ({ ...channel, maxNetworkCost: 15 })) };
@@ -66,7 +63,7 @@ describe.runIf(support.supported)("network-overhead on a real kube-scheduler", (
       asked({ metadata: { name: "asked", namespace: "default", labels } }),
     );
     const listed = (json as { Host: string; Score: number }[]).toSorted((a, b) => b.Score - a.Score);
-    // Its own zone alone; the other sixty are at the lowest level.
+    // Only its own zone; the other sixty nodes have the lowest score.
     expect(listed).toHaveLength(30);
     expect(listed[0]).toMatchObject({ Host: HOME });
     await testbed.cluster.createPods(["near-1", "near-2"], { labels });
@@ -108,8 +105,7 @@ describe.runIf(support.supported)("network-overhead on a real kube-scheduler", (
       workflow: workflow(),
     });
     onTestFinished(() => testbed.graphs.say({ cluster: { ...cluster(), version: 3 }, workflow: workflow() }));
-    // Measured it is 40 ms from there, over a limit of 15. A pod that was rejected by the graph before would
-    // wait minutes for its next attempt.
+    // The measured 40 ms exceed the limit of 15. A rejected pod would wait minutes for a retry.
     const pod = { metadata: { name: "asked", namespace: "default", labels } };
     const accepted = async (): Promise<unknown> =>
       ((await extender.post("filter", { Pod: pod, NodeNames: ["n1"] })).json as { NodeNames?: string[] })

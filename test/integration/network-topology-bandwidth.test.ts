@@ -1,5 +1,4 @@
-// Bandwidth as an extended resource: nodes advertise what is measured or declared, and a real
-// kube-scheduler's own fit counts it.
+// Nodes advertise bandwidth as an extended resource, which kube-scheduler's fit plugin counts.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -96,7 +95,7 @@ describe.runIf(support.supported)("nodes' bandwidth on a real kube-scheduler", (
     });
     expect(pods.map(waitsFor).find((message) => message !== null)).toContain(`Insufficient ${RESOURCE}`);
 
-    // The heartbeats of nodes take nothing away, and what is measured here isn't read as a declaration.
+    // Node heartbeats remove nothing, and measured values are not read back as declarations.
     await new Promise((resolve) => setTimeout(resolve, 3000));
     expect(amounts(await cluster.list("nodes"), "capacity")).toEqual(wanted);
     const graph = (await aggregator!.graph("/api/v1/graph/cluster")) as {
@@ -163,7 +162,7 @@ function conditionOf({ status }: KubernetesObject, type = CONDITION): Condition 
   return ((status?.["conditions"] ?? []) as Condition[]).find((condition) => condition.type === type);
 }
 
-/** Why the pod isn't scheduled; null: it is, or nobody tried. */
+/** Reason why the pod is not scheduled. Null: scheduled or not yet tried. */
 function waitsFor(pod: KubernetesObject): string | null {
   const condition = conditionOf(pod, "PodScheduled");
   return condition?.status === "False" ? (condition.message ?? null) : null;

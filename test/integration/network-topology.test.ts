@@ -1,5 +1,4 @@
-// The NetworkTopology, generated AppGroups and nodes' bandwidth on a real API server, drawn from what is
-// measured.
+// The NetworkTopology, generated AppGroups and node bandwidth on a real API server, from measurements.
 import { readFileSync } from "node:fs";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
@@ -18,7 +17,6 @@ const NODES = [
   { name: "n2", region: "west", zone: "z2" },
   { name: "n3", region: "east", zone: "z3" },
 ];
-/** What KEP-260 has users write by hand. */
 const USER_DEFINED = {
   name: "UserDefined",
   topologyList: [
@@ -91,7 +89,7 @@ describe.runIf(support.supported)("on a real API server", () => {
   const topologyWhere = (is: (object: KubernetesObject) => boolean): Promise<KubernetesObject> =>
     cluster.waitFor(KINDS.networkTopology, ([object]) => object !== undefined && is(object) && object);
 
-  /** Writes that the aggregator's account tried since the test began. */
+  /** Writes tried by the aggregator's account since the start of the test. */
   const writes = (resource: string) =>
     cluster.auditEvents(
       (event) =>
@@ -114,7 +112,7 @@ describe.runIf(support.supported)("on a real API server", () => {
     await start({ bursts: { "n1 n2": 1_234_567_890 } });
     const object = await topologyWhere((one) => costOf(one, "z1", "z2")?.["bandwidthCapacity"] !== undefined);
     expect(weightsOf(object)[0]).toEqual(USER_DEFINED);
-    // The histogram's buckets are 1.1 % wide: 38 ms may read 38.2.
+    // The histogram's buckets are 1.1 % wide, so 38 ms may read 38.2.
     expect(costOf(object, "west", "east")?.["networkCost"]).toBeGreaterThanOrEqual(76);
     expect(costOf(object, "west", "east")?.["networkCost"]).toBeLessThanOrEqual(77);
     expect(costOf(object, "z1", "z2")).toEqual({
@@ -222,7 +220,7 @@ describe.runIf(support.supported)("on a real API server", () => {
     await cluster.remove({ ...KINDS.pod, namespace: "default", name: "p2-b" });
     await start();
     await allocated("100M", "0");
-    // Nothing was forgotten of what was measured before.
+    // Earlier measurements are kept.
     expect(costOf((await cluster.get(REF))!, "west", "east")?.["networkCost"]).toBeGreaterThanOrEqual(38);
   });
 
@@ -247,10 +245,10 @@ describe.runIf(support.supported)("on a real API server", () => {
     });
     const { workloads } = group.spec as { workloads: { workload: unknown; dependencies?: unknown[] }[] };
     expect(workloads.map(({ workload }) => workload)).toEqual([reference("db"), reference("web")]);
-    // 800 kbit/s and a quarter, in two digits; rates read of counters are a little off.
+    // 800 kbit/s plus a quarter, in two digits. Rates from counters vary slightly.
     const [{ minBandwidth }] = workloads[1]!.dependencies as [{ minBandwidth: string }];
     expect(["970k", "980k", "990k", "1M", "1100k"]).toContain(minBandwidth);
-    // A second round finds nothing to do: the API server has added nothing that isn't ours.
+    // A second round finds nothing to do: the API server added no foreign fields.
     const before = (await writes("appgroups")).length;
     await settled(1500);
     expect(await writes("appgroups")).toHaveLength(before);
@@ -300,7 +298,6 @@ function weightsOf({ spec }: KubernetesObject): Weights[] {
   return (spec?.["weights"] ?? []) as Weights[];
 }
 
-/** NetperfCosts from one area to another. */
 function costOf(
   object: KubernetesObject,
   origin: string,
@@ -314,7 +311,7 @@ function costOf(
     .find((entry) => entry["destination"] === destination);
 }
 
-/** Time in which a write would have come. */
+/** Time in which a write would have happened. */
 async function settled(ms: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,6 +1,5 @@
-// A real node_exporter as the source of what a node has available: scraped directly, and by way of a real
-// Prometheus. What is published lies between what the kernel says before and after; what a node is said to
-// have follows from it (aggregator/src/domain/usage/node-exporter.test.ts).
+// A real node_exporter, scraped directly and through Prometheus. Published values lie between the kernel's
+// values before and after.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { collectorSettings, createCollector } from "@isochrone/collector";
@@ -19,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../harness/common/free-port.ts";
 import { canRunPrometheus, startPrometheus, type RunningPrometheus } from "../harness/prometheus/server.ts";
 
-/** Debian's name of it. Under CI a missing program is a failure of the set-up, not a reason to skip. */
+/** Debian's name of it. With CI set, a missing program is an error instead of a skip. */
 const PROGRAM = "prometheus-node-exporter";
 const missing = [
   ...(spawnSync(PROGRAM, ["--version"]).status === 0 ? [] : [PROGRAM]),
@@ -27,11 +26,10 @@ const missing = [
 ];
 const canRun = process.platform === "linux" && (missing.length === 0 || process.env["CI"] === "true");
 const HOST = "127.0.0.1";
-/** The kernel counts in hundredths of a second, and so does the exporter. */
+/** The kernel and the exporter count in hundredths of a second. */
 const TICK_SECONDS = 0.01;
 const EXPORTER = { namespace: "monitoring", pod: "node-exporter-x7f2k", node: "n1" };
 
-/** Seconds that all CPUs were idle since the machine came up. */
 function idleSeconds(): number {
   const [, idle] = /^cpu +(?:\d+ ){3}(\d+) /m.exec(readFileSync("/proc/stat", "utf8")) ?? [];
   return Number(idle) / 100;
@@ -42,12 +40,10 @@ function totalBytes(): number {
   return Number(kibibytes) * 1024;
 }
 
-/** A collector, what it publishes, and an aggregator that makes a graph of it. */
 class Side {
   readonly bus: MemoryBus = createMemoryBus({ clock: systemClock });
   readonly idle: number[] = [];
   readonly memory: number[] = [];
-  /** Nodes, metrics and modes of CPU. */
   readonly told = new Set<string>();
   readonly #sums = new Map<number, number>();
   readonly #aggregator: Aggregator;
@@ -108,7 +104,7 @@ class Side {
     return (JSON.parse(body) as ClusterGraphSnapshot).nodes[0];
   }
 
-  /** The idle times of a page come as one series, or as one of each CPU: those of one time are added up. */
+  /** Sums idle times of one timestamp, because a page has either one series or one per CPU. */
   #read(value: Uint8Array): void {
     this.#sums.clear();
     new MetricsDecoder({ maxSeries: 1000 }).decode(value, {
@@ -171,16 +167,16 @@ describe.runIf(canRun)("node_exporter (needs the programs prometheus-node-export
     const node = await side.node();
     const afterSeconds = idleSeconds();
     const cpus = readFileSync("/proc/stat", "utf8").match(/^cpu\d+ /gm)!.length;
-    // Each CPU's time is cut to whole ticks, and so is their sum.
+    // Each CPU's time and their sum are truncated to ticks.
     const errorSeconds = (cpus + 1) * TICK_SECONDS;
     const sorted = side.idle.toSorted((a, b) => a - b);
     expect(sorted[0]).toBeGreaterThanOrEqual(beforeSeconds - errorSeconds);
     expect(sorted.at(-1)).toBeLessThanOrEqual(afterSeconds + errorSeconds);
     for (const bytes of side.memory) expect(bytes).toBeLessThanOrEqual(totalBytes());
     expect(node?.availableCpuMillicores).toBeGreaterThanOrEqual(0);
-    // No more than the machine has: the node object of this test claims a thousand cores.
+    // At most the machine's resources, although this test's node object claims a thousand cores.
     expect(node?.availableCpuMillicores).toBeLessThanOrEqual(cpus * 1000 * 1.05);
-    // The observer and the graph read the bus independently of each other.
+    // The observer and the graph read the bus independently.
     await expect.poll(() => side.memory).toContain(node?.availableMemoryBytes);
   });
 });

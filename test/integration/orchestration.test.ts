@@ -1,6 +1,4 @@
-// Replicas by zone on a real control plane: Deployments, EndpointSlices and HorizontalPodAutoscalers are
-// looked after by Kubernetes' own controllers, pods placed by kube-scheduler, and the scheduler-plugin is a
-// process with the rights of the chart and no more.
+// Uses Kubernetes' own controllers and kube-scheduler, and only the chart's permissions.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import type { ReplicaReport, ZoneDemand } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -27,7 +25,7 @@ import { ENABLED, WebhookTestbed } from "../harness/webhook.ts";
 const { NAMESPACE, NAME } = MANIFEST_VALUES;
 const ACCOUNT = `system:serviceaccount:${NAMESPACE}:${NAME}-scheduler-plugin`;
 const COMPONENTS = ["controller-manager", "scheduler", "kwok"] as const;
-/** All of whose rights are used here. */
+/** RBAC files whose permissions are all used here. */
 const OWN = ["scheduler-plugin-scale", "scheduler-plugin-deletion-cost"];
 const WITHIN = { timeout: 60_000, interval: 250 };
 const ZONE = "topology.kubernetes.io/zone";
@@ -35,7 +33,7 @@ const ZONES = ["west", "east", "north"];
 const NODES = Array.from({ length: 9 }, (_, index) => [`node-${index}`, ZONES[index % 3]!] as const);
 const ZONE_OF = new Map<string, string>(NODES);
 const QUICK = { roundMs: 500, coolDownMs: 1_000, surplusMs: 3_000, changes: 100 };
-/** Enough frames to see whether something comes. */
+/** Enough frames to detect a change. */
 const FRAMES_MS = 4_000;
 
 const support = controlPlaneSupport(COMPONENTS);
@@ -47,7 +45,7 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
   let plugin: ComponentProcess;
   let adapter: MetricsAdapter;
   const rates: Record<string, Readonly<Record<string, number>>> = {};
-  /** Pods of db get their nodes at their admission, those of others by a plan. */
+  /** Pods of db get their nodes at admission, those of others by a plan. */
   let workflow = workflowGraph({ db: [] }, []);
 
   beforeAll(async () => {
@@ -111,7 +109,6 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
     testbed.say({ cluster: { ...graph, nodes }, workflow, demand });
   }
 
-  /** A Service and its Deployment, whose pods the planner places. */
   async function app(name: string, replicas: number): Promise<void> {
     await cluster.create({
       ...KINDS.service,
@@ -137,7 +134,6 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
       },
       { namespace: "default", timeoutMs: 60_000 },
     );
-  /** Pods by zone. */
   const spread = (found: readonly KubernetesObject[]): Record<string, number> => {
     const counts: Record<string, number> = {};
     for (const pod of found) {
@@ -254,7 +250,7 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
     const zone = ZONE_OF.get(nodeNameOf(before[0]!)!)!;
     const near = before.filter((pod) => ZONE_OF.get(nodeNameOf(pod)!) === zone);
     expect(near.length).toBeLessThan(4);
-    // All callers are in the zone of the first.
+    // All callers are in the first pod's zone.
     const callers = NODES.filter(([, at]) => at === zone).map(([name]) => name);
     const flow = workflowGraph({ db: [], web: callers, cart: [] }, [["web", "cart", 50_000]]);
     const shown = before.map((pod) => ({ name: pod.metadata.name, node: nodeNameOf(pod)! }));

@@ -1,5 +1,4 @@
-// A real OpenTelemetry Collector at both ends of our topics, with the configurations that
-// docs/otel-collector.md gives to users.
+// A real Collector at both ends, with the configurations from docs/otel-collector.md.
 import type { Bus, BusRecord, Publisher } from "@isochrone/bus";
 import { collectorSettings, createCollector } from "@isochrone/collector";
 import { createKafkaBus } from "@isochrone/bus/kafka";
@@ -52,7 +51,6 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
     if (Date.now() > deadline) throw new Error(`${what}: not within 40 s`);
 }
 
-/** A sample of a page in the text format, by name and some of its labels. */
 function sample(page: string, name: string, labels: Readonly<Record<string, string>> = {}): number | null {
   const line = page
     .split("\n")
@@ -66,9 +64,8 @@ function sample(page: string, name: string, labels: Readonly<Record<string, stri
 
 const SCRAPE_INTERVAL_MS = 500;
 const SCRAPES = 10;
-/** What the page says of the working set of web's container at first. */
+/** First working set of web's container on the page. */
 const WEB_BYTES = 241_664;
-/** Steps at which something happens to what is scraped. */
 const AWAY = 4;
 const CONTAINER_REPLACED = 6;
 const PROXY_RESTARTED = 7;
@@ -86,7 +83,7 @@ function pageOf(page: PageName, scrape: number): ServedPage {
 
 type Served = Readonly<Record<PageName, readonly ServedPage[]>>;
 
-/** Lets the Collector scrape every step, and waits until what it sent of them has arrived. */
+/** Lets the Collector scrape every step and waits for its records. */
 async function scrapeWith(
   name: string,
   environment: Readonly<Record<string, string>>,
@@ -112,7 +109,7 @@ async function scrapeWith(
   return pages.served;
 }
 
-/** Seconds between the first and the last sample of the cAdvisor page, by its own times. */
+/** Seconds between the first and last sample of the cAdvisor page, by its own timestamps. */
 function cadvisorSeconds({ cadvisor }: Served): number {
   const times = [cadvisor[0]!, cadvisor[SCRAPES - 1]!].map((page) =>
     Number(/^container_cpu.*pod="db-0"\} \S+ (\d{13})$/m.exec(page)![1]),
@@ -121,9 +118,8 @@ function cadvisorSeconds({ cadvisor }: Served): number {
 }
 
 /**
- * Equal in all but one thing: a series that the page before did not have. The Collector's receiver doesn't
- * tell when it began, so that its first value is a baseline; our collector tells that it began after the page
- * before.
+ * A series new on a page differs: the Collector's receiver gives no start time, so its first value is a
+ * baseline.
  */
 function expectSameGraphs(theirs: DrawnGraphs, ours: DrawnGraphs, served: Served): void {
   const cpu = ({ graphs }: DrawnGraphs): number =>
@@ -140,11 +136,10 @@ function expectSameGraphs(theirs: DrawnGraphs, ours: DrawnGraphs, served: Served
   });
   expect(others(theirs)).toEqual(others(ours));
   expect(ours.unused).toEqual([]);
-  // What the receiver adds of its own, and its marks at a page that did not come.
+  // The receiver's own metrics, and its staleness markers for a missing page.
   expect(theirs.unused).toEqual(["no_data", "unknown_metric"]);
 
-  // Both are what was served: two rows of web -> db, 12 and 2 requests a step, begun anew with one request
-  // each.
+  // The served rows: 12 and 2 requests per step, each restarted with one request.
   const channel = ours.graphs.channels.find(({ source }) => source === "web")!;
   const increments = 14 * (PROXY_RESTARTED - 1) + 2 + 14 * (SCRAPES - 1 - PROXY_RESTARTED);
   const seconds = ((SCRAPES - 1) * SCRAPE_INTERVAL_MS) / 1000;
@@ -154,7 +149,7 @@ function expectSameGraphs(theirs: DrawnGraphs, ours: DrawnGraphs, served: Served
   expect(web.memoryBytes).toBe(WEB_BYTES + LEVEL_STEP * (SCRAPES - 1));
 }
 
-/** Our collector reads the same pages, on a clock that stands at the same times. */
+/** Our collector reads the same pages with the clock at the same times. */
 async function scrapeAgain(
   publisher: Publisher,
   served: Readonly<Record<PageName, readonly ServedPage[]>>,
@@ -191,7 +186,7 @@ async function scrapeAgain(
   let expected = 0;
   for (; step < times.length; step++) {
     if (step > 0) {
-      // The Collector's beat is not exact; ours is, so that its wall time is set to be the Collector's.
+      // The Collector's interval varies but ours is exact, so set our wall time to the Collector's.
       clock.stepWall(times[step]! - clock.now() - config.intervalMs);
       await clock.advance(config.intervalMs);
     } else await clock.advance(0);
@@ -383,8 +378,7 @@ describe.runIf(supports.every(({ supported }) => supported))("with an OpenTeleme
     expect(graphs.channels.length).toBe(1);
     const [channel] = graphs.channels;
     expect(channel).toMatchObject({ source: "web", target: "db", bytesPerSecond: null });
-    // The connector tells when it began to count: everything counts, over the time from then to the last
-    // point.
+    // The connector reports its start time, so everything counts, from then to the last point.
     expect(channel!.requestsPerSecond! * countedSeconds(sink.bodies[arrivals.length - 1]!)).toBeCloseTo(
       90,
       0,

@@ -1,4 +1,3 @@
-// The page Bill in a real browser, over a real aggregator with prices of one's own.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// The emulator's controls on the page of a pair, in a real browser, against a real emulated network.
+// The emulator's controls on a pair's page, in a real browser with a real emulated network.
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { EmulatedNetwork, LabTimeline } from "@isochrone/lab";
@@ -62,7 +62,7 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
       });
     expect((await put({})).status).toBe(401);
     expect((await put({ authorization: "Bearer wrong" })).status).toBe(401);
-    // A foreign page doesn't get in even with the token.
+    // A foreign page is rejected even with the token.
     expect((await put({ authorization: `Bearer ${TOKEN}`, origin: "https://evil.example" })).status).toBe(
       403,
     );
@@ -161,7 +161,6 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
 
   test("leave marks on the overview", async () => {
     await visit.goTo("/overview");
-    // Nobody sends requests here: the overview says so and makes nothing up.
     await expect.poll(() => page.locator("main").textContent()).toContain("No requests yet");
     const timeline = (await (await fetch(`${testbed.url}/lab/v1/timeline`)).json()) as {
       readonly marks: readonly { readonly kind: string }[];
@@ -170,7 +169,7 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
   });
 });
 
-/** Packets from A to B and back, over the emulated link, ten times a second. */
+/** Sends packets from A to B and back over the emulated link, ten times per second. */
 async function exchange(network: EmulatedNetwork): Promise<Socket[]> {
   const responder = createSocket("udp4");
   responder.on("message", (packet, from) => responder.send(packet, from.port, from.address));
@@ -188,7 +187,7 @@ async function exchange(network: EmulatedNetwork): Promise<Socket[]> {
   return [client, responder];
 }
 
-/** The median of the packets that passed in the last two seconds, by the relay. */
+/** Median of packets in the last two seconds, by the relay's record. */
 async function slowest(network: EmulatedNetwork): Promise<number> {
   const pairs = await network.record({ lastMs: 2_000 });
   return pairs.find(({ source, target }) => source === A && target === B)?.udp.p50Ms ?? 0;

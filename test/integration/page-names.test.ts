@@ -1,5 +1,4 @@
-// Every page with names as bad as they get, and the Workflows page with ten thousand of them; in a real
-// browser.
+// Every page with hostile names, and the Workflows page with ten thousand names, in a real browser.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
@@ -26,7 +25,7 @@ describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", (
     await testbed?.stop();
   });
 
-  /** Nothing of a name became part of the page, it fits its place, and nobody is kept out. */
+  /** Checks that no name became markup, that the layout fits, and that the page is accessible. */
   const isWell = async (): Promise<void> => {
     expect(await page.evaluate("globalThis.hit")).toBeUndefined();
     expect(await page.locator("main img, main script, main b, main iframe").count()).toBe(0);
@@ -54,16 +53,15 @@ describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", (
     expect(await page.locator(".tile", { hasText: "Best plan" }).textContent()).toContain(
       "9 ms → 5 ms per request (± 0.5 ms), 9 of 10 pods elsewhere; 1 move can't be made now",
     );
-    // Today, and as the plan has it: it moves all pods but the one that can't be moved now.
+    // Today's placement and the plan's, which moves all pods but the blocked one.
     await page.getByRole("button", { name: "Best plan" }).click();
     await expect.poll(() => page.locator("#dag g.workload.moved").count()).toBe(EVIL.length - 1);
     expect(await page.locator("#dag g.ms").count()).toBe(EVIL.length - 1);
     await isWell();
     await page.getByRole("button", { name: "Today" }).click();
     await expect.poll(() => page.locator("#dag g.workload.moved").count()).toBe(0);
-    // Each channel between two nodes leads to its pair.
     expect(await page.locator('#channels a[href^="#/pair/"]').count()).toBeGreaterThan(0);
-    // Each within its own direction of writing.
+    // Each name has its own text direction.
     expect(await page.locator("#placements bdi").count()).toBeGreaterThanOrEqual(EVIL.length);
     await isWell();
   }, 60_000);
@@ -86,7 +84,7 @@ describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", (
       await visit.goTo(`/decisions/evil-${index}`);
       await page.waitForSelector("#candidates tbody tr");
       expect(await page.locator(".why .lead").textContent()).toBe(`Because of ${EVIL[index]}.`);
-      // Never the best node in the place of the node that the pod runs on.
+      // Never shows the best node instead of the pod's own node.
       const [best, , , home] = testbed.names;
       const title = await page.locator("h1").textContent();
       expect(title).toContain(index === 2 ? best : home);
@@ -94,7 +92,7 @@ describe.runIf(hasBrowser)("names of workflows, pods, decisions and replicas", (
       expect(await page.locator("#candidates tr", { hasText: "best then" }).textContent()).toContain(best);
       await page.locator("#since-title").waitFor();
       expect(await page.locator("#peers tbody tr").textContent()).toContain("was ");
-      // Once open it stays so from one decision to the next.
+      // Stays open from one decision to the next.
       if (index === 0) await page.locator(".fold summary").click();
       await page.waitForSelector("#parts tbody tr");
     }
@@ -133,14 +131,14 @@ describe.runIf(hasBrowser)("ten thousand workflows", () => {
       );
       await find.pressSequentially("many 07421");
       await expect.poll(() => options.allTextContents()).toContain(`many/${workflowOf(7_420)}`);
-      // Beside it the one that is shown.
+      // Includes the one that is shown.
       expect(await options.count()).toBeLessThanOrEqual(2);
       await page.locator("#workflow-choice").selectOption(`many/${workflowOf(7_420)}`);
       await expect.poll(() => page.locator("#placements").textContent()).toContain(workflowOf(7_420));
-      // Generous: what else the machine does counts too.
+      // Generous, because other programs count as well.
       expect(await page.evaluate<number>("longest")).toBeLessThan(1_000);
       expect(await visit.barriers()).toEqual([]);
-      // No scheduler-plugin is there, which the browser writes down.
+      // The browser logs failed requests to the absent scheduler-plugin.
       expect(visit.faults.filter((fault) => !fault.includes("/api/v1/plans"))).toEqual([]);
     } finally {
       await visit.close();

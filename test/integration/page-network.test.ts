@@ -1,5 +1,3 @@
-// The network's page on a real aggregator, as somebody uses it: points at cells, searches for nodes, and sees
-// links fail and heal.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
@@ -7,7 +5,7 @@ import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { expectSlowest, PageVisit } from "../harness/page-visit.ts";
 
 const NODES = 6;
-/** More pods on one node than its rings have places. */
+/** More pods on a node than its rings have room for. */
 const SHOP = Array.from({ length: 50 }, (_, index) => [`svc-${index}`, index < 4 ? index : 5] as const);
 
 describe.runIf(hasBrowser)("the network's page", () => {
@@ -33,7 +31,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
     await testbed?.stop();
   });
 
-  /** Where a cell is, pixels of the canvas. */
+  /** Centre of a cell in canvas pixels. */
   const middleOf = async (row: number, column: number): Promise<{ x: number; y: number }> =>
     await page.evaluate(
       `(() => {
@@ -70,7 +68,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
     );
     const frame = (await page.locator(".canvas-frame").boundingBox())!;
     expect(box.x >= frame.x && box.x + box.width <= frame.x + frame.width + 1).toBe(true);
-    // The figures of the cell are those of the newest graph, while the pointer rests.
+    // The cell's values follow the newest graph while the pointer rests.
     testbed.set(1, 4, 77);
     await expect
       .poll(
@@ -130,7 +128,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
     const other = await PageVisit.open(few.url);
     try {
       await other.goTo("/network?show=p99");
-      // Nodes may be there before what is measured between them.
+      // Nodes may appear before the measurements between them.
       await other.page.waitForSelector("#worst tbody tr", { timeout: 20_000 });
       expect(await other.page.locator("#legend").textContent()).toContain("too few samples, below 100");
       await other.page.locator("#matrix").focus();
@@ -293,7 +291,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
         "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(times), 30)))",
       );
     await expect.poll(async () => (await times()).length, { timeout: 30_000 }).toBeGreaterThan(1);
-    // How far apart they are depends on the width: some of these have the least that there can be.
+    // The spacing depends on the width. Some of these widths have the minimum spacing.
     for (let width = 340; width <= 760; width += 12) {
       await page.setViewportSize({ width, height: 800 });
       const shown = await times();
@@ -306,7 +304,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
 
   test("asks each second while the event stream is lost, and says when no answer comes", async () => {
     let asked = 0;
-    // Requests of a SharedWorker can't be routed; without one the page follows the stream itself.
+    // Playwright can't route a SharedWorker's requests. Without one, the page reads the stream itself.
     await page.addInitScript("delete globalThis.SharedWorker");
     await page.route("**/api/v1/events**", (route) => route.abort());
     await page.reload();
@@ -321,7 +319,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
       .poll(() => freshness.textContent(), { timeout: 20_000 })
       .toContain("waiting for an answer for");
     await expect.poll(() => freshness.textContent(), { timeout: 30_000 }).toContain("no answer within 10 s");
-    // A slow answer is no reason to ask less often.
+    // A slow response must not slow down polling.
     await expect.poll(() => asked, { timeout: 30_000 }).toBeGreaterThan(1);
     await page.unrouteAll({ behavior: "ignoreErrors" });
     await expect.poll(() => freshness.textContent(), { timeout: 40_000 }).toContain("live");

@@ -1,5 +1,4 @@
-// The first page and the map as one node sees it, in a real browser, on a real aggregator with a workflow
-// whose requests are counted.
+// The overview page and a node's map, in a real browser on a real aggregator with a counted workflow.
 import { LabTimeline } from "@isochrone/lab";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -18,7 +17,7 @@ import { PageVisit } from "../harness/page-visit.ts";
 
 const NODES = 6;
 const FIRST = "node-0001";
-/** In another zone of the region, as the last one is. */
+/** In another zone of the region, like the last one. */
 const LAST = "node-0006";
 const PATIENCE = { timeout: 30_000 };
 
@@ -52,7 +51,6 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
 
   const tile = (label: string) => page.locator(".tile", { hasText: label }).textContent();
 
-  /** Median from one node to another, by the API, once a graph has it. */
   async function median(source: string, target: string): Promise<number> {
     let found: number | null = null;
     const look = async (): Promise<number | null> => {
@@ -67,7 +65,7 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
 
   test("the page begins with it: network time per request is the calls' round trips, and what isn't known says so", async () => {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    // Each request goes there and back again: front to cart, cart to store.
+    // Each request travels to and fro: front to cart, cart to store.
     const expected = (await median(FIRST, LAST)) + (await median(LAST, FIRST));
     await expect
       .poll(
@@ -90,7 +88,7 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
     await expect.poll(() => first.textContent(), { timeout: 90_000 }).toMatch(/node-0003.*node-0004/);
     await first.click();
     await page.waitForSelector("h1:has-text('→')");
-    // Nothing came back: the newest sample is a lost packet, and no answer.
+    // The newest sample is a lost packet, so there is no response time.
     await expect.poll(() => tile("Newest answer"), PATIENCE).toMatch(/before \d\d:|ago/);
     expect(await tile("Newest answer")).not.toContain("now");
     await expect.poll(() => page.locator(".loss .lost").count(), PATIENCE).toBe(1);
@@ -131,7 +129,7 @@ describe.runIf(hasBrowser)("the overview and the map", () => {
     await page.mouse.down();
     await page.mouse.move(target.x + 30, target.y + 20, { steps: 4 });
     await page.mouse.move(target.x + target.width / 2, target.y + target.height / 2, { steps: 4 });
-    // Said while the pod still hangs over the node.
+    // Shown while the pod still hovers over the node.
     await expect.poll(said).toMatch(/→ 0 ms network time per request/);
     await page.mouse.up();
     await expect.poll(said).toMatch(/With 1 pod elsewhere: .* → 0 ms/);
@@ -207,7 +205,6 @@ describe.runIf(hasBrowser)("a stranger's five tasks", { timeout: 120_000 }, () =
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Starts at the first page. Returns how many clicks it took until the words are in sight. */
   async function clicksUntil(steps: readonly Locator[], words: RegExp, sight: string): Promise<number> {
     await visit.goTo("/");
     await page.getByRole("heading", { name: "Overview" }).waitFor();

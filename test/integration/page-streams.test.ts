@@ -1,4 +1,3 @@
-// The page Streams in a real browser, over a real aggregator that asks a stand-in for the scheduler-plugin.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

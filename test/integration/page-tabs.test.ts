@@ -1,4 +1,4 @@
-// Many tabs of one browser on a real aggregator: one event stream, few connections, and all of them live.
+// Many tabs of one browser on a real aggregator: one event stream, few connections, and all tabs live.
 import { readFileSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -8,9 +8,8 @@ import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 const TABS = 20;
 const VISITS = 20;
 const PATIENCE_MS = 30_000;
-/** Connections that a browser opens to one server over HTTP/1.1. */
+/** Connections per server that a browser opens over HTTP/1.1. */
 const MAX_CONNECTIONS = 6;
-/** The test's own, kept alive after it reads the metrics. */
 const OWN_CONNECTIONS = 2;
 
 describe.runIf(hasBrowser)("tabs of one browser", () => {
@@ -43,7 +42,6 @@ describe.runIf(hasBrowser)("tabs of one browser", () => {
     const text = await (await fetch(`${testbed.url}/metrics`)).text();
     return Number(/^isochrone_aggregator_event_clients (\d+)$/m.exec(text)?.[1]);
   };
-  /** Connections that the server holds, as the kernel counts them. */
   const connections = (): number => {
     const port = Number(new URL(testbed.url).port).toString(16).toUpperCase().padStart(4, "0");
     const held = new RegExp(`^ *\\d+: [0-9A-F]+:${port} [0-9A-F:]+ 01 `);
@@ -56,7 +54,6 @@ describe.runIf(hasBrowser)("tabs of one browser", () => {
       .poll(() => page.locator("#freshness").textContent(), { timeout: PATIENCE_MS })
       .toMatch(/^live/);
   };
-  /** Waits until the slowest pair's time, set to 400 ms meanwhile, is shown. */
   const showsSlow = async (page: Page): Promise<void> => {
     await expect
       .poll(() => page.locator("#worst tbody tr").first().textContent(), { timeout: PATIENCE_MS })
@@ -88,7 +85,7 @@ describe.runIf(hasBrowser)("tabs of one browser", () => {
     ["without a SharedWorker", "delete globalThis.SharedWorker", 0],
   ] as const;
 
-  // A browser may freeze the worker before it reads that its page has left: then one stream stays open.
+  // A browser may freeze the worker before it learns that its page has left, so one stream may stay open.
   test.each(waysToFollow)(
     "visits with other pages between leave no connection behind, %s",
     async (_name, script, kept) => {
@@ -108,7 +105,7 @@ describe.runIf(hasBrowser)("tabs of one browser", () => {
   test.each(waysToFollow)(
     "back and forth leaves no connection behind, %s",
     async (_name, script) => {
-      // Playwright loses a page that comes out of the back-forward cache.
+      // Playwright loses a page that returns from the back/forward cache.
       const plain = await launchBrowser();
       try {
         const page = await plain.newPage();

@@ -1,4 +1,3 @@
-// The page Traffic in a real browser, over a real aggregator that asks a stand-in for the scheduler-plugin.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
 import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";

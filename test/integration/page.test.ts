@@ -1,14 +1,11 @@
-// The page on a real aggregator with names as bad as they get, without anything, and without its server.
+// The page on a real aggregator with hostile names, without data, and without its server.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
 import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { PageVisit } from "../harness/page-visit.ts";
 
-/**
- * An API server accepts none of these, and neither does the store here: they are put into the real answers on
- * their way to the page.
- */
+/** No store accepts these, so they replace names in real responses on the way to the page. */
 const EVIL = [
   "<img src=x onerror=globalThis.hit=1>",
   '"><script>globalThis.hit=1</script>',
@@ -56,7 +53,7 @@ describe.runIf(hasBrowser)("the page", () => {
 
   test("shows names as they are, whatever they hold, and runs none of them", async () => {
     expect((await visit.column("#nodes", 1)).sort()).toEqual([...EVIL].sort());
-    // Each within its own direction of writing.
+    // Each name has its own text direction.
     expect(await page.locator("#nodes bdi").count()).toBeGreaterThanOrEqual(EVIL.length);
     await page.locator("#matrix").focus();
     await page.keyboard.press("ArrowDown");
@@ -82,7 +79,7 @@ describe.runIf(hasBrowser)("the page", () => {
       await visit.goTo(address);
       await page.waitForSelector("h1");
     }
-    // What the server refuses the browser writes down; the page itself has no fault.
+    // The browser logs rejected requests. The page itself has no error.
     visit.faults.splice(
       0,
       visit.faults.length,

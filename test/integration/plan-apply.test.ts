@@ -1,5 +1,5 @@
-// `isochrone plan --apply` and `--undo` on a real control plane: the command carries out what it shows,
-// within the PodDisruptionBudgets. What it leaves when it is killed, `doctor` names and `--undo` ends.
+// Carries out plans within PodDisruptionBudgets. After a kill, `doctor` names leftovers and `--undo` removes
+// them.
 import { hasCondition, KINDS, MOVE_TO_ANNOTATION, MOVING_ANNOTATION } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createProgram } from "@isochrone/cli/testing";
@@ -20,7 +20,7 @@ import { clusterGraph, startGraphApi, workflowGraph, type GraphApi } from "../ha
 import { PLACEMENT_GATE, startPlanner, type RunningPlanner } from "../harness/planner.ts";
 import { PLANNER_COMPONENTS } from "../harness/planner-testbed.ts";
 
-/** The command itself: the launcher would be killed alone. */
+/** The command itself, because killing the launcher would not stop it. */
 const MAIN = join(import.meta.dirname, "../../cli/src/main.ts");
 const NODES = ["east-0", "east-1", "east-2", "west-0", "west-1", "west-2"];
 const REGION = "topology.kubernetes.io/region";
@@ -29,7 +29,7 @@ const CHANNELS = [
   ["api", "db", 300_000],
 ] as const;
 const REPLICAS: Readonly<Record<string, number>> = { web: 2, api: 2, db: 1 };
-/** `db` stays in the west, so both pods of `web` and of `api` are to follow it. */
+/** `db` stays in the west, so both pods of `web` and of `api` must follow it. */
 const MOVES = 4;
 const WITHIN = { timeout: 60_000, interval: 200 };
 const SETTINGS = tunedEnvironment({ descheduler: { minPodAgeMs: 0, allowStatefulSets: true } });
@@ -66,7 +66,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
 
   const pods = (): Promise<KubernetesObject[]> => cluster.list("pods", { namespace });
 
-  /** As an aggregator's: where the pods are. */
   async function sayGraphs(): Promise<void> {
     const near = (a: string, b: string): boolean => (regionOf(a) === regionOf(b)) !== isInverted;
     const graph = clusterGraph(
@@ -89,7 +88,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     });
   }
 
-  /** Pods as plans made while the regions were inverted; resolves with where they are. */
   async function begin(name: string): Promise<Placement> {
     clearInterval(saying);
     await removeAll();
@@ -98,7 +96,7 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     await cluster.createNamespace(namespace);
     await sayGraphs();
     saying = setInterval(() => void sayGraphs().catch(() => undefined), 250);
-    // The others are planned when it is known where `db` is.
+    // The others are planned once the node of `db` is known.
     for (const workload of ["db", "web", "api"]) {
       if (workload === "web") {
         await cluster.waitFor("pods", (all) => all.length === 1 && nodeNameOf(all[0]!) !== null, {
@@ -111,7 +109,7 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
           namespace,
           kind: workload === "api" ? "StatefulSet" : "Deployment",
           replicas: REPLICAS[workload]!,
-          // No other pod is beside `db`, where the network costs nothing.
+          // No other pod fits next to `db`, where the network costs nothing.
           requests: { cpu: workload === "db" ? "4" : "100m" },
           schedulingGates: [PLACEMENT_GATE],
           spec: {
@@ -121,7 +119,7 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
         }),
       );
       const selector = { matchLabels: { app: workload } };
-      // The Deployment starts a replacement first; the StatefulSet has one pod less meanwhile.
+      // The Deployment starts a replacement first. The StatefulSet has one pod less meanwhile.
       const minAvailable = workload === "api" ? 1 : REPLICAS[workload]!;
       await cluster.create({
         ...KINDS.podDisruptionBudget,
@@ -137,14 +135,13 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     return before;
   }
 
-  /** Nodes are free for the pods of the next test. */
+  /** Frees the nodes for the next test. */
   async function removeAll(): Promise<void> {
     for (const resource of ["deployments", "statefulsets"])
       await cluster.request("DELETE", `/apis/apps/v1/namespaces/${namespace}/${resource}`);
     await cluster.waitFor("pods", (all) => all.length === 0, { namespace });
   }
 
-  /** Nodes by workload, once all replicas and no others are there and ready. */
   const settled = (): Promise<Placement> =>
     cluster.waitFor("pods", (all) => (isWhole(all) ? placementOf(all) : null), {
       namespace,
@@ -155,7 +152,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     all.every((pod) => pod.metadata.deletionTimestamp === undefined && hasCondition(pod, "Ready")) &&
     Object.entries(REPLICAS).every(([workload, count]) => placementOf(all)[workload]?.length === count);
 
-  /** Returns what the command prints. @param mayFail whether it may exit with an error */
   async function isochrone(words: readonly string[], mayFail = false): Promise<string> {
     const lines: string[] = [];
     const args = [...words, "--kubeconfig", cluster.kubeconfig];
@@ -175,7 +171,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
   ];
   const plan = (...words: readonly string[]): Promise<string> => isochrone(planWords(words));
 
-  /** The same as a process, to be killed. */
   function planProcess(...words: readonly string[]): Run {
     const args = [...TUNED, MAIN, ...planWords(words), "--kubeconfig", cluster.kubeconfig];
     const env = { PATH: process.env["PATH"], ...SETTINGS };
@@ -184,7 +179,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     return new Run(child);
   }
 
-  /** Once all moves can be made. */
   async function shownMoves(): Promise<WorkflowPlanReport["moves"]> {
     let moves: WorkflowPlanReport["moves"] = [];
     await expect
@@ -198,13 +192,12 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
   }
 
   const namedByDoctor = async (): Promise<string> => {
-    // A pod that waits while no aggregator runs is an error of its own.
+    // A waiting pod without a running aggregator is a separate error.
     const said = await isochrone(["doctor", "--only", "gates", "-o", "json"], true);
     const { findings } = JSON.parse(said) as { findings: { check: string; value: string }[] };
     return findings.find(({ check }) => check === "moving pods")!.value;
   };
 
-  /** Nothing of ours is left on any object. */
   async function expectClean(): Promise<void> {
     const objects = [
       ...(await pods()),
@@ -252,7 +245,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     await expectClean();
   });
 
-  /** Pods of a workload that a command is moving, as the cluster has them. */
   const moving = async (): Promise<string[]> =>
     (await pods()).flatMap(({ metadata: { name, annotations, deletionTimestamp } }) =>
       deletionTimestamp === undefined &&
@@ -261,7 +253,7 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
         : [],
     );
 
-  /** Kills the command while a replacement waits for a node; then the replacement gets it. */
+  /** Kills the command while a replacement waits for a node, then lets the replacement have it. */
   async function killedInside(run: Run, isInside: () => Promise<boolean>): Promise<void> {
     await expect.poll(isInside, WITHIN).toBe(true);
     await run.kill();
@@ -316,7 +308,6 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
   });
 });
 
-/** A command that runs. */
 class Run {
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown>;
@@ -343,7 +334,7 @@ function regionOf(node: string): string {
   return node.split("-")[0]!;
 }
 
-/** Nodes by workload, sorted. @param readyOnly of ready pods that aren't being deleted */
+/** Nodes by workload, sorted. @param readyOnly only ready pods that are not terminating */
 function placementOf(all: readonly KubernetesObject[], readyOnly = false): Placement {
   const counted = all.filter(
     (pod) => !readyOnly || (hasCondition(pod, "Ready") && pod.metadata.deletionTimestamp === undefined),

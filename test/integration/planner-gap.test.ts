@@ -1,11 +1,10 @@
-// The planner within the time that it has: an effort stands for the second, so that a busy machine changes
-// nothing.
+// The planner within its time limit. A work limit replaces the second, so that a busy machine has no effect.
 import { plan } from "@isochrone/placement";
 import { SITE_BEST, siteProblem } from "@isochrone/placement/planner-testing";
 import { defaultMatrix } from "@isochrone/lab/testing";
 import { expect, test } from "vitest";
 
-/** Pairs of a pod and a node that a quiet machine weighs in a second: 18 million, with some to spare. */
+/** Pod-node pairs that an idle machine evaluates in a second: 18 million, minus a margin. */
 const SECOND = 15_000_000;
 
 const matrix = defaultMatrix();
@@ -23,7 +22,7 @@ test("within its second, plans of 27 services on 9 hosts are at most 1 % above t
   const { mean, worst, ends } = gapsOf(SECOND);
   expect(mean).toBeLessThan(0.01);
   expect(worst).toBeLessThan(0.03);
-  // Most stop improving long before.
+  // Most runs converge long before.
   expect(ends.filter((ended) => ended === "converged").length).toBeGreaterThan(ends.length / 2);
 });
 

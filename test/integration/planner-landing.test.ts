@@ -1,5 +1,4 @@
-// How plans are carried out on a real control plane: in order, after a crash, without graphs, for pods that
-// are moved.
+// Execution of plans on a real control plane: in order, after a crash, without graphs, and for moved pods.
 import { PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { spawn } from "node:child_process";
@@ -68,7 +67,7 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
     const [replicaSet] = await testbed.cluster.list(`/apis/apps/v1/namespaces/${namespace}/replicasets`);
     const { uid } = (await testbed.cluster.request("GET", `/api/v1/namespaces/${namespace}/pods/${pod!}`))
       .metadata;
-    // In the same zone: a move that left one zone alone with all replicas would be refused.
+    // In the same zone, because a move of all replicas into one zone would be rejected.
     const zoneOf = (node: string) => SHOP_NODES.find(({ name }) => name === node)!.zone;
     const { name: to } = SHOP_NODES.find(
       ({ name, zone }) => zone === zoneOf(before.get(pod!)!) && ![...before.values()].includes(name),
@@ -145,7 +144,7 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
       });
       expect(terms).toHaveLength(metadata.name === "choosy" ? 2 : 1);
     }
-    // Whether it is followed depends on the scheduler's other scores; that is counted.
+    // The scheduler's other scores decide whether it follows the hint. A metric counts it.
     await expect.poll(() => running.sum("isochrone_planner_landings_total"), { timeout: 10_000 }).toBe(2);
   });
 
@@ -240,7 +239,7 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
       expect(pod.metadata.uid).toBe(uids.get(pod.metadata.name));
       expect(pod.spec?.["schedulingGates"]).toBeUndefined();
     }
-    // What the first had placed stays where it is.
+    // Pods placed by the first leader stay.
     const stood = left.filter((pod) => nodeNameOf(pod) !== null);
     expect(stood.map(({ metadata }) => bound.get(metadata.name))).toEqual(stood.map(nodeNameOf));
   });

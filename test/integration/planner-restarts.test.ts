@@ -1,5 +1,4 @@
-// Rolling restarts on a real control plane: Kubernetes' own controllers replace pods step by step,
-// kube-scheduler binds them, and the planner plans each one for the workflow as it will be.
+// Kubernetes' own controllers replace pods, and the planner plans each for the final workflow.
 import { hasCondition } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import {
@@ -60,7 +59,6 @@ describe.runIf(support.supported)("a rolling restart", { timeout: 2 * WITHIN_MS 
 
   type Kind = "Deployment" | "StatefulSet";
 
-  /** Planned while the region `ap` is where `eu` will be: far from the best placement. */
   async function deployFarAway(kindOf: (workload: string) => Kind): Promise<void> {
     for (const resource of ["deployments", "statefulsets"])
       await cluster.request("DELETE", `/apis/apps/v1/namespaces/${NAMESPACE}/${resource}`);
@@ -85,11 +83,10 @@ describe.runIf(support.supported)("a rolling restart", { timeout: 2 * WITHIN_MS 
     expect((await overBest()).total).toBeGreaterThan(1.05);
   }
 
-  /** As a user does it. @param what such as deployment/web */
+  /** Restarts like a user. @param what such as deployment/web */
   const restart = (...what: readonly string[]): Promise<string> =>
     cluster.kubectl("-n", NAMESPACE, "rollout", "restart", ...what);
 
-  /** Until every controller has replaced all its pods, and they are ready. */
   async function settled(): Promise<void> {
     const options = { namespace: NAMESPACE, timeoutMs: WITHIN_MS };
     for (const resource of ["deployments", "statefulsets"])
@@ -103,7 +100,7 @@ describe.runIf(support.supported)("a rolling restart", { timeout: 2 * WITHIN_MS 
     );
   }
 
-  /** @param planned these may be anywhere, the others stay. @default all */
+  /** @param planned workloads that may run anywhere while others stay. @default all */
   async function overBest(
     planned: readonly string[] = WORKLOADS,
   ): Promise<{ readonly network: number; readonly total: number }> {
@@ -144,9 +141,9 @@ describe.runIf(support.supported)("a rolling restart", { timeout: 2 * WITHIN_MS 
   });
 });
 
-/** Costs of the planner's own tests of rollouts, and pods where the cluster has them. */
+/** Costs of the planner's own rollout tests, with the pods' real nodes. */
 class RestartGraphs implements GraphSource {
-  /** Whether `ap` is where `eu` is, and the other way round. */
+  /** Whether `ap` and `eu` are swapped. */
   isMirrored = false;
   readonly #control: ControlPlane;
   #graphs: { readonly cluster: ClusterGraph; readonly workflow: WorkflowGraph } | null = null;

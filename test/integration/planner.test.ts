@@ -1,5 +1,4 @@
-// The planner on a real control plane: gated pods are planned, nominated, released, and bound by a real
-// kube-scheduler.
+// Plans, nominates and releases gated pods, which a real kube-scheduler binds.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
 import { execFile } from "node:child_process";
@@ -45,7 +44,7 @@ describe.runIf(support.supported)("the planner", () => {
       .toBe(6);
     const plans = await running.plans(namespace);
     expect(plans.reduce((sum, { pods }) => sum + pods.length, 0)).toBe(6);
-    // Replicas span two zones, and db stands with the api that it talks to most.
+    // Replicas span two zones, and db is next to the api with most of its traffic.
     const zones = [...bound.values()].map((node) => Number(node.slice(1)) < 4);
     expect(new Set(zones).size).toBe(2);
     await testbed.cluster.request("PATCH", `/apis/apps/v1/namespaces/${namespace}/deployments/web`, {
@@ -180,7 +179,7 @@ describe.runIf(support.supported)("the planner", () => {
     expect(tooYoung).toMatch(/No move can be made now; [12] moves? would gain\./);
     expect(tooYoung).toMatch(/(web-1 .*\(bare_pod\)|api-\S+ +api .*\(too_young\))/);
 
-    // With the service's settings, if they are right.
+    // Uses the service's settings if they are valid.
     const folder = mkdtempSync(join(tmpdir(), "isochrone-plan-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const settings = join(folder, "settings.yaml");
@@ -190,7 +189,7 @@ describe.runIf(support.supported)("the planner", () => {
     };
     const young = "descheduler: { minPodAgeMs: 0 }\n";
     const planned = await plan(young);
-    // web-1 has no controller, which could replace it: the others join it.
+    // web-1 has no controller that could replace it, so the others join it.
     expect(planned).toMatch(/2 moves: \S+ -> \S+ ms per request \(\+- \S+\)\./);
     for (const [workload, pod] of Object.entries({ api, db }))
       expect(planned).toMatch(new RegExp(`1 +${pod} +${workload} +${node} +${far}`));

@@ -1,5 +1,4 @@
-// Faults around the probes: what is healthy goes on being measured, memory stays bounded, everything is
-// counted, and all recovers by itself. A long outage of the aggregator is in probing-outage.paired.test.ts.
+// Healthy links are still measured, and memory is bounded. See also probing-outage.paired.test.ts.
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -90,7 +89,7 @@ test.runIf(support.supported)(
       expect(flows.map(({ method }) => method).toSorted()).toEqual(["icmp", "udp_rr"]);
       for (const { method, outcomes, rtt, errors } of flows) {
         const missing = outcomes.lost + outcomes.send_error;
-        // A second at 100 a second, and what the cable's own coming up takes.
+        // One second at 100 per second, plus the time for the cable to come up.
         expect({ method, some: missing > 50, bounded: missing < 300 }).toEqual({
           method,
           some: true,
@@ -98,7 +97,7 @@ test.runIf(support.supported)(
         });
         expect(outcomes.received).toBeGreaterThan(150);
         expect(rtt.max!).toBeLessThan(0.2);
-        // With the reasons, so that a failure shows them.
+        // Include the reasons, so that a failure shows them.
         expect({ errors, corrupt: outcomes.corrupt, duplicate: outcomes.duplicate }).toEqual({
           errors,
           corrupt: 0,

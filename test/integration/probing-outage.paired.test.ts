@@ -1,14 +1,12 @@
-// The probes' aggregator is away for long: what is healthy goes on being measured, memory stays bounded,
-// everything is counted, and all recovers. A test that mostly waits, and so has company; what else goes wrong
-// around probes is in probing-faults.serial.test.ts.
+// A long outage of the probes' aggregator. Mostly waits, so it runs beside other tests.
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ProbeTestbed, soon } from "../harness/faults/probe-testbed.ts";
 
 const BUFFER_RECORDS = 5;
-/** Long: what runs beside it may hold an answer up, and one that is lost by that would be another fault. */
+/** Long, because parallel tests may delay a response, and a loss by that would be another fault. */
 const PUBLISH_MS = 300;
-/** Ten minutes and an hour of records, shortened: thirty times as long as the buffer lasts. */
+/** Thirty times the buffer's duration: a shortened outage of some hours. */
 const OUTAGE_MS = 30 * BUFFER_RECORDS * PUBLISH_MS;
 
 let testbed: ProbeTestbed;
@@ -28,7 +26,7 @@ test("the aggregator, plan and bus in one, is away for thirty times what the buf
   const before = await sent();
   await systemClock.sleep(OUTAGE_MS);
   const during = await sent();
-  // Two peers at 20 packets a second each; a machine under load may send a part of them only.
+  // Two peers at 20 packets/s each. A loaded machine may send only a part.
   expect(during - before).toBeGreaterThan((OUTAGE_MS / 1000) * 40 * 0.5);
   expect(await testbed.metric("a", "isochrone_probe_records_pending")).toBeLessThanOrEqual(BUFFER_RECORDS);
   expect(await testbed.metric("a", "isochrone_probe_records_dropped_total")).toBeGreaterThan(BUFFER_RECORDS);
@@ -43,11 +41,10 @@ test("the aggregator, plan and bus in one, is away for thirty times what the buf
     expect(await testbed.metric("a", "isochrone_probe_records_pending")).toBeLessThanOrEqual(1);
     expect(await testbed.metric("a", "isochrone_probe_plan_age_seconds")).toBeLessThan(2);
   });
-  // What the probes dropped they said; nothing else is missing.
+  // The probes reported the dropped records. No others are missing.
   expect(await testbed.aggregatorMetric("isochrone_records_missing_total")).toBe(0);
 }, 180_000);
 
-/** Requests of one node to all peers. */
 function sent(): Promise<number> {
   return testbed.metric("a", "isochrone_rr_requests_total");
 }

@@ -1,6 +1,5 @@
-// The collector in Prometheus mode against a real Prometheus, beside the scraping collector on the same
-// pages: the two graphs must say the same, and what the generator of the pages did. Counters restart, pods
-// and channels come, scrapes fail, Prometheus stands still for a while.
+// Prometheus mode and scraping must agree with each other and with the page generator, despite resets, failed
+// scrapes and pauses.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import type { Bus, BusRecord } from "@isochrone/bus";
@@ -36,9 +35,8 @@ import {
 } from "../harness/prometheus/server.ts";
 
 /**
- * What happens within a scrape interval (1 s) is not told apart: a restart costs what was counted since the
- * last scrape, a channel that is new is thought to be up to 1 s older than it is. The shortest-lived channel
- * here lasts 18 s.
+ * Events within a scrape interval (1 s) are indistinguishable: a restart loses up to 1 s, and a channel
+ * appears up to 1 s older. The shortest channel lasts 18 s.
  */
 const TOLERANCE = 0.07;
 
@@ -57,7 +55,7 @@ function configOf(settings: Readonly<Record<string, unknown>>): PrometheusCollec
   return configWith(prometheusSection, { ...bounds, prometheusWindowMs: 8000, ...settings });
 }
 
-/** An aggregator of its own, fed by one collector over a bus of its own. */
+/** An aggregator with its own bus and one collector. */
 class Side {
   readonly bus: Bus = createMemoryBus({ clock: systemClock });
   readonly registry = createRegistry();
@@ -232,7 +230,7 @@ describe.runIf(canRunPrometheus)("the collector in Prometheus mode (needs the pr
     expect(stored.size).toBeGreaterThan(10);
     for (const [key, timesMs] of published) {
       expect(new Set(timesMs).size).toBe(timesMs.length);
-      // The first answer reaches back 8 s; what Prometheus had scraped before is not asked for.
+      // The first query covers 8 s; earlier samples of Prometheus are not requested.
       const known = stored.get(key)!.filter((timeMs) => timeMs >= Math.min(...timesMs));
       expect(known.filter((timeMs) => !timesMs.includes(timeMs))).toEqual([]);
       expect(timesMs).toHaveLength(known.length);
@@ -276,7 +274,7 @@ describe.runIf(canRunPrometheus)("the collector in Prometheus mode (needs the pr
 });
 
 function expectNear(found: number | null, expected: number | null, ratio: number): void {
-  // Null, which is not 0, becomes NaN: only another null equals it.
+  // Null becomes NaN, because it is not 0 and equals only another null.
   const [a, b] = [found ?? Number.NaN, expected ?? Number.NaN];
   expect(Object.is(a, b) || Math.abs(a - b) <= ratio * b ? "near" : `${a} instead of ${b}`).toBe("near");
 }

@@ -1,5 +1,4 @@
-// The order of pods that `isochrone scheduler-config --topological-sort` asks for, read by a real
-// kube-scheduler. In-tree ones lack upstream's plugin: that, and nothing else, is what they find wrong.
+// In-tree binaries lack upstream's plugin, which must be their only error.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,7 +32,7 @@ describe.runIf(support.supported)("a real kube-scheduler reads TopologicalSort",
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** Two profiles, of which the second may have plugins of its own. */
+  /** Two profiles; the second may have its own plugins. */
   const configuration = (plugins = "{}"): string => `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: ${join(folder, "kubeconfig")}}
@@ -44,7 +43,6 @@ profiles:
     plugins: ${plugins}
 `;
 
-  /** What it says against a configuration; it ends at once. */
   async function complaint(text: string): Promise<string> {
     const file = join(folder, "config.yaml");
     await writeFile(file, text);

@@ -1,6 +1,4 @@
-// Nothing happens in the network, and nothing moves: the demo's aggregator, planner and descheduler in
-// emulated time, with what probes measure on a quiet and on a busy machine. The soak `quiet --model` runs 20
-// seeds for an hour each.
+// Nothing may move without changes, on an idle and on a busy machine. The soak `quiet --model` runs 20 seeds.
 import { describe, expect, test } from "vitest";
 import { BUSY, QUIET } from "../harness/model/noise.ts";
 import { ProposalFollower, quietRun } from "../harness/model/quiet.ts";

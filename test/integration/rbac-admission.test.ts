@@ -1,4 +1,3 @@
-// The admission policies of helm/isochrone/files/admission on a real API server.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { AdmissionTestbed, annotate, NODE, OURS } from "./rbac-admission/testbed.ts";
@@ -79,7 +78,7 @@ describe.runIf(support.supported)("admission policies on a real API server", { t
         expect(
           await testbed.denialOf("scheduler-plugin", ["PATCH", POD, annotate({ [COST]: value })]),
         ).toContain(COST);
-      // Not even a value that might be ours.
+      // Rejects even a value that could be ours.
       expect(await testbed.verdict("stranger", "PATCH", POD, annotate({ [COST]: "-50" }))).toBe("ok");
       expect(await testbed.denialOf("scheduler-plugin", ["PATCH", POD, missed("-60")])).toContain(COST);
       expect(await testbed.verdict("stranger", "PATCH", POD, annotate({ [COST]: null }))).toBe("ok");

@@ -1,12 +1,9 @@
-// Services for tests of rights that serve by certificates of their own.
+// Services with their own certificates, for the permission tests.
 import { MANIFEST_VALUES, type ComponentProcess, type Installation } from "../harness/components/index.ts";
 
 const { NAMESPACE, CERTIFICATES_SECRET } = MANIFEST_VALUES;
 
-/**
- * They replace them, and their authorities, every few seconds, and do nothing else that needs a right of its
- * own.
- */
+/** They replace certificates and CAs every few seconds and otherwise use no permission of their own. */
 export async function certifiedServices(
   installation: Installation,
   graphUrl: string,

@@ -1,6 +1,4 @@
-// The rights of the descheduler, and of the planner that redeems its moves, on a cluster in which pods really
-// move: nothing that it asks is denied, and nothing of its own file is left unused. What other parts may do:
-// rbac.test.ts.
+// No request of the descheduler is denied, and no grant of its files is unused. See also rbac.test.ts.
 import { readFileSync } from "node:fs";
 import { TEMPLATE_HASH_LABEL, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -31,10 +29,7 @@ const RULES = [
   DRY_RUN,
 ];
 const NAMESPACE = "drift";
-/**
- * Each end of the channel has a replica in two zones; in the one that goes far away only both together gain
- * by leaving.
- */
+/** Replicas are in both zones. In a distant zone, only moving both together helps. */
 const WORKLOADS = { front: "Deployment", back: "StatefulSet" } as const;
 const CHANNELS = [["front", "back", 300_000]] as const;
 const WAIT = { timeout: 90_000, interval: 500 };
@@ -70,7 +65,7 @@ describe.runIf(support.supported)("the rights of the descheduler", { timeout: 15
     return verdictOf({ grants, uses, scenarios: [], faultsOnly: {}, byChance: new Set() });
   };
 
-  /** Patches that take a pod out of its ReplicaSet: the planner's right to patch pods is for others. */
+  /** Patches that release a pod from its ReplicaSet. The planner's permission to patch pods is for others. */
   const releases = async (): Promise<number> => {
     const path = `/metadata/labels/${TEMPLATE_HASH_LABEL}`;
     const patches = await cluster.auditEvents(

@@ -1,4 +1,3 @@
-// Of the test of the rights: what is granted, and what was done.
 import {
   grantsOf,
   MANIFEST_VALUES,
@@ -12,7 +11,6 @@ import { BY_CHANCE } from "./rbac-faults.ts";
 
 const { NAMESPACE, NAME } = MANIFEST_VALUES;
 
-/** By the roles that the cluster has, and its audit log. */
 export async function evidenceOf(
   cluster: ControlPlane,
   scenarios: readonly Scenario[],

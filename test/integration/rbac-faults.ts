@@ -1,16 +1,13 @@
-// Of the test of the rights: its faults, and the grants that nobody needs without them.
-
 export const RACES = "objects change while they are written";
 export const OTHERS = "somebody else changes what is written";
 export const UNASKED = "an AppGroup is no longer asked for";
-/** A new life of the scheduler-plugin waits until the Lease of the former one has run out. */
+/** A restarted scheduler-plugin waits until the previous Lease has expired. */
 const KILLED = "the leader is killed";
 export const LEAVING = "a replica leaves";
 export const UNPLANNED = "a pod waits and nobody plans";
 export const UNINSTALLED = "Isochrone is uninstalled";
 export const SUBRESOURCE = "a definition with the subresource status";
 
-/** Grants that only these scenarios need. */
 export const FAULTS_ONLY: Readonly<Record<string, string>> = {
   "isochrone-aggregator get deployments.apps": RACES,
   "isochrone-aggregator get statefulsets.apps": RACES,
@@ -35,7 +32,7 @@ export const FAULTS_ONLY: Readonly<Record<string, string>> = {
   "isochrone-scheduler-plugin patch appgroups/status.appgroup.diktyo.x-k8s.io": SUBRESOURCE,
 };
 
-/** A conflict, and an Event that comes again, need no fault: a scenario is where they surely happen. */
+/** Conflicts and repeated Events may happen without a fault. A scenario guarantees them. */
 export const BY_CHANCE: ReadonlySet<string> = new Set([
   "isochrone-aggregator get deployments.apps",
   "isochrone-aggregator get statefulsets.apps",

@@ -1,4 +1,3 @@
-// What can be said of the chart's rules and policies without a cluster.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

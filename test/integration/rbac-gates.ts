@@ -1,4 +1,4 @@
-// Of the test of the rights: pods that wait, and what the chart does before it goes.
+// Waiting pods and the chart's uninstallation, for the permission tests.
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -11,7 +11,6 @@ import { NODES, SHOP, type Testbed } from "./rbac-testbed.ts";
 const WITHIN_MS = 60_000;
 const OPENED_WITHIN_MS = 120_000;
 
-/** A pod that waits for the planner, as a person's manifest may have it. */
 export async function addGatedPod(
   cluster: ControlPlane,
   name: string,
@@ -22,10 +21,10 @@ export async function addGatedPod(
   return { ...KINDS.pod, namespace, name };
 }
 
-/** A pod that was bound to nodes by plan, none of which takes it: here the test is kube-scheduler. */
+/** Creates a pod restricted by plan to nodes that reject it. The test plays kube-scheduler. */
 async function strandPod(cluster: ControlPlane, namespace: string, nodes: readonly string[]): Promise<void> {
   const name = "stranded";
-  // A workflow of its own would get an AppGroup, which goes with the pod.
+  // A separate workflow would get an AppGroup that disappears with the pod.
   const pod = podObject(name, { namespace, labels: { app: "web", "isochrone.dev/workflow": "flow" } });
   const owner = {
     apiVersion: "apps/v1",
@@ -43,13 +42,9 @@ async function strandPod(cluster: ControlPlane, namespace: string, nodes: readon
   await cluster.patch({ ...KINDS.pod, namespace, name }, { status: { conditions: [condition] } }, "status");
 }
 
-/** Settings of an aggregator that opens gates soon; all others let pods wait, however busy the machine is. */
 export const SHORT_DEADLINE = { gates: { enabled: true, deadlineMs: 2000, checkIntervalMs: 500 } };
 
-/**
- * Whether a pod still waits when `opener`, which runs instead of the others for this, had time to open its
- * gate.
- */
+/** Whether a pod still waits after `opener` alone had time to open its gate. */
 export async function isGatedPastDeadline(
   cluster: ControlPlane,
   opener: ComponentProcess,
@@ -67,7 +62,7 @@ export async function isGatedPastDeadline(
   return isStillGated;
 }
 
-/** `isochrone gates open --all --remove-webhook` under the account of the uninstallation; what it printed. */
+/** Runs `isochrone gates open --all --remove-webhook` under the uninstallation's account. */
 export async function uninstall(cluster: ControlPlane): Promise<string> {
   const { NAMESPACE: namespace, NAME } = MANIFEST_VALUES;
   const kubeconfig = await cluster.kubeconfigOf({
@@ -83,10 +78,7 @@ export async function uninstall(cluster: ControlPlane): Promise<string> {
 const PLANNED_WITHIN_MS = 10_000;
 const UNTIL_MS = 240_000;
 
-/**
- * Adds gated replicas until all that they are for has happened, or four minutes have passed. Each pair is
- * planned within seconds or released without a plan: on a busy machine others get their chance.
- */
+/** Adds gated replicas until `isDone` or for four minutes. More pairs give a busy machine more chances. */
 export async function replicasUntil(testbed: Testbed, isDone: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + UNTIL_MS;
   await strandPod(testbed.cluster, SHOP, NODES);

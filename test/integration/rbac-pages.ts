@@ -1,7 +1,5 @@
-// Of the test of the rights: what the collector scrapes. It goes up and down, so that there is always
-// something to write.
+// Pages for the permission tests. Values vary, so that there is always something to write.
 
-/** cAdvisor's page of a kubelet, for one pod of each workload. @param beganMs counters are 0 then */
 export function usagePage(workloads: readonly string[], namespace: string, beganMs: number): string {
   const seconds = (Date.now() - beganMs) / 1000;
   const rows = workloads.flatMap((name, index) => {
@@ -21,7 +19,6 @@ export function usagePage(workloads: readonly string[], namespace: string, began
   ].join("\n");
 }
 
-/** Istio's page of `web`, which talks to `db`. */
 export function trafficPage(namespace: string, beganMs: number): string {
   const labels = `reporter="source",source_workload="web",source_workload_namespace="${namespace}",destination_workload="db",destination_workload_namespace="${namespace}",request_protocol="tcp"`;
   const bytes = Math.round((Date.now() - beganMs) * 100);

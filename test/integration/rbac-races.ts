@@ -1,18 +1,13 @@
-// Of the test of the rights: objects that have always changed again when they are written.
+// Forces write conflicts in the permission tests: objects always change before they are written.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlPlane, CutProxy } from "../harness/control-plane/index.ts";
 import { SHOP } from "./rbac-testbed.ts";
 
-/**
- * What the API server tells the aggregators is so late that whatever changes more often has changed again.
- */
+/** Watch delay of the aggregators. Objects that change more often are always stale. */
 const STALE_BY_MS = 200;
 const PAUSE_MS = 5;
 
-/**
- * Changes nodes and workloads all the time, and delays what the proxy lets through of that.
- * @returns what ends it
- */
+/** Delays watch events of the changes. @returns a function that stops it */
 export function raceForObjects(
   cluster: ControlPlane,
   proxy: CutProxy,

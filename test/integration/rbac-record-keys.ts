@@ -1,10 +1,9 @@
-// Of the test of the rights: the keys of records, without Kafka.
 import { readFileSync } from "node:fs";
 import { MANIFEST_VALUES, type Installation } from "../harness/components/index.ts";
 
 const { NAMESPACE, RECORD_KEYS_SECRET } = MANIFEST_VALUES;
 
-/** So short that a key is replaced while the test runs. */
+/** Short enough that a key is replaced during the test. */
 export const RECORD_KEY_SETTINGS = {
   recordKeysSecret: `${NAMESPACE}/${RECORD_KEYS_SECRET}`,
   recordKeyRotationMs: 5000,
@@ -13,10 +12,7 @@ export const RECORD_KEY_SETTINGS = {
   bandwidthCapacityWindowMs: 2000,
 };
 
-/**
- * As publishers on Kafka do. Gives the answers' codes: the tokens here are bound to no pod, so that they get
- * no key.
- */
+/** Returns response codes: tokens here are not bound to pods, so they get no key. */
 export async function askForRecordKeys(installation: Installation, aggregatorUrl: string): Promise<string[]> {
   const paths = { probe: "node-0", collector: "service/collector" } as const;
   const codes: string[] = [];

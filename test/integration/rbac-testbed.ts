@@ -1,4 +1,4 @@
-// Two nodes in two regions, a workflow with an AppGroup, pages to scrape, and each service by its account.
+// Testbed of the permission tests: each service under its account on two nodes.
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { randomInt } from "node:crypto";
@@ -31,22 +31,21 @@ export { askForRecordKeys } from "./rbac-record-keys.ts";
 const { NAMESPACE, NAME, CANARY_NAMESPACE, NETPERF_NAMESPACE, NETPERF_NAME, KEYS_SECRET } = MANIFEST_VALUES;
 export const SHOP = "shop";
 export const NODES = ["node-0", "node-1"] as const;
-/** Deployment, StatefulSet, DaemonSet. */
 const WORKLOADS = { web: "Deployment", db: "StatefulSet", agent: "DaemonSet" } as const;
 type WorkloadName = keyof typeof WORKLOADS;
-/** Apart, so that their channel counts on the way between the zones. */
+/** On separate nodes, so that their channel crosses zones. */
 const PLACES: Readonly<Record<WorkloadName, string>> = { web: "node-0", db: "node-1", agent: "node-0" };
 const WORKFLOW = { "isochrone.dev/workflow": "flow" };
 export const DECLARED: ObjectRef = { ...KINDS.appGroup, namespace: SHOP, name: "declared" };
 const LEASE_TIMES = { leaseDurationMs: 2500, leaseRenewDeadlineMs: 2000, leaseRetryPeriodMs: 400 };
-/** So short that authorities take over while the test runs. */
+/** Short enough that CAs rotate during the test. */
 const CERTIFICATE_TIMES = {
   certificateCheckMs: 500,
   certificateLifetimeMs: 9_000,
   authorityLifetimeMs: 24_000,
   trustDelayMs: 1_000,
 };
-/** Here nobody binds what it releases: nominations are taken back. */
+/** Nobody binds released pods here, so nominations are withdrawn. */
 const PLANNER = {
   enabled: true,
   settleMs: 100,
@@ -63,7 +62,6 @@ export class Testbed {
   readonly installation: Installation;
   readonly #closers: (() => unknown)[] = [];
   readonly #beganMs = Date.now();
-  /** Of the probes: a loopback address for each node, nobody else's. */
   readonly #addresses = NODES.map(
     (_, index) => `127.${randomInt(10, 250)}.${randomInt(1, 250)}.${10 + index}`,
   );
@@ -81,7 +79,6 @@ export class Testbed {
     for (const close of this.#closers.toReversed()) await close();
   }
 
-  /** The cluster's objects, and what is scraped. Rules and policies are there already. */
   async prepare(): Promise<void> {
     const { cluster } = this;
     const port = (): Promise<number> => this.installation.port();
@@ -119,7 +116,6 @@ export class Testbed {
     );
   }
 
-  /** Aggregator, scheduler-plugin and collector with everything off that can be. */
   async withoutFeatures(): Promise<ComponentProcess[]> {
     const checks = { checkIntervalMs: 500 };
     const aggregator = await this.installation.component("aggregator", "plain-aggregator", {
@@ -148,7 +144,6 @@ export class Testbed {
     ];
   }
 
-  /** One of two replicas. @param server the API server's URL, if it is another one */
   async aggregator(
     replicaName: string,
     more: ComponentSettings = {},
@@ -162,7 +157,7 @@ export class Testbed {
         refreshMs: 10_000,
         minIntervalMs: 3000,
         workloadIntervalMs: 3000,
-        // After the first writes of nodes' status: the two must not meet.
+        // After the first writes of node status, because the two must not coincide.
         warmUpMs: 3000,
         netperfConfigMap: `${NETPERF_NAMESPACE}/${NETPERF_NAME}`,
         netperfIntervalMs: 1000,
@@ -176,7 +171,7 @@ export class Testbed {
     const own = {
       ...this.#probePorts,
       ...LEASE_TIMES,
-      // Short, so that figures change enough to be written again.
+      // Short, so that values change enough to be rewritten.
       windowMs: 10_000,
       paneMs: 2000,
       buildIntervalMs: 500,
@@ -237,7 +232,6 @@ export class Testbed {
     return this.installation.component("collector", "collector-0", { collector });
   }
 
-  /** Of the node with that index. */
   async probe(index: number, aggregatorUrl: string): Promise<ComponentProcess> {
     const { probeUdpPort, probeTcpPort, probeBandwidthPort } = this.#probePorts;
     const probe = {
@@ -261,7 +255,6 @@ export class Testbed {
     return this.installation.component("probe", `probe-${index}`, { probe });
   }
 
-  /** An AppGroup of a person's: `web` needs bandwidth to `db`. */
   async declare(topologySortingAlgorithm = "KahnSort"): Promise<void> {
     const workload = (name: WorkloadName): object => ({
       kind: WORKLOADS[name],
@@ -279,7 +272,7 @@ export class Testbed {
     await this.cluster.create({ apiVersion, kind, metadata, spec });
   }
 
-  /** A pod of `web` that kube-scheduler would ask about, and then bind: here the test is kube-scheduler. */
+  /** Creates a pod of `web`, asks the extender about it and binds it. The test plays kube-scheduler. */
   async place(plugin: ComponentProcess, name: string): Promise<void> {
     const pod = await this.#addPod(name, { app: "web", ...WORKFLOW }, []);
     const answer = await fetch(`${plugin.url}/scheduler/prioritize`, {
@@ -291,7 +284,6 @@ export class Testbed {
     await this.cluster.bindAndRun({ namespace: SHOP, name }, NODES[0]);
   }
 
-  /** Replicas of `web` and `db` that wait for the planner, gated as a person's manifest may have it. */
   async addGatedReplicas(): Promise<void> {
     this.#gated++;
     for (const app of ["web", "db"] as const) {
@@ -360,7 +352,7 @@ export class Testbed {
     await this.cluster.patch(ref, { status: { podIP: address, podIPs: [{ ip: address }] } }, "status");
   }
 
-  /** As the kubelet keeps a volume of the Secret. */
+  /** Mounts the Secret like a kubelet. */
   async #mountKeys(): Promise<string> {
     const path = join(this.installation.folder, "hmac-keys");
     const ref = { ...KINDS.secret, namespace: NAMESPACE, name: KEYS_SECRET };
@@ -369,7 +361,7 @@ export class Testbed {
         "hmac-keys"
       ];
       if (keys === undefined) return;
-      // At once, as a kubelet does: nobody reads half a file.
+      // Atomic, like a kubelet, so that nobody reads a partial file.
       writeFileSync(`${path}.new`, Buffer.from(keys, "base64"), { mode: 0o600 });
       renameSync(`${path}.new`, path);
     };

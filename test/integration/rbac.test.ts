@@ -1,5 +1,4 @@
-// Every part of Isochrone under its own service account with the rules of helm/isochrone/files/rbac, every
-// day and under faults: the API server denies nothing that it asks for, and no grant is left unused.
+// With the chart's RBAC rules the API server denies no request, and no grant is unused.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -48,7 +47,6 @@ import { raceForObjects } from "./rbac-races.ts";
 
 const { NAMESPACE, NAME, KEYS_SECRET, NETPERF_NAMESPACE, NETPERF_NAME, TOPOLOGY_NAMESPACE, TOPOLOGY_NAME } =
   MANIFEST_VALUES;
-/** Files that belong to no optional feature. */
 const BASE: readonly string[] = [
   "aggregator",
   "collector",
@@ -58,7 +56,7 @@ const BASE: readonly string[] = [
   "scheduler-plugin",
 ];
 
-/** rbac-descheduler, stream-jobs-rights, zone-weights and orchestration.test.ts have these. */
+/** rbac-descheduler, stream-jobs-rights, zone-weights and orchestration.test.ts cover these. */
 const ELSEWHERE = /^scheduler-plugin-(de.*|evictions|streams|dispatch|hints|scale)$/;
 
 const TOPOLOGY: ObjectRef = { ...KINDS.networkTopology, namespace: TOPOLOGY_NAMESPACE, name: TOPOLOGY_NAME };
@@ -99,7 +97,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
 
   const evidence = (): Promise<Evidence> => evidenceOf(cluster, scenarios, FAULTS_ONLY);
   const verdict = async (): Promise<Verdict> => verdictOf(await evidence());
-  /** What no scenario is for. */
+  /** Unused grants that no scenario covers. */
   const unusedEveryday = async (): Promise<string[]> => {
     const { unused } = await verdict();
     return unused.filter((grant) => !Object.hasOwn(FAULTS_ONLY, grant));
@@ -109,7 +107,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     return unused.filter((grant) => FAULTS_ONLY[grant] === name);
   };
 
-  /** It lasts until the next one: what it has set off may come later. */
+  /** The scenario lasts until the next one, because its effects may come later. */
   async function during(name: string, act: () => Promise<unknown>): Promise<void> {
     const fromMs = Date.now();
     const before = scenarios.pop();
@@ -127,7 +125,6 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
   const holderOf = async (ref: ObjectRef): Promise<string> =>
     String((await object(ref))?.spec?.["holderIdentity"]);
   const leaseOf = ({ name }: ComponentProcess): ObjectRef => ({ ...LEASE, name: `${LEASE.name}-${name}` });
-  /** Nodes whose annotations were written since then. */
   const writtenSince = async (sinceMs: number): Promise<string[]> => {
     const names: string[] = [];
     for (const name of NODES) {
@@ -140,7 +137,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
   test("without the optional features the rules of the services themselves are enough", async () => {
     const plain = await testbed.withoutFeatures();
     await Promise.all(plain.map((component) => component.start()));
-    // Longer than the pause between two looks at what there is to do.
+    // Longer than the interval of the work loop.
     await sleep(1500);
     expect((await verdict()).denied).toEqual([]);
     await Promise.all(plain.map((component) => component.stop()));
@@ -158,7 +155,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     await exists(KEYS);
     const { url } = aggregator;
     plugin = await testbed.schedulerPlugin("scheduler-plugin-0", url);
-    // What the second probe reports, the second replica tells the leader.
+    // The second replica forwards the second probe's reports to the leader.
     const probes = [await testbed.probe(0, url), await testbed.probe(1, second.url)];
     const certified = await certifiedServices(testbed.installation, url);
     const others = [plugin, await testbed.collector(url), ...certified, ...probes];
@@ -318,7 +315,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
       await plugin.stop();
       const planner = { ...LEASE, name: PLANNER_LEASE };
       if ((await object(planner)) !== null) await cluster.remove(planner);
-      // For others too, so that the aggregator leaves it alone.
+      // Gated for others as well, so the aggregator leaves it alone.
       const pod = await addGatedPod(cluster, "waits-too", ["example.com/other"]);
       expect(await uninstall(cluster)).toContain("waits-too");
       expect(hasOurGate((await object(pod))!)).toBe(false);
@@ -353,7 +350,7 @@ describe.runIf(support.supported)("the rights of each service account", { timeou
     expect(await ask("graph-reader", "GET", "/api/v1/graph/workflows")).toBe(200);
     expect(await ask("graph-reader", "POST", "/v1/metrics")).toBe("denied");
     expect(await ask("telemetry-publisher", "GET", "/api/v1/graph/cluster")).toBe("denied");
-    // RBAC lets it in; then its token must be of a pod on a node.
+    // RBAC allows it. Then its token must be bound to a pod on a node.
     expect(await ask("telemetry-publisher", "POST", "/v1/metrics")).toBe(403);
   });
 

@@ -1,6 +1,4 @@
-// Two replicas of the scheduler-plugin as processes on a real control plane, each behind an aggregator of its
-// own: graph API, `isochrone explain` and the MCP server give the same decisions, plans and reasons,
-// whichever replica is asked, and after the leader was killed.
+// Graph API, `isochrone explain` and the MCP server agree for each replica, also after a leader's death.
 import { startAggregator } from "@isochrone/aggregator/testing";
 import { createProgram } from "@isochrone/cli/testing";
 import { KINDS } from "@isochrone/kubernetes";
@@ -43,12 +41,10 @@ interface PlanList {
   readonly incomplete?: readonly string[];
 }
 
-/** All that one aggregator says. */
 interface Answers {
   readonly decisions: DecisionList;
   readonly plans: PlanList;
   readonly proposals: PlanList;
-  /** Explanations of each pod by the command and by the MCP server. */
   readonly explained: readonly unknown[];
   readonly toldByMcp: readonly unknown[];
   readonly plansOfMcp: unknown;
@@ -67,7 +63,6 @@ describe.runIf(support.supported)("two replicas of the scheduler-plugin", { time
   let sides: readonly Side[];
   let pods: readonly string[];
   let saying: NodeJS.Timeout | undefined;
-  /** Whether the region in which the pods are has become slow. */
   let isSlow = false;
 
   beforeAll(async () => {
@@ -100,7 +95,7 @@ describe.runIf(support.supported)("two replicas of the scheduler-plugin", { time
     await Promise.all(plugins.map(list));
     sides = await Promise.all(plugins.map((plugin) => Side.start(plugin.url)));
     for (const workload of WORKLOADS)
-      // One of them fills a node.
+      // One pod fills a node.
       await cluster.createWorkload(workload, gated(SHOP, workload, "3"));
     const bound = await boundPods(cluster, SHOP, WORKLOADS.length);
     const asked = await cluster.createPods(["asked-0", "asked-1"], {
@@ -121,7 +116,6 @@ describe.runIf(support.supported)("two replicas of the scheduler-plugin", { time
     await cluster?.close();
   });
 
-  /** As an aggregator's: where the pods are. */
   async function sayGraphs(): Promise<void> {
     const { cluster: usual, workflow } = shopGraphs(SHOP);
     const bound = (await cluster.list("pods", { namespace: SHOP })).filter((pod) => nodeNameOf(pod) !== null);
@@ -141,7 +135,7 @@ describe.runIf(support.supported)("two replicas of the scheduler-plugin", { time
 
   const slice = (name: string) => ({ ...KINDS.endpointSlice, namespace: NAMESPACE, name });
 
-  /** As the controller of EndpointSlices does. The API server refuses loopback addresses there. */
+  /** Writes an EndpointSlice like its controller. The API server rejects loopback addresses there. */
   async function list({ name, url }: ComponentProcess): Promise<void> {
     const { address } = Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])
@@ -155,7 +149,7 @@ describe.runIf(support.supported)("two replicas of the scheduler-plugin", { time
     });
   }
 
-  /** Their answers once all pods have a decision, plans and proposals are there, and nobody is missing. */
+  /** Returns responses once all pods have a decision, plans and proposals exist, and all replicas respond. */
   async function complete(of: readonly Side[]): Promise<Answers[]> {
     let answers: Answers[] = [];
     await expect
@@ -192,7 +186,7 @@ describe.runIf(support.supported)("two replicas of the scheduler-plugin", { time
 
   test("give the same answers, also after the leader was killed and is back", async () => {
     const [first, second] = await complete(sides);
-    // The explanation of two pods comes from different replicas, and says so.
+    // Explanations of two pods come from different replicas and name them.
     const deciders = (of: DecisionList): (string | undefined)[] =>
       NAMES.map((_, index) => of.decisions.find(({ pod }) => pod.name === `asked-${index}`)?.replica);
     expect(deciders(first!.decisions)).toEqual(NAMES);
@@ -231,7 +225,7 @@ describe.runIf(support.supported)("two replicas of the scheduler-plugin", { time
   });
 });
 
-/** Decisions with their replica and time, without what the scorer says now. */
+/** Decisions with their replica and time, without the scorer's current values. */
 const decided = ({ decisions, plans, explained, toldByMcp }: Answers): unknown => ({
   decisions,
   plans,
@@ -244,7 +238,6 @@ const movesOf = ({ proposals }: Answers): unknown =>
     pods.map(({ name, from, node }) => [name, from, node]),
   ]);
 
-/** Without what each replica asks its scorer anew, at its own time, and without who could not be asked. */
 function comparable(answers: Answers): Answers {
   const left = ["now", "incomplete"];
   const text = JSON.stringify(answers, (key, value: unknown) => (left.includes(key) ? undefined : value));
@@ -264,7 +257,6 @@ async function prioritize({ url }: ComponentProcess, Pod: unknown): Promise<void
   expect(answer.status).toBe(200);
 }
 
-/** An aggregator that asks one of the replicas, and an MCP server that asks this aggregator. */
 class Side {
   readonly #aggregator: Awaited<ReturnType<typeof startAggregator>>;
   readonly #mcp: McpServer;
@@ -322,7 +314,6 @@ class Side {
   }
 }
 
-/** `isochrone mcp`, by standard input. */
 class McpServer {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, (answer: { readonly result?: unknown }) => void>();

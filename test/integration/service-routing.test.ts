@@ -1,4 +1,3 @@
-// How a Service spreads its traffic, from a real API server to the channels of the graph API.
 import { KINDS } from "@isochrone/kubernetes";
 import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -44,7 +43,6 @@ describe.runIf(support.supported)("on a real API server", () => {
     await cluster?.close();
   });
 
-  /** What the channel web -> db says of its routing. */
   const routing = async (): Promise<Pick<Channel, "routing" | "routingScopes"> | null> => {
     const graph = (await aggregator.graph("/api/v1/graph/workflows/shop/flow")) as WorkflowGraphSnapshot;
     const found = graph.channels?.find(({ target }) => target === "db");

@@ -1,5 +1,4 @@
-// A short soak: some dozens of simulated nodes over a real broker into one aggregator.
-// `npm run soak -- cluster` has 5,000 of them for half an hour.
+// Several dozen simulated nodes. `npm run soak -- cluster` runs 5,000 for half an hour.
 import { describe, expect, test } from "vitest";
 import { kafkaSupport } from "../harness/kafka/index.ts";
 import { simulate } from "../soak/cluster/simulation.ts";
@@ -12,7 +11,7 @@ describe.runIf(support.supported)("a simulated cluster over Kafka", () => {
     const result = await simulate({
       nodes: 60,
       podsPerNode: 20,
-      // A quarter of the window is more than this: rates may end where all pods have been scraped.
+      // A quarter of the window is longer, so rates are complete once all pods have been scraped.
       scrapePeriodMs: 5000,
       durationMs: 85_000,
       windowMs: 80_000,
@@ -27,8 +26,7 @@ describe.runIf(support.supported)("a simulated cluster over Kafka", () => {
     expect(samples.at(-1)!.missing).toBe(0);
     expect(channels.absent).toBe(0);
     expect(channels.steadyLargest).toBeLessThan(0.01);
-    // What a pod did after its last scrape is nobody's: up to 5 s of a tenth of the channel, in a window of
-    // 20 s or more.
+    // Traffic after a pod's last scrape is lost: up to 5 s of a tenth of the channel in 20 s.
     expect(channels.churnedLargest).toBeLessThan(0.1);
   }, 600_000);
 });

@@ -1,5 +1,4 @@
-// Attacks with a stolen token of each of Isochrone's accounts, with the chart's own roles and policies, all
-// features on, on a real API server. docs/rbac.md has the same table.
+// Attacks with each account's stolen token, all features on. docs/rbac.md has the same table.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
@@ -81,7 +80,6 @@ describe.runIf(missing.length === 0)("a stolen token", { timeout: 60_000 }, () =
       : object;
   }
 
-  /** Objects that the attempts are about. */
   async function objects(): Promise<void> {
     await cluster.addNodes(1);
     await cluster.createPods(["pod-0"], { labels: { app: "web" } });
@@ -110,7 +108,6 @@ describe.runIf(missing.length === 0)("a stolen token", { timeout: 60_000 }, () =
     ]);
   }
 
-  /** 2xx, or the refusal. */
   async function verdict(account: string, [verb, path, body]: Attempt): Promise<string> {
     const dry = verb === "GET" || path.includes("?") ? path : `${path}?dryRun=All`;
     const contentType = verb === "PATCH" ? "application/merge-patch+json" : "application/json";
@@ -120,7 +117,7 @@ describe.runIf(missing.length === 0)("a stolen token", { timeout: 60_000 }, () =
 
   test("may be of any account of the chart", () => {
     const known = Object.keys(CAN).map((name) => `isochrone-${name}`);
-    // The account of `helm test` has no rights here.
+    // The account of `helm test` has no permissions here.
     expect(accounts.toSorted()).toEqual([...known, "isochrone-test"].toSorted());
   });
 
@@ -137,7 +134,7 @@ describe.runIf(missing.length === 0)("a stolen token", { timeout: 60_000 }, () =
       const found: string[] = [];
       for (const [name, attempt] of Object.entries(NEVER)) {
         const said = await verdict(account, attempt);
-        // 422: the API server finds no StreamJob to judge by.
+        // 422: the API server finds no StreamJob as policy parameter.
         if (!/^403 |^422 .*no params found/s.test(said)) found.push(`${name}: ${said}`);
       }
       return found;

@@ -1,4 +1,4 @@
-// What the API server itself refuses of StreamJobs and FlowNetworks.
+// StreamJobs and FlowNetworks that the API server itself rejects.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -31,7 +31,6 @@ describe.runIf(support.supported)("on a real API server", () => {
     kind === "StreamJob"
       ? "/apis/isochrone.dev/v1alpha1/namespaces/default/streamjobs"
       : "/apis/isochrone.dev/v1alpha1/flownetworks";
-  /** Null: it was taken. */
   const refusal = (object: KubernetesObject): Promise<string | null> =>
     cluster.request("POST", `${path(object)}?dryRun=All`, object).then(
       () => null,
@@ -48,7 +47,6 @@ describe.runIf(support.supported)("on a real API server", () => {
     });
     const { spec } = await cluster.request("POST", `${path(job)}?dryRun=All`, job);
     expect(spec).toEqual(job.spec);
-    // The greatest job.
     const wide = Array.from({ length: 64 }, (_, at) => ({
       downstream: Array.from({ length: Math.min(32, 63 - at) }, (__, next) => ({
         task: `t${at + next + 1}`,

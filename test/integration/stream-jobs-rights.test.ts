@@ -1,5 +1,4 @@
-// The rights of the controller of StreamJobs: nothing that it asks is denied, and nothing of its own file is
-// left unused. What other parts may do: rbac.test.ts.
+// No request of the StreamJob controller is denied, and no grant is unused. See also rbac.test.ts.
 import { readFileSync } from "node:fs";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
@@ -34,7 +33,7 @@ const WAIT = { timeout: 60_000, interval: 300 };
 const COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
 
 const SITE = "site";
-/** Fields that the API server completes, which the policy must not take for a difference. */
+/** Fields that the API server fills in, which the policy must not treat as changes. */
 const EVERYTHING = {
   hostNetwork: true,
   serviceAccountName: "stream-stage",
@@ -119,7 +118,7 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
     return verdictOf({ grants, uses, scenarios: [], faultsOnly: {}, byChance: new Set() });
   };
 
-  /** An AppGroup asks for more than the link, then for less, then for more again: an Event with a series. */
+  /** An AppGroup requests more than the link, less, then more, which causes an Event series. */
   const cutFloors = async (running: Running): Promise<void> => {
     const namespace = SITE;
     const workload = (selector: string): object => ({
@@ -224,7 +223,7 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
         return await phase();
       }, WAIT)
       .toBe("Running");
-    // The first container of each would go on without end.
+    // The first container of each would run forever.
     await expect
       .poll(() => cluster.list("pods", { labels: "isochrone.dev/stream-profile=gate" }), WAIT)
       .toHaveLength(1);

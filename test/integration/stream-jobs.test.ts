@@ -1,5 +1,3 @@
-// StreamJobs on a real control plane: from the job to bound pods and flow plans, through waiting, a change
-// of links, the death of the leader and the end of the job.
 import { once } from "node:events";
 import { conditionsOf, gatesOf, hasCondition, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { parseFlowPlans, type FlowPlan } from "@isochrone/topology";
@@ -13,7 +11,7 @@ const support = controlPlaneSupport(STREAM_COMPONENTS);
 if (!support.supported) console.warn(`stream jobs on a real control plane are not tested: ${support.reason}`);
 
 const WITHIN = { timeout: 30_000, interval: 200 };
-/** A camera with little, a box beside it, and a server behind a narrow link. */
+/** A small camera node, a box next to it, and a server behind a narrow link. */
 const NODES = [
   { name: "n0", cpu: "1", labels: { device: "camera" } },
   { name: "n1", cpu: "4", labels: { device: "box" } },
@@ -24,11 +22,11 @@ const LINKS = [
   { source: "n1", target: "n2", capacity: "20M" },
 ];
 
-/** Five tasks, of which the last two run on the server alone. */
+/** Five tasks, the last two of which run only on the server. */
 function fiveTasks(namespace: string, name: string, spec: Record<string, unknown> = {}): KubernetesObject {
   const onServer = { profile: [{ nodeLabels: { device: "server" }, secondsPerFrame: 0.05 }] };
   const to = (task: string, bytesPerFrame: number): object => ({
-    // Tasks in the network of one node can't share a port.
+    // Tasks in the host network of one node can't share a port.
     downstream: [{ task, bytesPerFrame, port: 7000 + "detect crop match track".indexOf(task) }],
   });
   return streamJob(namespace, name, {
@@ -128,7 +126,7 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
     const namespace = "promises";
     await cluster.createNamespace(namespace);
     await start();
-    // A frame takes the narrow link: at most 20 Mbit/s / 2 Mbit.
+    // Frames cross the narrow link: at most 20 Mbit/s / 2 Mbit per second.
     const remote = (name: string, spec: Record<string, unknown>): KubernetesObject =>
       streamJob(namespace, name, {
         tasks: [
@@ -162,7 +160,7 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
     const namespace = "killed";
     await cluster.createNamespace(namespace);
     const first = testbed.startProcess();
-    // Pods in the network of their node have an address before they run.
+    // Host-network pods have an address before they run.
     const template = {
       spec: { hostNetwork: true, containers: [{ name: "stage", image: "example.com/stage:1" }] },
     };
@@ -191,7 +189,7 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
       aggregator: { decisionsUrl: second.url },
     });
     onTestFinished(() => aggregator.stop());
-    // As the managers ask: with the plan whose rules stand.
+    // Polls like the managers, with the plan of the installed rules.
     const standing = new Map<string, FlowPlan>();
     const ask = async (node: string): Promise<number> => {
       const plan = standing.get(node);
@@ -281,7 +279,7 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
       streamTask("work", { profile: [{ nodeLabels: { device: "server" }, secondsPerFrame: 0.01 }] }),
     ];
     await submit(streamJob(namespace, "gate", { tasks }));
-    // The floor takes 8 of 20 Mbit/s and the rest 2: 10 are left for frames of 2 Mbit and their headers.
+    // The floor takes 8 of 20 Mbit/s and the rest 2, which leaves 10 for frames of 2 Mbit with headers.
     await expect
       .poll(async () => (await statusOf(namespace, "gate")).throughput, WITHIN)
       .toBeCloseTo(10e6 / 2.0912e6, 1);

@@ -1,5 +1,4 @@
-// A StreamJob whose packets go over a relay, by tunnels, while each of those who keep its flow is killed in
-// turn: managers, controller, aggregator, API server.
+// Kills each component on a StreamJob's tunnelled path in turn.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -29,16 +28,16 @@ const NODES = ROUTE.map((name) => ({
   labels: { device: name === "b" ? "server" : "other" },
 }));
 const MBIT = 1e6;
-/** The narrowest link: what one job has of it alone. */
+/** Capacity of the narrowest link, which a single job gets in full. */
 const CAPACITY = 4 * MBIT;
 const NAMESPACE = "kills";
-/** Long enough for a component to come back on a busy machine. */
+/** Long enough for a component to return on a busy machine. */
 const HOLD = "15s";
-/** How long a component is away while packets flow. */
+/** Downtime of a component while packets flow. */
 const AWAY_MS = 1_500;
-/** For longer than this no flow may have more than its plan. */
+/** No flow may exceed its plan for longer than this. */
 const WINDOW_MS = 2_000;
-/** Of the plan: what comes at once out of a queue is more for a moment. */
+/** Share of the plan. A queue that drains at once exceeds it briefly. */
 const MOST = 1.05;
 const WITHIN = { timeout: 60_000, interval: 200 };
 
@@ -85,7 +84,7 @@ describe.runIf(support.supported && flowMeshSupport().supported)("kills under a 
     await sleep(AWAY_MS);
     await cluster.startApiServer();
     expect(ROUTE.map((node) => mesh.rules(node))).toEqual(set);
-    // Whoever leads next tells the same, and a job that comes halves the rate.
+    // The next leader gives the same plan, and a new job halves the rate.
     await parts.restart("controller", AWAY_MS);
     const fastest = stream.fastest(WINDOW_MS);
     expect(fastest).toBeLessThan(CAPACITY * MOST);
@@ -110,7 +109,7 @@ describe.runIf(support.supported && flowMeshSupport().supported)("kills under a 
   });
 });
 
-/** From a to b, on a port of its own, in the networks of its nodes. */
+/** A job from a to b on its own port in the host network. */
 function remoteJob(name: string, port: number): ReturnType<typeof streamJob> {
   const profile = [{ nodeLabels: { device: "server" }, secondsPerFrame: 0.01 }];
   const containers = [{ name: "stage", image: "example.com/stage:1" }];
@@ -129,7 +128,6 @@ interface Parts {
   restart(name: PartName, awayMs: number): Promise<void>;
 }
 
-/** The controller and an aggregator, and a manager on each node that asks the aggregator by a relay. */
 async function startParts(
   mesh: Mesh,
   startController: (environment: Readonly<Record<string, string>>) => ChildProcess,

@@ -1,5 +1,4 @@
-// The controller of StreamJobs while the API server is killed: plans stay as they are or aren't given at all,
-// no link is promised more than it has, and afterwards every job runs and no gate is left.
+// While the API server is away, plans stay or are withheld, and no link is overcommitted.
 import { gatesOf, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import type { FlowPlan } from "@isochrone/topology";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -24,10 +23,9 @@ const LINKS = [
 const CAPACITY: Readonly<Record<string, number>> = { "n0 n1": 100e6, "n1 n2": 20e6 };
 const NAMESPACE = "outage";
 const JOBS = 12;
-/** What sums of rates may be off by rounding. */
+/** Rounding error of sums of rates. */
 const ROUNDING = 1.0001;
 
-/** In the network of its node, so that its pods wait for rules; each on a port of its own. */
 function remote(at: number): KubernetesObject {
   const profile = [{ nodeLabels: { device: "server" }, secondsPerFrame: 0.01 }];
   const template = {
@@ -43,9 +41,8 @@ function remote(at: number): KubernetesObject {
   });
 }
 
-/** Managers that carry out what they are told, as often as they ask. */
+/** Managers that confirm every plan on each poll. */
 class Managers {
-  /** Plans as they came, each time that any was another one. */
   readonly seen: ReadonlyMap<string, FlowPlan>[] = [];
   isConfirming = true;
   readonly #streams: RunningStreams;
@@ -100,7 +97,7 @@ describe.runIf(support.supported)("an API server that is killed", { timeout: 300
 
   test("changes no plan, and costs no job its pods or its rules", async () => {
     await cluster.createNamespace(NAMESPACE);
-    // One of several replicas: alone it would lead without a Lease, and go on.
+    // One of several replicas, because a single one would lead without a Lease and continue.
     const streams = await start({ streams: { awaitRules: true }, scheduler: { replicaName: "replica-0" } });
     const managers = new Managers(streams);
     onTestFinished(() => managers.close());
@@ -118,7 +115,7 @@ describe.runIf(support.supported)("an API server that is killed", { timeout: 300
     const before = managers.seen.length;
     await cluster.kill("api-server");
     managers.isConfirming = true;
-    // Longer than the leader may go on without a word from the API server.
+    // Longer than the leader may continue without a response of the API server.
     await expect
       .poll(() => streams.flowPlans().then(() => "plans", String), { timeout: 60_000 })
       .toContain("not_leading");
@@ -136,7 +133,7 @@ describe.runIf(support.supported)("an API server that is killed", { timeout: 300
   });
 });
 
-/** That leave their source. */
+/** Flows at their source. */
 function flowsOf(plans: ReadonlyMap<string, FlowPlan> | undefined): number {
   return plans?.get("n0")?.flows.filter(({ previous }) => previous === null).length ?? 0;
 }

@@ -1,5 +1,4 @@
-// Profiles of tasks on a real control plane: pods that take their time run real processes, one on a node of
-// each kind; what they report counts for placing, outlives the leader, and is refused where it can't be.
+// Profiling pods run real processes. Their results affect placement and outlive the leader.
 import { conditionsOf, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, type ControlPlane } from "../harness/control-plane/index.ts";
@@ -28,7 +27,6 @@ const BOX = "amd64, 4 CPUs, device=box";
 const SERVER = "amd64, 8 CPUs, device=server";
 const SPEEDS = "case $NODE_NAME in n3) echo 0.04;; *) echo 0.25;; esac > /dev/termination-log";
 
-/** A task that is declared slow on boxes and on servers, and profiled by this script. */
 function profiledTask(script: string, fields: object = {}): object {
   return streamTask("work", {
     profile: [
@@ -75,7 +73,7 @@ describe.runIf(support.supported)("profiles on a real control plane", { timeout:
     const first = await start();
     await submit(streamJob(namespace, "gate", { tasks: [profiledTask(SPEEDS)] }));
     await expect.poll(() => phase(namespace, "gate"), WITHIN).toBe("Running");
-    // Declared: the box does a frame in a second.
+    // Declared: the box takes a second per frame.
     expect(await statusOf(namespace, "gate")).toMatchObject({ throughput: 1 });
     expect(await profiled(namespace, "gate")).toContain("False Measuring: 0 of 2 pairs");
     const kubelet = runs();
@@ -93,7 +91,7 @@ describe.runIf(support.supported)("profiles on a real control plane", { timeout:
         tasks: [{ name: "work", secondsPerFrame: 0.25 }],
       });
     await expect.poll(profilePods, WITHIN).toEqual([]);
-    // The same work in another job needs no pods, and the better node is known from the start.
+    // The same work in another job needs no profiling pods, and its better node is known from the start.
     await submit(streamJob(namespace, "second", { tasks: [profiledTask(SPEEDS)] }));
     await expect
       .poll(() => statusOf(namespace, "second"), WITHIN)

@@ -1,5 +1,4 @@
-// ENTS' algorithms through the controller on a real control plane, with promises and changing links; and
-// links whose capacity is measured instead of declared, and a task that moves.
+// ENTS' algorithms with guarantees, changing and measured links, and a task that moves.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
@@ -26,7 +25,6 @@ const LINKS = [
   { source: "n1", target: "n2", capacity: "20M" },
 ];
 const byText = (a: string, b: string): number => a.localeCompare(b);
-/** A frame of 2 Mbit with its headers, Mbit. */
 const FRAME = 2.0912;
 const SITE = { ...KINDS.flowNetwork, name: "site" };
 
@@ -38,7 +36,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** One task on the server, which all frames of 2 Mbit cross the narrow link to. */
+/** A task on the server, which all frames of 2 Mbit reach over the narrow link. */
 function remote(namespace: string, name: string, spec: object = {}): KubernetesObject {
   const profile = [{ nodeLabels: { device: "server" }, secondsPerFrame: 0.01 }];
   return streamJob(namespace, name, { tasks: [streamTask("work", { profile })], ...spec });
@@ -58,7 +56,6 @@ describe.runIf(support.supported)(
       const found = conditionsOf((await job(namespace, name))!).find(({ type }) => type === "Placed");
       return `${found?.status} ${found?.reason}: ${found?.message}`;
     };
-    /** Mbit/s that jobs put onto the narrow link. */
     const narrow = async (namespace: string, names: readonly string[]): Promise<number> => {
       let sum = 0;
       for (const name of names)
@@ -112,7 +109,7 @@ describe.runIf(support.supported)(
           .poll(async () => (await statusOf(namespace, "promised")).throughput, WITHIN)
           .toBeCloseTo(10 / FRAME, 1);
         expect(await narrow(namespace, ["promised"])).toBeLessThanOrEqual(10.001);
-        // Room for both promises.
+        // Room for both guarantees.
         await setNarrow("40M");
         await expect.poll(() => phase(namespace, "second"), WITHIN).toBe("Running");
         for (const name of ["promised", "second"])
@@ -126,7 +123,7 @@ describe.runIf(support.supported)(
         for (const { throughput } of before) expect(throughput).toBeGreaterThan(6 - 1e-3);
         await first.stop();
         await start({ streams: { strategy } });
-        // The new leader has decided when another job is placed or waits.
+        // The new leader has decided once another job is placed or waits.
         await submit(remote(namespace, "third", { minThroughput: 6 }));
         await expect.poll(() => placed(namespace, "third"), WITHIN).toContain("False Promises");
         const after = await Promise.all(["promised", "second"].map((name) => statusOf(namespace, name)));
@@ -213,7 +210,7 @@ describe.runIf(support.supported)(
       const figures = { allowed, achieved: allowed / 2 };
       aggregator.measured.flows = {
         [`n0 ${namespace}/gate/source->work`]: figures,
-        // Passed on, and another's.
+        // Forwarded, and another job's.
         [`n1 ${namespace}/gate/source->work`]: figures,
         [`n2 ${namespace}/gate/source->work`]: figures,
       };
@@ -255,7 +252,7 @@ describe.runIf(support.supported)(
       await expect
         .poll(() => placed(namespace, "gate"), WITHIN)
         .toContain("False NoRoomTogether: each task fits somewhere, but there are no nodes for all of them");
-      // By way of the box: nothing is known of the direct pair.
+      // Through the box, because the direct pair is not measured.
       aggregator.measured.bursts = { "n0 n1": 50e6, "n1 n2": 10e6 };
       await expect.poll(() => phase(namespace, "gate"), WITHIN).toBe("Running");
       expect(await statusOf(namespace, "gate")).toMatchObject({

@@ -1,4 +1,4 @@
-// Each line of the table "Fields that tenants write" in docs/security.md, tried on the real reader.
+// Tests each row of the table "Fields that tenants write" in docs/security.md on the real reader.
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -16,13 +16,13 @@ import { fieldLines, type Outcome, type Trial, type Trials } from "../harness/te
 const lines = fieldLines(readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8"));
 const TIMES = 100;
 const MIB = 1024 ** 2;
-/** Beside what the bound itself takes: garbage of servers and of the test. */
+/** Garbage of servers and of the test, in addition to the limit. */
 const SPARE_BYTES = 32 * MIB;
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** Bytes that a reader takes for an amount, beside the object that it read, which its cache holds anyway. */
+/** Bytes that a reader keeps for an amount, without the object itself, which its cache holds anyway. */
 async function keptBytes(trial: Trial, amount: number): Promise<{ bytes: number; outcome: Outcome }> {
   const before = bytesInUse();
   const outcome = await trial(amount);
@@ -74,7 +74,7 @@ describe("a field that tenants write:", () => {
     expect(huge.outcome).toMatchObject({ isCut: true });
     expect(huge.bytes).toBeLessThan(Math.max(0, usual.bytes) + SPARE_BYTES);
     expect(huge.outcome.named !== null || beyond.includes("without a word")).toBe(true);
-    // It serves on.
+    // The reader keeps serving.
     expect(await trial(bound)).toMatchObject({ isCut: false });
   });
 });

@@ -1,5 +1,4 @@
-// From the template to the placement of [001], section 5: channels and priorities come from the template,
-// room from its requests.
+// From the template to the placement of [001], section 5.
 import { join } from "node:path";
 import { looseFields, looseList, parseBytes } from "@isochrone/primitives";
 import { allCandidates, CommunicationAffinity } from "@isochrone/placement";
@@ -21,7 +20,7 @@ const LATENCIES: readonly (readonly [string, string, number])[] = [
   ["node1", "node3", 120],
 ];
 const NODE_BYTES = 4 * 1024 ** 3;
-/** In the order of the queue: the pod, nodes with the highest score, where the text has it go. */
+/** In queue order: the pod, the nodes with the highest score, and the paper's choice. */
 const STEPS: readonly (readonly [string, readonly string[], string])[] = [
   ["rabbitmq", NODES, "node3"],
   ["mongodb", ["node0", "node1", "node2"], "node2"],
@@ -39,7 +38,7 @@ describe.each(["docs/examples/messaging.yaml", "test/data/tosca/messaging.clout.
 
     beforeAll(async () => {
       graph = workflowGraphOf(await readTosca(join(ROOT, file)), AT);
-      // Puccini's profile has no place for requests: those of the Clout are its template's.
+      // Puccini's profile has no requests, so use those of the template.
       const { objects } = manifestsOf(await readTosca(join(ROOT, "docs/examples/messaging.yaml")));
       for (const { kind, metadata, spec } of objects) {
         if (kind !== "Deployment") continue;
@@ -57,7 +56,6 @@ describe.each(["docs/examples/messaging.yaml", "test/data/tosca/messaging.clout.
       }
     });
 
-    /** Among the nodes with room. */
     function best(pod: string, placed: ReadonlyMap<string, string>): string[] {
       const workflow = new WorkflowGraph({
         ...graph,

@@ -1,5 +1,3 @@
-// `isochrone tosca --apply` on a real control plane: from a template to placed pods, an order, and a workflow
-// graph with its priorities.
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -15,13 +13,13 @@ const ROOT = join(import.meta.dirname, "../..");
 const COMMAND = join(ROOT, "cli/bin/isochrone.mjs");
 const TEMPLATE = join(ROOT, "docs/examples/messaging.yaml");
 const CLOUT = join(ROOT, "test/data/tosca/messaging.clout.json");
-/** What docs/tosca.md asks for. */
+/** Permissions that docs/tosca.md requires. */
 const RULES = [
   { apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "create", "patch"] },
   { apiGroups: [""], resources: ["services"], verbs: ["get", "create", "patch"] },
   { apiGroups: ["appgroup.diktyo.x-k8s.io"], resources: ["appgroups"], verbs: ["get", "create", "patch"] },
 ];
-/** What upstream's plugin takes for no limit. */
+/** Value that upstream's plugin treats as unlimited. */
 const NO_LIMIT = 10_000;
 const SERVICES = [
   "api-gateway",
@@ -31,7 +29,6 @@ const SERVICES = [
   "mongodb",
   "rabbitmq",
 ];
-/** [001], figures 1 and 4. */
 const CHANNELS = [
   ["api-gateway", "message-notifier", "HTTPServerPushRoute", 10],
   ["api-gateway", "message-publisher", "HTTPRoute", 100],
@@ -47,7 +44,6 @@ if (!support.supported) console.warn(`TOSCA on a real control plane skipped: ${s
 
 describe.runIf(support.supported)("a TOSCA template on a real control plane", () => {
   let cluster: ControlPlane;
-  /** Of one test. */
   let namespace: string;
   let kubeconfig: string;
   let plugin: RunningPlugin | null = null;
@@ -139,7 +135,7 @@ describe.runIf(support.supported)("a TOSCA template on a real control plane", ()
       ([each]) => each !== undefined && indicesOf(each) !== null && each,
       { namespace },
     );
-    // The API server kept all that was said: nothing is unknown to upstream's CRD.
+    // The API server kept all fields, so upstream's CRD knows all of them.
     expect(group.spec).toMatchObject({ numMembers: 6, topologySortingAlgorithm: "ReverseKahn" });
     const dependencies = (
       group.spec!["workloads"] as { dependencies?: { maxNetworkCost: number }[] }[]
@@ -193,7 +189,7 @@ describe.runIf(support.supported)("a TOSCA template on a real control plane", ()
     ]);
     expect((await deployment("api-gateway")).spec!["replicas"]).toBe(3);
 
-    // Somebody else scales it: theirs, until we are told to take it.
+    // Another owner scales it and keeps the field until we are told to take it.
     await cluster.kubectl("-n", namespace, "scale", "deployment", "api-gateway", "--replicas=5");
     const refused = await isochrone(TEMPLATE, "--apply", "--manifests");
     expect(refused).toMatchObject({ code: 1 });
@@ -207,7 +203,7 @@ describe.runIf(support.supported)("a TOSCA template on a real control plane", ()
     const applied = await isochrone(CLOUT, "--apply", "--appgroup");
     expect(linesOf(applied)).toEqual(["AppGroup messaging created"]);
     expect(await cluster.list(KINDS.deployment, { namespace })).toEqual([]);
-    // Their Deployments, named and labelled as the template has it.
+    // User Deployments with the template's names and labels.
     await cluster.createYaml(
       SERVICES.map(
         (name) => `apiVersion: apps/v1

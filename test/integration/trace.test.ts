@@ -1,5 +1,4 @@
-// One trace from scrape to graph: a collector, the bus and an aggregator as processes of their own, and a
-// receiver of what they tell of themselves.
+// Collector and aggregator are separate processes; a receiver collects their spans.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -22,7 +21,6 @@ import { servePages } from "../harness/otelcol/pages.ts";
 const COLLECTOR = join(import.meta.dirname, "../../collector/src/main.ts");
 const READY_MS = 60_000;
 
-/** What is read of the traces messages, as opentelemetry-proto 1.x defines them. */
 const PROTO = `
 syntax = "proto3";
 message ExportTraceServiceRequest { repeated ResourceSpans resource_spans = 1; }
@@ -42,7 +40,7 @@ interface Span {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** "" for the first of a trace. */
+  /** "" for the first span of a trace. */
   readonly parentId: string;
   readonly startMs: number;
   readonly endMs: number;
@@ -84,7 +82,7 @@ function spansOf(body: Uint8Array): Span[] {
   );
 }
 
-/** Takes traces, and whatever else comes, by OTLP/HTTP. */
+/** Receives traces and anything else over OTLP/HTTP. */
 async function startTraceReceiver() {
   const spans: Span[] = [];
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -108,7 +106,7 @@ async function startTraceReceiver() {
   };
 }
 
-/** Ten requests more at each scrape. */
+/** Ten more requests at each scrape. */
 function trafficPage(scrape: number): string {
   const labels = [
     'reporter="source"',
@@ -121,7 +119,6 @@ function trafficPage(scrape: number): string {
   return `# TYPE istio_requests_total counter\nistio_requests_total{${labels.join(",")}} ${10 * scrape}\n`;
 }
 
-/** The spans of one record's way: the scrape that found it, its sending, and its taking in. */
 interface Way {
   readonly scrape: Span;
   readonly send: Span;
@@ -167,7 +164,7 @@ describe.each([
       const shared = {
         ...(kafka === null ? {} : aggregatorEnvironment(kafka.brokers, "platformatic")),
         ISOCHRONE_SERVICE_OTLP_ENDPOINT: receiver.url,
-        // Spans are sent in batches, every five seconds if nobody says otherwise.
+        // Spans are sent in batches, every five seconds by default.
         OTEL_BSP_SCHEDULE_DELAY: "200",
       };
       const seat = await loopbackTestbed().seat("aggregator");
@@ -207,14 +204,14 @@ describe.each([
           expect(scrape.parentId).toBe("");
           expect(scrape.attributes["isochrone.target.kind"]).toBe("istio");
           expect(intake.attributes["messaging.destination.name"]).toBe("isochrone.traffic.v1");
-          // All on one machine, with one clock.
+          // All processes share the machine's clock.
           expect(scrape.startMs).toBeLessThanOrEqual(send.startMs);
           expect(send.startMs).toBeLessThanOrEqual(intake.startMs);
           expect(intake.startMs).toBeLessThanOrEqual(intake.endMs);
         }
-        // Each scrape is a trace of its own.
+        // Each scrape is a separate trace.
         expect(new Set(ways.map(({ scrape }) => scrape.traceId)).size).toBe(ways.length);
-        // What the spans told of is in the graph.
+        // The traced records are in the graph.
         await vi.waitFor(
           async () => {
             const graph = JSON.parse(

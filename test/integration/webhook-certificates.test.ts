@@ -1,5 +1,4 @@
-// The webhook's certificates over their whole life, in seconds instead of months: no admission fails while
-// they and their authorities change.
+// Rotations of the webhook's certificates and CAs, in seconds. No admission fails.
 import { X509Certificate } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS, PLACEMENT_GATE, WEBHOOK_SECRET } from "@isochrone/kubernetes";
@@ -11,7 +10,7 @@ import { askWebhook, CONFIGURATION, ENABLED, LEASE, WebhookTestbed } from "../ha
 const { NAMESPACE } = MANIFEST_VALUES;
 const SECRET = { ...KINDS.secret, namespace: NAMESPACE, name: WEBHOOK_SECRET };
 const WITHIN = { timeout: 60_000, interval: 200 };
-/** An authority takes over about every 10 s, a certificate lives for 6. */
+/** A new CA takes over about every 10 s. A certificate lives for 6 s. */
 const SHORT = {
   authorityLifetimeMs: 24_000,
   certificateLifetimeMs: 6_000,
@@ -90,7 +89,7 @@ describe.runIf(support.supported)("the webhook's certificates", { timeout: 120_0
         const gates = await admitted();
         if (gates.join() === PLACEMENT_GATE) seen.gated += 1;
         else seen.other.push(gates);
-        // The API server keeps its connections. One that comes new knows what is registered, and no more.
+        // The API server keeps its connections. A new client knows only the registered CA.
         if (!(await asNewcomer())) seen.other.push(["a newcomer was refused"]);
         await sleep(PAUSE_MS);
       }
@@ -140,7 +139,7 @@ describe.runIf(support.supported)("the webhook's certificates", { timeout: 120_0
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("MutatingWebhookConfiguration isochrone-placement: deleted");
     expect(await testbed.gatedPods()).toEqual([]);
-    // Several of the leader's checks.
+    // Several of the leader's check intervals.
     await sleep(2_000);
     expect([await cluster.get(CONFIGURATION), await cluster.get(SECRET)]).toEqual([null, null]);
     expect(await admitted()).toEqual([]);

@@ -1,5 +1,4 @@
-// The webhook that has pods wait, on a real API server, as processes with the rights of the chart and no
-// more.
+// The gating webhook on a real API server, as processes with only the chart's permissions.
 import {
   EGRESS_BANDWIDTH,
   gatesOf,
@@ -77,7 +76,6 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
   const gates = async (options: PodFields): Promise<string[]> => gatesOf(await created(options));
   const metrics = async (): Promise<string> => (await plugin.get("/metrics")).text();
 
-  /** Name of a new pod that the webhook has answered about. */
   async function expectAnswered(): Promise<string> {
     await testbed.untilGating();
     const pod = await created({ namespace: "shop" });
@@ -172,7 +170,7 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
   test("a webhook that says nothing costs its time limit and no pod", async () => {
     testbed.balancer.isSilent = true;
     testbed.balancer.cut();
-    // The first one may still meet the end of a connection that was open.
+    // The first request may still meet the end of an open connection.
     const held = async (): Promise<number> => {
       expect(await gates({ namespace: "shop" })).toEqual([]);
       return testbed.balancer.held;
@@ -206,7 +204,7 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
     const { value } = findings.find(({ check }) => check === "pods without the webhook's answer")!;
     expect(value).toContain(`shop/${name}`);
     expect(value).not.toContain(answered);
-    // By the API server's own count, of this and of the tests before.
+    // The API server's own count includes earlier tests.
     expect(value).toMatch(/the API server continued without it [1-9]\d* times/);
   });
 
@@ -233,7 +231,7 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
     const annotations = { [INGRESS_BANDWIDTH]: "7M" };
     const db = await created({ labels: { ...groupLabels("asked", "db"), ...DISABLED }, annotations });
     expect(db.metadata.annotations).toEqual(annotations);
-    // Each of the callers is meant to have its share.
+    // Every caller gets its share.
     await created({ labels: groupLabels("asked", "web") });
     await expect
       .poll(async () => {

@@ -20,7 +20,7 @@ if (!support.supported) console.warn(`writers on a real API server skipped: ${su
 
 const CPU = "isochrone.dev/available-cpu";
 const NAMES = Array.from({ length: 8 }, (_, index) => `node-${index}`);
-/** As fast as may be: refreshes are due after 9.1 to 9.6 s. */
+/** Minimum intervals: refreshes are due after 9.1 to 9.6 s. */
 const SETTINGS = { refreshMs: 10_000, minIntervalMs: 1000, writesPerSecond: 100, netperfIntervalMs: 1000 };
 
 describe.runIf(support.supported)("writers on a real API server", () => {

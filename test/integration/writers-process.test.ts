@@ -49,7 +49,7 @@ describe.runIf(support.supported)("the aggregator's process on a real API server
     await cluster?.close();
   });
 
-  /** As the probe of node-0 would post it: ten round trips of 25 ms to node-1. */
+  /** Posts ten round trips of 25 ms to node-1, like node-0's probe. */
   async function postProbe(): Promise<void> {
     const rtts = new Distribution();
     for (let reply = 0; reply < 10; reply++) rtts.record(0.025);

@@ -9,7 +9,6 @@ const NODES = 5000;
 const MINUTE_MS = 60_000;
 const REFRESH_MS = 10 * MINUTE_MS;
 
-/** A store that counts what is applied to it, and when. */
 function counted(store: ClusterStore, clock: ManualClock): { store: ClusterStore; appliedMs: number[] } {
   const appliedMs: number[] = [];
   const around: ClusterStore = {
@@ -39,7 +38,7 @@ test("5,000 nodes on two replicas: at most 10 writes a second, and nothing older
   for (const name of names) await store.create({ ...KINDS.node, metadata: { name }, spec: {}, status: {} });
   const random = seededRandom(7);
   const places = names.map(() => [random.next() * 80, random.next() * 40, random.next() * 10, 0, 1]);
-  // Measurements never stand still: 3 % of jitter, and each minute one node in 500 has really changed.
+  // Measurements vary constantly: 3 % jitter, and one node in 500 really changes each minute.
   const factors = names.map(() => 1);
   const graph = (): ReturnType<typeof graphNode>[] =>
     names.map((name, index) =>
@@ -74,7 +73,7 @@ test("5,000 nodes on two replicas: at most 10 writes a second, and nothing older
     if (second % 60 !== 0) continue;
     for (let changed = 0; changed < NODES / 500; changed++)
       factors[Math.floor(random.next() * NODES)] = 0.5 + random.next();
-    // The first ten minutes are taken to annotate them all.
+    // The first ten minutes annotate all nodes.
     if (second < 600) continue;
     const { items } = await store.list(KINDS.node, { metadataOnly: true });
     const times = items.map(({ metadata }) =>
@@ -92,7 +91,7 @@ test("5,000 nodes on two replicas: at most 10 writes a second, and nothing older
   );
   console.log(`oldest ${Math.max(...oldestMs) / 1000} s; writes per minute ${perMinute.join(" ")}`);
   for (const writes of perMinute) expect(writes).toBeLessThanOrEqual(10 * 60 + 30);
-  // Frames agree: the estimate between nodes of different replicas is that of the one graph.
+  // Frames agree: estimates between nodes of different replicas equal those of the single graph.
   const { items } = await store.list(KINDS.node, { metadataOnly: true });
   const coordinate = new Map(
     items.map(({ metadata }) => [

@@ -1,5 +1,4 @@
-// Zone weights on a real API server with Kubernetes' own EndpointSlice controller: the scheduler-plugin is a
-// process with the rights of the chart and no more.
+// Uses Kubernetes' own EndpointSlice controller and only the chart's permissions.
 import { KINDS, zonesHinted, type KubernetesObject, type ObjectRef } from "@isochrone/kubernetes";
 import type { ServiceDemand, ZoneDemand } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -33,7 +32,7 @@ const NODES = [
   ["node-1", "east"],
 ] as const;
 const ROUND_MS = 300;
-/** Enough of them to see whether something comes. */
+/** Enough rounds to detect a change. */
 const ROUNDS_MS = 4000;
 
 const support = controlPlaneSupport(COMPONENTS);
@@ -101,7 +100,7 @@ describe.runIf(support.supported)("zone weights on a real API server", { timeout
     testbed.say({ cluster: { ...graph, nodes }, workflow: workflowGraph({}, []), demand });
   }
 
-  /** A pod that runs and is ready, as a kubelet would tell. */
+  /** A running, ready pod with the status of a kubelet. */
   async function addPod(app: string, node: string): Promise<string> {
     const name = `${app}-${pods++}`;
     await cluster.create({
@@ -126,7 +125,7 @@ describe.runIf(support.supported)("zone weights on a real API server", { timeout
       namespace: "default",
       labels: `kubernetes.io/service-name=${app}`,
     });
-  /** By endpoint "zone > hinted zones", sorted. */
+  /** Hints as "endpoint zone > hinted zones", sorted. */
   const hints = async (app: string): Promise<string[]> => {
     const found = await slices(app);
     return found
@@ -146,7 +145,6 @@ describe.runIf(support.supported)("zone weights on a real API server", { timeout
     ...Array.from({ length: east }, () => "east > "),
     ...Array.from({ length: west }, () => "west > "),
   ];
-  /** How often each Event about refused weights was told. */
   const refusals = async (): Promise<number[]> => {
     const events = await cluster.list(
       { apiVersion: "events.k8s.io/v1", kind: "Event" },
@@ -194,7 +192,7 @@ describe.runIf(support.supported)("zone weights on a real API server", { timeout
     await expect.poll(() => hints("db"), WITHIN).toEqual(own(2, 3));
     await cluster.remove({ ...KINDS.pod, namespace: "default", name: added });
     await expect.poll(() => hints("db"), WITHIN).toEqual(own(2, 2));
-    // Each look at the Service has the controller write its own hints, which are none.
+    // Each sync of the Service makes the controller write its own hints, which are none.
     for (let i = 0; i < 5; i++) {
       const ref: ObjectRef = { ...KINDS.service, namespace: "default", name: "db" };
       await cluster.patch(ref, { metadata: { labels: { look: String(i) } } });
@@ -253,7 +251,7 @@ describe.runIf(support.supported)("zone weights on a real API server", { timeout
       metadata: { namespace: "default", name: "theirs" },
       spec: { host: "mesh" },
     };
-    // Twice: the second Event is one of a series.
+    // Twice, because the second Event belongs to a series.
     for (let time = 0; time < 2; time++) {
       await cluster.create(theirs);
       await expect.poll(() => cluster.get(rule), WITHIN).toBeNull();

@@ -1,13 +1,11 @@
-// Pictures one after the other as an animated PNG of 256 colours, which browsers and GitHub show. (PNG
-// specification 3, "Animation".)
+// Encodes an animated PNG of 256 colours. (PNG specification 3, "Animation".)
 import { deflateSync } from "node:zlib";
 import { chunk, decode, MAX_COLOURS, nearest, SIGNATURE, weightOf } from "./palette.ts";
 import type { Picture } from "./palette.ts";
 
 export interface Frame {
-  /** As Chromium writes it; all of one size. */
+  /** Chromium's format; all of one size. */
   readonly png: Buffer;
-  /** How long it is shown. */
   readonly ms: number;
 }
 
@@ -18,16 +16,12 @@ interface Box {
   readonly height: number;
 }
 
-/** Indexes into the palette, row by row. */
 interface Indexed {
   readonly indexes: Buffer;
   readonly ms: number;
 }
 
-/**
- * Repeats for ever. Of each frame only what differs from the one before is kept; frames that don't differ
- * lengthen it.
- */
+/** Repeats forever. Stores only differences; equal frames extend the previous one. */
 export function toAnimation(frames: readonly Frame[]): Buffer {
   const pictures = frames.map(({ png }) => decode(png));
   const { width, height } = pictures[0]!;
@@ -100,7 +94,6 @@ function merged(frames: readonly Indexed[]): Indexed[] {
   return kept;
 }
 
-/** The smallest box around all that differs. */
 function changed(before: Buffer, after: Buffer, width: number, height: number): Box {
   let [left, top, right, bottom] = [width, height, 0, 0];
   for (let y = 0; y < height; y++)
@@ -112,7 +105,7 @@ function changed(before: Buffer, after: Buffer, width: number, height: number): 
   return { x: left, y: top, width: right - left + 1, height: bottom - top + 1 };
 }
 
-/** Rows of the box, each behind its filter: none. */
+/** Rows of the box, each after its filter byte: none. */
 function cut(indexes: Buffer, width: number, box: Box): Buffer {
   const rows = Array.from({ length: box.height }, (_, row) => {
     const from = (box.y + row) * width + box.x;
@@ -125,7 +118,7 @@ function frameControl(sequence: number, { x, y, width, height }: Box, ms: number
   const delay = Buffer.alloc(6);
   delay.writeUInt16BE(Math.min(0xff_ff, ms), 0);
   delay.writeUInt16BE(1000, 2);
-  // The frame stays, and replaces what is below it.
+  // The frame stays and replaces the pixels below it.
   return Buffer.concat([...[sequence, width, height, x, y].map(uint32), delay]);
 }
 

@@ -1,10 +1,10 @@
-// Screenshots of a few hundred colours as PNGs of 256: a third of the size, and no difference that one sees.
+// Reduces screenshots to 256 colours: a third of the size without a visible difference.
 import { deflateSync, inflateSync } from "node:zlib";
 
 export const SIGNATURE = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
 export const MAX_COLOURS = 256;
 
-/** @param png of 8 bits, red, green and blue with or without alpha, not interlaced: as Chromium writes it */
+/** @param png 8-bit RGB with or without alpha, not interlaced, in Chromium's format */
 export function toPalette(png: Buffer): Buffer {
   const { width, height, pixels, step } = decode(png);
   const counts = new Map<number, number>();
@@ -43,7 +43,7 @@ export function toPalette(png: Buffer): Buffer {
   ]);
 }
 
-/** A small green dot says more than one more grey in the edges of letters. */
+/** A small green dot matters more than another grey in the edges of letters. */
 export function weightOf(colour: number, count: number): number {
   const parts = [colour >> 16, (colour >> 8) & 255, colour & 255];
   return Math.sqrt(count) * (1 + (Math.max(...parts) - Math.min(...parts)) / 64);
@@ -66,7 +66,6 @@ export interface Picture {
   readonly width: number;
   readonly height: number;
   readonly pixels: Buffer;
-  /** Bytes per pixel. */
   readonly step: number;
 }
 
@@ -85,7 +84,6 @@ export function decode(png: Buffer): Picture {
   return { width, height, step, pixels: unfiltered(inflateSync(Buffer.concat(data)), width * step, step) };
 }
 
-/** PNG's filters, undone (PNG specification, 9.2). */
 function unfiltered(raw: Buffer, stride: number, step: number): Buffer {
   const height = raw.length / (stride + 1);
   const out = Buffer.alloc(stride * height);

@@ -1,7 +1,5 @@
-// Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages
-// that live of workflows, and a synthetic one for what it hasn't: a thousand nodes, nothing at all, a
-// server that is gone. Git ignores those that no page of the docs uses. Arguments name parts (embedded
-// streams traffic large empty broken story); none means all.
+// Makes pictures for the docs: `npm run screenshots`, from an embedded and a synthetic cluster. Arguments
+// name parts (embedded streams traffic large empty broken story); none means all.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
@@ -56,7 +54,7 @@ async function shoot(
   }
 }
 
-/** Not the whole of a long page: what follows further down are more rows of the same tables. */
+/** Crops a long page, because the rest has only more rows of the same tables. */
 async function keep(page: Page, file: string, look: Look): Promise<void> {
   const tall = await page.evaluate<number>("document.documentElement.scrollHeight");
   const { width } = sizeOf(look);
@@ -73,7 +71,7 @@ async function streams(browser: Browser): Promise<void> {
   const system = await EmbeddedSystem.start("--streams");
   try {
     await system.event("verdict", 180_000);
-    // What was measured before the last change has left the window then.
+    // Measurements from before the last change have left the window by then.
     await pause(30_000);
     const { page: url } = system.urls;
     await shoot(browser, `${url}/#/streams`, "streams", ALL, "#stream-jobs tbody tr");
@@ -143,8 +141,7 @@ async function large(browser: Browser): Promise<void> {
     testbed.set(3, 4, 420);
     testbed.set(700, 701, null);
     await testbed.publish();
-    // Every pair that nobody measures is estimated once coordinates are fitted.
-    // A pair is silent when the window has forgotten its last answer.
+    // Unmeasured pairs get estimates. A pair is silent when its last response has left the window.
     for (let round = 0; round < 17 || (round < 40 && !(await hasCoordinates(testbed.url))); round++) {
       await pause(2_000);
       await testbed.publish();
@@ -200,7 +197,7 @@ async function broken(browser: Browser): Promise<void> {
   }
 }
 
-/** The size of a picture in the README, and of the pages that it is put together of. */
+/** Sizes of a picture in the README and of the pages in it. */
 const STORY = {
   canvas: { width: 960, height: 500 },
   matrix: { width: 620, height: 800 },

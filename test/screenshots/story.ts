@@ -1,27 +1,26 @@
-// The recording of the README: a link becomes slow, the matrix shows it, pods move, p95 falls. Each picture
-// is put together of two pages: the matrix, and the load's latency with marks for what happened.
+// Recording for the README. Each picture joins the matrix and the load's latency with event marks.
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import type { Page } from "playwright-core";
 import type { EmbeddedSystem } from "../harness/embedded.ts";
 import { toAnimation } from "./animation.ts";
 import type { Frame } from "./animation.ts";
 
-/** So slow that nobody overlooks it, on a page or in a latency. */
+/** Slow enough to be obvious on a page and in a latency. */
 const SLOW_MS = 250;
-/** Between two pictures. */
+/** Interval between two pictures. */
 const EVERY_MS = 2_000;
-/** How long a picture is shown, the first of a caption, and the first of all. */
+/** Display time of a picture, of the first with a caption, and of the very first. */
 const SHOWN_MS = 500;
 const CAPTION_MS = 2_000;
 const STILL_MS = 6_000;
-/** Five minutes: a busy machine takes its time. */
+/** Five minutes, because a busy machine is slow. */
 const MOST_PICTURES = 150;
-/** Pictures of one caption that are kept, evenly. */
+/** Number of pictures per caption, evenly spaced. */
 const KEPT = 6;
 
 type Pause = (ms: number) => Promise<void>;
 
-/** Pages of the same cluster, each at its place, and one to put them together on. */
+/** Pages of the same cluster at their paths, and one to join them on. */
 interface Stage {
   readonly matrix: Page;
   readonly overview: Page;
@@ -34,9 +33,7 @@ interface Timeline {
 }
 
 /**
- * Resolves to an animated PNG. Its first picture shows how the story ended, with all marks: whoever sees no
- * animation sees that.
- *
+ * The first picture shows the end of the story, for readers without animation.
  * @param link that most calls cross
  */
 export async function recordStory(
@@ -94,13 +91,11 @@ export async function recordStory(
   return toAnimation([{ png: still, ms: STILL_MS }, ...frames]);
 }
 
-/** Some of them: the first, the last, and what lies evenly between. */
 function evenly(pngs: readonly Buffer[]): Buffer[] {
   if (pngs.length <= KEPT) return [...pngs];
   return Array.from({ length: KEPT }, (_, at) => pngs[Math.round((at * (pngs.length - 1)) / (KEPT - 1))]!);
 }
 
-/** Both parts side by side below the caption. */
 async function composed({ matrix, overview, canvas }: Stage, caption: string): Promise<Buffer> {
   const [left, right] = await Promise.all([
     matrix.locator("#matrix").screenshot(),
@@ -116,12 +111,12 @@ async function composed({ matrix, overview, canvas }: Stage, caption: string): P
   return canvas.screenshot();
 }
 
-/** NaN while nothing is measured: neither slow nor healed. */
+/** NaN without measurements: neither slow nor healed. */
 async function medianMs(system: EmbeddedSystem, source: string, target: string): Promise<number> {
   const { links } = await system.cluster();
   const medians = links.flatMap(({ rttMs, ...link }) =>
     link.source === source && link.target === target && rttMs.p50 !== null ? [rttMs.p50] : [],
   );
-  // A method that a busy machine delays says nothing of the link; a slow link delays all of them.
+  // A busy machine delays single methods, but a slow link delays all of them.
   return medians.length === 0 ? Number.NaN : Math.min(...medians);
 }

@@ -1,4 +1,4 @@
-// `npm run soak -- audit`: the demo with faults that are drawn at run time, and an auditor beside it.
+// `npm run soak -- audit`: audits the demo under faults drawn at run time.
 import { parseArgs } from "node:util";
 import { auditDemo } from "../harness/audit/audit-demo.ts";
 import { numberOption } from "./numbers.ts";
@@ -7,7 +7,7 @@ import { endOnSignals } from "./signals.ts";
 const USAGE =
   "npm run soak -- audit [--seeds N (20)] [--first seed (1)] [--minutes after the verdict (10)] [--faults N (5)]";
 
-/** False when a statement was false. */
+/** Returns false if a statement was false. */
 export async function runAudit(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],

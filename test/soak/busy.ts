@@ -1,13 +1,11 @@
-// Processes that compute and nothing else, so that a run can be held beside a busy machine.
 import { spawn, type ChildProcess } from "node:child_process";
 
-/** Each ends by itself after the run's time, whatever becomes of this process. */
+/** Each ends by itself after the run, even if this process is gone. */
 const SPIN = "const end = Date.now() + Number(process.argv[1]); while (Date.now() < end);";
 
 export class BusyProcesses {
   readonly #children: readonly ChildProcess[];
 
-  /** @param lifeMs after which they end by themselves */
   constructor(count: number, lifeMs: number) {
     this.#children = Array.from({ length: count }, () =>
       spawn(process.execPath, ["-e", SPIN, String(lifeMs)], { stdio: "ignore" }),

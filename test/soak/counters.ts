@@ -1,4 +1,3 @@
-/** What must not grow, by what it is called in the report. */
 const WATCHED_COUNTERS = {
   missing: ["isochrone_records_missing_total"],
   refused: ["isochrone_aggregator_refused_total", "isochrone_aggregator_http_refused_total"],
@@ -11,7 +10,7 @@ const WATCHED_COUNTERS = {
 
 export type CounterName = keyof typeof WATCHED_COUNTERS;
 
-/** Sums over all labels. Throws when the page lacks one: a check of nothing would pass. */
+/** Sums over all labels. Throws if a counter is missing, because a check of nothing would pass. */
 export function readCounters(page: string): Record<CounterName, number> {
   const sums = new Map<string, number>();
   const known = new Set<string>();

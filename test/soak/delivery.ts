@@ -1,5 +1,4 @@
-// `npm run soak -- delivery`: a million numbered records through three brokers and three aggregators that are
-// killed again and again.
+// `npm run soak -- delivery`: a million records, with brokers and aggregators killed repeatedly.
 import { parseArgs } from "node:util";
 import { runDelivery } from "../harness/delivery/delivery.ts";
 import { numberOption } from "./numbers.ts";
@@ -26,7 +25,7 @@ export async function runDeliverySoak(args: readonly string[]): Promise<boolean>
   const count = numberOption("--kills", values.kills, 0, 1000, USAGE);
   const away = { least: 500, most: 4000 };
   const meanAwayMs = (away.least + away.most) / 2;
-  // All faults fall into the time of sending.
+  // All faults happen while records are sent.
   const everyMs = Math.max(500, ((records / perSecond) * 1000 * 0.9) / Math.max(1, count) - meanAwayMs);
   const result = await runDelivery({
     records,

@@ -1,5 +1,4 @@
-// A long run of the whole embedded system, started by the command, with links that change, pods that are
-// killed, and readers. It ends with figures and a verdict for each check. Linux only: it reads /proc.
+// A long run of the embedded system with faults and readers. Linux only: reads /proc.
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { EmbeddedSystem } from "../harness/embedded.ts";
@@ -11,7 +10,6 @@ import { figures, verdictLines } from "./report.ts";
 import { Sampler, type Sample } from "./sample.ts";
 import { judge } from "./verdict.ts";
 
-/** Until windows are full and code is compiled. */
 const WARM_UP_MS = 60_000;
 const SAMPLE_MS = 5_000;
 const CHANGE_MS = 15_000;
@@ -52,7 +50,7 @@ async function observe(
   const sampler = new Sampler(system, load, links);
   load.start();
   console.log(`warming up for ${WARM_UP_MS / 1000} s`);
-  // What the machine did is known for a whole window when the measured part begins.
+  // The machine's load is known for a whole window when the measurement starts.
   for (const warmMs = Date.now() + WARM_UP_MS; Date.now() < warmMs && !signal.aborted;) {
     await sampler.take(warmMs);
     await pause(SAMPLE_MS, signal);
@@ -99,7 +97,6 @@ function printProgress({ atMs, rssBytes, agreement, counters, othersShare, stead
   );
 }
 
-/** Ends early, without an error, when the run is to end. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -113,7 +110,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Runs until its time is over or it is interrupted; false when a check failed. */
 export async function runEmbedded(args: readonly string[]): Promise<boolean> {
   const ending = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => ending.abort());

@@ -1,5 +1,4 @@
-// `npm run soak -- faults`: one fault of the network after the other, each healed, on the demo or in emulated
-// time: pods land where it was announced, once, and requests get faster.
+// `npm run soak -- faults`: injects and heals one network fault at a time, real or emulated.
 import { seededRandom } from "@isochrone/runtime";
 import { parseArgs } from "node:util";
 import { demoFaultRun } from "../harness/audit/demo-fault-run.ts";
@@ -9,7 +8,7 @@ import { numberOption } from "./numbers.ts";
 import { endOnSignals } from "./signals.ts";
 
 const USAGE = "npm run soak -- faults [--runs N (40)] [--seed N (1)] [--model]";
-/** Faults before a new cluster is started: a dead node stays dead, so it comes last. */
+/** Faults per cluster. A dead node stays dead, so it comes last. */
 const FAULTS_PER_CLUSTER = 4;
 
 export async function runFaults(args: readonly string[]): Promise<boolean> {

@@ -1,4 +1,4 @@
-// `npm run soak -- figures`: drawn clusters with a known truth; every published figure is compared with it.
+// `npm run soak -- figures`: compares every published figure of drawn clusters with the known truth.
 import { parseArgs } from "node:util";
 import { drawOf } from "../harness/figures/draw.ts";
 import { runDraw } from "../harness/figures/run-draw.ts";
@@ -8,7 +8,7 @@ const USAGE = "npm run soak -- figures [--draws N (1000)] [--seed N (1: of the f
 
 const PROGRESS_DRAWS = 100;
 
-/** False: a figure was wrong or missing; the command that repeats its draw is printed. */
+/** Returns false if a figure was wrong or missing, and prints the command that repeats its draw. */
 export async function runFigures(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],

@@ -3,16 +3,12 @@ import type { EmbeddedSystem } from "../harness/embedded.ts";
 const POLL_MS = 100;
 const EVENT_CLIENTS = 8;
 
-/**
- * Readers of the graph API: pollers whose waiting shows how the event loop fares, and clients of the event
- * stream.
- */
+/** Readers of the graph API: pollers whose latency shows event loop delays, and event stream clients. */
 export class GraphLoad {
   readonly #system: EmbeddedSystem;
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>[] = [];
   #latenciesMs: number[] = [];
-  /** Chunks that came over event streams. */
   events = 0;
   failures = 0;
 
@@ -30,7 +26,6 @@ export class GraphLoad {
     await Promise.allSettled(this.#running);
   }
 
-  /** Answer times since the last call. */
   takeLatencies(): readonly number[] {
     const taken = this.#latenciesMs;
     this.#latenciesMs = [];
@@ -58,7 +53,7 @@ export class GraphLoad {
         const response = await fetch(`${this.#system.urls.page}/api/v1/events`, { signal });
         for await (const _ of response.body ?? []) this.events++;
       } catch {
-        // Counted below: a stream must not end before the run does.
+        // Counted below: a stream must not end before the run.
       }
       this.#fail();
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));

@@ -2,15 +2,10 @@ import type { LabClient, LinkChange, PairRecord } from "@isochrone/lab/testing";
 import type { Random } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 
-/**
- * What a value of the graph may be off the emulator's record: this share of it, or this many ms, the larger.
- */
+/** Tolerance of a graph value against the emulator's record: this share of it or this many ms, the larger. */
 const TOLERANCE_RATIO = 0.05;
 const TOLERANCE_MS = 1.5;
-/**
- * A changed link is compared again once window and record (30 s each) and the way there hold nothing of the
- * time before.
- */
+/** A changed link is compared again once window and record (30 s each) contain only data after the change. */
 const SETTLE_MS = 38_000;
 const WINDOW_MS = 30_000;
 const LOSS_SHARE = 0.3;
@@ -18,21 +13,16 @@ const MAX_LOSS_RATIO = 0.1;
 const MIN_RTT_MS = 5;
 const MAX_RTT_MS = 400;
 
-/** The largest deviation of one sample. */
 export interface Agreement {
-  /** Ordered pairs that were compared. */
   readonly compared: number;
-  /** As a share of what is allowed: more than 1 is too much. */
+  /** As a share of the tolerance; above 1 is out of tolerance. */
   readonly worst: number;
-  /** Medians that are off by more than is allowed. */
   readonly mediansOutside: number;
-  /** 90th percentiles that are. */
   readonly p90sOutside: number;
-  /** The pair, quantile and values of it. */
   readonly detail: string;
 }
 
-/** Changes links at random, and holds the others against what the emulator recorded. */
+/** Changes links at random and compares the others with the emulator's record. */
 export class LinkChanger {
   readonly #lab: LabClient;
   readonly #nodes: readonly string[];
@@ -46,7 +36,6 @@ export class LinkChanger {
     this.#random = random;
   }
 
-  /** Another round-trip time, or another loss, on a random pair of nodes, both ways. */
   async change(): Promise<string> {
     const a = this.#pick(this.#nodes);
     const b = this.#pick(this.#nodes.filter((node) => node !== a));
@@ -57,7 +46,6 @@ export class LinkChanger {
     return `${a} - ${b} ${JSON.stringify(change)}`;
   }
 
-  /** Compares p50 and p90 of all links that have settled. */
   async compare(graph: () => Promise<ClusterGraphSnapshot>): Promise<Agreement> {
     const [{ links }, { pairs }] = await Promise.all([graph(), this.#lab.record(WINDOW_MS)]);
     const nowMs = Date.now();
@@ -108,7 +96,7 @@ interface Quantiles {
   readonly p90: number | null;
 }
 
-/** A link that the graph has no figure of although there were exchanges is as wrong as can be. */
+/** A link with exchanges but without a graph value counts as completely wrong. */
 function deviations({ source, target, udp }: PairRecord, rttMs: Quantiles | undefined): Deviation[] {
   const quantiles = [
     ["p50", rttMs?.p50 ?? null, udp.p50Ms],
@@ -117,7 +105,7 @@ function deviations({ source, target, udp }: PairRecord, rttMs: Quantiles | unde
   return quantiles.flatMap(([name, graphMs, recordMs]) => {
     if (recordMs === null) return [];
     const detail = `${source} ${target} ${name} graph ${graphMs?.toFixed(2) ?? "none"} record ${recordMs.toFixed(2)} ms`;
-    // With some 20 samples in the window, one of the two may have a p90 already and the other not yet.
+    // With about 20 samples in the window, one side may have a p90 while the other has none yet.
     if (graphMs === null)
       return name === "p90" ? [] : [{ quantile: name, share: Number.POSITIVE_INFINITY, detail }];
     const share = Math.abs(graphMs - recordMs) / Math.max(TOLERANCE_RATIO * recordMs, TOLERANCE_MS);

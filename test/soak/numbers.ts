@@ -1,7 +1,4 @@
-/**
- * Reads a number of a command line; throws an Error that names option, rule and value, and how the command is
- * used.
- */
+/** Parses a number from the command line. Throws an Error with option, rule, value and usage. */
 export function numberOption(name: string, text: string, min: number, max: number, usage: string): number {
   const value = Number(text);
   if (text.trim() !== "" && value >= min && value <= max) return value;

@@ -1,20 +1,18 @@
 import { parseArgs } from "node:util";
 import { numberOption } from "./numbers.ts";
 
-/** How a run is to be. */
 export interface SoakOptions {
   readonly durationMs: number;
   readonly seed: number;
-  /** Requests per second to the workflow's entry. */
   readonly requestsPerSecond: number;
-  /** What the 99th percentile of the graph API's answer times must stay below. */
+  /** Upper limit of the graph API's p99 response time. */
   readonly maxGraphP99Ms: number;
 }
 
 const USAGE =
   "npm run soak -- [--minutes N (10)] [--seed N (1)] [--rate requests/s (10)] [--max-graph-p99 ms (250)]";
 
-/** Throws an Error that says what is wrong and how it is used. */
+/** Throws an Error with the problem and the usage. */
 export function readOptions(args: readonly string[]): SoakOptions {
   const { values } = parseArgs({
     args: [...args],

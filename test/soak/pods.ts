@@ -2,7 +2,6 @@ import type { Random } from "@isochrone/runtime";
 import type { EmbeddedSystem } from "../harness/embedded.ts";
 import { processName } from "./proc.ts";
 
-/** Ids of the processes of the running system. */
 interface Pids {
   readonly relay: number[];
   readonly pods: number[];
@@ -22,28 +21,27 @@ export async function pidsOf(system: EmbeddedSystem): Promise<Pids> {
   };
 }
 
-/** One killed pod. */
 export interface Kill {
   readonly pod: string;
   readonly atMs: number;
-  /** Until its process was there again; null so long as it isn't. */
+  /** Time until its process was back. Null: not yet. */
   backMs: number | null;
-  /** Until every channel had its previous rate; null so long as one hasn't. */
+  /** Time until every channel had its previous rate. Null: not yet. */
   recoveredMs: number | null;
-  /** At the last look, the channel that was furthest from its previous rate. */
+  /** Channel furthest from its previous rate in the last sample. */
   furthest: string;
 }
 
 type Rates = ReadonlyMap<string, number>;
 
-/** How long a pod may take to come back with all rates. */
+/** Maximum time for a pod to return with all rates. */
 export const RECOVERY_DEADLINE_MS = 60_000;
-/** Requests come at random: over a window of 30 s a rate of 10/s has a standard deviation of 6 %. */
+/** Requests arrive at random: over a window of 30 s a rate of 10/s has a standard deviation of 6 %. */
 const RATE_TOLERANCE = 0.25;
-/** The window must have forgotten the rates of before. */
+/** The window must have forgotten the previous rates. */
 const WINDOW_MS = 30_000;
 
-/** Kills pods one after the other, each once the previous's traffic has recovered. */
+/** Kills pods one at a time, each after the previous one's traffic has recovered. */
 export class PodKiller {
   readonly kills: Kill[] = [];
   readonly #system: EmbeddedSystem;
@@ -55,7 +53,6 @@ export class PodKiller {
     this.#random = random;
   }
 
-  /** True while a killed pod has neither recovered nor run out of time. */
   isWaiting(nowMs: number): boolean {
     const last = this.kills.at(-1);
     return last !== undefined && last.recoveredMs === null && nowMs - last.atMs <= RECOVERY_DEADLINE_MS;
@@ -73,7 +70,6 @@ export class PodKiller {
     return kill;
   }
 
-  /** Looks how the last killed pod is getting on. */
   async check(): Promise<void> {
     const kill = this.kills.at(-1);
     if (kill === undefined || kill.recoveredMs !== null) return;

@@ -1,19 +1,18 @@
-// What the kernel says of processes. Linux only.
 import { readFileSync } from "node:fs";
 
-/** Of one process since it started. */
+/** Totals of one process since its start. */
 interface ProcessUse {
   readonly rssBytes: number;
   readonly cpuSeconds: number;
 }
 
-/** USER_HZ, in which the kernel counts; the same on all of Node's platforms. */
+/** USER_HZ, the kernel's unit; the same on all of Node's platforms. */
 const TICKS_PER_SECOND = 100;
-/** Fields 14 and 15 of /proc/PID/stat, counted from what follows the name in brackets (field 3). */
+/** Fields 14 and 15 of /proc/PID/stat, counted from field 3, which follows the name in brackets. */
 const UTIME = 11;
 const STIME = 12;
 
-/** Null once the process has gone. */
+/** Returns null if the process is gone. */
 export function processUse(pid: number): ProcessUse | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -29,9 +28,7 @@ export function processUse(pid: number): ProcessUse | null {
   }
 }
 
-/**
- * Time that all cores together have spent on anything since the machine started, stolen by its host included.
- */
+/** Busy time of all cores since boot, including time stolen by the host. */
 export function machineBusySeconds(): number {
   const [, ...ticks] = readFileSync("/proc/stat", "utf8").split("\n", 1)[0]!.split(/\s+/);
   // user nice system idle iowait irq softirq steal; guest time is part of user
@@ -41,7 +38,6 @@ export function machineBusySeconds(): number {
   return busy / TICKS_PER_SECOND;
 }
 
-/** The last word of the command line: stand-in programs are named by it. Null once the process has gone. */
 export function processName(pid: number): string | null {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").filter(Boolean).at(-1) ?? null;
@@ -50,14 +46,12 @@ export function processName(pid: number): string | null {
   }
 }
 
-/** Shares of a core that groups of processes used between two looks. */
+/** Shares of a core used by process groups between two samples. */
 export class CpuShares {
   readonly #before = new Map<number, number>();
   #beforeMs: number | null = null;
 
-  /**
-   * By group; null at the first look. Processes that are new since the look before count with all they used.
-   */
+  /** Shares by group. Returns null for the first sample. New processes count with their total use. */
   look(groups: Readonly<Record<string, readonly number[]>>, nowMs: number): Record<string, number> | null {
     const seconds = this.#beforeMs === null ? null : (nowMs - this.#beforeMs) / 1000;
     this.#beforeMs = nowMs;

@@ -1,4 +1,4 @@
-// `npm run soak -- quiet`: the demo with all faults off for hours, or in emulated time. Nothing may move.
+// `npm run soak -- quiet`: the demo without faults for hours, or in emulated time. Nothing may move.
 import { parseArgs } from "node:util";
 import { auditDemo } from "../harness/audit/audit-demo.ts";
 import { BUSY, QUIET } from "../harness/model/noise.ts";
@@ -9,7 +9,6 @@ import { endOnSignals } from "./signals.ts";
 
 const USAGE =
   "npm run soak -- quiet [--minutes N (120)] [--seed N (1)] [--busy processes (0)] | --model [--seeds N (20)] [--minutes N (60)]";
-/** Until the verdict, a busy machine may take so long. */
 const START_MS = 1_800_000;
 
 export async function runQuiet(args: readonly string[]): Promise<boolean> {
@@ -36,7 +35,7 @@ export async function runQuiet(args: readonly string[]): Promise<boolean> {
   return values.model ? inModel(seed, seeds, minutes) : inDemo(seed, minutes, busy);
 }
 
-/** Every second seed beside a busy machine. */
+/** Every second seed runs on a busy machine. */
 async function inModel(first: number, seeds: number, minutes: number): Promise<boolean> {
   const signal = endOnSignals();
   let clean = 0;

@@ -2,7 +2,6 @@ import { nearestRank, ascending } from "@isochrone/primitives";
 import { GROUPS, type Sample } from "./sample.ts";
 import { mebibytes, type Verdict } from "./verdict.ts";
 
-/** The figures of a run, one row each. */
 export function figures(samples: readonly Sample[]): string {
   const row = (name: string, unit: string, values: readonly number[], digits = 1): string[] => [
     name,
@@ -64,7 +63,6 @@ export function figures(samples: readonly Sample[]): string {
   ]);
 }
 
-/** One line a check. */
 export function verdictLines(verdicts: readonly Verdict[]): string {
   return verdicts
     .map(({ check, ok, detail }) => `${ok ? "ok    " : "FAILED"}  ${check}: ${detail}`)

@@ -1,5 +1,4 @@
-// `npm run soak -- [embedded | cluster | delivery | floods | fuzz | quiet | faults | audit | figures]
-// [options]`: long runs that end with figures and a verdict; the exit code is 1 when a check fails.
+// `npm run soak -- NAME [options]`: prints figures and a verdict. Exit code 1 if a check fails.
 import { runAudit } from "./audit.ts";
 import { runEmbedded } from "./embedded.ts";
 import { runCluster } from "./cluster/command.ts";
@@ -10,7 +9,7 @@ import { runFloods } from "./floods/command.ts";
 import { runFuzz } from "./fuzz/command.ts";
 import { runQuiet } from "./quiet.ts";
 
-/** Each says itself what is wrong with its options. */
+/** Each reports errors of its options itself. */
 const RUNS: Readonly<Record<string, (args: readonly string[]) => Promise<boolean>>> = {
   embedded: runEmbedded,
   cluster: runCluster,

@@ -9,34 +9,27 @@ import { CpuShares, machineBusySeconds, processUse } from "./proc.ts";
 export const GROUPS = ["main", "relay", "pods", "load", "soak"] as const;
 type Group = (typeof GROUPS)[number];
 
-/** One look at the running system. */
+/** A sample of the running system. */
 export interface Sample {
-  /** Since the measured part began. */
   readonly atMs: number;
-  /** Sums over the group's processes. */
   readonly rssBytes: Readonly<Record<Group, number>>;
-  /** Shares of a core since the look before; null at the first. */
+  /** Shares of a core since the previous sample. Null for the first. */
   readonly cpuShare: Readonly<Record<Group, number>> | null;
-  /** Of the graph API since the look before. */
+  /** Graph API latencies since the previous sample. */
   readonly latenciesMs: readonly number[];
   readonly counters: Readonly<Record<CounterName, number>>;
   readonly agreement: Agreement;
-  /**
-   * Shares of a core that all other programs of the machine took since the look before; null at the first.
-   */
+  /** CPU use of all other programs since the previous sample, as a share of a core. Null for the first. */
   readonly othersShare: number | null;
-  /**
-   * False when other programs took so much that times of a window's packets are theirs, not the network's.
-   */
+  /** False if other programs used so much CPU that packet times are theirs. */
   readonly steady: boolean;
 }
 
-/** What other programs may take of a core, at any look at the window. */
+/** Maximum share of a core for other programs in any sample of the window. */
 const MAX_OTHERS_SHARE = 0.3;
-/** Looks that a window of 30 s spans. */
+/** Samples in a window of 30 s. */
 const WINDOW_LOOKS = 7;
 
-/** Looks at the running system. */
 export class Sampler {
   readonly #system: EmbeddedSystem;
   readonly #load: GraphLoad;
@@ -50,7 +43,7 @@ export class Sampler {
     this.#system = system;
     this.#load = load;
     this.#links = links;
-    // What was started is a launcher; the system says itself which process it is.
+    // The started process is a launcher. The system reports its own process id.
     const started = system.events.find(({ event }) => event === "started");
     this.#mainPid = Number(started?.["pid"] ?? system.pid);
   }

@@ -3,16 +3,13 @@ import type { CounterName } from "./counters.ts";
 import { RECOVERY_DEADLINE_MS, type Kill } from "./pods.ts";
 import type { Sample } from "./sample.ts";
 
-/** What a run found. */
 interface Findings {
-  /** Since the end of the warm-up. */
   readonly samples: readonly Sample[];
   readonly kills: readonly Kill[];
   readonly streamFailures: number;
   readonly events: number;
 }
 
-/** One check and how it went. */
 export interface Verdict {
   readonly check: string;
   readonly ok: boolean;
@@ -22,10 +19,9 @@ export interface Verdict {
 const MEBIBYTE = 2 ** 20;
 const MAX_GROWTH_BYTES = 50 * MEBIBYTE;
 const MAX_GROWTH_RATIO = 0.2;
-/** Samples at either end whose median stands for begin and end: a garbage collection is no growth. */
+/** Samples at each end whose median is compared, so that a garbage collection does not count as growth. */
 const END_SAMPLES = 5;
 
-/** Every check of a run. */
 export function judge(findings: Findings, limits: { readonly maxGraphP99Ms: number }): Verdict[] {
   const { samples } = findings;
   return [
@@ -60,7 +56,7 @@ function judgeMemory(samples: readonly Sample[]): Verdict {
 
 function judgeLatency(samples: readonly Sample[], limitMs: number): Verdict {
   const sorted = ascending(samples.flatMap(({ latenciesMs }) => latenciesMs));
-  // NaN without answers passes no check.
+  // NaN without responses passes no check.
   const at = (share: number): string => (nearestRank(sorted, share) ?? Number.NaN).toFixed(1);
   const p99 = nearestRank(sorted, 0.99) ?? Number.NaN;
   return {
@@ -76,8 +72,7 @@ function judgeCounter(samples: readonly Sample[], name: CounterName, words: stri
 }
 
 function judgeAgreement(samples: readonly Sample[]): Verdict {
-  // While something else keeps the machine busy, packets wait for the processor and not for the emulated
-  // network.
+  // On a busy machine packets wait for the CPU instead of the emulated network.
   const agreements = samples.filter(({ steady }) => steady).map(({ agreement }) => agreement);
   const outside = agreements.filter(({ worst, compared }) => worst > 1 || compared === 0);
   const worst = agreements.toSorted((a, b) => b.worst - a.worst)[0];
@@ -105,7 +100,7 @@ function inSeconds(ms: number | null): string {
   return ms === null ? "never" : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** In MB as tools print them: 2^20 bytes. */
+/** MB as tools print them: 2^20 bytes. */
 export function mebibytes(bytes: number): string {
   return (bytes / MEBIBYTE).toFixed(1);
 }

@@ -1,7 +1,6 @@
 import type { Batch, Bus, BusRecord, OutgoingRecord, Subscription } from "@isochrone/bus";
 import { partitionOf, type SubscribeOptions } from "@isochrone/bus/testing";
 
-/** As in a cluster. */
 const PARTITIONS = 24;
 const MAX_BATCH_RECORDS = 200;
 
@@ -10,10 +9,7 @@ interface Topic {
   readonly subscribers: SubscribeOptions[];
 }
 
-/**
- * A bus that costs next to nothing: what is published is handed to the subscribers' handlers at once, in
- * batches of a partition each.
- */
+/** A bus with almost no cost: hands published records to the handlers at once, in one batch per partition. */
 export class BenchBus implements Bus {
   readonly #topics = new Map<string, Topic>();
   #nowMs: number;

@@ -1,10 +1,9 @@
 import { MemoryKeyStore, RecordKeys } from "@isochrone/aggregator/testing";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 
-/** A service that may speak of all namespaces. */
 export const MESH_SPEAKER = "mesh";
 
-/** The same secret in every process, so that one seals and another checks. */
+/** The same secret in every process, so that one seals and another verifies. */
 export function benchRandomBytes(count: number): Uint8Array {
   return Buffer.alloc(count, 1);
 }

@@ -1,5 +1,4 @@
-// The bill of as many channels as an aggregator keeps: CPU time, and how long it keeps the event loop at
-// most. Whoever asks the graph API meanwhile waits for so long.
+// CPU time, and the longest event loop delay, which delays graph API requests.
 import { turnsOf } from "@isochrone/aggregator/testing";
 import { billSteps, PriceTable } from "@isochrone/prices";
 import { billOf } from "@isochrone/prices/testing";

@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 
-/** Cores as taskset lists them. */
+/** Cores in taskset format. */
 interface SplitCores {
-  /** The last one: of the process that is measured. */
+  /** The last core, for the measured process. */
   readonly measured: string;
-  /** The ones before it: of everything else. */
+  /** The other cores, for everything else. */
   readonly others: string;
 }
 
-/** The cores that this process may use, in two parts; null when there is one core, or no taskset. */
+/** Splits the cores of this process. Returns null with a single core or without taskset. */
 export function splitCores(): SplitCores | null {
   const { status, stdout } = spawnSync("taskset", ["-cp", String(process.pid)], { encoding: "utf8" });
   const list = status === 0 ? /([\d,-]+)\s*$/.exec(stdout)?.[1] : undefined;
@@ -20,7 +20,6 @@ export function splitCores(): SplitCores | null {
   return { measured: String(cores.at(-1)), others: cores.slice(0, -1).join(",") };
 }
 
-/** Confines this process and what it will start. */
 export function confineTo(cores: string): void {
   const { status } = spawnSync("taskset", ["-acp", cores, String(process.pid)]);
   if (status !== 0) throw new Error(`taskset must confine this process to ${cores}, ended with ${status}`);

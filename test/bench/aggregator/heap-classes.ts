@@ -1,14 +1,14 @@
 import { getHeapSnapshot } from "node:v8";
 
-/** Objects of one class, or of one kind where there is no class. */
+/** Size of a class, or of a kind of object without a class. */
 interface ClassSize {
   readonly name: string;
   readonly objects: number;
-  /** Of the objects themselves, without what they refer to. */
+  /** Shallow size. */
   readonly bytes: number;
 }
 
-/** type, name, id, self_size, edge_count, detachedness: as V8 of Node 24 writes a node. */
+/** type, name, id, self_size, edge_count, detachedness: V8's node format in Node 24. */
 const FIELDS_PER_NODE = 6;
 const TYPES = [
   "hidden",
@@ -22,13 +22,10 @@ const TYPES = [
   "native",
 ] as const;
 const NAMED_TYPES: ReadonlySet<number> = new Set([0, 1, 3, 5, 8]);
-/** Room for the number of a type and that of a name in one key. */
+/** Packs the numbers of a type and a name into one key. */
 const NAME_FACTOR = 16;
 
-/**
- * What the heap holds by class, largest first. The snapshot is read as it is written: as one text it would be
- * longer than a string can be.
- */
+/** Largest first. Streams the snapshot, whose text exceeds the maximum string length. */
 export async function heapByClass(): Promise<ClassSize[]> {
   const sizes = new Map<number, { objects: number; bytes: number }>();
   const scanner = new SnapshotScanner((type, name, selfBytes) => {
@@ -49,10 +46,7 @@ export async function heapByClass(): Promise<ClassSize[]> {
   }).sort((a, b) => b.bytes - a.bytes);
 }
 
-/**
- * Finds the two arrays of a snapshot that are needed here: its nodes, at the beginning, and its strings, at
- * the end.
- */
+/** Finds two arrays of a snapshot: the nodes at its start and the strings at its end. */
 class SnapshotScanner {
   readonly #onNode: (type: number, name: number, selfBytes: number) => void;
   readonly #fields: number[] = [];

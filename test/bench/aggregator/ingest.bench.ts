@@ -15,7 +15,7 @@ import type { BenchResult } from "../types.ts";
 const NODES = 1_000;
 const START_MS = Date.UTC(2026, 0, 1);
 const ROUND_MS = 10_000;
-/** Rounds that fill caches and the whole window, and let the compiler settle. */
+/** Rounds that fill caches and the whole window and let the compiler settle. */
 const WARM_ROUNDS = 30;
 const ROUNDS = 7;
 /** 1 % per minute in rounds of 10 s. */
@@ -26,7 +26,6 @@ const LIMITS = { maxLinks: 500_000, maxChannels: 200_000, maxPods: 500_000 };
 const OPTIONS = { maxFutureMs: 2_000, maxSeries: 1_000_000, maxSources: 16_384 };
 const RULE = { methods: ["udp_rr", "tcp_rr", "icmp"], quantile: "p50" } as const;
 
-/** One round as a bus delivers it. */
 function recordsOf(round: number, nowMs: number): IncomingRecord[] {
   const sequences = new Map<string, number>();
   return Array.from(
@@ -46,13 +45,13 @@ function heapBytes(): number {
   return heapUsed + arrayBuffers;
 }
 
-/** Of this process, with its garbage collector; what else runs on the machine is not in it. */
+/** CPU of this process including garbage collection, excluding other programs. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** From records to graphs on one core: decoding, windows, and both graphs once per pane. */
+/** Records to graphs on one core: decoding, windows, and both graphs once per pane. */
 export async function run(): Promise<BenchResult[]> {
   const core = pinToOneCore();
   const tables = new Tables(SHAPE, LIMITS);
@@ -107,7 +106,7 @@ export async function run(): Promise<BenchResult[]> {
   ];
 }
 
-/** Only the probes' records, so that what grows is links: a full window of panes with 40 buckets each. */
+/** Uses only probe records, so that only links grow: a full window of panes with 40 buckets each. */
 function memoryPerLink(firstRound: number): BenchResult {
   const nodes = 250;
   const before = heapBytes();

@@ -1,6 +1,4 @@
-// The aggregator whose consumption of a Kafka backlog is measured. The first line of its output is its
-// address; the end of standard input ends it. Arguments: `--sealed` to check and seal records, and the
-// brokers.
+// Prints its address as the first line. Arguments: `--sealed` to verify and seal, and the brokers.
 import { once } from "node:events";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { MemoryKeyStore } from "@isochrone/aggregator/testing";
@@ -11,7 +9,7 @@ import { createLogger, createRegistry, loadSettings, systemClock, systemRandom }
 import { countBuffersAsHeap } from "@isochrone/runtime/testing";
 import { benchRandomBytes, MESH_SPEAKER } from "./bench-record-keys.ts";
 
-// As the service's own main does.
+// Same as in the service's main.
 countBuffersAsHeap();
 const sealed = process.argv.includes("--sealed");
 const brokers = process.argv.slice(2).filter((argument) => argument !== "--sealed");

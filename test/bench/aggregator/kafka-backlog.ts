@@ -1,5 +1,3 @@
-// A backlog of the mix in a real broker's topics, and one aggregator on a core of its own that has to get
-// through it.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -27,22 +25,19 @@ const POLL_MS = 250;
 const DEADLINE_MS = 300_000;
 const BUILD_DEADLINE_MS = 30_000;
 
-/** Where the aggregator stands. */
 export interface Progress {
   readonly atMs: number;
-  /** Points of records that are in the windows. */
+  /** Points of records in the windows. */
   readonly points: number;
   readonly cpuSeconds: number;
 }
 
-/** How an aggregator got through the backlog. */
 export interface BacklogRun {
   readonly progress: readonly Progress[];
-  /** Where the aggregator ran. */
   readonly pinned: string;
 }
 
-/** @param sealed whether records carry a seal, and the aggregator checks and seals */
+/** @param sealed whether records are sealed and the aggregator verifies and seals */
 export async function takeBacklog(sealed: boolean): Promise<BacklogRun> {
   const cores = splitCores();
   if (cores !== null) confineTo(cores.others);
@@ -66,7 +61,6 @@ export async function takeBacklog(sealed: boolean): Promise<BacklogRun> {
   }
 }
 
-/** All rounds, the last one as of now, so that the window holds them while they are consumed. */
 async function publishMix(brokers: readonly string[], sealed: boolean): Promise<void> {
   const { bus: settings } = loadSettings([busSettings], {
     env: {},
@@ -101,7 +95,7 @@ async function publishMix(brokers: readonly string[], sealed: boolean): Promise<
         sequence: round,
         sentAtMs: Date.now(),
       });
-      // No pod of the traffic's workloads exists here, so that no node may speak of it.
+      // The traffic's workloads have no pods here, so no node may report on them.
       headers[SPEAKER_HEADER] = topic === TOPICS.traffic ? `service/${MESH_SPEAKER}` : `node/${key}`;
       records.push({ topic, record: { key, value, headers } });
       if (records.length === NODES_PER_CALL * RECORDS_PER_NODE) await send();
@@ -118,7 +112,6 @@ function startAggregator(brokers: readonly string[], core: string | null, sealed
   return spawn(first!, rest, { stdio: ["pipe", "pipe", "inherit"] });
 }
 
-/** Until all of the backlog is in the windows. */
 async function consume(url: string, pid: number): Promise<Progress[]> {
   const all: Progress[] = [];
   const deadlineMs = Date.now() + DEADLINE_MS;
@@ -143,7 +136,6 @@ async function look(url: string, pid: number): Promise<Progress> {
   };
 }
 
-/** The graph API has every link, each with samples. */
 async function verify(url: string): Promise<void> {
   const deadlineMs = Date.now() + BUILD_DEADLINE_MS;
   for (;;) {

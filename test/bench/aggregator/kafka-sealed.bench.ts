@@ -1,5 +1,4 @@
-// What it costs an aggregator that reads a backlog from a real broker that records are proven: runs with and
-// without seals by turns, each with a broker, topics and an aggregator of its own.
+// Alternates runs with and without seals, each with its own broker and aggregator.
 import { median } from "@isochrone/primitives";
 import type { BenchResult } from "../types.ts";
 import { takeBacklog, type BacklogRun } from "./kafka-backlog.ts";
@@ -7,7 +6,7 @@ import { takeBacklog, type BacklogRun } from "./kafka-backlog.ts";
 const PAIRS = 3;
 const MAX_LOSS_PERCENT = 5;
 
-/** CPU seconds of the process, from its start until the backlog is in the windows. */
+/** CPU seconds of the process from its start until the backlog is in the windows. */
 function cpuSecondsOf({ progress }: BacklogRun): number {
   return progress.at(-1)!.cpuSeconds;
 }
@@ -22,7 +21,7 @@ export async function run(): Promise<BenchResult[]> {
   const plain: BacklogRun[] = [];
   const sealed: BacklogRun[] = [];
   for (let pair = 0; pair < PAIRS; pair++) {
-    // The order turns round, so that what drifts meets both.
+    // Alternates the order, so that drift affects both.
     for (const isSealed of pair % 2 === 0 ? [false, true] : [true, false])
       (isSealed ? sealed : plain).push(await takeBacklog(isSealed));
   }

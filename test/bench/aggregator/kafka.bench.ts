@@ -1,9 +1,8 @@
-// The real thing: a broker, a backlog of the mix in its topics, and one aggregator on a core of its own that
-// has to get through it.
+// A real broker, a backlog of the mix in its topics, and one aggregator on its own core that consumes it.
 import type { BenchResult } from "../types.ts";
 import { takeBacklog, type Progress } from "./kafka-backlog.ts";
 
-/** Part of the backlog after which compilers and caches have settled. */
+/** Share of the backlog after which compilers and caches have settled. */
 const WARM_PART = 0.25;
 const TARGET_POINTS_PER_SECOND = 60_000;
 

@@ -1,5 +1,4 @@
-// Where the aggregator's memory goes: a whole one takes what the soak's cluster publishes, through its
-// intake, for a full window, on a clock that is moved by hand. `node tools/node24.mjs --expose-gc
+// Breaks down the memory of an aggregator on a manual clock: `node tools/node24.mjs --expose-gc
 // test/bench/aggregator/memory.ts [--nodes 1000] [--panes 33] [--classes] [--history] [--only probe]`
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { spawnSync } from "node:child_process";
@@ -50,7 +49,7 @@ const shape: WorldShape = {
 type Kind = "probe" | "usage" | "traffic";
 const KINDS_OF_ALL: readonly Kind[] = ["probe", "usage", "traffic"];
 
-/** Of what is alive: the heap, and buffers outside of it. */
+/** Live memory: the heap, and buffers outside it. */
 function usedBytes(): { readonly heap: number; readonly buffers: number } {
   if (globalThis.gc === undefined) throw new Error("node must be started with --expose-gc");
   for (let i = 0; i < 3; i++) globalThis.gc();
@@ -85,11 +84,10 @@ interface Held {
   readonly buffers: number;
   readonly cpuSeconds: number;
   readonly points: number;
-  /** Largest resident memory of the process, bytes; the simulated cluster's records are made in it, too. */
+  /** Peak resident memory, bytes. Includes generating the simulated cluster's records. */
   readonly maxRssBytes: number;
 }
 
-/** What an aggregator holds after a window of records of these kinds. */
 async function measure(kinds: readonly Kind[], showClasses: boolean): Promise<Held> {
   const world = new World(shape);
   const clock = new ManualClock(START_MS + PANE_MS);
@@ -175,7 +173,6 @@ function print(name: string, held: Held, base: Held, entities: Readonly<Record<s
 
 const pods = nodes * PODS_PER_NODE;
 const links = nodes * PEERS_PER_NODE;
-/** By what is measured, what its bytes are divided by. */
 const ENTITIES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   none: { pod: pods },
   probe: { link: links, series: 3 * links },
@@ -184,7 +181,7 @@ const ENTITIES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   all: { node: nodes, pod: pods },
 };
 
-/** In a process of its own: what one aggregator leaves must not count for the next. */
+/** Runs in a separate process, so that leftovers of one aggregator don't count for the next. */
 function measureApart(name: string): Held {
   const args = [...process.argv.slice(1), "--only", name];
   const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, ...args], {

@@ -19,7 +19,7 @@ const START_MS = Date.UTC(2026, 0, 1);
 const RUNS = 7;
 const REQUESTS = 20_000;
 const API_REQUESTS = 2_000;
-/** In-degree is looked at in so many windows. */
+/** Number of windows in which in-degree is checked. */
 const WINDOWS = 10;
 
 function clusterOf(count: number): PlanNode[] {
@@ -73,7 +73,7 @@ function measure(count: number): BenchResult[] {
   ];
 }
 
-/** Answers of the whole graph API, as a probe asks every 15 s: with the version that it has, and without. */
+/** A probe's poll every 15 s, with and without the current version. */
 async function answers(count: number): Promise<BenchResult[]> {
   const clock = systemClock;
   const bus = createMemoryBus({ clock });
@@ -122,9 +122,7 @@ async function answers(count: number): Promise<BenchResult[]> {
   }));
 }
 
-/**
- * What choosing peers costs, and how evenly probing is spread; per node it must not grow with the cluster.
- */
+/** Cost of choosing peers, and evenness of probing. Per node it must not grow with the cluster. */
 export async function run(): Promise<BenchResult[]> {
   pinToOneCore();
   const rows = SIZES.flatMap(measure);

@@ -1,5 +1,4 @@
-// What it costs a replica that records are proven: the same records through intakes that verify seals, and
-// through others that don't.
+// Cost of sealed records for a replica: the same records through intakes with and without verification.
 import { median } from "@isochrone/primitives";
 import {
   createUnprovenCounter,
@@ -100,7 +99,6 @@ async function start(keys: RecordKeys | null): Promise<Contender> {
   return { bus, clock, intake };
 }
 
-/** Gives the time of the intake; what publishers do, and their garbage, is not in it. */
 async function take({ bus, clock }: Contender, records: readonly Addressed[]): Promise<number> {
   globalThis.gc?.({ type: "minor" });
   const before = process.cpuUsage();
@@ -129,7 +127,7 @@ async function sealedSlice(slice: readonly Addressed[], keys: RecordKeys): Promi
   return sealed;
 }
 
-/** Gives the time of each round that is measured, ms. */
+/** Returns the time of each measured round, ms. */
 async function measure(keys: RecordKeys | null): Promise<number[]> {
   const contender = await start(keys);
   const { clock, intake } = contender;
@@ -148,8 +146,8 @@ async function measure(keys: RecordKeys | null): Promise<number[]> {
 }
 
 /**
- * One intake after the other: of two that take the same records in turn in one process, the one that was made
- * later is 11 % slower, whatever it does. Their order makes up for what changes with time.
+ * Runs intakes one after the other, because the later of two in a process is 11 % slower. The order
+ * compensates for drift.
  */
 export async function run(): Promise<BenchResult[]> {
   const core = pinToOneCore();

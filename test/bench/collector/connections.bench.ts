@@ -1,5 +1,4 @@
-// CPU of a round over the kernel's table of connections, the kernel's own work included, beside reading the
-// same table as text. A network namespace of its own; needs root and nft.
+// CPU per round including kernel time, next to reading the table as text. Needs root and nft.
 import { isRecord } from "@isochrone/primitives";
 import { connectionLabSupport, runInNamespace } from "../../harness/connections/lab.ts";
 import type { BenchResult } from "../types.ts";

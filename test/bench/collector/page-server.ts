@@ -11,11 +11,10 @@ const CONTENT_TYPES = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 } as const;
 
-/** A page as it is served. */
 export interface PackedPage {
   readonly body: Uint8Array;
   readonly contentType: string;
-  /** Before it was packed. */
+  /** Uncompressed. */
   readonly bytes: number;
 }
 
@@ -23,13 +22,12 @@ export function packed({ text, format }: BenchPage): PackedPage {
   return { body: gzipSync(text), contentType: CONTENT_TYPES[format], bytes: Buffer.byteLength(text) };
 }
 
-/** Serves a sequence of pages, each once, and takes what is made of them by OTLP/HTTP. */
+/** Serves a sequence of pages, each once, and receives the scraper's OTLP/HTTP output. */
 export class PageServer {
   readonly #pages: readonly PackedPage[];
   readonly #server = createServer();
   readonly #bodies: Uint8Array[] = [];
   readonly #waiting = new Map<number, () => void>();
-  /** Pages asked for. */
   asked = 0;
 
   constructor(pages: readonly PackedPage[]) {
@@ -63,7 +61,7 @@ export class PageServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Resolves when page number `index` is asked for; those before it have been worked on by then. */
+  /** Resolves when page `index` is requested. Earlier pages are processed by then. */
   untilAsked(index: number): Promise<void> {
     return new Promise((resolve) => this.#waiting.set(index, resolve));
   }
@@ -74,7 +72,6 @@ export class PageServer {
     await once(this.#server, "close");
   }
 
-  /** Points with values that were taken. */
   get points(): number {
     let points = 0;
     const count = (): void => void points++;

@@ -1,5 +1,4 @@
-// Pages of realistic size in the shapes of real ones (test/data/pages), with label values that no page before
-// had.
+// Pages of realistic size in the format of real ones (test/data/pages), with label values new to each page.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -15,7 +14,7 @@ export interface BenchPage {
   readonly format: PageFormat;
 }
 
-/** The shape of cAdvisor's page: what stands once, and the rows of one pod, which are repeated. */
+/** Format of cAdvisor's page: the fixed part, and the rows repeated per pod. */
 interface NodeShape {
   readonly family: readonly string[];
   readonly once: readonly string[];
@@ -71,7 +70,7 @@ function grown(value: string, by: number): string {
   return number === 0 ? value : String(Number.isInteger(number) ? number + by * 4_096 : number + by * 0.125);
 }
 
-/** Like the random part of names: 32 hexadecimal digits. */
+/** A random-looking name part: 32 hexadecimal digits. */
 function hex(index: number, round: number): string {
   let state = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(round + 1, 0x85ebca6b);
   let text = "";
@@ -88,10 +87,10 @@ interface IstioMetric {
   }[];
 }
 
-/** Labels as istio-proxy's own tests expect them. */
+/** Labels as in istio-proxy's own tests. */
 function istioLabels(file: string): readonly (readonly [string, string])[] {
   const template = readFileSync(join(DATA, "istio-proxy", `${file}.yaml.tmpl`), "utf8");
-  // Of the template's conditions the last branch holds: nothing is set.
+  // The last branch of each template condition applies: nothing is set.
   const text = template
     .replace(/\{\{-? if [\s\S]*?\{\{-? else \}\}([\s\S]*?)\{\{-? end \}\}/g, "$1")
     .replace(/\{\{.*?\}\}/g, "0");
@@ -114,7 +113,7 @@ interface SidecarOptions {
   readonly fresh: boolean;
   /** @default 22 */
   readonly channels?: number;
-  /** Makes a label's value hold quotes, backslashes and line ends. */
+  /** Adds quotes, backslashes and line ends to a label's value. */
   readonly escaped?: boolean;
 }
 
@@ -172,10 +171,7 @@ function labelText(
     .join(",");
 }
 
-/**
- * Istio's counters as OpenMetrics: families without their suffix, exemplars, times in seconds, when each was
- * created, the end mark.
- */
+/** Families without suffix, exemplars, times in seconds, creation times, the end mark. */
 export function openMetricsPage(round: number): BenchPage {
   const channels = 400;
   const nowSeconds = Date.now() / 1000;
@@ -193,10 +189,7 @@ export function openMetricsPage(round: number): BenchPage {
   return { text: `${lines.join("\n")}\n# EOF\n`, format: "openmetrics" };
 }
 
-/**
- * A good page with one bad line at its end: a Prometheus has read all of it when it refuses the page, and we
- * leave out that line.
- */
+/** One invalid line at the end: Prometheus rejects the page; our collector skips the line. */
 export function malformedPage(round: number): BenchPage {
   const { text, format } = sidecarPage(round, { fresh: true });
   return { text: `${text}istio_requests_total{reporter="source",source_workload="cut} 1\n`, format };

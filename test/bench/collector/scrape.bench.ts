@@ -1,6 +1,4 @@
-// CPU from gzip bytes to published OTLP: our collector and the OpenTelemetry Collector's Prometheus receiver,
-// one after the other, each as a process of its own that scrapes the same sequence of pages and posts what it
-// keeps. CPU is that of the whole process, less what it takes when idle.
+// CPU from gzip bytes to published OTLP, minus idle CPU, of our collector and the OpenTelemetry Collector.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchResult } from "../types.ts";
 import { packed, PageServer, type PackedPage } from "./page-server.ts";
@@ -15,17 +13,15 @@ const IDLE_START_MS = 6_000;
 const IDLE_MS = 2_000;
 const IDLE_WINDOWS = 3;
 const MAX_RATIO = 0.5;
-/** Sidecars of a node. */
 const SIDECARS = 12;
 
 interface Scenario {
   readonly name: string;
   readonly kind: ScraperOptions["kind"];
-  /** Pages per round. */
   readonly targets: number;
   readonly page: (round: number) => BenchPage;
   readonly reduce?: boolean;
-  /** Held to the ratio. @default true */
+  /** Whether the ratio has a limit. @default true */
   readonly judged?: boolean;
 }
 
@@ -78,13 +74,13 @@ interface Measured {
 
 type Start = (options: ScraperOptions) => Scraper | Promise<Scraper>;
 
-/** CPU per second of a program that has nothing to scrape. */
+/** CPU per second of a program without targets. */
 async function idleRate(start: Start): Promise<number> {
   const server = new PageServer([packed({ text: "up 1\n", format: "text" })]);
   const url = await server.start();
   const scraper = await start({ url, targets: 1, kind: "istio", intervalMs: IDLE_INTERVAL_MS, reduce: true });
   await sleep(IDLE_START_MS);
-  // The least of several windows: what is left of the start is no idling.
+  // Takes the minimum of several windows, because start-up work is not idling.
   let rate = Infinity;
   for (let window = 0; window < IDLE_WINDOWS; window++) {
     const before = scraper.cpuMs();
@@ -96,7 +92,7 @@ async function idleRate(start: Start): Promise<number> {
   return rate;
 }
 
-/** CPU of the pages after the warm-up, of which each is asked for once. */
+/** CPU of the pages after the warm-up, each scraped once. */
 async function measure(
   start: Start,
   pages: readonly PackedPage[],
@@ -134,7 +130,6 @@ export async function run(): Promise<BenchResult[]> {
   return results;
 }
 
-/** The pages of all rounds, and how many samples of one the allow-list keeps. */
 function pagesOf({ page, targets, reduce = true }: Scenario): { pages: PackedPage[]; samples: number } {
   const count = (WARM_ROUNDS + ROUNDS + 1) * targets;
   const pages = Array.from({ length: count }, (_, round) => packed(page(round)));

@@ -1,5 +1,4 @@
-// The two programs that are compared, as processes of their own: our collector as it is shipped, and the
-// OpenTelemetry Collector.
+// The compared programs as processes: our collector as shipped, and the OpenTelemetry Collector.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,23 +11,20 @@ const TICKS_PER_SECOND = 100;
 const UTIME = 13;
 
 export interface ScraperOptions {
-  /** Address of the pages and of the OTLP receiver. */
   readonly url: string;
-  /** Pages scraped per interval. */
   readonly targets: number;
   readonly kind: "cadvisor" | "istio";
   readonly intervalMs: number;
-  /** False: all rows, labels and buckets of the families. */
+  /** False: keeps all rows, labels and buckets of the families. */
   readonly reduce: boolean;
 }
 
 export interface Scraper {
-  /** CPU time of all its threads so far. */
   cpuMs(): number;
   close(): Promise<void>;
 }
 
-/** The allow-list. The last one tells when a process began. */
+/** The allow-list. The last family gives process start times. */
 const FAMILIES = [
   "container_cpu_usage_seconds_total",
   "container_memory_working_set_bytes",
@@ -45,7 +41,6 @@ const FAMILIES = [
   "process_start_time_seconds",
 ];
 
-/** Sample names of the allow-list, as a regular expression. */
 export function allowedNames(reduce: boolean): string {
   const parts = reduce ? "_(sum|count)" : "_(sum|count|bucket)";
   return FAMILIES.map((family) =>
@@ -65,7 +60,7 @@ class ScraperProcess implements Scraper {
   cpuMs(): number {
     const stat = readFileSync(`/proc/${this.#child.pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // Fields 14 and 15 of proc(5): utime and stime; the first two went with the name.
+    // Fields 14 and 15 of proc(5): utime and stime. The first two were removed with the name.
     const ticks = Number(fields[UTIME - 2]) + Number(fields[UTIME - 1]);
     return (ticks * 1_000) / TICKS_PER_SECOND;
   }

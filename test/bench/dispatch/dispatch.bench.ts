@@ -1,4 +1,4 @@
-// CPU time of decisions: a request among endpoints, by rule and by net, and a frame of orchestration.
+// CPU time of routing decisions by rule and by neural network, and of an orchestration frame.
 import {
   AS_PRINTED,
   Cmmac,
@@ -18,7 +18,6 @@ const DECISIONS = 2_000;
 const WARM_UP = 500;
 const FRAMES = 20;
 const SERVICES = 30;
-/** Of the scenario `kais`. */
 const SHAPE = { sites: 5, nodesPerSite: 8, services: SERVICES };
 
 export async function run(): Promise<BenchResult[]> {
@@ -47,10 +46,7 @@ export async function run(): Promise<BenchResult[]> {
 
 type System = ReturnType<typeof system>;
 
-/**
- * Every node hosts every service, in part busy.
- * @param gbPerService memory of a node; a replica takes 0.25, and there are two of each on average
- */
+/** @param gbPerService a replica takes 0.25, and each service has two per node on average */
 function cluster(sites: number, nodesPerSite: number, services: number, gbPerService = 1): System {
   const draw = seeded(sites * nodesPerSite);
   const each = (count: () => number): number[] => Array.from({ length: services }, count);

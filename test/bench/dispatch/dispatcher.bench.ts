@@ -1,5 +1,4 @@
-// What the dispatcher adds to a request, beside a proxy of a few lines that chooses in turn, and how long it
-// takes to choose among many endpoints. Client and endpoints are a process of their own.
+// Latency added by the dispatcher, next to a minimal round-robin proxy.
 import { byDeadline, byLeastRequest, EndpointLoad } from "@isochrone/dispatch/endpoints";
 import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { DispatchRig } from "@isochrone/dispatcher/testing";
@@ -39,7 +38,7 @@ async function added(): Promise<BenchResult[]> {
         const before = cpuMs();
         const { ms, failed } = await ask(asker, { ...ROUND, port: targets[name] });
         if (failed > 0 && round > 0) throw new Error(`${failed} requests to ${name} failed`);
-        // The first round is for connections and for the compiler.
+        // The first round opens connections and compiles code.
         if (round === 0) continue;
         times[name].push(...ms);
         cpu[name] += cpuMs() - before;
@@ -71,7 +70,6 @@ async function ask(asker: ChildProcess, asked: Asked): Promise<Measured> {
   return measured;
 }
 
-/** The least that a proxy does in Node. */
 async function plainProxy(ports: readonly number[]): Promise<Server> {
   const agent = new Agent({ keepAlive: true });
   let turn = 0;

@@ -1,5 +1,4 @@
-// What the dispatcher's policies are worth: share of requests in time, over drawn systems of endpoints that
-// no training saw, and over such as training draws seldom or never.
+// Share of requests in time, on drawn systems outside the training set.
 import { byDeadline, byLeastRequest } from "@isochrone/dispatch/endpoints";
 import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { shareInTime } from "@isochrone/experiments/testing";

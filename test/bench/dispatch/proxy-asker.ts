@@ -1,4 +1,3 @@
-// A process with endpoints and a client, for dispatcher.bench.ts.
 import { boundPort } from "@isochrone/primitives";
 import { once } from "node:events";
 import { Agent, createServer, get } from "node:http";
@@ -14,7 +13,6 @@ export interface Asked {
 }
 
 export interface Measured {
-  /** Of each answered request. */
   readonly ms: readonly number[];
   readonly failed: number;
 }

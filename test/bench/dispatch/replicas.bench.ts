@@ -1,5 +1,4 @@
-// CPU time of a frame of orchestration by zone, as the scheduler-plugin works it out: in all, on the event
-// loop, and how long it keeps the event loop at most. Whoever asks the extender meanwhile waits for so long.
+// CPU of an orchestration frame, and the longest event loop delay, which delays the extender.
 import { median, seeded } from "@isochrone/primitives";
 import { ReplicaLoad } from "@isochrone/scheduler-plugin/testing";
 import { cpuMs, threadMs } from "../streams/problems.ts";
@@ -24,14 +23,12 @@ export async function run(): Promise<BenchResult[]> {
 }
 
 interface Frames {
-  /** The largest. */
   readonly frameMs: number;
-  /** Medians. */
   readonly loopMs: number;
   readonly heldMs: number;
 }
 
-/** @param most requests per second of a zone */
+/** @param most maximum requests per second of a zone */
 async function measured(most: number): Promise<Frames> {
   const draw = seeded(9);
   const rates = Array.from({ length: SERVICES * ZONES }, () => most * draw());
@@ -48,7 +45,7 @@ async function measured(most: number): Promise<Frames> {
     const [began, beganHere] = [cpuMs(), threadMs()];
     await load.frame();
     const [tookMs, tookHereMs] = [cpuMs() - began, threadMs() - beganHere];
-    // Turns cost time of their own, which is no frame's.
+    // Measuring turns costs time that does not belong to a frame.
     const turns = new Turns();
     await load.frame();
     const heldMs = turns.stop();

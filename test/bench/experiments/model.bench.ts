@@ -1,12 +1,10 @@
-// The queueing model: how many events a second, and how long a minute of figure 3's heaviest load takes.
 import { scenarioFile } from "@isochrone/experiments";
 import type { Point } from "@isochrone/experiments/testing";
 import { createModelTestbed, loadScenario } from "@isochrone/experiments/testing";
 import type { BenchResult } from "../types.ts";
 
-/** For each request of a user. */
 const CALLS_A_REQUEST = 32;
-/** A call arrives, is worked at, is answered; a request is a call of its own and is sent. */
+/** A call arrives, is processed, and is answered. A request is itself a call and is also sent. */
 const EVENTS_A_REQUEST = 3 * (CALLS_A_REQUEST + 1) + 1;
 const USERS = 600;
 const SECONDS = 60;
@@ -16,7 +14,7 @@ export async function run(): Promise<BenchResult[]> {
   const point = heaviest();
   const { signal } = new AbortController();
   const running = await createModelTestbed({ hopMs: 0.2 }).start(point, placementOf(point), 1, signal);
-  // Compiled code is what an experiment spends its time in.
+  // Warms up, because an experiment mostly runs compiled code.
   await running.run(10);
   const startedMs = performance.now();
   const { responseMs } = await running.run(SECONDS);
@@ -34,7 +32,7 @@ export async function run(): Promise<BenchResult[]> {
   ];
 }
 
-/** Service by service on one node after the other. */
+/** Assigns services to nodes in turn. */
 function placementOf({ cluster, workflow }: Point): Map<string, string> {
   const { nodes } = cluster;
   return new Map(

@@ -1,7 +1,6 @@
-// An HTTPS server that lists, watches and takes writes as an API server does, of objects that it makes up
-// page by page: a real one takes a quarter of an hour here to be filled with 100,000 pods, and is then itself
-// what is measured. Run in a process of its own; says its URL over IPC. With the argument `flood` a watch
-// gets changes as fast as it takes them, else as the parent's messages pace them.
+// Serves generated objects, because a real API server takes a quarter of an hour for 100,000 pods. Sends its
+// URL over IPC. With the argument `flood`, a watch gets changes as fast as it reads them; otherwise at the
+// rate in the parent's messages.
 import { createServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,15 +11,15 @@ import { WATCHED_CHANGES, type Pace, type Serving } from "./load.ts";
 
 const TICK_MS = 100;
 const COLLECTION = /^\/apis?\/.*?\/?([a-z]+)$/;
-/** Below this path the server has no other form. */
+/** Below this path the server supports only JSON. */
 const ONLY_JSON = /^\/json\//;
 const POD_PATH = /^\/api\/v1\/pods$/;
-/** Of whole objects. */
+/** Applies to whole objects. */
 const BINARY = /application\/vnd\.kubernetes\.protobuf(,|$)/;
 const NODE = /^\/api\/v1\/nodes\/([^/]+)$/;
 
 const cluster = new GeneratedCluster();
-/** Written objects of kinds that aren't made up, Leases above all, by their path. */
+/** Written objects of kinds that are not generated, mainly Leases, by path. */
 const written = new Map<string, Record<string, unknown>>();
 const isFlood = process.argv.includes("flood");
 let changesPerSecond = 0;
@@ -96,7 +95,6 @@ function watch(plural: string, form: Form, response: ServerResponse): void {
     );
 }
 
-/** Changes as fast as they are taken, then silence. */
 async function flood(form: Form, response: ServerResponse): Promise<void> {
   for (let i = 0; i < WATCHED_CHANGES && !response.destroyed; i += 1) {
     if (response.write(cluster.podEvent(form, "MODIFIED", i))) continue;

@@ -1,4 +1,4 @@
-// The cluster that the generated API server shows: its pages, its changes, and what is written to it.
+// The cluster behind the generated API server: its pages, its changes and its writes.
 import { binaryEvent, binaryItem, binaryObject } from "@isochrone/kubernetes/testing";
 import {
   deploymentObject,
@@ -25,7 +25,7 @@ const LINE_END = Buffer.from("}\n");
 const COMMA = Buffer.from(",");
 
 const FIRST_VERSION = 1_000_000;
-/** Of the changes: a pod that is replaced by another one, as a rollout does. */
+/** One of this many changes replaces a pod by another, like a rollout. */
 const REPLACED_EVERY = 10;
 
 interface Collection {
@@ -37,7 +37,7 @@ interface Collection {
 export class GeneratedCluster {
   readonly #ready = new Template(podObject(true));
   readonly #binaryPod = new Template(podObject(true), binaryItem);
-  /** By form, type and whether the pod is ready. */
+  /** Templates by form, type and readiness of the pod. */
   readonly #podEvents = new Map<string, Template>();
   readonly #changed = new Map<number, { readonly version: number; readonly age: number }>();
   readonly #annotations = new Map<string, Record<string, string>>();
@@ -53,7 +53,6 @@ export class GeneratedCluster {
   };
   #changes = 0;
 
-  /** A page of a list; kinds that aren't made up have no objects. */
   page(plural: string, query: URLSearchParams, form: Form): Buffer {
     const count = plural === "nodes" ? NODES : (this.#collections[plural]?.count ?? 0);
     const from = Number(query.get("continue") ?? 0);
@@ -70,7 +69,6 @@ export class GeneratedCluster {
     return Buffer.concat([Buffer.from(head), this.#items(plural, from, to), Buffer.from("]}")]);
   }
 
-  /** Returns what ends it. */
   watch(plural: string, form: Form, listener: WatchListener): () => void {
     const watchers = this.#watchers.get(plural) ?? new Map<WatchListener, Form>();
     this.#watchers.set(plural, watchers.set(listener, form));
@@ -88,7 +86,6 @@ export class GeneratedCluster {
     return template.object(this.#podNumbers(index));
   }
 
-  /** The next pod in turn becomes ready or unready, or is replaced by another one. */
   changePod(): void {
     this.#changes += 1;
     const index = (this.#changes * 31) % PODS;
@@ -104,7 +101,6 @@ export class GeneratedCluster {
     this.#tellPod("ADDED", index);
   }
 
-  /** Takes a node's annotations as an apply says them; returns the node. */
   annotateNode(name: string, annotations: Record<string, string>): Buffer {
     this.#annotations.set(name, annotations);
     this.#changes += 1;
@@ -144,7 +140,6 @@ export class GeneratedCluster {
   }
 }
 
-/** Objects one behind the other, each with what separates it from the next. */
 function written(
   template: Template,
   from: number,

@@ -1,19 +1,18 @@
-// Objects of the largest cluster, made up: one text of each kind with other numbers in it, which costs next
-// to nothing to make.
+// Fills one template per kind with varying numbers, which costs almost nothing.
 import { DEPLOYMENTS, NODES, POD_BYTES, WORKFLOWS } from "./load.ts";
 
-/** Numbers of one object, by the words between # in its kind's text. */
+/** Numbers of one object, by the words between # in its kind's template. */
 export type Numbers = Readonly<Record<string, number>>;
 
 const NAMESPACES = 200;
-/** A prime, so that the pods of one workload are on many nodes. */
+/** A prime, so that the pods of a workload are on many nodes. */
 const SPREAD = 7_919;
 const WORD = /#([a-z]+)#/g;
 const DIGITS = 6;
-/** What stands for a word until its digits do. */
+/** Placeholder of a word until its digits replace it. */
 const MARK = /~(\d{4})~/g;
 
-/** A kind's objects in a form, JSON unless `encode` makes another one. */
+/** A kind's objects in one form: JSON unless `encode` makes another. */
 export class Template {
   readonly #bytes: Buffer;
   readonly #places: readonly { readonly at: number; readonly name: string }[];
@@ -35,7 +34,7 @@ export class Template {
     return this.#bytes.length;
   }
 
-  /** Returns where the object ends. */
+  /** Returns the end offset of the object. */
   write(into: Buffer, from: number, numbers: Numbers): number {
     this.#bytes.copy(into, from);
     for (const { at, name } of this.#places) {
@@ -74,7 +73,7 @@ export function replicaSetNumbers(index: number): Numbers {
   };
 }
 
-/** Five workloads to a workflow; a workflow is within one namespace. */
+/** Five workloads per workflow. A workflow is within one namespace. */
 export function workloadNumbers(index: number): Numbers {
   const workflow = index % WORKFLOWS;
   return { workload: index, workflow, namespace: workflow % NAMESPACES, version: index };
@@ -134,7 +133,7 @@ export function podObject(isReady: boolean): object {
   return object;
 }
 
-/** @param annotations what Isochrone wrote onto it */
+/** @param annotations written by Isochrone */
 export function nodeObject(annotations: Readonly<Record<string, string>>): object {
   const amounts = { cpu: "32", memory: "256Gi", pods: "110", "network.aware.com/bandwidth": "10G" };
   return {

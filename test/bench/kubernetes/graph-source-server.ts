@@ -1,6 +1,4 @@
-// The aggregator that the graph source is measured against, in a process of its own, with as many workflows
-// and pods as a large cluster has. Tells its parent the address; builds a graph for each message, after it
-// has moved as many pods as the message says.
+// For each message, moves the given number of pods and builds a graph. Sends its address to the parent.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";

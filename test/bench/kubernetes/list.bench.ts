@@ -1,5 +1,4 @@
-// What it takes to read the largest cluster from its API server: 5,000 nodes and 100,000 pods of 8 KB, listed
-// and watched over HTTPS.
+// 5,000 nodes and 100,000 pods of 8 KB, listed and watched over HTTPS.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -1,26 +1,24 @@
-/** The largest cluster that Isochrone is made for. */
+/** The largest supported cluster. */
 export const NODES = 5_000;
 export const PODS = 100_000;
-/** With managedFields, as pods of real clusters are. */
+/** With managedFields, like real pods. */
 export const POD_BYTES = 8_192;
 export const DEPLOYMENTS = 5_000;
-/** As many as the default revisionHistoryLimit leaves. */
+/** The number that the default revisionHistoryLimit leaves. */
 export const REPLICA_SETS = 50_000;
 export const WORKFLOWS = 1_000;
 export const WATCHED_CHANGES = 20_000;
 
-/** Where the server is. */
 export interface Serving {
   readonly url: string;
   readonly ca: string;
 }
 
-/** Told to the server: from now on so many pods change each second. */
+/** Sent to the server: number of pods that change per second from now on. */
 export interface Pace {
   readonly changesPerSecond: number;
 }
 
-/** What a reading process is to do. */
 export interface ReadingTask extends Serving {
   readonly what: "cluster" | "pods" | "metadata" | "watch" | "library";
 }

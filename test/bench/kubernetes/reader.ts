@@ -1,5 +1,4 @@
-// Reads from the server of a task and says what it cost: in a process of its own, whose memory is then that
-// of the reading alone.
+// Runs in its own process, so that its memory is that of reading alone.
 import { KINDS, trimmedNode, trimmedPod } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import type { ClusterStore } from "@isochrone/kubernetes";
@@ -8,7 +7,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { WATCHED_CHANGES, type Reading, type ReadingTask } from "./load.ts";
 
-/** Of the library only a tenth: it is slower, and keeps everything. */
+/** A tenth for the library, which is slower and keeps everything. */
 const LIBRARY_PODS = 10_000;
 const LIBRARY_PAGE = 500;
 
@@ -64,7 +63,7 @@ async function watch(store: ClusterStore): Promise<unknown[]> {
   return seen;
 }
 
-/** As the client library's own typed lists do it. */
+/** Reads like the client library's own typed lists. */
 async function readByLibrary({ url, ca }: ReadingTask): Promise<unknown[]> {
   const { KubeConfig, CoreV1Api } = await import("@kubernetes/client-node");
   const config = new KubeConfig();

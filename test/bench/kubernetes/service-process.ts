@@ -1,4 +1,3 @@
-// A service's real main.ts as a process, and what it takes of the machine.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -6,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const KIB = 1_024;
-/** USER_HZ, as Linux has it on all architectures that Node runs on. */
+/** USER_HZ, the same on all Linux architectures that Node supports. */
 const TICKS_PER_SECOND = 100;
 const POLL_MS = 100;
 const READY_DEADLINE_MS = 180_000;
@@ -17,7 +16,6 @@ export class ServiceProcess {
   readonly #child: ChildProcess;
   readonly #startedMs = performance.now();
 
-  /** @param main from the root of the repository @param port where its settings say that it listens */
   constructor(
     main: string,
     port: number,
@@ -33,7 +31,6 @@ export class ServiceProcess {
     });
   }
 
-  /** Seconds from the start until it says that it is ready. */
   async ready(): Promise<number> {
     for (;;) {
       const elapsedMs = performance.now() - this.#startedMs;
@@ -45,10 +42,9 @@ export class ServiceProcess {
     }
   }
 
-  /** CPU seconds of all its threads so far. */
   get cpuSeconds(): number {
     const stat = readFileSync(`/proc/${this.#child.pid}/stat`, "latin1");
-    // The command's name, in parentheses, may have spaces.
+    // The command's name, in parentheses, may contain spaces.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
   }

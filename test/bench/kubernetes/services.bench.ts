@@ -1,7 +1,6 @@
-// What the aggregator and the scheduler-plugin take of the largest cluster: their real processes, against an
-// API server that shows 5,000 nodes and 100,000 pods of 8 KB over HTTPS. Each starts while nothing changes;
-// then some hundred pods a second do. Linux only. `--quick`: 15 s of changes instead of 60.
-// `--profiles=FOLDER`: leaves CPU and heap profiles there.
+// Resources of the real service processes on 5,000 nodes and 100,000 pods of 8 KB, first without changes,
+// then with some hundred per second. Linux only. `--quick`: 15 s of changes instead of 60.
+// `--profiles=FOLDER`: writes CPU and heap profiles there.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -20,10 +19,7 @@ const RESIDENT_TARGET_MIB = 1_024;
 const CHANGES_PER_SECOND = 100;
 const CHANGES_SECONDS = process.argv.includes("--quick") ? 15 : 60;
 const [PROFILES] = process.argv.flatMap((argument) => /^--profiles=(.+)/.exec(argument)?.[1] ?? []);
-/**
- * A container of 1 GiB takes this: Node's own default is by the machine's memory, which it then fills before
- * it collects.
- */
+/** For a container of 1 GiB. Node's default depends on the machine's memory. */
 const HEAP_LIMIT = "--max-old-space-size=640";
 const EXEC_ARGV =
   PROFILES === undefined
@@ -101,7 +97,7 @@ async function measured(
   ];
 }
 
-/** Pods are replaced one by one, so that their number stays. */
+/** Pods are replaced one by one, so their number is constant. */
 async function expectWhole(url: string): Promise<void> {
   const answer = await fetch(`${url}/api/v1/graph/workflows`);
   const { workflows } = (await answer.json()) as { workflows: { pods: number }[] };

@@ -1,6 +1,5 @@
-// What a watch of pods costs a real API server beside kube-scheduler, which watches them in binary form.
-// Live, CPU time per change in turns: with no other watch, one more as JSON, one more in binary form. And
-// of a watch that begins some thousand changes ago, whose events are encoded for it alone.
+// API server CPU per change: no other watch, a JSON watch, a binary watch. Also of a watch that starts
+// several thousand changes ago, whose events are encoded for it alone.
 import { once } from "node:events";
 import { get } from "node:https";
 import type { IncomingMessage } from "node:http";
@@ -11,14 +10,13 @@ import { startControlPlane, type ControlPlane } from "../../harness/control-plan
 import type { BenchResult } from "../types.ts";
 
 const PODS = 200;
-/** Of one turn. */
 const CHANGES = 500;
 const ROUNDS = 8;
 const REPLAYS = 10;
 const AT_ONCE = 8;
 const POLL_MS = 50;
 const DEADLINE_MS = 60_000;
-/** Of a pod in either form, at least. */
+/** Minimum size of a pod in either form. */
 const POD_BYTES = 5_000;
 const JSON_FORM = "application/json";
 const BINARY_FORM = "application/vnd.kubernetes.protobuf";
@@ -27,7 +25,6 @@ const WATCHER = { namespace: "bench", name: "watcher" };
 
 interface Watched {
   readonly cluster: ControlPlane;
-  /** The watcher's. */
   readonly token: string;
 }
 
@@ -64,7 +61,7 @@ export async function run(): Promise<BenchResult[]> {
   }
 }
 
-/** CPU of the API server per past change, ms: as JSON, and in binary form. */
+/** API server CPU per past change, ms: as JSON, and in binary form. */
 async function replayed(watched: Watched, from: string, changes: number): Promise<readonly [number, number]> {
   const spentMs = new Map<string, number[]>([
     [JSON_FORM, []],
@@ -81,7 +78,7 @@ async function replayed(watched: Watched, from: string, changes: number): Promis
   return [middle(spentMs.get(JSON_FORM)!), middle(spentMs.get(BINARY_FORM)!)];
 }
 
-/** CPU of the API server per change, ms: without a watch of ours, and what one adds as JSON and as binary. */
+/** API server CPU per change, ms: without our watch, and the addition for a JSON and a binary one. */
 async function live(watched: Watched): Promise<readonly [number, number, number]> {
   const alone: number[] = [];
   const added: [number[], number[]] = [[], []];
@@ -134,7 +131,6 @@ function middle(values: readonly number[]): number {
 }
 
 interface OpenWatch {
-  /** Ends it when so many pods have come. */
   readonly ended: (pods: number) => Promise<void>;
 }
 

@@ -1,6 +1,5 @@
-// What the writers cost a real API server: node tools/node24.mjs test/bench/kubernetes/writers-audit.ts
-// [nodes 5000] [minutes 11] [lead, seconds 180] The nodes begin annotated at times spread evenly over one
-// refresh, as they are in the long run; writes are counted in the audit log.
+// node tools/node24.mjs test/bench/kubernetes/writers-audit.ts [nodes 5000] [minutes 11] [lead, seconds 180]
+// Annotation times are spread evenly over one refresh, as in the steady state.
 import { FIELD_MANAGER } from "@isochrone/aggregator/testing";
 import { KINDS } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
@@ -11,9 +10,9 @@ import { startControlPlane } from "../../harness/control-plane/index.ts";
 import { graphNode, WriterTestbed } from "../../harness/writers.ts";
 
 const MINUTE_MS = 60_000;
-/** A little less than what the writers let an annotation get old. */
+/** Slightly less than the maximum age of an annotation. */
 const SPREAD_MS = 575_000;
-/** Annotating takes its time too: ages are reckoned from this much later, when the writers begin. */
+/** Initial annotation takes time, so ages count from this much later, when the writers start. */
 const LEAD_MS = Number(process.argv[4] ?? 180) * 1_000;
 const AT_ONCE = 50;
 const JITTER = 0.03;
@@ -72,8 +71,7 @@ try {
   for (let minute = 1; minute <= minutes; minute++) {
     await systemClock.sleep(beganMs + minute * MINUTE_MS - Date.now());
     measure();
-    // Before the list, whose objects may be read a little later, and well before the audit log, which takes
-    // long on a busy machine.
+    // Before the list and well before the audit log, which is slow on a busy machine.
     const lookedMs = Date.now();
     const { items } = await store.list(KINDS.node, { metadataOnly: true });
     const times = items.map(({ metadata }) =>

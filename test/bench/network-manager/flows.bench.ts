@@ -1,5 +1,4 @@
-// How long a manager takes to set flows at once in a real kernel, beside tc alone with the same classes. A
-// network namespace of its own; needs root, tc and nft.
+// Time to configure flows in a real kernel, next to tc alone. Needs root, tc and nft.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Reconciler } from "@isochrone/network-manager/testing";
@@ -12,7 +11,6 @@ import type { BenchResult } from "../types.ts";
 const COUNTS = [500, 5_000] as const;
 const RUNS = 5;
 const RATE = 10_000;
-/** What the smaller plan is held to. */
 const MAX_MS = 500;
 
 export async function run(): Promise<BenchResult[]> {
@@ -39,7 +37,7 @@ async function measured(mesh: Mesh, count: number): Promise<BenchResult[]> {
   const sets: Cost[] = [];
   const checks: Cost[] = [];
   const peers: Cost[] = [];
-  // Interleaved: all of them have the machine as it is at the time.
+  // Interleaved, so that the machine's load affects all of them.
   for (let round = 0; round < RUNS; round++) {
     const manager = managerOf(mesh);
     sets.push(await timed(async () => expectSet(await manager.run(plan), count)));
@@ -96,7 +94,7 @@ function plainClasses(mesh: Mesh, count: number): void {
   if (status !== 0) throw new Error(`tc -batch must succeed, said ${stderr.toString()}`);
 }
 
-/** What a piece of work takes; other programs make its wall time longer, not its CPU time. */
+/** Cost of some work. Other programs affect its wall time but not its CPU time. */
 interface Cost {
   readonly wallMs: number;
   readonly cpuMs: number;
@@ -117,7 +115,7 @@ function costOf(all: readonly Cost[]): Cost {
 
 const TICK_MS = 10;
 
-/** Of this process and of those that it has waited for. */
+/** Sums this process and the children it has waited for. */
 function cpuMs(): number {
   const [, fields = ""] = readFileSync("/proc/self/stat", "utf8").split(") ");
   const ticks = fields.split(" ").slice(11, 15).map(Number);

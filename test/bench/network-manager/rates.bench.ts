@@ -1,5 +1,4 @@
-// How exactly flows keep their rates on the wire, directly and over a relay: payload that arrives, by the
-// receiver's clock, times frame over payload. Network namespaces; needs root, tc and nft.
+// Received payload, times frame over payload, direct and through a relay. Needs root, tc and nft.
 import { managerWith } from "../../harness/flow-mesh/manager.ts";
 import { createMesh, whyNoMesh, type Mesh, type NodeName } from "../../harness/flow-mesh/mesh.ts";
 import { flowOnTheWay, planOf } from "../../harness/flow-mesh/plans.ts";
@@ -12,7 +11,7 @@ const WAYS = [
 ] as const satisfies readonly (readonly NodeName[])[];
 const PORT = 5001;
 const CAPACITY = 1e9;
-/** Frame over payload of a full segment of TCP with timestamps. */
+/** Ratio of frame to payload of a full TCP segment with timestamps. */
 const WIRE = 1514 / 1448;
 const SETTLE_MS = 3_000;
 const WINDOW_MS = 8_000;

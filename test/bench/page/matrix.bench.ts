@@ -1,5 +1,4 @@
-// The matrix of 1,000 nodes in headless Chromium without a graphics card, from a real aggregator: how soon it
-// is there, how smoothly it moves, what an update takes of the main thread, and how large the page is.
+// The matrix of 1,000 nodes in headless Chromium without GPU.
 import { gzipSync } from "node:zlib";
 import { createPage } from "@isochrone/dashboard";
 import type { CDPSession, Page } from "playwright-core";
@@ -38,7 +37,7 @@ export async function run(): Promise<BenchResult[]> {
   }
 }
 
-/** Until coordinates are fitted, so that all of the million cells have something to show. */
+/** Waits until coordinates are fitted, so that all million cells have data. */
 async function warm(testbed: PageTestbed): Promise<void> {
   for (let round = 0; round < 30; round++) {
     await testbed.publish();
@@ -65,7 +64,7 @@ function bundle(): BenchResult {
 }
 
 async function shown(page: Page, times: number): Promise<number> {
-  // The page's policy lets nobody wait with a function made of text.
+  // The page's content security policy forbids waiting with a function from text.
   for (let tries = 0; tries < 300 && (await timesShown(page)) < times; tries++) await pause(100);
   return await page.evaluate<number>(`performance.getEntriesByName("${SHOWN}")[${times - 1}].startTime`);
 }
@@ -92,7 +91,7 @@ async function firstPaint(open: () => Promise<Page>, url: string): Promise<Bench
   };
 }
 
-/** Frames while the wheel turns and the matrix is dragged about. */
+/** Frames while zooming and dragging the matrix. */
 async function movement(page: Page): Promise<BenchResult[]> {
   const box = (await page.locator("#matrix").boundingBox())!;
   const at = { x: box.x + 350, y: Math.min(box.y + 350, 900) };
@@ -139,7 +138,7 @@ async function frames(page: Page, act: () => Promise<void>): Promise<Frames> {
   };
 }
 
-/** All that the main thread does from version to version, the reading of the answer included. */
+/** Main thread work from version to version, including parsing the response. */
 async function update(page: Page, testbed: PageTestbed): Promise<BenchResult> {
   await page.locator("button", { hasText: "Fit" }).click();
   const session = await page.context().newCDPSession(page);

@@ -1,7 +1,5 @@
-// The event stream of a cluster of 5,000 nodes to 200 browsers: what the aggregator's process takes of a core
-// for them, beside what the graphs take anyway; and what it takes when each of them also reads every graph
-// that it is told of, as the page does. The aggregator is the real service with its usual panes and builds;
-// probes and browsers are in this process.
+// Aggregator CPU for 200 browsers on 5,000 nodes: event stream alone, and with each also reading every
+// announced graph, like the page.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { get, type ClientRequest } from "node:http";
 import { tmpdir } from "node:os";
@@ -16,14 +14,14 @@ const NODES = 5_000;
 const ZONE_SIZE = 250;
 const DEGREE = 20;
 const BROWSERS = 200;
-/** As probes of so many nodes do: each publishes once in it, spread over it. */
+/** Interval of the probes. Each publishes once per interval, spread over it. */
 const ROUND_MS = 10_000;
 const NODES_PER_POST = 50;
 const WARM_ROUNDS = 4;
-/** Phases without and with browsers take turns, so that what else the machine does falls on both. */
+/** Phases without and with browsers alternate, so that the machine's load affects both. */
 const TURNS = 2;
 const PHASE_ROUNDS = 3;
-/** What the page asks for. */
+/** Path that the page requests. */
 const STREAM = "/api/v1/events?changes=none";
 const GRAPH = "/api/v1/graph/cluster/columns";
 
@@ -109,7 +107,6 @@ async function startAggregator(folder: string): Promise<ComponentProcess> {
 const nameOf = (node: number): string => `node-${String(node + 1).padStart(4, "0")}`;
 const zoneOf = (node: number): number => Math.floor(node / ZONE_SIZE);
 
-/** The probes of all nodes. */
 class Feed {
   readonly #url: string;
 
@@ -117,7 +114,6 @@ class Feed {
     this.#url = url;
   }
 
-  /** So many rounds, in real time. */
   async run(rounds: number): Promise<void> {
     const posts = NODES / NODES_PER_POST;
     const began = performance.now();
@@ -130,7 +126,7 @@ class Feed {
 
   async #post(first: number): Promise<void> {
     const sources = Array.from({ length: NODES_PER_POST }, (_, index) => first + index);
-    // One message after the other is the message of all.
+    // Concatenated messages are one message.
     const body = Buffer.concat(
       sources.map((source) =>
         recordsOf(
@@ -155,7 +151,6 @@ class Feed {
   }
 }
 
-/** Each with a connection of its own. */
 class Browsers {
   readonly #url: string;
   readonly #isReading: boolean;
@@ -204,9 +199,7 @@ class Browsers {
     });
   }
 
-  /**
-   * Over a connection of its own, and without looking at it: what a browser does with it is the browser's.
-   */
+  /** Reads over its own connection and discards the data, because browser work is not measured here. */
   #read(): void {
     const headers = { "accept-encoding": "gzip" };
     const request = get(this.#url + GRAPH, { agent: false, headers }, (response) => {
@@ -214,13 +207,12 @@ class Browsers {
       response.on("end", () => this.#add({ reads: 1 }));
       response.on("error", () => undefined);
     });
-    // One that is cut off at the end of a phase is not counted.
+    // A request cut off at the end of a phase is not counted.
     request.on("error", () => undefined);
     this.#requests.push(request);
   }
 }
 
-/** What the process takes of a core while the probes go on. */
 async function shareOf(aggregator: ComponentProcess, feed: Feed): Promise<number> {
   const before = { cpu: processUse(aggregator.pid!)!.cpuSeconds, ms: performance.now() };
   await feed.run(PHASE_ROUNDS);

@@ -1,10 +1,8 @@
-// The Go side of the common fixture: a module of our own around the plugin's sources of a checkout, with a
-// test file that is generated here. The checkout's own module asks for versions that can't be had everywhere,
-// and its benchmarks panic as shipped; it is left untouched.
+// Generates a module around the plugin's sources, because the checkout's own module needs unavailable
+// versions and its benchmarks panic. The checkout is not modified.
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Folders that the plugin is made of. */
 const SOURCES = [
   "apis/config",
   "apis/scheduling",
@@ -12,14 +10,12 @@ const SOURCES = [
   "pkg/networkaware/util",
   "pkg/util",
 ];
-/** Modules that these import; what they need in turn is found by the go command. */
+/** Modules that these import. The go command finds their dependencies. */
 const MODULES = /^(github\.com\/diktyo-io\/|k8s\.io\/|sigs\.k8s\.io\/controller-runtime$)/;
-/** Published from Kubernetes' own repository: all of one version. */
+/** Published from Kubernetes' own repository, all at one version. */
 const STAGED = /^k8s\.io\/(?!klog|utils|kube-openapi|gengo)/;
 
-/**
- * Writes the module into `target`, an empty folder. Throws when `checkout` isn't one of scheduler-plugins.
- */
+/** Writes the module into `target`, an empty folder. Throws if `checkout` is not scheduler-plugins. */
 export async function generateModule(
   checkout: string,
   target: string,
@@ -60,10 +56,7 @@ function moduleText(goMod: string, kubernetesVersion: string): string {
   return `${[...new Set(lines)].join("\n")}\n`;
 }
 
-/**
- * Prints one line of JSON per cluster size. The client copies objects as the plugin's cached reader does, the
- * snapshot is kube-scheduler's own, and Filter and Score run on 16 goroutines as there.
- */
+/** As in the real plugin, the client copies objects and Filter and Score run on 16 goroutines. */
 const TEST = String.raw`package networkoverhead
 
 import (

@@ -1,7 +1,6 @@
-// The common fixture by the Go plugin and by network-overhead, in turn on the same machine, with the same
-// sums asked of both. Arguments: --scheduler-plugins DIR (a checkout of kubernetes-sigs/scheduler-plugins,
-// left untouched; without it ours alone is measured), --kubernetes VERSION (default: the newest known of the
-// minor version that the checkout asks for), --nodes 1000,5000,10000.
+// Alternates the Go plugin and network-overhead. Arguments: --scheduler-plugins DIR (a checkout, not
+// modified; without it only ours), --kubernetes VERSION (default: the newest known of the checkout's minor
+// version), --nodes 1000,5000,10000.
 import { ascending, nearestRank, reasonOf } from "@isochrone/primitives";
 import { ColumnPool, createNetworkOverhead } from "@isochrone/placement";
 import { CHECKSUMS } from "@isochrone/placement/testing";
@@ -14,7 +13,6 @@ import { kubernetesVersion } from "../../harness/control-plane/versions.ts";
 import { fixtureOf } from "../placement/overhead-fixture.ts";
 import { generateModule } from "./network-overhead-go.ts";
 
-/** Times that each side is measured, in turn. */
 const TURNS = 3;
 const OUR_ROUNDS = 300;
 /** Whole scheduling cycles of the plugin take tenths of a second. */
@@ -98,7 +96,7 @@ async function buildPeer(folder: string, wanted: string | undefined): Promise<Pe
   }
 }
 
-/** Patch versions are not all to be had; of one minor version they are the same scheduler. */
+/** Not all patch versions are available. Those of one minor version have the same scheduler. */
 async function versionFor(folder: string): Promise<string> {
   const goMod = await readFile(join(folder, "go.mod"), "utf8").catch(() => "");
   const [, own, minor] = /k8s\.io\/kubernetes v((\d+\.\d+)\.\d+)/.exec(goMod) ?? [];
@@ -123,7 +121,7 @@ async function runPeer(program: string): Promise<Measured[]> {
   return found;
 }
 
-/** Cold: nothing kept of the pod, its workload or their placement. */
+/** Cold: without caches for the pod, its workload or their placement. */
 function measureOurs(nodes: number): Measured {
   const { problem, freshWorkflow } = fixtureOf(nodes);
   const strategy = createNetworkOverhead("upstream");
@@ -171,7 +169,6 @@ function printResults(ours: readonly Measured[][], theirs: readonly Measured[][]
   if (theirs.length === 0) console.log("(the Go side runs with --scheduler-plugins DIR)");
 }
 
-/** Standard output; what went wrong is in the error. */
 function run(
   program: string,
   args: readonly string[],

@@ -1,7 +1,6 @@
-// A day of descheduling against a new plan at each step, and against the rule of seed 000 (mode paper), by
-// the same code through the same ports. Without data the network is made up; matrices of real ones are read
-// from ISOCHRONE_BENCH_MATRICES, files joined by the path delimiter: those of one folder are one day, in the
-// order of the numbers at their ends. `--quick`: six hours. ISOCHRONE_BENCH_TABLE names a file for the table.
+// Compares with a new plan at each step and with mode paper. ISOCHRONE_BENCH_MATRICES names files of real
+// matrices, joined by the path delimiter: one folder is one day, ordered by the numbers at the ends.
+// `--quick`: six hours. ISOCHRONE_BENCH_TABLE names a file for the table.
 import { writeFileSync } from "node:fs";
 import { basename, delimiter, dirname } from "node:path";
 import { loadMatrix } from "@isochrone/lab";
@@ -13,12 +12,8 @@ import type { BenchResult } from "../types.ts";
 
 const HOURS = process.argv.includes("--quick") ? 6 : 24;
 const STEP_MS = 60_000;
-/** The default. */
 const COOL_DOWN_MS = 15 * 60_000;
-/**
- * Of the made-up networks, and of what runs on them; ISOCHRONE_BENCH_SEEDS names others, `1,2,3`. Measured
- * networks have the first one.
- */
+/** ISOCHRONE_BENCH_SEEDS overrides the seeds, such as `1,2,3`. Measured networks use the first. */
 const SEEDS = (process.env["ISOCHRONE_BENCH_SEEDS"] ?? "1").split(",").map(Number);
 const MAX_COST = 1.1;
 const MAX_MOVES = 0.2;
@@ -82,7 +77,6 @@ function lineOf(network: string, found: SimulatedDay): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-/** By folder. */
 function measuredDays(): Map<string, number[][][]> {
   const files = (process.env["ISOCHRONE_BENCH_MATRICES"] ?? "")
     .split(delimiter)

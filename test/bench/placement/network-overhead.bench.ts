@@ -1,6 +1,5 @@
-// network-overhead on the common fixture: one pod with 50 placed neighbours over all nodes, cold, that is
-// with nothing kept of the pod, its workload or their placement. What is kept depends on the nodes and their
-// topology alone: names to ids, areas, costs between areas.
+// One pod with 50 placed neighbours over all nodes, without caches for the pod, its workload or their
+// placement.
 import { nearestRank, ascending } from "@isochrone/primitives";
 import { createNetworkOverhead } from "@isochrone/placement";
 import { CHECKSUMS } from "@isochrone/placement/testing";
@@ -45,7 +44,7 @@ function inProcess(fixture: Fixture, mode: "upstream" | "strict", limitMs?: numb
   return judged(`${nodes} nodes, ${mode}, in process`, times, limitMs);
 }
 
-/** A figure of a result that is wrong is worth nothing. */
+/** Verifies the result, because a figure for a wrong result is worthless. */
 function check(nodes: number, pass: number, raw: Float64Array, score: Float64Array): void {
   const wanted = CHECKSUMS.find((sums) => sums.nodes === nodes)!;
   const sum = (column: Float64Array): number => column.reduce((total, value) => total + value, 0);
@@ -53,10 +52,7 @@ function check(nodes: number, pass: number, raw: Float64Array, score: Float64Arr
     throw new Error(`${nodes} nodes give ${pass}, ${sum(raw)}, ${sum(score)}, not ${JSON.stringify(wanted)}`);
 }
 
-/**
- * Both verbs one after the other as kube-scheduler asks, over a kept connection, until the last byte of each
- * answer; reading them is the client's.
- */
+/** Until the last byte of each response on a kept connection. Parsing is the client's cost. */
 async function overHttp(fixture: Fixture, limitMs: number): Promise<BenchResult[]> {
   const graphs = coldGraphs(fixture);
   const config = loadSettings([schedulerPluginSettings], {
@@ -108,7 +104,7 @@ async function overHttp(fixture: Fixture, limitMs: number): Promise<BenchResult[
   }
   return [
     judged(`${names.length} nodes, upstream, over HTTP, both verbs`, times, limitMs),
-    // On a busy machine this says more than time; the client in the same process takes its part of it.
+    // On a busy machine CPU is more reliable than time. It includes the client in the same process.
     { name: `${names.length} nodes, the same, CPU of both ends`, value: cpuMs, unit: "ms CPU" },
   ];
 }

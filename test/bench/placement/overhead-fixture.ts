@@ -1,5 +1,4 @@
-// The common fixture as kube-scheduler's extender is asked about it, and the sums that every implementation
-// must find.
+// The common fixture as extender requests, and the sums that every implementation must produce.
 import { commonFixture, fixtureWorkflow } from "@isochrone/placement/testing";
 import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import type { WorkflowGraph } from "@isochrone/topology";
@@ -13,7 +12,7 @@ export const LIMITS = [
 
 export interface Fixture {
   readonly problem: ReturnType<typeof commonFixture>;
-  /** A workflow graph that nothing has been worked out of yet. */
+  /** A workflow graph without cached results. */
   readonly freshWorkflow: () => WorkflowGraph;
 }
 
@@ -21,10 +20,7 @@ export function fixtureOf(nodeCount: number): Fixture {
   return { problem: commonFixture(nodeCount), freshWorkflow: () => fixtureWorkflow(nodeCount) };
 }
 
-/**
- * Graphs of the fixture; the workflow is a new one for each pod, so that nothing kept by its identity serves
- * again.
- */
+/** The workflow is a new object for each pod, so that caches by identity don't apply. */
 export function coldGraphs({ problem, freshWorkflow }: Fixture): GraphSource & { next(): void } {
   let workflow = freshWorkflow();
   return {
@@ -39,7 +35,7 @@ export function coldGraphs({ problem, freshWorkflow }: Fixture): GraphSource & {
   };
 }
 
-/** ExtenderArgs about pod number `pod` of the tested workload. */
+/** ExtenderArgs for pod number `pod` of the tested workload. */
 export function overheadBody(names: readonly string[], pod: number): Buffer {
   return Buffer.from(
     JSON.stringify({

@@ -1,15 +1,12 @@
-// Finds the optima, and the best known plans of larger problems, that the planner's tests compare with, and
-// writes them beside these tests: `node tools/node24.mjs test/bench/placement/planner-optima.ts`. Instances
-// that have no complete plan, or whose optimum isn't proven within the limit, are passed over.
+// Computes optima for the planner's tests: `node tools/node24.mjs test/bench/placement/planner-optima.ts`.
+// Skips instances without a complete plan or a proven optimum.
 import { writeFileSync } from "node:fs";
 import { MONEY_LEADS, plan } from "@isochrone/placement";
 import { defaultMatrix } from "@isochrone/lab/testing";
 import { optimum, pricedProblem, siteProblem, smallProblem } from "@isochrone/placement/planner-testing";
 
 const INSTANCES = 200;
-/** Nodes of the search tree. */
 const LIMIT = 500_000;
-/** A good plan to begin with: the proof needs to look at less. */
 const OPTIONS = { seed: 1, now: (): number => 0, deadlineMs: 1 };
 
 /** Problems of 27 services on 9 hosts, and searches for each: some converge on plans that others miss. */
@@ -32,7 +29,7 @@ write("money-optima.json", (seed) => {
 });
 
 interface Proof {
-  /** null: not proven. */
+  /** Null: not proven. */
   readonly found: ReturnType<typeof optimum>;
   readonly more: readonly number[];
 }
@@ -50,7 +47,7 @@ function write(name: string, prove: (seed: number) => Proof): void {
   writeRows(name, optima);
 }
 
-/** No optimum is proven here: the best of many searches that converged. */
+/** Without proven optima: the best of many converged searches. */
 function writeBestKnown(): void {
   const matrix = defaultMatrix();
   const rows: number[][] = [];

@@ -1,6 +1,4 @@
-// The joint planner: how far from the proven optimum on small problems, how far from the best known and from
-// the lower bound on larger ones, in which time, and why its searches ended. Times and deadlines are CPU time
-// of the thread: what else runs on the machine doesn't shorten a search.
+// Gap to the proven optimum or to the best known plan and lower bound. Times are CPU time of the thread.
 import { median } from "@isochrone/primitives";
 import { defaultMatrix } from "@isochrone/lab/testing";
 import { MONEY_LEADS, plan } from "@isochrone/placement";
@@ -17,12 +15,12 @@ import {
 import { threadMs } from "../streams/problems.ts";
 import type { BenchResult } from "../types.ts";
 
-/** Until it converges. */
+/** Runs until it converges. */
 const UNHURRIED = { seed: 1, now: (): number => 0, deadlineMs: 1 };
-/** What services give a search. */
+/** Time limit of a search in the services. */
 const SECOND_MS = 1_000;
 const LONG_SEEDS = [1, 2, 3];
-/** Of one problem: the first ones are compiled on the way. */
+/** Repetitions per problem. The first ones compile code. */
 const REPEATS = 8;
 
 export function run(): Promise<BenchResult[]> {
@@ -37,7 +35,7 @@ export function run(): Promise<BenchResult[]> {
   ]);
 }
 
-/** Against the committed optima. */
+/** Compares with the committed optima. */
 function quality(): BenchResult[] {
   const gaps = OPTIMA.map(([seed, total]) => {
     const found = plan(smallProblem(seed), UNHURRIED);
@@ -46,7 +44,7 @@ function quality(): BenchResult[] {
   return gapResults(`planner, ${gaps.length} problems of up to 12 pods on 8 nodes`, gaps);
 }
 
-/** The same where money leads, within the bound on latency. */
+/** Like `quality`, with money first, within the limit on latency. */
 function moneyQuality(): BenchResult[] {
   const gaps = MONEY_OPTIMA.map(([seed, total]) => {
     const problem = pricedProblem(smallProblem(seed), seed);
@@ -66,7 +64,7 @@ function gapResults(name: string, gaps: readonly number[]): BenchResult[] {
   ];
 }
 
-/** On the built-in latency matrix, against the committed best known plans. */
+/** On the built-in latency matrix, compared with the committed best known plans. */
 function sites(): BenchResult[] {
   const matrix = defaultMatrix();
   const found = SITE_BEST.map(([seed, best]) => {
@@ -88,13 +86,10 @@ interface Size {
   readonly pods: number;
   readonly nodes: number;
   readonly problems: number;
-  /** Odds of each kind of constraint. With 1,000 pods some contradict each other. */
   readonly constraints: number;
-  /** Of the long searches that the plan is compared with. */
   readonly longMs: number;
 }
 
-/** Against the best of long searches of several seeds, and against the lower bound. */
 function larger({ pods, nodes, problems, constraints, longMs }: Size): BenchResult[] {
   const found: (Timed & { readonly gap: number; readonly bound: number })[] = [];
   for (let seed = 1; seed <= problems; seed++) {
@@ -135,7 +130,7 @@ function endsOf(name: string, found: readonly Timed[]): BenchResult[] {
   }));
 }
 
-/** What a plan by money takes beside one by latency, which is its first half. */
+/** Time of a plan by money next to one by latency, which is its first half. */
 function moneySpeed({ pods, nodes }: Pick<Size, "nodes" | "pods">): BenchResult[] {
   const problem = pricedProblem(randomProblem(1, { pods, nodes, zones: 6, constraints: 0.15 }), 1);
   problem.cluster.prepare();

@@ -1,6 +1,5 @@
-// What scoring costs on top of the extender interface itself: /prioritize of the scheduler-plugin against an
-// extender that parses the request and answers constants. Both on the same loop, asked in turn by the same
-// client, so that the machine's mood is shared.
+// Compares /prioritize with an extender that parses the request and returns constants. The same client
+// alternates, so that the machine's load affects both.
 import { Agent, request } from "node:http";
 import { createLogger, createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
@@ -12,14 +11,13 @@ const NODE_COUNTS = [100, 1_000, 5_000];
 /** Rounds until both are compiled and their caches are warm. */
 const WARM_UP = 1_000;
 const ROUNDS = 600;
-/** Of both extenders. */
 const BODY_LIMIT = 64 * 1024 * 1024;
-/** The product's rule: at most this much dearer than an extender that does nothing. */
+/** Product rule: maximum ratio to an extender that does nothing. */
 const MAX_RATIO = 1.5;
-/** Bodies of different pods, so that the ledger works as it does in a burst. */
+/** Bodies of different pods, so that the ledger works as in a burst. */
 const PODS = 20;
 
-/** A request and how many nodes it asks about; answers may leave out those of the lowest level. */
+/** A request and its number of nodes. Responses may omit nodes of the lowest score. */
 interface Asked {
   readonly body: Buffer;
   readonly nodes: number;
@@ -55,7 +53,7 @@ async function compare(
   try {
     for (let round = 0; round < WARM_UP + ROUNDS; round++) {
       const asked = requests[round % PODS]!;
-      // Who comes second finds the caches warmed and the garbage left by who came first.
+      // The second side finds warm caches and the first side's garbage, so alternate.
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
         const elapsedMs = await timed(agent, side.url, asked);
         if (round >= WARM_UP) side.times.push(elapsedMs);
@@ -117,7 +115,7 @@ async function startPlugin(nodeCount: number): Promise<Running> {
   return { url: `${plugin.address().url}/scheduler/prioritize`, close: () => plugin.stop() };
 }
 
-/** Milliseconds from the request to the last byte of the answer, which must be whole. */
+/** Time from the request to the last byte of the complete response, ms. */
 function timed(agent: Agent, url: string, { body, nodes }: Asked): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const startMs = performance.now();

@@ -1,11 +1,10 @@
-// A cluster and a workflow of a given size, and the request that kube-scheduler would send.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, ClusterNode, Link, Workload } from "@isochrone/topology";
 import { seededRandom } from "@isochrone/runtime";
 import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 
 const ZONES = 6;
-/** Peers that each node's probe has, beyond 32 nodes (design §5). */
+/** Peers per probe beyond 32 nodes (design §5). */
 const PEERS = 16;
 const REPLICAS = 3;
 const NEIGHBOURS = 6;
@@ -14,7 +13,7 @@ export function nodeName(index: number): string {
   return `ip-10-${index >> 8}-${index & 255}-7.eu-central-1.compute.internal`;
 }
 
-/** Graphs as the graph API would give them at `nowMs`. */
+/** Graphs as the graph API would return them at `nowMs`. */
 export function graphsOf(nodeCount: number, nowMs: number): GraphSource {
   const observedAt = new Date(nowMs).toISOString();
   const random = seededRandom(7);
@@ -51,15 +50,11 @@ export function graphsOf(nodeCount: number, nowMs: number): GraphSource {
   };
 }
 
-/** The names of all nodes, in the order of the cluster. */
 export function allNames(nodeCount: number): string[] {
   return Array.from({ length: nodeCount }, (_, index) => nodeName(index));
 }
 
-/**
- * Four in five of the nodes, in an order of its own for each `seed`: kube-scheduler's filters and its random
- * start leave such lists.
- */
+/** Four fifths of the nodes in random order, like the lists after kube-scheduler's filters. */
 export function shuffledNames(nodeCount: number, seed: number): string[] {
   const random = seededRandom(seed);
   const names = allNames(nodeCount);
@@ -70,7 +65,7 @@ export function shuffledNames(nodeCount: number, seed: number): string[] {
   return names.slice(0, Math.ceil(0.8 * nodeCount));
 }
 
-/** ExtenderArgs of a nodeCacheCapable extender, with a pod of some 2 kB. */
+/** ExtenderArgs of a nodeCacheCapable extender with a pod of about 2 kB. */
 export function requestBody(names: readonly string[], pod: number): string {
   return JSON.stringify({
     Pod: {

@@ -1,6 +1,4 @@
-// The bandwidth engine on real shapers (tbf between two network namespaces): what it reads, what that costs,
-// and what another stream on the same link notices of it. Needs root; without, it says so and measures
-// nothing.
+// The bandwidth engine on real shapers (tbf): readings, cost, and effect on another stream. Needs root.
 import type { ChildProcess } from "node:child_process";
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
 import type { SenderResult } from "@isochrone/probe/testing";
@@ -22,7 +20,7 @@ const SHAPES = [
 ] as const;
 const RUNS = 3;
 const MAX_BYTES = 256e6;
-/** A stream's rate swings by itself; so long before the test it is compared with. */
+/** A stream's rate varies, so compare with this time before the test. */
 const BEFORE_MS = 3000;
 const STREAM_PORT = 7999;
 
@@ -53,14 +51,14 @@ export async function run(): Promise<BenchResult[]> {
     const port = await receiver.open();
     const results: BenchResult[] = [];
     for (const shape of SHAPES) {
-      // A large segment that waits for a bucket larger than the next one would never leave.
+      // A large segment waiting for a bucket larger than the next one would never leave.
       await lab.unshape("a");
       await lab.shape("a", tbf(shape));
       for (const transport of ["udp", "tcp"] as const)
         results.push(...(await quiet(lab, port, shape, transport)));
     }
     for (const shape of SHAPES) {
-      // A large segment that waits for a bucket larger than the next one would never leave.
+      // A large segment waiting for a bucket larger than the next one would never leave.
       await lab.unshape("a");
       await lab.shape("a", tbf(shape));
       results.push(...(await besideStream(lab, port, shape)));
@@ -132,7 +130,7 @@ async function quiet(
   ];
 }
 
-/** A TCP stream that takes all it can get, before and during a test. */
+/** A TCP stream at full rate before and during a test. */
 async function besideStream(lab: NamespaceLab, port: number, shape: Shape): Promise<BenchResult[]> {
   const name = `bandwidth.beside_stream.${shape.mbit}mbit.${shape.bucketKib}kib`;
   const sink = lab.spawn("b", process.execPath, ["-e", SINK, String(STREAM_PORT)], {
@@ -217,7 +215,7 @@ const SINK = `
   setInterval(() => console.log(Date.now(), bytes), 20);
 `;
 
-/** The sink may not listen yet: it tries until it does. */
+/** Retries until the sink listens. */
 const STREAM = `
   const block = Buffer.alloc(65536);
   const start = () => {

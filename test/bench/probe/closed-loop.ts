@@ -1,5 +1,4 @@
-// Request/response back to back, the way netperf and qperf measure, against qperf in the same run on the same
-// loopback.
+// Compared with qperf in the same run on the same loopback.
 import { median } from "@isochrone/primitives";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,10 +11,10 @@ import { Distribution } from "@isochrone/telemetry";
 import type { BenchResult } from "../types.ts";
 import { freePort } from "./free-port.ts";
 
-/** Blocks of ours and of the peer follow each other: a machine that is busy for a while is so for both. */
+/** Alternating blocks, so that the machine's load affects both. */
 const ROUNDS = 5;
 const BLOCK_MS = 600;
-/** The compiler has done its work by then. */
+/** Warm-up time, after which code is compiled. */
 const WARMUP_MS = 800;
 const MAX_RATIO = 1.5;
 const QPERF_SECONDS = 1;
@@ -29,10 +28,7 @@ interface Block {
   readonly cpuMsPer1000: number;
 }
 
-/**
- * Application round trips with and without HMAC, and qperf's, microseconds. `configOf(index, authenticated)`:
- * 0 asks, 1 answers.
- */
+/** Microseconds, with and without HMAC, and qperf's. `configOf(index, authenticated)`: 0 asks, 1 answers. */
 export async function compareClosedLoops(
   configOf: (index: number, authenticated: boolean) => EngineConfig,
 ): Promise<BenchResult[]> {
@@ -131,7 +127,7 @@ async function openAnswerer(config: EngineConfig): Promise<{ peer: ProbePeer; cl
   return { peer, close: () => thread.close() };
 }
 
-/** qperf prints the time of one way; a round trip is two. */
+/** qperf prints one-way time; a round trip is two. */
 async function qperfRoundTripUs(port: number, method: RrMethod): Promise<number> {
   const test = method === "udp_rr" ? "udp_lat" : "tcp_lat";
   const args = ["-lp", String(port), "-t", String(QPERF_SECONDS), "-m", "128", "127.0.0.1", test];

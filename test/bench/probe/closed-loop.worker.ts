@@ -1,10 +1,9 @@
-// Runs one closed loop in a thread of its own, as the measuring thread runs its flows, and hands over what it
-// saw.
+// Runs one closed loop in its own thread, like the measuring thread, and returns its results.
 import { parentPort, workerData } from "node:worker_threads";
 import { type ClosedLoopOptions, runClosedLoop } from "@isochrone/probe/testing";
 
 const options = workerData as ClosedLoopOptions;
-// In a run of its own, so that what warming up costs isn't counted.
+// A separate run, so that the warm-up is not counted.
 await runClosedLoop({ ...options, durationMs: options.warmupMs, warmupMs: 0 });
 const startCpu = process.threadCpuUsage();
 const snapshot = await runClosedLoop({ ...options, warmupMs: 0 });

@@ -1,6 +1,5 @@
-// Accuracy and cost of ICMP on a bare veth pair between two network namespaces, idle and with the service's
-// main thread busy 5 ms of every 20: ours, and the fallbacks in the same run on the same wire. The wire
-// itself takes a few microseconds.
+// Ours and the fallbacks on a veth pair, idle and with the main thread busy 5 ms of every 20. The wire itself
+// takes a few microseconds.
 import { spawn, spawnSync } from "node:child_process";
 import { median } from "@isochrone/primitives";
 import { readFileSync, readdirSync } from "node:fs";
@@ -16,7 +15,7 @@ const INTERVAL_MS = 10;
 const WARM_MS = 4000;
 const SETTLE_MS = 700;
 const ROUNDS = 3;
-/** A round has 400 samples: its 99th percentile is the fourth-largest. */
+/** A round has 400 samples, so its 99th percentile is the fourth-largest. */
 const MEASURE_MS = 4000;
 const MAX_P50_US = 15;
 const MAX_P99_US = 50;
@@ -38,7 +37,7 @@ interface Measured {
   readonly cpuShare: number;
 }
 
-/** A prober on a wire of its own, running since long, as it would in a service. */
+/** A long-running prober on its own wire, as in a service. */
 interface Contender {
   readonly prober: IcmpProberName;
   readonly testbed: Testbed;
@@ -69,7 +68,7 @@ export async function run(): Promise<BenchResult[]> {
   }
 }
 
-/** Lets the compiler see everything often. Null: the prober can't run here. */
+/** Warms up the compiler. Returns null if the prober can't run here. */
 async function prepare(prober: IcmpProberName): Promise<Contender | null> {
   const testbed = await Testbed.open();
   testbed.rest();
@@ -82,7 +81,7 @@ async function prepare(prober: IcmpProberName): Promise<Contender | null> {
   return null;
 }
 
-/** In rounds, taking turns: what else the machine does meets all of them. */
+/** Alternates in rounds, so that the machine's load affects all. */
 async function compare(contenders: readonly Contender[], busy: boolean): Promise<BenchResult[]> {
   const rounds = new Map<IcmpProberName | "fping", Measured[]>();
   const peer = spawnSync("fping", ["-v"]).error === undefined ? contenders[0] : undefined;
@@ -105,7 +104,7 @@ async function compare(contenders: readonly Contender[], busy: boolean): Promise
   return report(busy, middle(rounds.get("kernel") ?? []), middleRound("fping"), middleRound("net_ping"));
 }
 
-/** The middle of each figure over the rounds; the kernel's share is the worst. */
+/** Median of each figure over the rounds. The kernel's share is the minimum. */
 function middle(rounds: readonly Measured[]): Measured {
   const middleOf = (of: (one: Measured) => number): number => median(rounds.map(of)) ?? Number.NaN;
   return {
@@ -152,7 +151,7 @@ function report(
     target: "100 %",
     met: share === 1,
   });
-  // The load is in the same process: what it costs can't be told from it.
+  // The load runs in the same process and can't be separated from its cost.
   return busy ? results : [...results, ...costs(ours, fping, netPing)];
 }
 
@@ -203,8 +202,7 @@ async function measure(testbed: Testbed, task: IcmpTask, measureMs: number): Pro
   testbed.task(task);
   await delay(SETTLE_MS + Math.min(task.intervalMs, 1000));
   await testbed.look();
-  // Reports come every half second, with many flows less often: what is measured is what is reported between
-  // two looks.
+  // Reports come every half second, or less often with many flows. Measure between two reports.
   testbed.flows.clear();
   const cpuBefore = cpuMs(testbed);
   const packetsBefore = packetsOnWire(testbed);
@@ -221,7 +219,7 @@ async function measure(testbed: Testbed, task: IcmpTask, measureMs: number): Pro
 
 const FPING_LINE = /\[\d+\], (?:\d+ bytes, ([\d.]+) ms|timed out)/;
 
-/** The peer by its own figures, on the same wire. Its lines are read here: the CPU time is fping's alone. */
+/** The peer's own figures on the same wire. Its lines are parsed here, so the CPU time is fping's alone. */
 async function measureFping(testbed: Testbed): Promise<Measured> {
   const flags = ["-l", "-p", String(INTERVAL_MS), "-t", "1000", "-b", "56"];
   const command = ["-t", String(testbed.nearPid), "-n", "fping", ...flags, WIRE.farIps[0]];
@@ -293,20 +291,17 @@ function taskOf(prober: IcmpProberName, flows: number, intervalMs: number): Icmp
   };
 }
 
-/**
- * Packets that the near end has put on the wire. Reports of many flows come seldom; this is exact at every
- * moment.
- */
+/** Packets sent by the near end. Exact at every moment, unlike the rare reports of many flows. */
 function packetsOnWire(testbed: Testbed): number {
   const line = testbed
     .inNear("cat", "/proc/net/dev")
     .split("\n")
     .find((text) => text.includes("wire0:"));
-  // Bytes, packets and six more of what was received come first.
+  // Bytes, packets and six more receive counters come first.
   return Number(line?.trim().split(/\s+/)[10]);
 }
 
-/** CPU time of the near end and of what it started, milliseconds. */
+/** CPU time of the near end and its children, ms. */
 function cpuMs(testbed: Testbed): number {
   const pids = [testbed.nearPid, ...testbed.children().map(({ pid }) => pid)];
   const ns = pids.flatMap((pid) =>

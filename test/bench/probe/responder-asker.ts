@@ -1,6 +1,5 @@
-// Child process of responder.bench.ts: asks a responder at 127.0.0.2 and prints what came back. Arguments:
-// UDP port, key in base64 or "none", number of requests, how many may be unanswered at once, requests per
-// second (0 = as fast as that allows).
+// Arguments: UDP port, key in base64 or "none", number of requests, maximum outstanding requests, requests
+// per second (0: unlimited).
 import { ascending, nearestRank } from "@isochrone/primitives";
 import {
   KernelSocket,
@@ -18,7 +17,7 @@ const PACKET_BYTES = 128;
 const BATCH = 32;
 const RESIDENCE_AT = 60;
 const SEQUENCE_AT = 24;
-/** Without an answer for so long, what is missing is lost. Milliseconds. */
+/** Without a response for this long, missing ones are lost. Milliseconds. */
 const PATIENCE_MS = 1000;
 
 const [port, key, count, window, perSecond] = process.argv
@@ -46,7 +45,7 @@ poller.add(socket.fd, READABLE, () => drain());
 const beganMs = performance.now();
 while (!isOver()) {
   send(performance.now());
-  // One at a time is timed without the asker's own wake-up.
+  // With one at a time, busy-wait to exclude the asker's own wake-up.
   poller.wait(window === 1 && perSecond === 0 ? 0 : 1);
 }
 const elapsedMs = heardMs - beganMs;

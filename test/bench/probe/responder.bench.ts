@@ -1,6 +1,4 @@
-// What one responder thread can answer, with and without authentication, on the kernel's own calls and on
-// Node's sockets, and what that costs. The asker is a process of its own; the CPU is this process's, in which
-// nothing but the responder works.
+// The asker is a separate process, so this process' CPU is the responder's.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { EngineConfig } from "@isochrone/probe/testing";
@@ -13,7 +11,7 @@ const KEY = { id: 1, secret: Buffer.alloc(32, 7) };
 const FULL_LOAD = { count: 60_000, window: 256, perSecond: 0 };
 const WARM_UP = { ...FULL_LOAD, count: 20_000 };
 const ONE_BY_ONE = { count: 3000, window: 1, perSecond: 0 };
-/** A node of a big cluster is asked by some hundred flows, once a second each. */
+/** A node of a large cluster gets some hundred flows with one request per second each. */
 const NORMAL_LOAD = { count: 800, window: 256, perSecond: 400 };
 const NOTHING = { ...ONE_BY_ONE, count: 1 };
 const IDLE_MS = 2000;
@@ -26,7 +24,6 @@ interface Answer {
   readonly elapsedMs: number;
   readonly rttUs: { readonly p50: number; readonly p99: number };
   readonly residenceUs: { readonly p50: number; readonly p99: number };
-  /** CPU of the responder's process meanwhile. */
   readonly cpuMs: number;
 }
 
@@ -44,7 +41,7 @@ async function measure(sockets: "auto" | "node", hmac: boolean): Promise<BenchRe
   const ask = (load: Load): Promise<Answer> => askWith(udpPort, hmac, load);
   try {
     await ask(WARM_UP);
-    // Starting the asker is this process's work too.
+    // Starting the asker costs this process as well.
     const { cpuMs: spawnMs } = await ask(NOTHING);
     const full = await ask(FULL_LOAD);
     const single = await ask(ONE_BY_ONE);

@@ -1,5 +1,4 @@
-// What the instrument costs and adds: loopback round trips of UDP_RR and TCP_RR through the real measuring
-// thread, the CPU that a transaction takes on both sides together, and the HMAC's share of it.
+// Loopback round trips of UDP_RR and TCP_RR, CPU per transaction on both sides, and the HMAC's share.
 import { createMeasuringThreads } from "@isochrone/probe";
 import type { MeasuringThreads } from "@isochrone/probe";
 import {
@@ -98,7 +97,7 @@ async function measure(method: Method): Promise<BenchResult[]> {
       };
     }),
   );
-  // The compiler's warm-up is not what a probe that runs for weeks costs.
+  // Exclude the compiler's warm-up, which does not matter for a long-running probe.
   await systemClock.sleep(2000);
   snapshots.length = 0;
   const busyMs = await cpuMsDuring(MEASURE_MS);
@@ -134,7 +133,7 @@ function timesOf(method: Method, snapshots: readonly EngineSnapshot[]): BenchRes
   return results.filter((result) => result !== null);
 }
 
-/** Null where there was nothing to measure, e.g. no right to send ICMP. */
+/** Null without a measurement, e.g. without permission to send ICMP. */
 function micros(name: string, seconds: number | null): BenchResult | null {
   return seconds === null ? null : { name, value: seconds * 1e6, unit: "us" };
 }
@@ -144,10 +143,7 @@ function closedLoopConfig(index: number, authenticated: boolean): EngineConfig {
   return authenticated ? config : { ...config, keys: [], signingKeyId: 0 };
 }
 
-/**
- * What a node of any cluster pays: its number of peers is bounded, and each is asked once a second by each
- * method.
- */
+/** The number of peers is bounded, with one request per second and method each. */
 async function measureOrdinary(): Promise<BenchResult[]> {
   const methods = ["udp_rr", "tcp_rr", "tcp_connect"] as const;
   const ordinary = (index: number): EngineConfig => ({

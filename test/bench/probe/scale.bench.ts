@@ -1,8 +1,5 @@
-// What a node's probing costs in clusters of 100, 1,000 and 5,000 nodes: plan, packets, series, CPU, memory.
-// All probes are real, each with an address of its own on the loopback, and get their plans from the
-// aggregator that their records go to; many share a process, and all but one probe at a slower pace, because
-// thousands of nodes have one machine here. For quick runs: ISOCHRONE_BENCH_SCALE_NODES=100,300
-// ISOCHRONE_BENCH_SCALE_INTERVAL_MS=5000.
+// All probes are real with their own loopback address. Many share a process, and all but one run at longer
+// intervals. For quick runs: ISOCHRONE_BENCH_SCALE_NODES=100,300 ISOCHRONE_BENCH_SCALE_INTERVAL_MS=5000.
 import { readFileSync } from "node:fs";
 import { probeConfig } from "@isochrone/probe/testing";
 import type { BenchResult } from "../types.ts";
@@ -11,25 +8,20 @@ import { descriptorsOf, runStage, type StageResult } from "./scale/stage.ts";
 import { markdown } from "./scale/table.ts";
 
 const SIZES = process.env["ISOCHRONE_BENCH_SCALE_NODES"]?.split(",").map(Number) ?? [100, 1000, 5000];
-/** Of all nodes but one, so that thousands leave two cores something to spare. */
+/** Interval of all nodes but one. Leaves some CPU of two cores idle with thousands of nodes. */
 const INTERVAL_MS = Number(process.env["ISOCHRONE_BENCH_SCALE_INTERVAL_MS"] ?? 30_000);
-/** The same in all sizes, so that what a process costs by itself weighs the same. */
+/** The same for all sizes, so that the fixed cost of a process weighs the same. */
 const NODES_PER_PROCESS = 80;
-/** Two cores carry no larger cluster in which all nodes probe. */
+/** The largest cluster on two cores in which all nodes probe. */
 const ALL_PROBE = 1000;
-/**
- * In a larger one so many probe, beside the witness and those around it; all others have a plan and answer.
- */
+/** In addition to the witness and its neighbours. All others have a plan and respond. */
 const SAMPLE = 320;
-/** Below the kernel's ports for connections. */
+/** Below the kernel's ephemeral ports. */
 const PORT = 7411;
 const MOST_PEERS = 30;
-/** How long is measured: every node publishes so often meanwhile. */
+/** Duration of the measurement, in publish intervals. */
 const WINDOW_INTERVALS = 1;
-/**
- * How much more a node may cost in the largest cluster; CPU is measured on a machine that does other things
- * too.
- */
+/** Maximum growth of a node's cost in the largest cluster. CPU has a margin for other programs. */
 const GROWTH = { count: 1.1, cpu: 1.25 };
 
 const { intervalMs, publishIntervalMs, connectIntervalMs, zeroCheckIntervalMs, planRefreshMs } = probeConfig({
@@ -47,7 +39,7 @@ const DEFAULT_PACE: Pace = {
 
 export async function run(): Promise<BenchResult[]> {
   checkDescriptors();
-  // Children end with this process; this process is to end with its own parent.
+  // Children end with this process. This process must end with its own parent.
   const exit = (): void => process.exit(1);
   process.once("disconnect", exit);
   const stages: StageResult[] = [];
@@ -73,7 +65,6 @@ export async function run(): Promise<BenchResult[]> {
   return stages.flatMap((stage) => resultsOf(stage, stages[0]!));
 }
 
-/** Everything that has a pace, as much slower than by default. */
 function slowedDown(interval: number): Pace {
   const factor = interval / intervalMs;
   return {
@@ -121,12 +112,11 @@ function resultsOf(stage: StageResult, first: StageResult): BenchResult[] {
   ];
 }
 
-/** What a node of the group asks, others answer: where they do nothing else, that is part of its cost. */
+/** Requests of the group are answered by others. If they do nothing else, their CPU is part of the cost. */
 function cpuOf(stage: StageResult, part: "group" | "witness"): number {
   return stage[part].cpuMsPerSecond + (part === "group" ? stage.answeringCpuMsPerSecond : 0);
 }
 
-/** The first size is what the others are compared with. */
 function compared(
   name: string,
   unit: string,
@@ -149,7 +139,7 @@ function compared(
   };
 }
 
-/** @throws Error when a process may not open as many sockets as its nodes need */
+/** @throws Error if a process may not open enough sockets for its nodes */
 function checkDescriptors(): void {
   const line = /^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
   const limit = Number(line?.[1] ?? 0);

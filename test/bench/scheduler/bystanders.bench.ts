@@ -1,5 +1,5 @@
-// What the extender costs pods that don't use it: kube-scheduler's CPU per pod with an extender for a managed
-// resource that they don't request, against none, in interleaved pairs. `--quick`: fewer pairs.
+// Kube-scheduler's CPU per pod with and without an extender for a resource not requested. `--quick`: fewer
+// pairs.
 import { median } from "@isochrone/primitives";
 import { startControlPlane } from "../../harness/control-plane/index.ts";
 import { BASE_CONFIG, Certificates, schedulerConfig, startReplica } from "../../harness/extender.ts";
@@ -11,7 +11,7 @@ import { schedule } from "./runs.ts";
 const NODE_COUNT = 1_000;
 const PAIRS = process.argv.includes("--quick") ? 4 : 20;
 const PODS = 300;
-/** Two-sided 95 % of Student's t, by pairs - 1. */
+/** Two-sided 95 % quantile of Student's t, by pairs - 1. */
 const STUDENT: Readonly<Record<number, number>> = { 3: 3.182, 19: 2.093 };
 const RESOURCE = "isochrone.dev/placement";
 
@@ -27,7 +27,7 @@ export async function run(): Promise<BenchResult[]> {
     const config = await schedulerConfig(replica.url, certificates, { options });
     const cpuMs = async (of: string): Promise<number> =>
       (await schedule(cluster, of, PODS, false)).cpuMsPerPod;
-    // The first of all finds cold caches.
+    // The first run has cold caches.
     await cpuMs(BASE_CONFIG);
     const differences: number[] = [];
     const without: number[] = [];

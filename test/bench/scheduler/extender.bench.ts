@@ -1,6 +1,5 @@
-// What the extender costs kube-scheduler: pods per second and CPU per pod with it, without it, and with one
-// that answers constants. The real kube-scheduler over client certificates; its nodes have no kubelets. Runs
-// of all three are interleaved. `--quick`: 1,000 nodes, fewer runs.
+// Pods per second and CPU per pod with the extender, without it, and with constants, interleaved. `--quick`:
+// 1,000 nodes, fewer runs.
 import { median } from "@isochrone/primitives";
 import { fastify } from "fastify";
 import { readFile } from "node:fs/promises";
@@ -32,8 +31,7 @@ async function compare(nodeCount: number): Promise<BenchResult[]> {
     cluster,
     certificates,
     graphs: graphsOf(nodeCount, systemClock.now()),
-    // Graphs of this bench don't grow old, and Events of hundreds of pods a second are another bench's
-    // matter.
+    // Graphs of this bench don't expire. Events are off, because another bench covers hundreds per second.
     settings: { podEvents: false },
   });
   try {
@@ -46,7 +44,7 @@ async function compare(nodeCount: number): Promise<BenchResult[]> {
     };
     const runs: Record<keyof typeof configs, Measured[]> = { plain: [], ours: [], trivial: [] };
     const names = Object.keys(configs) as (keyof typeof configs)[];
-    // The first of all finds cold caches.
+    // The first run has cold caches.
     await schedule(cluster, configs.plain, PODS);
     for (let round = 0; round < ROUNDS; round++)
       for (const name of round % 2 === 0 ? names : names.toReversed())
@@ -68,7 +66,7 @@ function throughput(
   const rate = (of: readonly Measured[]): number => median(of.map(({ podsPerSecond }) => podsPerSecond))!;
   const cpu = (of: readonly Measured[]): number => median(of.map(({ cpuMsPerPod }) => cpuMsPerPod))!;
   const plain = rate(runs.plain);
-  // Neighbours in time share the machine's mood.
+  // Adjacent runs have the same machine load.
   const ratio = median(
     runs.ours.map(({ podsPerSecond }, index) => podsPerSecond / runs.plain[index]!.podsPerSecond),
   )!;
@@ -95,10 +93,7 @@ function throughput(
   ];
 }
 
-/**
- * Of our own answers, from the parsed request to the text: the upper ends of the buckets that hold the
- * quantiles.
- */
+/** Our own latencies, from the parsed request to the text: upper limits of the buckets with the quantiles. */
 function latencies(nodeCount: number, metrics: string): BenchResult[] {
   return ["prioritize"].flatMap((verb) =>
     [0.5, 0.99].map((quantile) => ({
@@ -119,7 +114,7 @@ function bucketOf(metrics: string, verb: string, quantile: number): number {
   return buckets.find(({ count }) => count >= quantile * total)?.end ?? Number.NaN;
 }
 
-/** The least that an extender can do, behind the same certificates. */
+/** A minimal extender behind the same certificates. */
 async function startTrivial({
   server,
   authority,

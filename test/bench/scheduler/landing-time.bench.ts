@@ -1,6 +1,4 @@
-// How long gated pods wait until all of them are released by their plan, from the creation of the first, and
-// what that costs in CPU time: a whole planner on a memory store. The wait contains `planner.settleMs`.
-// Problems are those of the planner's benchmarks. `--rounds=N`.
+// Wait until a plan has released all pods, and its CPU time. Includes `planner.settleMs`. `--rounds=N`.
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS, PLACEMENT_GATE, hasOurGate } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
@@ -20,13 +18,12 @@ import { linkOf } from "./landing/testbed.ts";
 
 const ROUNDS = Number(process.argv.find((each) => each.startsWith("--rounds="))?.slice(9) ?? 5);
 const WAIT_MS = 30_000;
-/** The graphs must not be older than three windows. */
+/** Graphs must not be older than three windows. */
 const WINDOW_SECONDS = 3_600;
 
 interface Landed {
   readonly ms: number;
   readonly cpuMs: number;
-  /** Cost of the plan, bytes/s x ms. */
   readonly cost: number;
 }
 
@@ -44,7 +41,7 @@ export async function run(): Promise<BenchResult[]> {
 
 async function landings(name: string, problemOf: (seed: number) => PlanProblem): Promise<BenchResult[]> {
   const landed: Landed[] = [];
-  // The first one starts the thread and compiles.
+  // The first round starts the thread and compiles.
   for (let round = 0; round <= ROUNDS; round++) {
     const each = await landing(problemOf(round + 1));
     if (round > 0) landed.push(each);
@@ -57,7 +54,7 @@ async function landings(name: string, problemOf: (seed: number) => PlanProblem):
   ];
 }
 
-/** The plugin lands the pods twice. The second landing counts: the thread has compiled its code by then. */
+/** Lands the pods twice and measures the second time, when the thread's code is compiled. */
 async function landing(problem: PlanProblem): Promise<Landed> {
   const store = createMemoryStore({ clock: systemClock });
   for (const node of problem.nodes) await store.create(nodeOf(node));
@@ -76,7 +73,7 @@ async function landing(problem: PlanProblem): Promise<Landed> {
   });
   await plugin.start();
   try {
-    // Until the thread has loaded its code.
+    // Wait until the thread has loaded its code.
     await sleep(1_500);
     await measured(store, problem, "warm-up");
     const before = process.cpuUsage();
@@ -91,7 +88,6 @@ async function landing(problem: PlanProblem): Promise<Landed> {
   }
 }
 
-/** Resolves to the time that all pods of the problem took to be released by plan. */
 async function measured(store: ClusterStore, problem: PlanProblem, run: string): Promise<number> {
   const pods = problem.pods.map((_, index) => podOf(problem, index, run));
   const beganMs = performance.now();
@@ -160,7 +156,7 @@ function podOf({ pods, workflow }: PlanProblem, index: number, run: string): Kub
   };
 }
 
-/** Links of a large cluster that are measured, per node; others are estimated from zones. */
+/** Measured links per node of a large cluster; others are estimated from zones. */
 const MEASURED_PEERS = 16;
 
 function linksOf(cluster: ClusterGraph): Link[] {
@@ -174,7 +170,6 @@ function linksOf(cluster: ClusterGraph): Link[] {
   );
 }
 
-/** The graphs of a problem, always fresh. */
 class ProblemGraphs implements GraphSource {
   readonly #snapshot: ClusterGraphSnapshot;
   readonly #cluster: ClusterGraph;

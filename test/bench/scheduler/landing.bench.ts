@@ -1,8 +1,6 @@
-// Whether plans land, and what planning costs: gated workflows on a real kube-scheduler with KWOK nodes,
-// judged by where the pods were bound, by each way of landing; beside it, in the same run and by turns, the
-// same pods without gates, and with gates that are opened by who needs not plan (the floor). Workflows that
-// grow are measured with and without the webhook. `--quick`: 100 nodes only; `--nodes=N`: so many only;
-// `--pods=N`, `--rounds=N`; `--grow`: workflows that grow alone.
+// Landing rate and planning cost on a real kube-scheduler with KWOK nodes. Alternates with ungated pods and
+// with gates opened without planning (the floor). `--quick`: 100 nodes only; `--nodes=N`: this size only;
+// `--pods=N`, `--rounds=N`; `--grow`: growing workflows only.
 import { median } from "@isochrone/primitives";
 import { loadavg } from "node:os";
 import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";
@@ -26,28 +24,28 @@ import type { Run, Spender } from "./landing/run.ts";
 import { landAtOnce } from "./landing/trivial-planner.ts";
 
 const LANDED_SHARE = 0.995;
-/** By the number of nodes: the least share of plain pods' rate, or all of the floor's. */
+/** Minimum share of plain pods' rate by number of nodes, or of the whole floor's. */
 const OF_PLAIN: ReadonlyMap<number, number> = new Map([
   [1_000, 0.6],
   [5_000, 0.8],
 ]);
 const SIZES = [100, 1_000, 5_000];
 const ROUNDS = numberOf("--rounds") ?? 3;
-/** Bound before the clock runs: planner and kube-scheduler are long-running processes. */
+/** Pods bound before the measurement, because planner and kube-scheduler are long-running. */
 const WARM_UP = 5;
 
-/** The least share of plain pods' rate at which pods that are created with their nodes are bound. */
+/** Minimum share of plain pods' rate for pods created with their nodes. */
 const OF_PLAIN_GROWTH = 0.95;
 const MAX_ANSWER_MS = 50;
 /**
- * `planned` lands by required affinity, the default; `nominated` by nominations; `admitted` are the pods that
- * running workflows grow by, `grown` the same without the webhook, `answered` with one that knows nothing.
+ * `planned` uses required affinity, `nominated` nominations; `admitted` pods extend running workflows,
+ * `grown` without the webhook, `answered` with one that knows nothing.
  */
 const WAYS = ["plain", "trivial", "planned", "nominated", "grown", "answered", "admitted"] as const;
 const GROWING: readonly string[] = ["grown", "answered", "admitted"];
 
 interface Planned extends Run {
-  /** Of the pods that a plan gave a node. */
+  /** Share of the pods with a planned node. */
   readonly share: number;
   readonly searchMs: number;
 }
@@ -62,11 +60,10 @@ interface Runs {
   readonly admitted: readonly Admitted[];
 }
 
-/** One cluster size under test. */
 interface Testbed {
   readonly cluster: ControlPlane;
   readonly nodes: readonly string[];
-  /** The first {@link WARM_UP} of them warm up. */
+  /** The first {@link WARM_UP} workflows are warm-up. */
   readonly workflows: number;
 }
 
@@ -103,7 +100,7 @@ async function measure(size: number, pods: number): Promise<BenchResult[]> {
       admitted: [] as Admitted[],
     };
     const ways = WAYS.filter((way) => GROWING.includes(way) || !process.argv.includes("--grow"));
-    // By turns: machines aren't equally busy all the time.
+    // Alternates, because the machine's load varies.
     for (let round = 0; round < ROUNDS; round++) {
       for (const way of round % 2 === 0 ? ways : ways.toReversed()) {
         if (way === "grown" || way === "answered" || way === "admitted") {
@@ -131,7 +128,7 @@ async function measure(size: number, pods: number): Promise<BenchResult[]> {
 function report(size: number, { plain, trivial, planned, nominated }: Runs): BenchResult[] {
   const where = `${size} nodes`;
   const rate = (of: readonly Run[]): number => median(of.map((each) => each.rate))!;
-  // Neighbours in time share the machine's mood.
+  // Adjacent runs have the same machine load.
   const ratio = (of: readonly Run[], to: readonly Run[]): number =>
     median(of.map((each, round) => each.rate / to[round]!.rate))!;
   const share = Math.min(...planned.map((each) => each.share));
@@ -295,7 +292,7 @@ async function byPlan({ cluster, nodes, workflows }: Testbed, landing: string): 
     kubeconfig: cluster.kubeconfig,
     graphs,
     scheduler: { keptDecisions: 100_000, podEvents: false },
-    // Those that the graphs don't show yet wait for them.
+    // Pods that the graphs don't show yet wait for them.
     planner: { deadlineMs: 600_000, graphWaitMs: 60_000, landing },
   });
   try {
@@ -314,7 +311,7 @@ async function byPlan({ cluster, nodes, workflows }: Testbed, landing: string): 
   }
 }
 
-/** By the pods' own word, not the planner's. */
+/** Judged by the pods themselves, not by the planner. */
 async function landedShare(cluster: ControlPlane, running: RunningPlanner): Promise<number> {
   const plans = (await running.plans(NAMESPACE)).flatMap((plan) => plan.pods);
   const planned = new Map(plans.flatMap(({ name, node }) => (node === null ? [] : [[name, node] as const])));

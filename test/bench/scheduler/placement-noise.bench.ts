@@ -1,6 +1,5 @@
-// What minSpread is for: nodes that are alike but for the noise of measuring, and a network that tells them
-// apart. Placement cost with the default beside other values, in process. ISOCHRONE_BENCH_TABLE names a file
-// for the table.
+// Nodes differ only by noise, but the network tells them apart. ISOCHRONE_BENCH_TABLE names a file for the
+// table.
 import { median } from "@isochrone/primitives";
 import { writeFileSync } from "node:fs";
 import { loadSettings } from "@isochrone/runtime";
@@ -19,7 +18,6 @@ const WEIGHTS = [
   { gamma: 0.2, delta: 0.8 },
 ];
 
-/** Cost with these settings, by seed; the unit is the scenario's own. */
 interface Scenario {
   readonly name: string;
   readonly costs: (settings: Settings) => number[];

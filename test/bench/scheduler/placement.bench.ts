@@ -1,5 +1,4 @@
-// What the extender is for: the placement cost (sum over the channels of traffic x cost) of the sample
-// workflow as a real kube-scheduler places it, without and with the extender, against the proven optimum.
+// Placement cost (sum over channels of traffic x cost) without and with the extender, and the proven optimum.
 // Twenty seeds; `--quick` takes five.
 import { median } from "@isochrone/primitives";
 import { writeFileSync } from "node:fs";
@@ -28,7 +27,6 @@ import type { PlacementExperiment } from "./placement/problem.ts";
 const SEEDS = process.argv.includes("--quick") ? 5 : 20;
 const MAX_OF_PLAIN = 0.6;
 const MAX_OF_OPTIMUM = 1.2;
-/** Above what the graphs are polled at. */
 const SETTLE_MS = 400;
 
 const VARIANTS = ["plain", "with the extender", "with the extender, network only"] as const;
@@ -41,7 +39,7 @@ interface Testbed {
   readonly graphs: GraphApi;
 }
 
-/** ISOCHRONE_BENCH_TABLE names a file for the tables, seed by seed. */
+/** ISOCHRONE_BENCH_TABLE names a file for the tables, by seed. */
 export async function run(): Promise<BenchResult[]> {
   const [certificates, graphs] = [await Certificates.create(), await startGraphApi()];
   const cluster = await startControlPlane({ components: ["scheduler"] });
@@ -52,7 +50,7 @@ export async function run(): Promise<BenchResult[]> {
     const cpu = `${NODE_CPU_MILLICORES}m`;
     await cluster.addNodes(nodes.map(({ name, region, zone }) => ({ name, region, zone, cpu })));
     const pinnedCosts = await measure(testbed, pinned);
-    // One by one, whoever comes first finds nobody to be near: this is what planning together is for.
+    // Placed one by one, the first pod has no neighbour yet. Joint planning avoids this.
     const free = await experimentsOf(false);
     const freeCosts = await measure(testbed, free);
     const file = process.env["ISOCHRONE_BENCH_TABLE"];
@@ -78,7 +76,6 @@ function experimentsOf(dataIsPinned: boolean): Promise<PlacementExperiment[]> {
   );
 }
 
-/** By seed, in order. */
 async function measure(testbed: Testbed, experiments: readonly PlacementExperiment[]): Promise<Costs[]> {
   const { cluster, certificates, graphs } = testbed;
   const costs = experiments.map((experiment) => ({ optimum: optimum(experiment).cost }) as Costs);
@@ -104,7 +101,7 @@ function settingsOf(variant: Variant): Record<string, unknown> {
   return variant === "with the extender, network only" ? { gamma: 0, delta: 1 } : {};
 }
 
-/** The pods one after the other, what others depend on first; the cost of where they went. */
+/** Places pods one at a time, dependencies first. Returns the cost of the placement. */
 async function place(
   experiment: PlacementExperiment,
   cluster: ControlPlane,
@@ -172,7 +169,7 @@ function judged(variant: Variant, costs: readonly Costs[], isRule: boolean): Ben
   ];
 }
 
-/** In Markdown; costs in MB/s x ms. */
+/** Markdown table with costs in MB/s x ms. */
 function tableOf(experiments: readonly PlacementExperiment[], costs: readonly Costs[]): string {
   const million = (cost: number): string => (cost / 1e6).toFixed(2);
   const rows = experiments.map(({ seed }, index) => {

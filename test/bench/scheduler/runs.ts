@@ -1,4 +1,3 @@
-// Runs of a real kube-scheduler, measured.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlPlane } from "../../harness/control-plane/index.ts";
 import { sumOf } from "../../harness/extender.ts";
@@ -11,9 +10,7 @@ export interface Measured {
 const NAMESPACE = "shop";
 const POLL_MS = 100;
 
-/**
- * Pods that wait for kube-scheduler when it starts; measured from the first that is scheduled to the last.
- */
+/** Schedules pods that wait before kube-scheduler starts. Measures from the first binding to the last. */
 export async function schedule(
   cluster: ControlPlane,
   config: string,

@@ -1,4 +1,4 @@
-// CPU time of a decision: a job comes to a network on which others run.
+// CPU time of a decision: a job arrives at a network with running jobs.
 import { seeded } from "@isochrone/primitives";
 import { joint, schedule } from "@isochrone/streams";
 import { randomSystem } from "@isochrone/streams/testing";
@@ -8,17 +8,17 @@ import { cpuMs, videoJobs } from "./problems.ts";
 interface Size {
   readonly nodes: number;
   readonly jobs: number;
-  /** Of the nodes' memory, so that jobs don't fit on one node and have flows. */
+  /** Share of the nodes' memory, so that jobs don't fit on one node and have flows. */
   readonly memory: number;
   readonly targetMs: number;
 }
 
-/** ENTS lets jobs wait 2.5 s at 70 nodes. Of 1,000 nodes: at least 500 flows. */
+/** ENTS lets jobs wait 2.5 s at 70 nodes. With 1,000 nodes: at least 500 flows. */
 const SIZES: readonly Size[] = [
   { nodes: 70, jobs: 50, memory: 1, targetMs: 150 },
   { nodes: 1_000, jobs: 42, memory: 1 / 3, targetMs: 2_000 },
 ];
-/** Decisions that are measured behind those that fill the network. */
+/** Number of measured decisions after those that fill the network. */
 const MEASURED = 10;
 
 export async function run(): Promise<BenchResult[]> {

@@ -1,4 +1,4 @@
-// The lab's largest mesh: 70 network namespaces, joined by cables with capacities. It needs root.
+// The lab's largest mesh: 70 network namespaces joined by links with capacities. Needs root.
 import { MeshLab, runStages, type MeshLink } from "@isochrone/lab/mesh";
 import { namespaceLabSupport } from "@isochrone/lab/namespaces";
 import type { BenchResult } from "../types.ts";
@@ -9,7 +9,6 @@ const RATE = LINK / 2;
 const FRAME_BYTES = 12_500;
 const FRAMES_PER_SECOND = RATE / (8 * FRAME_BYTES);
 
-/** A ring, and for each node a link across it. */
 function meshLinks(): MeshLink[] {
   const links = new Map<string, MeshLink>();
   for (let a = 0; a < NODES; a++)

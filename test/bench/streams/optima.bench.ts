@@ -1,4 +1,4 @@
-// The search against optima that HiGHS proves, and ENTS' rounding beside it. `--quick`: the smallest sizes.
+// The search compared with optima proven by HiGHS, and with ENTS' rounding. `--quick`: the smallest sizes.
 import { seeded } from "@isochrone/primitives";
 import { joint, schedule } from "@isochrone/streams";
 import {
@@ -26,7 +26,7 @@ const SIZES = QUICK
     ] as const);
 const PROBLEMS = 4;
 const JOBS = QUICK ? 5 : 20;
-/** Optima are proven up to this part. */
+/** Relative gap up to which optima are proven. */
 const GAP = 1e-4;
 const TIME_MS = 20_000;
 const WITHIN = 1.05;
@@ -38,10 +38,7 @@ export async function run(): Promise<BenchResult[]> {
   return [...results, ...(await hosts())];
 }
 
-/**
- * P3: seconds per frame of the slowest flow over the optimum, or over the best bound that the solver proved
- * in its time.
- */
+/** P3: seconds per frame of the slowest flow, relative to the optimum or the solver's bound. */
 async function paths(nodes: number, flows: number): Promise<BenchResult[]> {
   const solve = await testSolver(GAP);
   let [ours, papers, proven] = [0, 0, 0];
@@ -85,7 +82,7 @@ function slowest(
   return seconds.reduce((most, each) => Math.max(most, each), 0);
 }
 
-/** P1: throughput of one job of five tasks on eight nodes, as a part of the proven optimum's. */
+/** P1: throughput of one job of five tasks on eight nodes, relative to the proven optimum. */
 async function hosts(): Promise<BenchResult[]> {
   const solve = await testSolver(GAP);
   let least = Infinity;

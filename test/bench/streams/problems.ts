@@ -1,4 +1,3 @@
-// Jobs for the benchmarks of streams, and how long decisions take.
 import type { Draw } from "@isochrone/primitives";
 import type { StreamJob } from "@isochrone/streams";
 import { videoJob } from "@isochrone/streams/simulation";
@@ -10,13 +9,12 @@ export function videoJobs(random: RandomNetwork, count: number, draw: Draw): Str
   );
 }
 
-/** CPU time of this process, ms. */
 export function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
 
-/** CPU time of this thread alone, ms: without that of compilers, collectors and other threads beside it. */
+/** CPU time of this thread, ms: excludes compilers, garbage collectors and other threads. */
 export function threadMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;

@@ -6,13 +6,13 @@ import { POINTS_PER_NODE, mixRound } from "./mix.ts";
 
 const NODES = 1_000;
 const ROUNDS = 6;
-/** A tenth of the nodes is enough to time the generic decoder, which doesn't get slower with more series. */
+/** A tenth of the nodes suffices: the generic decoder's speed does not depend on series. */
 const PEER_NODES = 100;
 const TARGET_POINTS_PER_SECOND = 100_000;
 /** 1 % per minute in rounds of 10 s. */
 const CHURN_RATIO = 0.01 / 6;
 
-/** What a consumer does at least: merges the histograms, adds the numbers up. */
+/** A minimal consumer: merges histograms and sums numbers. */
 class Sink implements MetricsVisitor {
   readonly rtt = new Distribution();
   points = 0;

@@ -22,7 +22,6 @@ function latencies(): Float64Array {
   });
 }
 
-/** Median over the rounds of the time of one operation; the first third of the rounds only warms up. */
 function nanosecondsEach(operations: number, round: () => void): number {
   const samples: number[] = [];
   for (let i = 0; i < ROUNDS; i++) {

@@ -1,15 +1,10 @@
-// The OTLP traffic of a cluster: 40 % RTT histograms with 40 buckets, 30 % usage gauges with 4 attributes,
-// 30 % Istio sums with 25 labels. One record of each topic per node and round.
+// 40 % RTT histograms with 40 buckets, 30 % usage gauges with 4 attributes, 30 % Istio sums with 25 labels.
 import { PROBE_METRICS, RESOURCE_ATTRIBUTES, TOPICS, encodeMetrics } from "@isochrone/telemetry";
 import type { Attributes, ExponentialHistogramData, Metric } from "@isochrone/telemetry";
 
 interface MixOptions {
-  /** Each node has 100 series. @default 1000 */
   readonly nodes?: number;
-  /**
-   * Part of the workloads that are replaced by new ones (new pods, so new series) from one round to the next.
-   * @default 0
-   */
+  /** Share of workloads replaced by new pods and so new series in each round. @default 0 */
   readonly churnRatio?: number;
   /** Time of round 0. @default 2026-01-01T00:00:00Z */
   readonly startMs?: number;
@@ -19,7 +14,6 @@ interface MixOptions {
 
 interface MixRecord {
   readonly topic: string;
-  /** The node. */
   readonly key: string;
   readonly value: Uint8Array;
   readonly points: number;
@@ -34,7 +28,6 @@ const USAGE_METRICS = ["container_memory_working_set_bytes", "container_memory_r
 const SCOPE = { name: "isochrone.bench" } as const;
 const ZONES = 3;
 
-/** All records of a round, node by node. */
 export function* mixRound(round: number, options: MixOptions = {}): Generator<MixRecord> {
   const { nodes = 1_000, churnRatio = 0, startMs = Date.UTC(2026, 0, 1), roundMs = 10_000 } = options;
   const timeMs = startMs + round * roundMs;
@@ -66,9 +59,7 @@ function resourceOf(node: number): Attributes {
   };
 }
 
-/**
- * How often the workload in a slot was replaced by `round`: each round replaces an equal share of the slots.
- */
+/** Each round replaces an equal share of the slots. */
 function generation(slot: number, round: number, churnRatio: number): number {
   if (churnRatio === 0) return 0;
   const rounds = Math.round(1 / churnRatio);
@@ -89,7 +80,7 @@ function rttMetric(node: number, nodes: number, round: number, timeMs: number, r
   return { name: PROBE_METRICS.rtt, unit: "s", kind: "exponentialHistogram", temporality: "delta", points };
 }
 
-/** 40 neighbouring buckets that begin at 2^-10 s, about 1 ms, with a hump. */
+/** 40 adjacent buckets from 2^-10 s (about 1 ms), with a hump. */
 function rttData(seed: number): ExponentialHistogramData {
   const offset = -640 + (seed % 64);
   const bucketCounts = Array.from(

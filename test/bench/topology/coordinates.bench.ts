@@ -1,6 +1,5 @@
-// Network coordinates: what a round costs, and how far estimates are off. Without data only synthetic
-// clusters are fitted; matrices of real networks are read from ISOCHRONE_BENCH_MATRICES, files joined by the
-// path delimiter. Accuracy is judged by the command that users have.
+// ISOCHRONE_BENCH_MATRICES names files of real matrices, joined by the path delimiter. Without it only
+// synthetic clusters are fitted.
 import { seededRandom } from "@isochrone/runtime";
 import { fitCoordinates } from "@isochrone/topology/coordinates";
 import type { CoordinateInput, CoordinateModel } from "@isochrone/topology/coordinates";
@@ -19,9 +18,7 @@ const SIZES = [
   { nodes: 5_000, coldTargetMs: 20_000, warmTargetMs: 2_000 },
 ] as const;
 
-/**
- * Peers, probes per node, noise; and median and p90 relative error of the best method of before on PlanetLab.
- */
+/** Peers, probes per node, noise; median and p90 relative error of the best previous method. */
 const ROWS = [
   { peers: 10, budget: 20, noise: 0, best: [0.073, 0.35] },
   { peers: 10, budget: 50, noise: 0, best: [0.07, 0.33] },
@@ -47,7 +44,7 @@ export async function run(): Promise<BenchResult[]> {
 
 function timed({ nodes, coldTargetMs, warmTargetMs }: (typeof SIZES)[number]): BenchResult[] {
   const cluster = syntheticCluster(nodes);
-  // Compiled code is what a service runs after its first round.
+  // Warms up, because a service runs compiled code after its first round.
   fitCoordinates(window(syntheticCluster(200), 0), { seed: 1 });
   const [coldMs, cold] = timeMs(() => fitCoordinates(window(cluster, 1), { seed: 1 }));
   let model = cold;
@@ -126,10 +123,7 @@ interface Cluster {
   readonly rttMs: (a: number, b: number) => number;
 }
 
-/**
- * Zones on a map, paths that are longer than straight lines, an access link per node, and something of each
- * pair's own.
- */
+/** Zones on a map, detours, an access link per node, and a part specific to each pair. */
 function syntheticCluster(nodes: number): Cluster {
   const random = seededRandom(1);
   const places = Array.from({ length: ZONES }, () => [120 * random.next(), 60 * random.next()] as const);
@@ -147,7 +141,7 @@ function syntheticCluster(nodes: number): Cluster {
   };
 }
 
-/** The same number from 0 to 1 for the same two nodes. */
+/** A number from 0 to 1 that is constant per pair of nodes. */
 function ownShare(a: number, b: number): number {
   const random = seededRandom(Math.min(a, b) * 10_007 + Math.max(a, b));
   random.next();
@@ -158,7 +152,7 @@ function window({ names, rttMs }: Cluster, round: number): CoordinateInput {
   const rows: { source: number; target: number; rttMs: number }[] = [];
   for (let source = 0; source < names.length; source++) {
     for (let peer = 0; peer < PEERS; peer++) {
-      // Peer k is replaced in every tenth window, each k in another one.
+      // Peer k is replaced in every tenth window, at a phase that depends on k.
       const generation = Math.floor((round + peer) / PEERS);
       const draw = ownShare(source, names.length + peer + PEERS * generation);
       const target = Math.floor(draw * names.length);
@@ -194,10 +188,7 @@ function regionMatrix(nodes: number): string {
   return height.map((_, a) => row(a)).join("\n");
 }
 
-/**
- * CPU time of this thread, which does all the work: others on the machine lengthen it less than the time on
- * the wall.
- */
+/** CPU time of this thread, which does all the work. Other programs affect it less than wall time. */
 function timeMs<Result>(work: () => Result): [number, Result] {
   globalThis.gc?.();
   const before = process.threadCpuUsage();

@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import { numbered, record } from "./harness.ts";
 import type { BusHarness } from "./harness.ts";
 
-/** How publishers are slowed down, where the adapter does that. */
 export function describeBackPressure(under: BusHarness): void {
   it("makes publishers wait for the slowest subscriber, and lets them in when it goes on", async () => {
     const gate = Promise.withResolvers<void>();
@@ -62,7 +61,6 @@ export function describeBackPressure(under: BusHarness): void {
   });
 }
 
-/** A subscriber whose handlers wait until they are released. */
 async function collectHeld(under: BusHarness): Promise<{ records: BusRecord[]; release(): void }> {
   const gate = Promise.withResolvers<void>();
   const records: BusRecord[] = [];

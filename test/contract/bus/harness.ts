@@ -2,43 +2,40 @@ import type { Bus, BusRecord, OutgoingRecord, Subscription } from "@isochrone/bu
 import type { SubscribeOptions } from "@isochrone/bus/testing";
 import { afterEach, beforeEach, vi } from "vitest";
 
-/** What an adapter promises beyond the port, or can't be asked to show. */
+/** Guarantees of an adapter beyond the port, or its inherent limits. */
 export interface BusCapabilities {
-  /** Partitions of every topic of the bus under test. */
   readonly partitions: number;
-  /** Whether offsets ascend without gaps. */
   readonly denseOffsets: boolean;
-  /** Whether publishers wait, and are refused in the end, while the slowest subscriber lags. */
+  /** Whether publishers wait for the slowest subscriber and are finally rejected. */
   readonly backPressure: boolean;
-  /** How long a redelivery may take. */
+  /** Maximum duration of a redelivery. */
   readonly patienceMs: number;
 }
 
 interface BusUnderTest {
   readonly bus: Bus;
-  /** Makes a topic ready, where that has to be done first. */
+  /** Creates a topic, if the adapter requires it. */
   createTopic?(topic: string): Promise<void>;
-  /** Lets pauses (before a redelivery, say) pass: advances a manual clock; only waits where time is real. */
+  /** Lets pauses (e.g. before a redelivery) elapse: advances a manual clock, or waits in real time. */
   pass(ms: number): Promise<void>;
   dispose(): Promise<void>;
 }
 
 export interface BusContract {
   readonly capabilities: BusCapabilities;
-  /** A fresh bus; where it has bounds, 100 records or 4 MiB of backlog per partition and 2 s of waiting. */
+  /** Returns a new bus. If bounded: a backlog of 100 records or 4 MiB per partition, and 2 s of waiting. */
   readonly create: () => Promise<BusUnderTest>;
 }
 
-/** What a subscriber has received so far. */
 interface Collected {
   readonly records: BusRecord[];
-  /** How many records it had when it was told that it had caught up. */
+  /** Number of records at each notification that it had caught up. */
   readonly caughtUpAt: readonly number[];
   readonly subscription: Subscription;
   texts(): string[];
 }
 
-/** The bus of the test that runs, made anew for each, and what the tests of the contract share. */
+/** The bus of the current test, created anew for each, and shared helpers. */
 export class BusHarness {
   readonly capabilities: BusCapabilities;
   readonly #name: string;
@@ -60,7 +57,6 @@ export class BusHarness {
     return this.#under!.bus;
   }
 
-  /** Another one in every test. */
   get topic(): string {
     return `contract.${this.#name}.${process.pid}.${this.#serial}`;
   }
@@ -69,7 +65,6 @@ export class BusHarness {
     return this.#under!.pass(ms);
   }
 
-  /** Subscribes and collects. */
   async collect(options: Partial<SubscribeOptions> = {}): Promise<Collected> {
     const records: BusRecord[] = [];
     const caughtUpAt: number[] = [];

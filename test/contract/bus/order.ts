@@ -4,7 +4,6 @@ import { expect, it } from "vitest";
 import { numbered, record, spread } from "./harness.ts";
 import type { BusHarness } from "./harness.ts";
 
-/** The order of one key's records, and where keys go. */
 export function describeOrder(under: BusHarness): void {
   it("delivers the records of one key in the order of their publishing", async () => {
     const member = await under.collect();

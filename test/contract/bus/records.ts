@@ -2,7 +2,6 @@ import { expect, it } from "vitest";
 import { encode, numbered, record } from "./harness.ts";
 import type { BusHarness } from "./harness.ts";
 
-/** What becomes of the bytes, and of a bus that is closed. */
 export function describeRecords(under: BusHarness): void {
   it("preserves headers, empty values and 1 MiB values byte by byte", async () => {
     const member = await under.collect();

@@ -5,7 +5,6 @@ import type { BusHarness } from "./harness.ts";
 
 const REDELIVERY_PAUSE_MS = 5_000;
 
-/** What subscribers get, and where they begin. */
 export function describeSubscribers(under: BusHarness): void {
   it("each get every record, and go on with what is published later", async () => {
     await under.bus.publish(under.topic, spread(30));

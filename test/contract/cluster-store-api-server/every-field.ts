@@ -1,4 +1,4 @@
-// Pods that have, between them, every field that an API server takes.
+// Pods that together have every field that an API server accepts.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
 import { EVERY_VOLUME, labelSelector } from "./every-volume.ts";
@@ -145,7 +145,7 @@ function pod(name: string, namespace: string, spec: Fields, metadata: Fields = {
   };
 }
 
-/** What the pods name. */
+/** Objects that the pods refer to. */
 export const namedByPods = (namespace: string): KubernetesObject[] => [
   { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "runner", namespace } },
   {
@@ -164,7 +164,6 @@ export const namedByPods = (namespace: string): KubernetesObject[] => [
   },
 ];
 
-/** By name; none of them can be scheduled. */
 export function podsOfEveryField(namespace: string): KubernetesObject[] {
   const metadata = {
     labels: { app: "web", "example.com/empty": "" },
@@ -280,9 +279,7 @@ export function podsOfEveryField(namespace: string): KubernetesObject[] {
   ];
 }
 
-/**
- * Fields of newer servers, and those that only a feature gate lets in: a server without them leaves them out.
- */
+/** Fields of newer servers or behind a feature gate. Other servers drop them. */
 export function podsOfNewFields(namespace: string): KubernetesObject[] {
   const main = { name: "main", image: "main" };
   const rules = [{ action: "Restart", exitCodes: { operator: "In", values: [0, 42] } }];

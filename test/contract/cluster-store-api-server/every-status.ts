@@ -10,7 +10,6 @@ const state = (name: string, states: Fields): Fields => ({
   ...states,
 });
 
-/** What a kubelet would say of the pod `full`. */
 export const EVERY_STATUS = {
   phase: "Running",
   observedGeneration: 3,

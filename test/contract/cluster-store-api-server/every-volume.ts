@@ -1,4 +1,3 @@
-// Volumes of every kind.
 type Fields = Readonly<Record<string, unknown>>;
 
 export const labelSelector = {

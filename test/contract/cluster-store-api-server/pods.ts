@@ -2,7 +2,7 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 
 const MANAGERS = 4;
 
-/** A pod as large as those of real clusters: 8 KB as JSON, half of it managedFields. */
+/** A pod of realistic size: 8 KB as JSON, half of it managedFields. */
 export function largePod(name: string, namespace: string): KubernetesObject {
   const env = Array.from({ length: 40 }, (_, i) => ({
     name: `SETTING_${i}`,

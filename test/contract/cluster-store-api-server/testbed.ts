@@ -11,7 +11,7 @@ import { seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { vi } from "vitest";
 
-/** What a store's way to the API server was like. */
+/** Records the state of a store's connection to the API server. */
 export class Observed implements ApiServerObserver {
   readonly requests: { verb: string; kind: string; code: number }[] = [];
   readonly renewals: string[] = [];
@@ -29,7 +29,6 @@ export class Observed implements ApiServerObserver {
   }
 }
 
-/** Stores and informers of a test, ended with it. */
 export class Testbed {
   readonly logger = new MemoryLogger({ clock: systemClock });
   readonly #stores: ApiServerClusterStore[] = [];

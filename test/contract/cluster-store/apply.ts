@@ -7,7 +7,6 @@ import type { StoreHarness } from "./harness.ts";
 const annotated = (annotations: Record<string, string>): KubernetesObject =>
   node("n", { metadata: { name: "n", annotations } });
 
-/** Server-side apply: who owns which field, and what that means. */
 export function describeApply(under: StoreHarness): void {
   const annotations = async (): Promise<Record<string, string> | undefined> =>
     (await under.store.get(nodeRef("n")))?.metadata.annotations;

@@ -2,7 +2,6 @@ import { expect, it } from "vitest";
 import { pod, podRef } from "./harness.ts";
 import type { StoreHarness } from "./harness.ts";
 
-/** How a pod gets its node. */
 export function describeBinding(under: StoreHarness): void {
   it("sets the node once and says that the pod is scheduled", async () => {
     await under.store.create(pod("a"));

@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import { node, nodeRef, pod, podRef } from "./harness.ts";
 import type { StoreHarness } from "./harness.ts";
 
-/** Updates, patches and versions. */
 export function describeChanges(under: StoreHarness): void {
   it("replaces an object by update, keeping what the server set", async () => {
     const created = await under.store.create(node("n", { metadata: { name: "n", labels: { a: "1" } } }));

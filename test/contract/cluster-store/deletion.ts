@@ -4,7 +4,6 @@ import { expect, it } from "vitest";
 import { node, nodeRef, object, pod, podRef } from "./harness.ts";
 import type { StoreHarness } from "./harness.ts";
 
-/** Deletion with and without grace, finalizers, and what goes with its owner. */
 export function describeDeletion(under: StoreHarness): void {
   const running = async (name: string, spec: Record<string, unknown> = {}): Promise<void> => {
     await under.store.create(pod(name, spec));

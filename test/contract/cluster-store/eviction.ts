@@ -5,11 +5,9 @@ import type { StoreHarness } from "./harness.ts";
 
 const BUDGET = { ...KINDS.podDisruptionBudget, namespace: "default", name: "b" };
 
-/** Evictions and preconditioned deletions. */
 export function describeEviction(under: StoreHarness): void {
   const a = { namespace: "default", name: "a" };
 
-  /** A ready pod "a" on a node, and a budget over it. */
   const guarded = async (disruptionsAllowed: number): Promise<string> => {
     const { metadata } = await under.store.create(pod("a", {}, { labels: { app: "a" } }));
     await under.store.bind(a, "n1");

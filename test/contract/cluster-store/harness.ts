@@ -12,40 +12,33 @@ import { afterEach, beforeEach, vi } from "vitest";
 
 interface StoreUnderTest {
   readonly store: ClusterStore;
-  /** Lets the time pass in which bookmarks are due; undefined where they can't be provoked. */
+  /** Lets time pass until bookmarks are due. Undefined if the test can't trigger them. */
   readonly pass?: (ms: number) => Promise<void>;
-  /** Makes the store forget its oldest changes; undefined where they can't be. */
+  /** Makes the store drop its oldest changes. Undefined if the test can't. */
   readonly overrun?: () => Promise<void>;
   dispose(): Promise<void>;
 }
 
 export interface StoreContract {
-  /** A store with a namespace "default" and nothing of the contract's kinds in it. */
+  /** Returns a store with namespace "default" and no objects of the contract's kinds. */
   readonly create: () => Promise<StoreUnderTest>;
-  /**
-   * Whether something deletes what has lost its owners: of a cluster its controller-manager, which would also
-   * act on everything else.
-   * @default true
-   */
+  /** Whether a controller-manager runs, which would also act on everything else. @default true */
   readonly collectsGarbage?: boolean;
 }
 
-/** A watch that is followed. */
 interface Followed {
   readonly events: WatchEvent[];
-  /** Settles as the iteration does. */
   readonly done: Promise<void>;
   texts(): string[];
 }
 
 const PATIENCE_MS = 5_000;
 
-/** The store of the test that runs, made anew for each, and what the tests of the contract share. */
+/** The store of the current test, created anew for each, and shared helpers. */
 export class StoreHarness {
   #under: StoreUnderTest | null = null;
   #end = new AbortController();
 
-  /** As the contract says it. */
   readonly collectsGarbage: boolean;
 
   constructor({ create, collectsGarbage = true }: StoreContract) {
@@ -80,7 +73,6 @@ export class StoreHarness {
     return vi.waitFor(check, { timeout: PATIENCE_MS, interval: 5 });
   }
 
-  /** Collects the events of a watch. */
   follow(
     kind: KindRef,
     resourceVersion: string,
@@ -103,7 +95,6 @@ export class StoreHarness {
   }
 }
 
-/** An object without a namespace, unless `rest` gives it one. */
 export function object(kind: KindRef, name: string, rest: Partial<KubernetesObject> = {}): KubernetesObject {
   return { ...kind, metadata: { name }, ...rest };
 }
@@ -124,7 +115,6 @@ export const pod = (
 export const podRef = (name: string): ObjectRef => ({ ...KINDS.pod, namespace: "default", name });
 export const nodeRef = (name: string): ObjectRef => ({ ...KINDS.node, name });
 
-/** A Deployment of one replica of one container, unless the pod's spec says otherwise. */
 export const deployment = (name: string, podSpec: Record<string, unknown> = {}): KubernetesObject => ({
   ...object(KINDS.deployment, name),
   metadata: { name, namespace: "default" },

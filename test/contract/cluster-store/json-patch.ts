@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import { node, nodeRef, pod, podRef } from "./harness.ts";
 import type { StoreHarness } from "./harness.ts";
 
-/** JSON patches, as preconditioned acts use them. */
 export function describeJsonPatch(under: StoreHarness): void {
   it("adds, replaces and removes, with slashes and tildes of names escaped", async () => {
     await under.store.create(

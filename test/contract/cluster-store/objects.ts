@@ -5,7 +5,6 @@ import { expect, it } from "vitest";
 import { node, nodeRef, object, pod, podRef } from "./harness.ts";
 import type { StoreHarness } from "./harness.ts";
 
-/** What is stored and found, and what is refused. */
 export function describeObjects(under: StoreHarness): void {
   it("gives a new object its uid, version, generation and time, and returns what it stored", async () => {
     const created = await under.store.create(pod("a", {}, { labels: { app: "x" } }));

@@ -2,7 +2,6 @@ import { expect, it } from "vitest";
 import { KINDS } from "@isochrone/kubernetes";
 import type { StoreHarness } from "./harness.ts";
 
-/** How a workload gets another number of replicas. */
 export function describeScale(under: StoreHarness): void {
   const web = { ...KINDS.deployment, namespace: "default", name: "web" };
 

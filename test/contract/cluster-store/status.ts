@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import { deployment, deploymentRef, node, nodeRef } from "./harness.ts";
 import type { StoreHarness } from "./harness.ts";
 
-/** The status subresource. */
 export function describeStatus(under: StoreHarness): void {
   it("is what a write through it changes, and all that it changes; the generation stays", async () => {
     await under.store.create(deployment("d"));

@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import { node, nodeRef, pod } from "./harness.ts";
 import type { StoreHarness } from "./harness.ts";
 
-/** Following changes. */
 export function describeWatch(under: StoreHarness): void {
   it("reports every change after the version, in order, with the object of then", async () => {
     const { resourceVersion } = await under.store.list(KINDS.node);

@@ -1,6 +1,4 @@
-// Child process of the ICMP contract, in a network namespace of its own: the other end of the wire. It
-// answers echo requests the way a test wants, by the address that is asked; the kernel answers them while
-// there are no rules.
+// The far end: answers echo requests by rules per address. Without rules the kernel answers.
 import { writeFileSync } from "node:fs";
 import {
   KernelSocket,
@@ -13,10 +11,7 @@ import {
   socketAddress,
 } from "@isochrone/kernel-sockets";
 
-/**
- * What comes back to a request: how many times, after how long, from whom, altered in which byte of the ICMP
- * message (-1: none).
- */
+/** Replies to a request: their number, delay, source, and the altered byte of the ICMP message (-1: none). */
 export interface Answer {
   readonly copies: number;
   readonly delayMs: number;
@@ -25,12 +20,10 @@ export interface Answer {
 }
 
 export type ToFar =
-  /** By asked address; what isn't named stays silent. Null: the kernel answers. */
+  /** Rules by requested address; others stay silent. Null: the kernel answers. */
   | { readonly type: "rules"; readonly rules: Readonly<Record<string, Answer>> | null }
   | { readonly type: "count" }
-  /**
-   * From now on only the kernel answers, and nothing is counted: for measuring without a listener in the way.
-   */
+  /** Only the kernel answers and nothing is counted from now on, to measure without a listener. */
   | { readonly type: "rest" };
 
 export type FromFar =
@@ -39,7 +32,7 @@ export type FromFar =
   | {
       readonly type: "counted";
       readonly requests: number;
-      /** Of the newest request: its type-of-service byte and the bytes behind the ICMP header. */
+      /** Type-of-service byte of the newest request, and its bytes after the ICMP header. */
       readonly tos: number;
       readonly payloadBytes: number;
     };
@@ -57,7 +50,6 @@ listener.setOption(SYS.SOL_RAW, SYS.ICMP_FILTER, ~(1 << ECHO_REQUEST));
 const poller = new Poller(libc);
 poller.add(listener.fd, READABLE, () => {});
 const batch = new ReceiveBatch(libc, 32, DATA_BYTES);
-/** By the address that they send from. */
 const senders = new Map<string, { socket: KernelSocket; batch: SendBatch }>();
 let rules: Readonly<Record<string, Answer>> | null = null;
 let requests = 0;

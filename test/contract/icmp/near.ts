@@ -1,5 +1,4 @@
-// Child process of the ICMP contract, in a network namespace of its own: runs the probers and is told what to
-// do.
+// Child process of the ICMP contract in its own network namespace: runs the probers as instructed.
 import type { IcmpReport, IcmpTask } from "@isochrone/probe/testing";
 import { IcmpThread } from "@isochrone/probe/testing";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -7,7 +6,7 @@ import { MemoryLogger } from "@isochrone/runtime/testing";
 export type ToNear =
   | { readonly type: "task"; readonly task: IcmpTask }
   | { readonly type: "take"; readonly engine: number }
-  /** Whether the main thread works 5 ms of every 20, as a service's may. */
+  /** Whether the main thread works 5 ms of every 20, like a busy service. */
   | { readonly type: "busy"; readonly on: boolean }
   | { readonly type: "close" };
 
@@ -18,7 +17,7 @@ export type FromNear =
       readonly report: IcmpReport;
       readonly prober: string | null;
       readonly restarts: number;
-      /** Event and fields of what was logged since the last time. */
+      /** Events and fields logged since the last report. */
       readonly log: readonly { readonly level: string; readonly event: string; readonly fields: unknown }[];
     }
   | { readonly type: "closed" };

@@ -3,10 +3,9 @@ import { describe, expect, test } from "vitest";
 import { WIRE } from "./testbed.ts";
 import type { IcmpUnderTest } from "./under-test.ts";
 
-/** More than any loopback or veth ever takes, even on a busy machine. Seconds. */
+/** Longer than any loopback or veth takes, even on a busy machine. Seconds. */
 const ABSURD_SECONDS = 0.2;
 
-/** What is made of what comes back, or doesn't. */
 export function describeReplies(under: IcmpUnderTest): void {
   test("several targets of both families: every packet is answered, and timed", async () => {
     const { testbed } = under;
@@ -22,8 +21,7 @@ export function describeReplies(under: IcmpUnderTest): void {
       expect(rtt.min).toBeGreaterThan(0);
       expect(rtt.quantile(0.5)).toBeLessThan(ABSURD_SECONDS);
       expect(stamps.kernel + stamps.user).toBe(rtt.count);
-      // Rarely a busy machine puts the thread aside between two readings of its clocks; then its own stamps
-      // are taken.
+      // If the thread is preempted between two clock readings, the prober uses its own timestamps.
       const ofKernel = under.contract.stampedBy === "kernel";
       expect(ofKernel ? stamps.user : stamps.kernel).toBeLessThanOrEqual(ofKernel ? rtt.count / 50 : 0);
     }
@@ -142,7 +140,7 @@ export function describeReplies(under: IcmpUnderTest): void {
         await testbed.until("losses", () => (testbed.flows.get("beyond")?.outcomes.lost ?? 0) > 10);
         const { outcomes, errors } = testbed.of("beyond");
         expect(outcomes.received).toBe(0);
-        // The kernel of the far end is sparing with these: five at once, then one a second.
+        // The far end's kernel rate-limits these: a burst of five, then one per second.
         expect(errors[under.contract.unreachable as string]).toBeGreaterThanOrEqual(3);
       },
     );

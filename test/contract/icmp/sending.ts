@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { WIRE } from "./testbed.ts";
 import type { IcmpUnderTest } from "./under-test.ts";
 
-/** When, whom and how often is asked. */
 export function describeSending(under: IcmpUnderTest): void {
   test("the schedule is kept: neither more nor fewer packets than asked for", async () => {
     const { testbed } = under;

@@ -9,10 +9,7 @@ import { Distribution, type Outcome } from "@isochrone/telemetry";
 import type { Answer, FromFar, ToFar } from "./far.ts";
 import type { FromNear, ToNear } from "./near.ts";
 
-/**
- * Addresses on the wire. `farIps` belong to the far end, `deadIp` and `dead6` to nobody, `nowhere` has no
- * route.
- */
+/** `farIps` belong to the far end, `deadIp` and `dead6` to nobody. `nowhere` has no route. */
 export const WIRE = {
   nearIp: "10.9.0.1",
   farIps: ["10.9.0.2", "10.9.0.3", "10.9.0.4", "10.9.0.5"],
@@ -21,11 +18,11 @@ export const WIRE = {
   far6: "fd00:9::2",
   dead6: "fd00:9::77",
   nowhere: "10.77.0.1",
-  /** The far end says of it that it is unreachable. */
+  /** The far end reports it as unreachable. */
   unreachable: "10.9.1.1",
 } as const;
 
-/** True where namespaces can be made: root on Linux, with iproute2 and util-linux. */
+/** Whether namespaces can be created: root on Linux with iproute2 and util-linux. */
 export function canMakeTestbed(): boolean {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
   try {
@@ -36,7 +33,6 @@ export function canMakeTestbed(): boolean {
   }
 }
 
-/** Sums over one flow's reports. */
 export interface FlowSums {
   readonly outcomes: Record<Outcome, number>;
   readonly errors: Record<string, number>;
@@ -45,14 +41,11 @@ export interface FlowSums {
   hops: number | null;
 }
 
-/**
- * Two network namespaces and a wire between them, each held by a child process: when this process dies, they
- * die, and with them the namespaces.
- */
+/** Two network namespaces joined by a wire, each held by a child process. They end with this process. */
 export class Testbed {
   readonly #near: ChildProcess;
   readonly #far: ChildProcess;
-  /** Of the near end since `forget`, by node name. */
+  /** Sums at the near end since `forget`, by node name. */
   readonly flows = new Map<string, FlowSums>();
   readonly log: { readonly level: string; readonly event: string; readonly fields: unknown }[] = [];
   zeroCheck: { sent: number; received: number; source: string } | null = null;
@@ -93,7 +86,6 @@ export class Testbed {
     this.#near.send({ type: "task", task } satisfies ToNear);
   }
 
-  /** How the far end answers from now on. */
   async rule(rules: Readonly<Record<string, Partial<Answer>>> | null): Promise<void> {
     const whole =
       rules === null
@@ -108,18 +100,16 @@ export class Testbed {
     await this.#next(this.#far, "ruled");
   }
 
-  /** Echo requests that the far end has seen. */
   async requests(): Promise<number> {
     return (await this.counted()).requests;
   }
 
-  /** How many, and how the newest looked. */
   counted(): Promise<Extract<FromFar, { type: "counted" }>> {
     this.#far.send({ type: "count" } satisfies ToFar);
     return this.#next(this.#far, "counted");
   }
 
-  /** Adds what the prober says to `flows` until the condition holds; fails with `what` after so long. */
+  /** Adds the prober's reports to `flows` until the condition holds. Fails with `what` after the deadline. */
   async until(what: string, condition: () => boolean, deadlineMs = 15_000): Promise<void> {
     const endMs = performance.now() + deadlineMs;
     for (;;) {
@@ -148,7 +138,6 @@ export class Testbed {
     this.zeroCheck = { sent: before.sent + zero.sent, received: before.received + zero.received, source };
   }
 
-  /** Node names in the newest report that has any. */
   get reported(): string[] {
     return (this.#lastReport?.flows ?? []).map(({ node }) => node);
   }
@@ -159,7 +148,7 @@ export class Testbed {
     return flow;
   }
 
-  /** Ends the prober and forgets what it said. */
+  /** Stops the prober and drops its reports. */
   async stop(): Promise<void> {
     this.#near.send({ type: "close" } satisfies ToNear);
     await this.#next(this.#near, "closed");
@@ -169,17 +158,16 @@ export class Testbed {
     this.zeroCheck = null;
   }
 
-  /** Leaves the far end to its kernel, for good. */
+  /** Leaves the far end to its kernel permanently. */
   rest(): void {
     this.#far.send({ type: "rest" } satisfies ToFar);
   }
 
-  /** Keeps the main thread of the near end busy, 5 ms of every 20, or lets it rest. */
+  /** Keeps the near end's main thread busy for 5 ms of every 20, or stops that. */
   busy(on: boolean): void {
     this.#near.send({ type: "busy", on } satisfies ToNear);
   }
 
-  /** Processes that the near end has started, by all of its threads, with the names of their programs. */
   children(): { readonly pid: number; readonly name: string }[] {
     return readdirSync(`/proc/${this.nearPid}/task`).flatMap((task) => {
       const text = readFileSync(`/proc/${this.nearPid}/task/${task}/children`, "utf8").trim();
@@ -204,7 +192,7 @@ export class Testbed {
     this.inNear("ip", "link", "set", "wire0", "down");
   }
 
-  /** Up again, with what the kernel forgets of an interface that is down. */
+  /** Brings it up and restores settings that the kernel drops for a downed interface. */
   mend(): void {
     this.inNear("ip", "link", "set", "wire0", "up");
     this.inNear("ip", "addr", "replace", `${WIRE.near6}/64`, "dev", "wire0", "nodad");
@@ -264,7 +252,7 @@ export class Testbed {
     this.#layRoute();
     this.inFar("ip", "route", "add", "unreachable", `${unreachable}/32`);
     this.inFar("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward");
-    // Errors are rate-limited by target otherwise: one a second.
+    // The kernel otherwise limits errors to one per second and target.
     this.inFar("sh", "-c", "echo 0 > /proc/sys/net/ipv4/icmp_ratelimit");
   }
 

@@ -1,24 +1,23 @@
 import type { IcmpProberName, IcmpTask } from "@isochrone/probe/testing";
 import { WIRE, type Testbed } from "./testbed.ts";
 
-/** A prober, and what it can't do by its nature. */
+/** A prober and its inherent limits. */
 export interface IcmpContract {
   readonly prober: IcmpProberName;
-  /** Group ids that may open datagram sockets, e.g. "0 0"; null: nobody may, as by default. */
+  /** Group ids that may open datagram sockets, e.g. "0 0". Null: none, the default. */
   readonly pingGroupRange: string | null;
   readonly stampedBy: "kernel" | "user";
-  /** Whether damaged payloads are noticed. */
+  /** Whether it detects damaged payloads. */
   readonly seesDamage: boolean;
   readonly hops: boolean;
-  /** Reason of a send without a route. */
   readonly refusal: string;
-  /** Reason of a loss of which a router says that the host is unreachable; null: it isn't told. */
+  /** Reason of a loss that a router reported as host unreachable. Null: not reported. */
   readonly unreachable: string | null;
-  /** Name of the process that may be killed; null: a thread. */
+  /** Name of the process to kill. Null: a thread. */
   readonly process: string | null;
 }
 
-/** What the parts of the suite share. The testbed is there once `beforeAll` has run. */
+/** Shared parts of the suite. The testbed exists after `beforeAll`. */
 export class IcmpUnderTest {
   readonly contract: IcmpContract;
   #testbed: Testbed | null = null;

@@ -1,34 +1,32 @@
-// Statements of the decisions API, the descheduler's report and its metrics, held against the lives of pods.
+// Checks the decisions API, the descheduler's report and its metrics against observed pod lifetimes.
 import type { Decision } from "@isochrone/topology";
 import type { Verdict } from "./findings.ts";
 import { livesText, SLACK_MS } from "./move-rules.ts";
 import type { PodLife, PodLives } from "./pod-lives.ts";
 
-/** Words about an eviction that isn't over, or wasn't made. */
+/** Outcomes of evictions that are unfinished or did not happen. */
 const OPEN = new Set(["evicted", "pending", "in_flight", "would_move", "refused", "released", "started"]);
 
 type StatedDecision = Pick<Decision, "pod" | "best" | "outcome" | "at" | "workload">;
 
 interface Ended {
   readonly old: PodLife;
-  /** Later pods of the workload. */
   readonly others: readonly PodLife[];
   readonly target: string | null;
-  /** As stated. */
   readonly node: string | null;
   readonly untilMs: number;
-  /** When the objects of the last poll were read. */
+  /** Time at which the last poll read the objects. */
   readonly polledMs: number;
 }
 
-/** A poll may see a pod late. It misses readiness only if it saw the pod less than twice. */
+/** A poll may see a pod late, so it can miss readiness only if it saw the pod less than twice. */
 const wasReady = ({ provenReadyMs, endedMs, sights }: PodLife, untilMs: number): boolean =>
   provenReadyMs === null ? endedMs !== null && sights < 2 : provenReadyMs <= untilMs;
 
 function readyOn(where: string, { others, untilMs, polledMs }: Ended): Verdict {
   const there = others.filter(({ node }) => node === where);
   if (there.some((life) => wasReady(life, untilMs))) return null;
-  // The objects were read before the outcome: the statement is judged when it is read again.
+  // The objects are older than the outcome. Judge the statement on the next read.
   if (polledMs < untilMs) return null;
   const what = there.length === 0 ? "on" : "ready on";
   return `no replacement was ${what} ${where}; pods: ${livesText(others)}`;
@@ -56,7 +54,6 @@ const RESULTS: Readonly<Record<string, (ended: Ended) => Verdict>> = {
   },
 };
 
-/** An eviction's outcome is what became of its pod and of the replacement. */
 export function outcomeIsTrue(
   { pod, best, outcome, at, workload }: StatedDecision,
   lives: PodLives,
@@ -65,7 +62,7 @@ export function outcomeIsTrue(
   const judge = RESULTS[outcome.result];
   if (judge === undefined) return `"${outcome.result}" is no known outcome`;
   const old = lives.all.find(({ name }) => name === pod.name);
-  // Gone before the first poll: nothing is known of it.
+  // The pod ended before the first poll, so its state is unknown.
   if (old === undefined) return null;
   const untilMs = Date.parse(outcome.at) + SLACK_MS;
   const others = lives
@@ -80,14 +77,12 @@ export interface StatedFlight {
   readonly to: string;
 }
 
-/** A move under way leads to another node, and its pod was where it is said to come from. */
 export function flightIsTrue({ name, from, to }: StatedFlight, lives: PodLives): Verdict {
   if (from === to) return `${name} moves from ${from} to ${to}`;
   const life = lives.all.find((each) => each.name === name);
   return life === undefined || life.node === from ? null : `${name} was on ${life.node}, not on ${from}`;
 }
 
-/** Moves that are counted as on target are at most as many as pods that changed their node. */
 export function countedMovesAreTrue(onTarget: number, lives: PodLives): Verdict {
   const changed = lives.replacements().filter(({ old, next }) => old.node !== next.node).length;
   return onTarget <= changed
@@ -102,11 +97,10 @@ interface StatedMark {
   readonly to: string;
 }
 
-/** A mark of the time line shows a pod's change of node. */
 export function markIsTrue({ at, workload, from, to }: StatedMark, lives: PodLives): Verdict {
   if (from === to) return `${workload} did not leave ${from}`;
   const atMs = Date.parse(at);
-  // Pods of a surplus are on two nodes at once.
+  // Pods of a surge run on two nodes at once.
   const there = lives.between(workload, atMs - 60_000, atMs + 10_000);
   const nodes = new Set(there.map(({ node }) => node));
   return nodes.has(from) && nodes.has(to) ? null : `pods of ${workload}: ${livesText(there)}`;

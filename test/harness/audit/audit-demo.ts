@@ -1,4 +1,4 @@
-// One audited run of the demo: until its verdict, then faults that are drawn at run time and healed again.
+// Audits one run of the demo: up to its verdict, then through random faults and their repair.
 import { readStatement } from "@isochrone/cli/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { Auditor } from "./auditor.ts";
@@ -10,18 +10,13 @@ import { PageAudit } from "./page-audit.ts";
 
 interface AuditOptions {
   readonly seed: number;
-  /** After the verdict. */
+  /** Time after the verdict. */
   readonly durationMs: number;
-  /** Drawn faults in that time. */
   readonly faults: number;
-  /**
-   * Before them the busiest link is slow until a pod has moved and that was said, at most so long,
-   * milliseconds. @default no such link
-   */
+  /** Slows the busiest link first until a pod move is reported, or this long. @default no slow link */
   readonly movesWithinMs?: number;
-  /** Of the command, beside the seed and free ports. */
   readonly args?: readonly string[];
-  /** Reads the first page in a browser, too. @default false */
+  /** Audits the overview page in a browser as well. @default false */
   readonly page?: boolean;
   readonly log?: (text: string) => void;
   readonly signal?: AbortSignal;
@@ -29,19 +24,17 @@ interface AuditOptions {
 
 interface AuditResult {
   readonly findings: readonly Finding[];
-  /** Statements that were checked, by kind. */
   readonly checked: Readonly<Record<string, number>>;
   readonly faults: readonly MadeFault[];
-  /** Pods that changed their node after the verdict, and those that were replaced where they were. */
+  /** Pods that changed nodes after the verdict, and pods that were replaced on the same node. */
   readonly movedPods: number;
   readonly replacedInPlace: number;
   readonly said: string;
 }
 
-/** Until the verdict; a busy machine may take minutes. */
+/** Timeout for the verdict. A busy machine may take minutes. */
 const VERDICT_WITHIN_MS = 900_000;
 const POLL_MS = 500;
-/** The verdict is printed in one piece. */
 const AFTER_VERDICT_MS = 2_000;
 
 export async function auditDemo(options: AuditOptions): Promise<AuditResult> {

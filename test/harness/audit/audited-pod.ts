@@ -1,15 +1,14 @@
-// A pod as the auditor reads it, for tests of its rules.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 
 interface AuditedPod {
   /** @default true */
   readonly ready?: boolean;
   readonly terminating?: boolean;
-  /** When its condition Ready changed last. @default the condition doesn't say */
+  /** Last transition of the Ready condition. @default the condition has no transition time */
   readonly changedMs?: number;
 }
 
-/** @param name its workload, the template's hash and the rest, with dashes */
+/** @param name workload, template hash and suffix, joined by dashes */
 export function auditedPod(name: string, node: string, more: AuditedPod = {}): KubernetesObject {
   const { ready = true, terminating = false, changedMs } = more;
   const time = changedMs === undefined ? {} : { lastTransitionTime: new Date(changedMs).toISOString() };

@@ -1,5 +1,4 @@
-// Reads every statement that terminal, API and metrics of a running demo make, and holds it against what its
-// objects, its emulator and its load generator know.
+// Checks all statements of a running demo against its objects, network emulator and load generator.
 import { readStatement, type Statement } from "@isochrone/cli/testing";
 import type { ClusterGraphSnapshot, DecisionList, WorkflowGraphSnapshot } from "@isochrone/topology";
 import {
@@ -40,13 +39,13 @@ import {
 } from "./network-rules.ts";
 
 const API_EVERY_MS = 4_000;
-/** A proposal that is gone after less than this, while nothing has changed, was wrong. */
+/** A proposal that disappears sooner than this without any change was wrong. */
 const WITHDRAWN_WITHIN_MS = 300_000;
-/** Placement and graphs follow a change of the network or of pods so late. */
+/** Delay until placements and graphs reflect a change of the network or of pods. */
 const SETTLED_MS = 45_000;
-/** An act is measured for so long before its figures are printed. */
+/** Measurement time of an act before its figures are printed. */
 const ACT_MS = 90_000;
-/** Costs outside of their error that two standard errors allow. */
+/** Share of costs that may lie outside two standard errors. */
 const OUTSIDE_SHARE = 0.05;
 
 type Stated<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
@@ -64,7 +63,6 @@ interface Proposed {
 
 export class Auditor {
   readonly findings: Finding[] = [];
-  /** Statements that were checked, by kind. */
   readonly checked: Record<string, number> = {};
   readonly #demo: DemoRun;
   readonly #truth: DemoTruth;
@@ -75,7 +73,7 @@ export class Auditor {
   readonly #flights = new Set<string>();
   #told: { workload: string; from: string; to: string | null; atMs: number }[] = [];
   readonly #placed = new Map<string, Stated<"placed">>();
-  /** Network time by the emulator when each act had been measured; in the order of acts. */
+  /** Emulated network time at the end of each act's measurement, in act order. */
   readonly #actMs = new Map<string, number>();
   #slowLink: Stated<"slowLink"> | null = null;
   #proposed: Proposed | null = null;
@@ -94,7 +92,7 @@ export class Auditor {
     this.#running = this.#run();
   }
 
-  /** Reads what was said last, and what was never said. */
+  /** Reads the last statements and reports missing ones. */
   async stop(): Promise<readonly Finding[]> {
     this.#ending.abort();
     await this.#running;
@@ -128,7 +126,7 @@ export class Auditor {
     const { signal } = this.#ending;
     let nextApiMs = 0;
     while (!signal.aborted) {
-      // A statement is judged once the polls after it have come.
+      // Judge a statement only after the polls that follow it.
       this.#readLines(Date.now() - 2_000);
       if (Date.now() >= nextApiMs) {
         nextApiMs = Date.now() + API_EVERY_MS;
@@ -256,7 +254,7 @@ export class Auditor {
       if (mark.kind === "move" && Date.parse(mark.at) < atMs - 10_000) {
         const move = mark as unknown as Parameters<typeof markIsTrue>[0];
         const text = `mark: ${move.workload} ${move.from} -> ${move.to}`;
-        // Before the first poll nothing is known.
+        // Nothing is known before the first poll.
         if (Date.parse(mark.at) > this.#liveSinceMs())
           this.#check(Date.parse(mark.at), "page", "mark", text, markIsTrue(move, lives));
       }
@@ -289,7 +287,6 @@ export class Auditor {
     this.#followProposal(proposal, text, atMs, quietSinceMs);
   }
 
-  /** What was proposed and is no more, though nothing has changed, should not have been. */
   #followProposal(proposal: StatedProposal, text: string, atMs: number, quietSinceMs: number): void {
     const key = proposal.pods.map(({ workload, node }) => `${workload} -> ${node}`).join(", ");
     const previous = this.#proposed;
@@ -320,7 +317,6 @@ export class Auditor {
     );
   }
 
-  /** A move under way is an announcement: its outcome must be told. */
   #announce({ name, from, to }: StatedFlight, atMs: number): void {
     const life = this.#truth.lives.all.find((each) => each.name === name);
     if (life === undefined || this.#flights.has(name)) return;
@@ -328,7 +324,6 @@ export class Auditor {
     this.#announced.push({ workload: life.workload, from, to, atMs });
   }
 
-  /** The newest announcement for the workload, which ends here. */
   #close(workload: string): Announced | null {
     const found = this.#announced.findLast((each) => each.workload === workload) ?? null;
     this.#announced = this.#announced.filter((each) => each.workload !== workload);
@@ -342,7 +337,7 @@ export class Auditor {
     return ms.length === 0 ? { low: 0, high: Infinity } : { low: Math.min(...ms), high: Math.max(...ms) };
   }
 
-  /** When pods began to move by themselves: acts before it replace all of them, and say so. */
+  /** Time at which pods began to move on their own. Earlier acts replace all pods and say so. */
   #liveSinceMs(): number {
     return this.#demo.lines.find(({ text }) => text.startsWith("Try in another terminal"))?.atMs ?? Infinity;
   }
@@ -353,7 +348,7 @@ export class Auditor {
       this.#costsOutside.push({ atMs, channel: "api", rule: "cost", statement: text, evidence: verdict });
   }
 
-  /** An error of two standard errors leaves one of twenty costs outside. */
+  /** Two standard errors leave one cost of twenty outside. */
   #judgeCosts(): void {
     if (this.#costsOutside.length <= OUTSIDE_SHARE * this.#costs) return;
     const worst = this.#costsOutside.at(-1)!;
@@ -373,7 +368,7 @@ export class Auditor {
   }
 
   #add(atMs: number, channel: Finding["channel"], rule: string, statement: string, evidence: string): void {
-    // A page that is read again says the same again.
+    // Rereading a page repeats its statements.
     const key = `${channel} ${rule} ${channel === "terminal" ? atMs : ""} ${statement}`;
     if (this.#known.has(key)) return;
     this.#known.add(key);
@@ -393,7 +388,6 @@ function planText({ savedRatio, pods }: StatedProposal): string {
   return `saves ${saved} %: ${ways || "all pods stay"}`;
 }
 
-/** When a pod last came or went. */
 function lastChangeOf({ lives }: DemoTruth): number {
   return Math.max(0, ...lives.all.map(({ readyMs, endedMs }) => Math.max(readyMs ?? 0, endedMs ?? 0)));
 }

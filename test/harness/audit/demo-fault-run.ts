@@ -1,5 +1,4 @@
-// Faults on an embedded cluster, one after the other, each healed: what moved, where to, and what the load
-// generator recorded.
+// Injects and heals faults on an embedded cluster, and reports moves, targets and failed requests.
 import { Embedded } from "@isochrone/cli/embedded";
 import { KINDS } from "@isochrone/kubernetes";
 import { createLogger, seededRandom } from "@isochrone/runtime";
@@ -25,13 +24,13 @@ const CHANNELS = 21;
 const FAULT_MS = 240_000;
 const HEALED_MS = 150_000;
 const ROLL_MS = 45_000;
-/** A point of the load's time line is of so long before it. */
+/** A point of the load's timeline covers the preceding 10 s. */
 const POINT_MS = 10_000;
 const POLL_MS = 1_000;
 
 type Replaced = { readonly old: PodLife; readonly next: PodLife };
 
-/** The demo's own cluster: 8 nodes, 5 requests/s, windows of 30 s, placed by the planner. */
+/** Runs the demo's default cluster: 8 nodes, 5 requests/s, 30 s windows, placed by the planner. */
 export async function demoFaultRun({
   seed,
   faults,
@@ -82,7 +81,6 @@ class DemoFaults {
   readonly #truth: DemoTruth;
   readonly #embedded: Embedded;
   readonly #signal: AbortSignal | undefined;
-  /** Targets by pod, as the descheduler's report announced them. */
   readonly #targets = new Map<string, string>();
   readonly #movedWorkloads = new Set<string>();
   #moves = 0;
@@ -178,7 +176,7 @@ class DemoFaults {
     const { points } = this.#truth;
     const before = p95Between(points, beganMs + POINT_MS, firstMs);
     const after = p95Between(points, lastMs + POINT_MS + 2_000, endMs);
-    // Too few requests on either side: nothing can be said.
+    // Too few requests before or after the fault to compare.
     if (before === null || after === null || after < before) return [];
     return [
       `p95 was ${before.toFixed(0)} ms before ${moved.length} moves and is ${after.toFixed(0)} ms after them`,
@@ -195,13 +193,12 @@ class DemoFaults {
     return [`after healing ${moved.length} pods moved: ${was.toFixed(0)} -> ${is?.toFixed(0)} bytes/s x ms`];
   }
 
-  /** Points overlap: each counts for its step. */
+  /** Points overlap, so each counts only for its step. */
   #failures(fromMs: number, toMs: number): number {
     const points = this.#truth.points.filter(({ at }) => Date.parse(at) >= fromMs && Date.parse(at) < toMs);
     return points.reduce((sum, { errors }) => sum + errors, 0) / 5;
   }
 
-  /** Failed requests per pod when the Deployments that moved are restarted, one after the other. */
   async #rolled(): Promise<number | null> {
     const workloads = [...this.#movedWorkloads];
     if (workloads.length === 0) return null;

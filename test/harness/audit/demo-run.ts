@@ -1,4 +1,4 @@
-// `isochrone up` as a user starts it into a file or a pipe: a line for each event, each with its time.
+// Runs `isochrone up` without a terminal: one timestamped line for each event.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ export class DemoRun {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Resolves with the first line that matches. Rejects when the program ends, or after `patienceMs`. */
+  /** Resolves with the first matching line. Rejects if the program ends or after `patienceMs`. */
   async says(what: RegExp, patienceMs: number, signal?: AbortSignal): Promise<RegExpExecArray> {
     const untilMs = Date.now() + patienceMs;
     for (;;) {
@@ -65,7 +65,7 @@ export class DemoRun {
     };
   }
 
-  /** Ends it as Ctrl-C does. */
+  /** Stops the process with SIGINT, like Ctrl-C. */
   async stop(): Promise<void> {
     if (!this.isRunning) return;
     const ended = once(this.#child, "exit");

@@ -1,4 +1,4 @@
-// Follows a running `isochrone up` from outside: its objects, its emulator and its load generator.
+// Follows a running `isochrone up` from outside through its objects, its emulator and its load generator.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import { ask, LabRecord, type TimelinePoint } from "../lab-record.ts";
@@ -24,12 +24,11 @@ export class DemoTruth {
   readonly network = new NetworkTruth();
   readonly lab: LabClient;
   readonly record: LabRecord;
-  /** Network time per request by the emulator, while the whole workflow was placed. */
+  /** Emulated network time per request while the whole workflow was placed. */
   readonly requestTimes: TruePlacementCost[] = [];
-  /** Every point that the load generator ever had, oldest first. */
   readonly points: TimelinePoint[] = [];
   marks: readonly ({ readonly at: string; readonly kind: string } & Readonly<Record<string, unknown>>)[] = [];
-  /** Polls that failed: what happened meanwhile is not known. */
+  /** Failed polls. Events during a failed poll are unknown. */
   missedPolls = 0;
   #objects: readonly KubernetesObject[] = [];
   readonly #ending = new AbortController();
@@ -43,7 +42,7 @@ export class DemoTruth {
     this.#extender = extender;
   }
 
-  /** @param addresses as `isochrone up` prints them */
+  /** @param addresses as printed by `isochrone up` */
   static async follow(addresses: DemoAddresses): Promise<DemoTruth> {
     const { page, extender, emulator } = addresses;
     const token = await readControlToken(emulator, process.env);
@@ -57,7 +56,6 @@ export class DemoTruth {
     return truth;
   }
 
-  /** The descheduler's own report. */
   deschedulerReport<T>(): Promise<T> {
     return ask(`${this.#extender}/api/v1/descheduler`);
   }
@@ -66,7 +64,6 @@ export class DemoTruth {
     return this.record.metrics("isochrone-scheduler-plugin", "scheduler-plugin");
   }
 
-  /** Zone by node. */
   zones(): ReadonlyMap<string, string> {
     return new Map(
       this.#objects
@@ -75,7 +72,7 @@ export class DemoTruth {
     );
   }
 
-  /** Nodes that have pods, the fullest first. */
+  /** Nodes that have pods, by descending number of pods. */
   usedNodes(): string[] {
     const nodes = [...this.lives.placementAt(Date.now()).values()];
     return [...Map.groupBy(nodes, (node) => node)]
@@ -83,7 +80,7 @@ export class DemoTruth {
       .map(([node]) => node);
   }
 
-  /** Links that calls cross, as "a b" and "b a", the one with most bytes first. */
+  /** Links that calls cross, as "a b" and "b a", by descending bytes. */
   async crossedLinks(): Promise<string[]> {
     const { channels } = await this.record.workflow();
     const at = this.lives.placementAt(Date.now());
@@ -130,5 +127,5 @@ export class DemoTruth {
   }
 }
 
-/** Of the sample, one pod each. */
+/** Workloads of the sample application. Each has one pod. */
 const WORKLOADS = 17;

@@ -1,4 +1,3 @@
-// Faults of the emulated network, drawn at run time from a seed, and healed again.
 import type { LabClient } from "@isochrone/lab/testing";
 import type { Random } from "@isochrone/runtime";
 import type { NetworkTruth } from "./network-truth.ts";
@@ -6,7 +5,7 @@ import type { NetworkTruth } from "./network-truth.ts";
 const FAULT_KINDS = ["slow-link", "lossy-link", "dead-node", "slow-zone", "healed-links"] as const;
 type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** A fault of a plan. Times count from the verdict. */
+/** A planned fault. Times count from the verdict. */
 interface PlannedFault {
   readonly kind: FaultKind;
   readonly atMs: number;
@@ -17,13 +16,10 @@ const SLOW_MS = { least: 40, most: 160 };
 const VERY_SLOW_MS = 400;
 const LOSS = { least: 0.05, most: 0.4 };
 const SET_ATTEMPTS = 4;
-/** So much of the time is left at the end, in which nothing is changed. */
+/** Share of the time at the end without faults. */
 const QUIET_SHARE = 0.15;
 
-/**
- * Draws so many faults over a time: each begins in a part of its own and is healed within it, but for nodes,
- * of which at most one dies and stays dead.
- */
+/** Each fault has its own time slot and is healed within it. At most one node dies, and stays dead. */
 export function drawFaults(count: number, durationMs: number, random: Random): PlannedFault[] {
   const partMs = (durationMs * (1 - QUIET_SHARE)) / count;
   let deadNodes = 0;
@@ -36,7 +32,6 @@ export function drawFaults(count: number, durationMs: number, random: Random): P
   });
 }
 
-/** A fault that was made. */
 export interface MadeFault {
   readonly kind: FaultKind;
   readonly text: string;
@@ -48,18 +43,14 @@ interface Surroundings {
   readonly lab: Pick<LabClient, "setLink" | "killNode" | "matrix">;
   readonly truth: NetworkTruth;
   readonly random: Random;
-  /** Zone by node. */
   readonly zones: ReadonlyMap<string, string>;
-  /** Nodes that have pods, the fullest first. */
   readonly usedNodes: () => readonly string[];
-  /** Links that calls cross, as "a b" and "b a", the busiest first. */
   readonly crossedLinks: () => Promise<readonly string[]>;
 }
 
-/** What links were before faults changed them: the round trip; loss was none. */
+/** Round-trip time of each link before any fault, ms. Healthy links lose no packets. */
 type Healthy = ReadonlyMap<string, number>;
 
-/** Makes faults and heals them. */
 export class FaultMaker {
   readonly made: MadeFault[] = [];
   readonly #around: Surroundings;
@@ -88,7 +79,7 @@ export class FaultMaker {
     return this.#made(kind, await this.#do(kind));
   }
 
-  /** Slows the link that most traffic crosses so much that pods move even on a busy machine. */
+  /** Slows the busiest link enough that pods move even on a busy machine. */
   async slowBusiest(): Promise<MadeFault> {
     const crossed = await this.#around.crossedLinks();
     const pair = crossed.find((each) => this.#healthy.has(each));
@@ -96,7 +87,6 @@ export class FaultMaker {
     return this.#made("slow-link", await this.#slow(pair, VERY_SLOW_MS));
   }
 
-  /** Every link that can be healed is as it was at the start. */
   async heal(): Promise<void> {
     for (const pair of this.#changed) {
       const [a = "", b = ""] = pair.split(" ");
@@ -137,7 +127,7 @@ export class FaultMaker {
     return fault;
   }
 
-  /** A busy machine answers late, and not always at the first time. */
+  /** A busy machine answers late, and the first request may fail. */
   async #set(a: string, b: string, change: Parameters<LabClient["setLink"]>[2]): Promise<void> {
     for (let attempt = 1; ; attempt++)
       try {
@@ -170,7 +160,6 @@ export class FaultMaker {
     return `zone ${zone} is ${addedMs} ms farther from all others`;
   }
 
-  /** A link that calls cross, where there is one. */
   async #pickPair(): Promise<string> {
     const isAlive = (pair: string): boolean => pair.split(" ").every((node) => !this.#dead.has(node));
     const all = [...this.#healthy.keys()].filter(isAlive);

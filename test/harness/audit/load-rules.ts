@@ -1,4 +1,3 @@
-// Statements about requests, held against the load generator's own record.
 import type { Statement } from "@isochrone/cli/testing";
 import { upperMedian } from "@isochrone/primitives";
 import type { TimelinePoint } from "../lab-record.ts";
@@ -7,15 +6,14 @@ import type { Verdict } from "./findings.ts";
 type Stated<K extends Statement["kind"]> = Extract<Statement, { kind: K }>;
 type Figure = "p50Ms" | "p95Ms";
 
-/** A percentile of a longer time lies between those of its parts; a bucket's width is left to rounding. */
+/** The percentile of a longer period lies between those of its parts. Allow one bucket width for rounding. */
 const SHARE = 0.1;
 const SLACK_MS = 5;
-/** A statement is about requests of so long before it. */
+/** A statement covers the requests of the preceding 150 s. */
 const ABOUT_MS = 150_000;
-/** A quantile of few requests is one of them. */
+/** Below this number, a quantile is just one of the requests. */
 const MIN_REQUESTS = 10;
 
-/** A figure that is stated lies between the least and the most that the load recorded in that time. */
 export function figureIsTrue(
   figure: Figure,
   stated: number | null,
@@ -27,14 +25,13 @@ export function figureIsTrue(
     ({ at, requests }) => requests > 0 && Math.abs(atMs - Date.parse(at)) <= ABOUT_MS,
   );
   if (about.length === 0) return `the load recorded no request, ${figure} ${stated} ms is stated`;
-  // A part with too few requests for a p95 has one all the same: above its median, with no upper bound.
+  // Parts with too few requests for a p95 bound it from below by their median, and not from above.
   const low = Math.min(...about.map((point) => point[figure] ?? point.p50Ms ?? 0));
   const high = Math.max(...about.map((point) => point[figure] ?? Infinity));
   if (stated >= (1 - SHARE) * low - SLACK_MS && stated <= (1 + SHARE) * high + SLACK_MS) return null;
   return `the load recorded a ${figure} of ${low.toFixed(0)} to ${high.toFixed(0)} ms, ${stated} ms is stated`;
 }
 
-/** What a move is said to have brought is what requests experienced before and after it. */
 export function moveMeasuredIsTrue(
   said: Stated<"moveMeasured">,
   points: readonly TimelinePoint[],
@@ -53,7 +50,7 @@ export function moveMeasuredIsTrue(
   return failedShareIsTrue(said.failed.after, points, atMs);
 }
 
-/** No requests failed is said only where none did. */
+/** A statement of no failed requests requires that none failed. */
 function failedShareIsTrue(percent: number | null, points: readonly TimelinePoint[], atMs: number): Verdict {
   if (percent === null) return null;
   const shares = points
@@ -65,7 +62,6 @@ function failedShareIsTrue(percent: number | null, points: readonly TimelinePoin
     : `${percent} % are said to have failed, the load recorded at most ${most.toFixed(0)} %`;
 }
 
-/** Verdict and its rows say the same of an act. */
 export function verdictIsSame(row: Stated<"verdict">, placed: Stated<"placed"> | null): Verdict {
   if (placed === null) return `nothing was measured of "${row.act}"`;
   const names = ["p50Ms", "p95Ms", "networkMs"] as const;
@@ -76,9 +72,8 @@ export function verdictIsSame(row: Stated<"verdict">, placed: Stated<"placed"> |
 }
 
 /**
- * Network time per request is that of the emulator for the same placement. A busy machine adds to it, and the
- * act must be called doubtful then.
- * @param trueMs by the emulator, the least and the most while the act was measured
+ * A busy machine adds network time; the act must then be marked as doubtful.
+ * @param trueMs minimum and maximum by the emulator
  */
 export function networkTimeIsTrue(
   statedMs: number | null,
@@ -91,10 +86,7 @@ export function networkTimeIsTrue(
   return `by the emulator it is ${trueMs.low.toFixed(0)} to ${trueMs.high.toFixed(0)} ms, ${statedMs} ms is stated`;
 }
 
-/**
- * A share of network time that an act is said to save is that by the emulator, give or take 15 points.
- * @param actMs by the emulator; the first act, with which others are compared, comes first
- */
+/** Allows 15 percentage points. @param actMs emulated times per act, starting with the baseline act */
 export function networkSavingIsTrue(
   { act, networkPercent: percent }: Pick<Stated<"verdict">, "act" | "networkPercent">,
   actMs: ReadonlyMap<string, number>,
@@ -108,7 +100,7 @@ export function networkSavingIsTrue(
     : `by the emulator ${truePercent.toFixed(0)} %, from ${firstMs.toFixed(0)} to ${ownMs.toFixed(0)} ms`;
 }
 
-/** p95 over the points of a time, the median of them; null: too few requests. */
+/** Returns the median p95 of the points in a period. Returns null if there were too few requests. */
 export function p95Between(points: readonly TimelinePoint[], fromMs: number, toMs: number): number | null {
   const found = points
     .filter(({ at, requests }) => {

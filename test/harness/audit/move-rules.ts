@@ -1,17 +1,16 @@
-// Statements about moves, held against the lives of pods. Each rule returns null for a true statement, else
-// what is true instead.
+// Checks moves against pod lifetimes. Rules return null for a true statement, otherwise the truth.
 import type { StatedFailure, StatedWay } from "@isochrone/cli/testing";
 import type { Verdict } from "./findings.ts";
 import type { PodLife, PodLives } from "./pod-lives.ts";
 
-/** A statement comes so much after, or a poll so much later than, what it is about. */
+/** Maximum delay of a statement or a poll after the event. */
 export const SLACK_MS = 5_000;
-/** A move is told at most so long after its pod was released or evicted. */
+/** Maximum delay between the release or eviction of a pod and the report of its move. */
 export const TOLD_WITHIN_MS = 180_000;
-/** The demo gives a move up after so long. */
+/** Timeout after which the demo gives up a move. */
 const OPEN_MS = 60_000;
 
-/** An announcement that is open: the workload is to go there. */
+/** An announced move without an outcome yet, with its target. */
 export interface Announced {
   readonly atMs: number;
   readonly workload: string;
@@ -28,13 +27,11 @@ interface Way {
 export const waysOf = (ways: readonly StatedWay[]): Way[] =>
   ways.flatMap(({ workloads, from, to }) => workloads.map((workload) => ({ workload, from, to })));
 
-/** The count of a sentence is that of the pods that it names. */
 export function countIsTrue(count: number, ways: readonly StatedWay[]): Verdict {
   const named = waysOf(ways).length;
   return named === count ? null : `${named} pods are named`;
 }
 
-/** A pod is about to leave: it is there, and is to go to another node. */
 export function movingIsTrue({ workload, from, to }: Way, atMs: number, lives: PodLives): Verdict {
   if (to === null) return `${workload} has no target`;
   if (to === from) return `${workload} is to stay on ${from}`;
@@ -43,7 +40,6 @@ export function movingIsTrue({ workload, from, to }: Way, atMs: number, lives: P
   return `${workload} was on ${nodesOf(there)} then, not on ${from}`;
 }
 
-/** A pod has left one node, and its replacement is ready on the node that is named, which was announced. */
 export function movedIsTrue(
   { workload, from, to }: Way,
   atMs: number,
@@ -67,10 +63,8 @@ export function movedIsTrue(
   return null;
 }
 
-/** Shorter than any deadline of a move. */
 const IN_TIME_MS = 8_000;
 
-/** A failed move left its pod where it is said to run, which is not its target. */
 export function failedIsTrue(
   { workload, from, to, target }: StatedFailure,
   atMs: number,
@@ -97,7 +91,6 @@ export function failedIsTrue(
   return isThere ? null : `no pod of ${workload} runs on ${to}: ${livesText(recent)}`;
 }
 
-/** A move that is said to be under way has not ended. */
 export function stillMovingIsTrue({ workload, to }: Way, atMs: number, lives: PodLives): Verdict {
   const landed = lives
     .between(workload, atMs - 2 * SLACK_MS, atMs)
@@ -109,15 +102,11 @@ export function stillMovingIsTrue({ workload, to }: Way, atMs: number, lives: Po
   return landed.length > 0 && others.length === 0 ? `${livesText(landed)} has arrived` : null;
 }
 
-/** Every announcement ends in a word about its outcome. */
 export function unanswered(open: readonly Announced[], nowMs: number): Announced[] {
   return open.filter(({ atMs }) => nowMs - atMs > TOLD_WITHIN_MS);
 }
 
-/**
- * A pod changed its node, and nobody said so. A move whose pod has just gone may still be under way.
- * @param told ways that were told, with their times
- */
+/** A move whose pod has just gone may still be in flight. @param told reported moves with times */
 export function untold(
   { old, next }: { readonly old: PodLife; readonly next: PodLife },
   told: readonly (Way & { readonly atMs: number })[],

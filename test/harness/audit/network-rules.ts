@@ -1,23 +1,21 @@
-// Statements about links, placements and savings, held against the emulated network.
 import type { Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Verdict } from "./findings.ts";
 import type { NetworkTruth } from "./network-truth.ts";
 
-/** A window, and what a busy machine adds until a change is seen. */
+/** One window, plus the delay that a busy machine adds until a change is visible. */
 const SEEN_WITHIN_MS = 60_000;
-/** Jitter of the emulator and timers of the machine; the product's own error counts where it is larger. */
+/** Jitter of the emulator and of timers. The product's own error applies if it is larger. */
 const TOLERANCE_MS = 3;
 const TOLERANCE_SHARE = 0.25;
-/** Delay that a busy machine adds to all packets, beyond the emulator's. */
+/** Delay that a busy machine adds to all packets, in addition to the emulated delay. */
 const MACHINE_MS = 2;
-/** Standard errors beside the product's error, which is about two of them. */
+/** Factor on the product's stated error, which is about two standard errors. */
 const ERRORS = 1.5;
 const LOST_TOLERANCE = 0.1;
 
 type StatedLink = Pick<Link, "source" | "target" | "rttMs" | "lossRatio" | "costMs" | "errorMs" | "origin"> &
   Partial<Pick<Link, "provisional">>;
 
-/** A cost that may be acted on is within its error of a round trip that the pair had when it was measured. */
 export function costIsTrue(link: StatedLink, atMs: number, truth: NetworkTruth): Verdict {
   const { source, target, costMs, errorMs, origin, provisional = false } = link;
   if (costMs === null || origin !== "measured" || provisional) return null;
@@ -32,7 +30,6 @@ export function costIsTrue(link: StatedLink, atMs: number, truth: NetworkTruth):
   return `${stated}; the emulator had ${range.minMs.toFixed(2)} to ${range.maxMs.toFixed(2)} ms`;
 }
 
-/** A pair that is called dead was cut, and one that answers was not. */
 export function deadIsTrue(
   { source, target, lossRatio }: StatedLink,
   atMs: number,
@@ -44,7 +41,6 @@ export function deadIsTrue(
   return `${source} -> ${target} is called dead and was never cut`;
 }
 
-/** A pair that is said to lose packets was made to, or was cut. */
 export function lossIsTrue(
   { source, target, lossRatio }: StatedLink,
   atMs: number,
@@ -54,7 +50,7 @@ export function lossIsTrue(
   const range = truth.range(source, target, atMs - SEEN_WITHIN_MS, atMs);
   if (range === null || range.wasCut) return null;
   const most = truth.mostLoss(source, target);
-  // Two standard deviations of a binomial share of some sixty packets.
+  // Two standard deviations of a binomial share of about 60 packets.
   const allowed = most + LOST_TOLERANCE + 2 * Math.sqrt((most * (1 - most)) / 60);
   if (lossRatio <= allowed) return null;
   return `${source} -> ${target} is said to lose ${(100 * lossRatio).toFixed(0)} %, the emulator loses at most ${(100 * most).toFixed(0)} %`;
@@ -63,7 +59,7 @@ export function lossIsTrue(
 type Placement = ReadonlyMap<string, string>;
 type Channels = Pick<WorkflowGraphSnapshot, "channels">["channels"];
 
-/** Bytes/s x ms of the channels by the emulator's round trips; null: a way is cut, or a pod is nowhere. */
+/** Unit: bytes/s x ms by emulated round trips. Returns null if a path is cut or a pod has no node. */
 export function trueCost(
   channels: Channels,
   at: Placement,
@@ -73,7 +69,7 @@ export function trueCost(
   let sum = 0;
   for (const { source, target, bytesPerSecond } of channels) {
     const [from, to] = [at.get(source), at.get(target)];
-    // The load comes from outside of the cluster.
+    // The load comes from outside the cluster.
     if (from === undefined || to === undefined) continue;
     const ms = truth.rttMs(from, to, atMs);
     if (ms === null) return null;
@@ -91,12 +87,11 @@ export interface StatedPlan {
     readonly workload: string | null;
     readonly node: string | null;
     readonly from?: string | undefined;
-    /** Why it can't be made now; such moves are left out of what is saved. */
+    /** Reason that blocks the move now. Blocked moves don't count towards the saving. */
     readonly obstacle?: string | null | undefined;
   }[];
 }
 
-/** The placement once the moves are made that can be made now. */
 export function plannedPlacement({ pods }: Pick<StatedPlan, "pods">, today: Placement): Placement {
   const planned = new Map(today);
   for (const { workload, node, obstacle = null } of pods)
@@ -104,7 +99,6 @@ export function plannedPlacement({ pods }: Pick<StatedPlan, "pods">, today: Plac
   return planned;
 }
 
-/** What is proposed as best costs less in truth than today, and is not said to cost more. */
 export function bestPlanIsTrue(
   plan: StatedPlan,
   today: Placement,
@@ -128,7 +122,7 @@ export function bestPlanIsTrue(
   return `by the emulator the plan costs ${after.toFixed(0)} and today ${before.toFixed(0)} bytes/s x ms`;
 }
 
-/** A share that is said to be saved is saved in truth, but for so much of today's cost. */
+/** Tolerance of a stated saving, as a share of today's cost. */
 const SAVED_TOLERANCE = 0.25;
 
 export function savedIsTrue(

@@ -1,13 +1,10 @@
-// The emulated network over time, as its matrix was polled.
-
-/** One state of the emulator; null: cut. */
+/** A state of the emulator. Null: cut. */
 interface NetworkState {
   readonly atMs: number;
   readonly nodes: readonly string[];
   readonly rttMs: readonly (readonly (number | null)[])[];
 }
 
-/** Round trips that a pair had in a time; whether it was cut in it, and whether it was always cut. */
 interface PairRange {
   readonly minMs: number;
   readonly maxMs: number;
@@ -17,10 +14,9 @@ interface PairRange {
 
 export class NetworkTruth {
   readonly #states: NetworkState[] = [];
-  /** Loss that somebody set, by pair; the matrix does not tell it. */
+  /** Injected loss by pair. The matrix does not show it. */
   readonly #lossy = new Map<string, number>();
 
-  /** Only changes are kept. */
   take(state: NetworkState): void {
     const last = this.#states.at(-1);
     if (last !== undefined && JSON.stringify(last.rttMs) === JSON.stringify(state.rttMs)) return;
@@ -28,7 +24,7 @@ export class NetworkTruth {
   }
 
   setLoss(a: string, b: string, lossRatio: number): void {
-    // The most that the pair ever had: windows remember it for a while.
+    // Use the maximum loss that the pair ever had, because windows keep it for a while.
     for (const key of [`${a} ${b}`, `${b} ${a}`])
       this.#lossy.set(key, Math.max(lossRatio, this.#lossy.get(key) ?? 0));
   }
@@ -37,7 +33,7 @@ export class NetworkTruth {
     return this.#lossy.get(`${a} ${b}`) ?? 0;
   }
 
-  /** Null: nothing is known of the time before the first poll, or of such nodes. */
+  /** Returns null before the first poll or for unknown nodes. */
   range(a: string, b: string, fromMs: number, toMs: number): PairRange | null {
     const found = this.#during(fromMs, toMs).flatMap(({ nodes, rttMs }) => {
       const value = rttMs[nodes.indexOf(a)]?.[nodes.indexOf(b)];
@@ -53,14 +49,14 @@ export class NetworkTruth {
     };
   }
 
-  /** @returns null: cut, or not known */
+  /** @returns null if the pair is cut or unknown */
   rttMs(a: string, b: string, atMs: number): number | null {
     if (a === b) return 0;
     const state = this.#states.findLast((each) => each.atMs <= atMs) ?? this.#states[0];
     return state?.rttMs[state.nodes.indexOf(a)]?.[state.nodes.indexOf(b)] ?? null;
   }
 
-  /** When the emulator last changed before that time; null: never since it was first seen. */
+  /** Time of the last change of the emulator before `atMs`. Null: none since the first poll. */
   changedBefore(atMs: number): number | null {
     return this.#states.findLast((state, index) => index > 0 && state.atMs <= atMs)?.atMs ?? null;
   }

@@ -1,4 +1,4 @@
-// Reads the first page in a browser again and again, and holds what it shows against emulator and load.
+// Reads the overview page repeatedly in a browser and checks it against the emulator and the load generator.
 import { PageVisit } from "../page-visit.ts";
 import type { DemoTruth } from "./demo-truth.ts";
 import type { Finding, Verdict } from "./findings.ts";
@@ -6,9 +6,9 @@ import { plannedPlacement, type StatedPlan } from "./network-rules.ts";
 import { concernIsKnown, happenedIsKnown, millisecondsOf, planTileIsTrue } from "./page-rules.ts";
 
 const EVERY_MS = 8_000;
-/** Placement and graphs follow a change so late. */
+/** Delay until placements and graphs reflect a change. */
 const SETTLED_MS = 45_000;
-/** Points of the load, one each second or two, that the page may show: a busy machine draws it late. */
+/** Number of newest load points, one per 1 or 2 s, that the page may show. A busy machine draws late. */
 const NEWEST_POINTS = 40;
 
 export class PageAudit {
@@ -41,7 +41,7 @@ export class PageAudit {
 
   async #run(): Promise<void> {
     while (!this.#isEnding) {
-      // A page that is drawn anew under the reader's hands is read the next time.
+      // Skip a page that rerenders during the read. The next read checks it.
       await this.#read().catch(() => undefined);
       for (let waitedMs = 0; waitedMs < EVERY_MS && !this.#isEnding; waitedMs += 500)
         await new Promise((resolve) => setTimeout(resolve, 500));
@@ -58,7 +58,7 @@ export class PageAudit {
     await this.#readPlan();
   }
 
-  /** A busy machine answers too few requests for a p95; a median is always shown. */
+  /** On a busy machine, too few requests may be answered for a p95. The median is always shown. */
   async #readLatency(): Promise<void> {
     for (const [name, figure] of [
       ["median", "p50Ms"],

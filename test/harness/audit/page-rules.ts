@@ -1,4 +1,3 @@
-// What the first page says, in the words that are on the screen.
 import type { Verdict } from "./findings.ts";
 
 const MS = String.raw`(?:[\d.,\s]+ (?:ms|µs|s|min)|unreachable|–)`;
@@ -10,7 +9,6 @@ const SINCE = String.raw`since [\d: -]+`;
 const forms = (...sources: readonly string[]): readonly RegExp[] =>
   sources.map((source) => new RegExp(`^${source}$`));
 
-/** Titles of what is to be looked at first, about requests and pairs of nodes. */
 const CONCERNS = forms(
   String.raw`${PLURAL} of the last ${PLURAL} requests? failed`,
   String.raw`${PLURAL} pairs? of nodes without an answer(?:, such as \S+ → \S+)?`,
@@ -25,7 +23,7 @@ const CONCERNS = forms(
 const POD_STATE = String.raw`(?:its pods? started elsewhere|its pod is not running yet|it had no pods to start elsewhere|${PLURAL} of its ${PLURAL} pods are not running yet)`;
 const DOWN = String.raw`\S+ is (?:not ready(?: ${SINCE})?(?:; ${POD_STATE})?|silent(?: ${SINCE})?: none of its peers gets an answer)`;
 
-/** Titles about nodes and instruments, as on the page Health. A busy machine makes most of them true. */
+/** Titles as on the Health page. A busy machine makes most of them true. */
 const INSTRUMENTS = forms(
   String.raw`${DOWN}(?:\. ${DOWN})*`,
   String.raw`${PLURAL} nodes are down: .+`,
@@ -46,7 +44,6 @@ const INSTRUMENTS = forms(
 export const concernIsKnown = (title: string): boolean =>
   [...CONCERNS, ...INSTRUMENTS].some((form) => form.test(title.trim()));
 
-/** What happened, newest first. */
 const HAPPENED: readonly RegExp[] = [
   new RegExp(String.raw`^${PLURAL} pods? moved$`),
   /^\S+: \S+ → \S+(?:, moving| failed, .+)?$/,
@@ -57,14 +54,10 @@ const HAPPENED: readonly RegExp[] = [
 
 export const happenedIsKnown = (text: string): boolean => HAPPENED.some((form) => form.test(text.trim()));
 
-/** Half of what is said to be saved, and so many ms, are left to the machine. */
+/** Tolerance for a stated saving: half of it plus a few ms, because of noise of the machine. */
 const LEAST_SHARE = 0.5;
 const SLACK_MS = 10;
 
-/**
- * The tile "The best plan would save".
- * @param savedMs by the emulator, for the plan that the API has
- */
 export function planTileIsTrue(value: string, savedMs: number): Verdict {
   const text = value.trim();
   if (text === "–" || text === "nothing") return null;
@@ -74,7 +67,7 @@ export function planTileIsTrue(value: string, savedMs: number): Verdict {
   return `by the emulator the plan saves ${savedMs.toFixed(0)} ms`;
 }
 
-/** `52 ms` or `1.2 s`, with or without a note behind it; NaN for anything else. */
+/** Parses `52 ms` or `1.2 s`, with or without a note after it. Returns NaN for anything else. */
 export function millisecondsOf(text: string): number {
   const [, value = "", unit] = /^([\d.,\s]+)(µs|ms|s)/.exec(text.trim()) ?? [];
   if (value === "") return Number.NaN;

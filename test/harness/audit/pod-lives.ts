@@ -1,7 +1,6 @@
-// Lives of pods as the cluster's own objects show them, seen by polling.
 import { conditionsOf, podView, workloadOf, type KubernetesObject } from "@isochrone/kubernetes";
 
-/** One pod on one node. Times are when a poll first saw it so; null: it never was. */
+/** One pod on one node. Times are first sightings by a poll. Null: not seen yet. */
 export interface PodLife {
   readonly uid: string;
   readonly name: string;
@@ -9,32 +8,25 @@ export interface PodLife {
   readonly node: string;
   readonly sinceMs: number;
   readyMs: number | null;
-  /**
-   * A time at which it was ready, by a poll or by its own conditions, which also show readiness that came and
-   * went between two polls; null: nothing shows any.
-   */
+  /** Proof of readiness by a poll or by the pod's conditions. Null: no proof. */
   provenReadyMs: number | null;
-  /** Polls that saw it before it ended. */
   sights: number;
-  /** Terminating, or gone. */
   endedMs: number | null;
 }
 
-/** A pod that is not ready, at one poll. */
 interface Unready {
   readonly atMs: number;
-  /** When its condition Ready changed last; null: the condition doesn't say. */
+  /** Last transition of the Ready condition. Null: unknown. */
   readonly sinceMs: number | null;
 }
 
 export class PodLives {
   readonly #byUid = new Map<string, PodLife>();
-  /** The last poll of each pod that saw it not ready, by uid. */
+  /** Last poll of each pod that saw it as not ready, by uid. */
   readonly #unready = new Map<string, Unready>();
-  /** When the objects of the last poll were read; 0: there was none. */
+  /** Time at which the last poll read the objects; 0 before the first poll. */
   polledMs = 0;
 
-  /** @param atMs when the objects were read */
   take(objects: readonly KubernetesObject[], atMs: number): void {
     const present = new Set<string>();
     this.polledMs = atMs;
@@ -76,7 +68,7 @@ export class PodLives {
       return;
     }
     this.#unready.set(life.uid, { atMs, sinceMs: changedMs });
-    // The time of a condition changes with its status alone: between two polls it was True.
+    // A transition time changes only with the status, so the pod was ready between the two polls.
     const hasFlipped = before !== undefined && before.sinceMs !== null && before.sinceMs !== changedMs;
     if (hasFlipped) life.provenReadyMs ??= before.atMs;
   }
@@ -85,7 +77,6 @@ export class PodLives {
     return [...this.#byUid.values()];
   }
 
-  /** Pods of the workload that were there at any time between these two. */
   between(workload: string, fromMs: number, toMs: number): PodLife[] {
     return this.all.filter(
       (life) =>
@@ -95,7 +86,6 @@ export class PodLives {
     );
   }
 
-  /** Node by workload of ready pods at that time; each workload has one pod. */
   placementAt(atMs: number): ReadonlyMap<string, string> {
     const there = this.all.filter(
       ({ readyMs, endedMs }) => readyMs !== null && readyMs <= atMs && (endedMs === null || endedMs > atMs),
@@ -103,7 +93,6 @@ export class PodLives {
     return new Map(there.map(({ workload, node }) => [workload, node]));
   }
 
-  /** Pods that were replaced, each with its first ready successor, in the order of time. */
   replacements(): { readonly old: PodLife; readonly next: PodLife }[] {
     const taken = new Set<string>();
     return this.all
@@ -125,7 +114,7 @@ export class PodLives {
   }
 }
 
-/** A pod that was released from its ReplicaSet has no owner any more; its name begins with the workload's. */
+/** Reads the pod's name, because a pod released from its ReplicaSet has no owner. */
 function workloadNameOf(pod: KubernetesObject): string {
   if (pod.metadata.ownerReferences !== undefined) return workloadOf(pod).name;
   return /^(.+)-[^-]+-[^-]+$/.exec(pod.metadata.name)?.[1] ?? pod.metadata.name;

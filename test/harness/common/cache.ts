@@ -1,5 +1,4 @@
-// What tests need and is too big for the repository is made once and kept in the user's cache, by name and
-// version.
+// Creates large test dependencies once and keeps them in the user's cache by name and version.
 import { codeOf } from "@isochrone/primitives";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -17,18 +16,14 @@ export function cachePath(name: string): string {
   return join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "isochrone", name);
 }
 
-/**
- * Makes a file or folder of the cache unless it is there. Of several processes that ask for it one makes it
- * and the others wait. It appears as a whole, by a rename; `make` gets the path to make it at, where nothing
- * is yet.
- */
+/** One process creates the path while others wait; it appears atomically. `make` gets an unused path. */
 export async function makeOnce(path: string, make: (partial: string) => Promise<void>): Promise<void> {
   if (existsSync(path)) return;
   await mkdir(dirname(path), { recursive: true });
   await withLock(path, async () => {
     if (existsSync(path)) return;
     await removePartials(path);
-    // A name of its own: programs that an interrupted run has started may still be writing to theirs.
+    // Unique per process, because programs of an interrupted run may still write to theirs.
     const partial = `${path}.${process.pid}${PARTIAL}`;
     await make(partial);
     await rename(partial, path);
@@ -43,10 +38,7 @@ async function removePartials(path: string): Promise<void> {
   for (const name of names) await rm(join(dirname(path), name), { recursive: true, force: true });
 }
 
-/**
- * A name in the kernel's abstract namespace of sockets is the lock: it is free again when its holder ends,
- * however that happens.
- */
+/** Locks with an abstract-namespace socket, which the kernel releases whenever the holder ends. */
 async function withLock(path: string, run: () => Promise<void>): Promise<void> {
   const name = `\0isochrone-${createHash("sha256").update(path).digest("hex").slice(0, 32)}`;
   let holder = await tryToHold(name);

@@ -7,7 +7,7 @@ interface CommandOptions {
   readonly timeoutMs: number;
 }
 
-/** Runs a program to its end; returns what it printed. Rejects with the last lines of its output. */
+/** Runs a program and returns its output. Rejects with the last lines of the output. */
 export function run(
   command: string,
   args: readonly string[],
@@ -29,9 +29,7 @@ export function run(
   });
 }
 
-/**
- * What a program prints, on either stream, when asked for its version; null when there is no such program.
- */
+/** Returns a program's version output from either stream. Returns null if the program does not exist. */
 export function versionOf(command: string, ...args: readonly string[]): string | null {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8", timeout: 60_000 });
   return status === 0 ? `${stdout}${stderr}` : null;

@@ -2,16 +2,12 @@ import { codeOf } from "@isochrone/primitives";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-// Below the range from which the kernel takes ports of outgoing connections: those can't take a port while
-// its server is down.
+// Below the ephemeral ports, so that outgoing connections can't take a stopped server's port.
 const FIRST = 20_000;
 const LAST = 32_000;
 const TRIES = 200;
 
-/**
- * A port that nobody listens on, other than those `taken`. On an address of another network namespace any
- * port is free.
- */
+/** Returns a port without a listener. On another network namespace's address any port is free. */
 export async function freePort(host: string, taken: Set<number>): Promise<number> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));

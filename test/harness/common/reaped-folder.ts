@@ -8,10 +8,7 @@ import { join } from "node:path";
 const MARK = "ISOCHRONE_TEST_FOLDER";
 const REAPER = join(import.meta.dirname, "reaper.ts");
 
-/**
- * A temporary folder with the processes that belong to it. Both go when it is removed, and when this process
- * ends, SIGKILL included.
- */
+/** A temporary folder with its processes. Both go on removal and when this process ends, even by SIGKILL. */
 export class ReapedFolder {
   readonly path: string;
   readonly #reaper: ChildProcess;
@@ -19,7 +16,7 @@ export class ReapedFolder {
 
   constructor(prefix: string) {
     this.path = mkdtempSync(join(tmpdir(), `${prefix}-`));
-    // Detached: a Ctrl-C for the terminal's group of processes must not reach it.
+    // Detached, so that a terminal's Ctrl-C does not reach it.
     this.#reaper = spawn(process.execPath, [REAPER, MARK, this.path], {
       detached: true,
       stdio: ["pipe", "ignore", "ignore"],
@@ -29,12 +26,11 @@ export class ReapedFolder {
     (this.#reaper.stdin as Socket | null)?.unref();
   }
 
-  /** Environment for every process that belongs to the folder: by it they are found. */
+  /** Environment for the folder's processes. The reaper finds them by it. */
   get environment(): NodeJS.ProcessEnv {
     return { ...process.env, [MARK]: this.path };
   }
 
-  /** Kills the processes and deletes the folder; the second call waits for the first. */
   remove(): Promise<void> {
     this.#removing ??= this.#remove();
     return this.#removing;

@@ -1,6 +1,4 @@
-// A process of its own that outlives a test process, however that ends: when its standard input closes it
-// kills what was started for the folder (its first argument), by the mark in their environment, and removes
-// the folder.
+// Outlives a test process: when stdin closes, kills the folder's marked processes and removes it.
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -18,7 +16,7 @@ let reaping = false;
 async function reap(): Promise<void> {
   if (reaping) return;
   reaping = true;
-  // Again until none is left: one may be starting another just now, and a large one takes its time to end.
+  // Repeat until none is left: a process may be starting another, and a large process takes time to end.
   for (let found = killMarked(); found > 0 || [...killed].some(isEnding); found = killMarked())
     await sleep(ROUND_MS);
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
@@ -32,7 +30,7 @@ function killMarked(): number {
     try {
       process.kill(Number(pid), "SIGKILL");
     } catch {
-      // It ended meanwhile.
+      // The process ended meanwhile.
     }
   }
   return pids.length;
@@ -46,7 +44,7 @@ function isMarked(pid: string): boolean {
   }
 }
 
-/** Its environment is gone, its sockets may not be. A zombie has ended: nobody waits for its parent. */
+/** An ending process has lost its environment but may keep sockets. A zombie counts as ended. */
 function isEnding(pid: string): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

@@ -4,22 +4,18 @@ import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** As `child_process.spawn`. The process it makes must be the program itself, not a parent of it. */
+/** Like `child_process.spawn`. The process must be the program itself, not its parent. */
 type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
 
 interface ProgramCommand {
-  /** For errors. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** Where both of its streams are appended. */
   readonly logPath: string;
-  /** Whether it serves; `log` is what it has logged since this start. */
   readonly isReady: (log: () => string) => boolean | Promise<boolean>;
   readonly startWithinMs: number;
-  /** @default child_process.spawn */
   readonly spawn?: Spawn;
 }
 
@@ -27,9 +23,7 @@ const STOP_WITHIN_MS = 30_000;
 const POLL_MS = 25;
 const TAIL_LINES = 20;
 
-/** It ended, or its time was up, before it was ready. */
 export class StartError extends Error {
-  /** Somebody else listens on one of its ports. */
   readonly portTaken: boolean;
 
   constructor(name: string, why: string, log: string) {
@@ -38,33 +32,30 @@ export class StartError extends Error {
   }
 }
 
-/** A program that tests start, stop, kill and let hang. */
 export class RestartableProcess {
   readonly #program: ProgramCommand;
   #process: ChildProcess | null = null;
-  /** Unix times; one that isn't ready yet has no end. */
+  /** Unix times. A start that is not ready has no `readyMs`. */
   readonly #starts: { readonly beganMs: number; readyMs: number }[] = [];
 
   constructor(program: ProgramCommand) {
     this.#program = program;
   }
 
-  /** Null when it doesn't run. */
+  /** Returns null if the program does not run. */
   get pid(): number | null {
     return this.#running()?.pid ?? null;
   }
 
-  /** Whether it had been started then and wasn't ready yet. @param atMs Unix time */
   wasStarting(atMs: number): boolean {
     return this.#starts.some(({ beganMs, readyMs }) => beganMs <= atMs && atMs <= readyMs);
   }
 
-  /** What it has logged over all its starts. */
   get log(): string {
     return existsSync(this.#program.logPath) ? readFileSync(this.#program.logPath, "utf8") : "";
   }
 
-  /** Resolves when it is ready. @throws StartError */
+  /** Resolves when the program is ready. @throws StartError */
   async start(): Promise<void> {
     const { command, args, cwd, environment, logPath } = this.#program;
     const before = existsSync(logPath) ? statSync(logPath).size : 0;
@@ -74,7 +65,7 @@ export class RestartableProcess {
     const child = (this.#program.spawn ?? spawn)(command, args, {
       cwd,
       env: environment,
-      // A Ctrl-C is for the test; what becomes of its programs is the harness's.
+      // A terminal's Ctrl-C goes to the test. The harness stops its programs.
       detached: true,
       stdio: ["ignore", output, output],
     });
@@ -99,23 +90,22 @@ export class RestartableProcess {
     }
   }
 
-  /** As a pull of the plug. Resolves when it is gone. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL", STOP_WITHIN_MS);
   }
 
-  /** In order; one that can't end in time is killed. */
+  /** Stops with SIGTERM. Kills a program that does not end in time. */
   async stop(withinMs = STOP_WITHIN_MS): Promise<void> {
     this.resume();
     if (!(await this.#end("SIGTERM", withinMs))) await this.kill();
   }
 
-  /** As a machine that hangs: its connections stay, nothing answers. Resolves when it stands still. */
+  /** Pauses the process: connections stay but nothing answers. Resolves when it has stopped. */
   async pause(): Promise<void> {
     const child = this.#running();
     if (child === null) return;
     child.kill("SIGSTOP");
-    // The signal is delivered when one of its threads gets the processor.
+    // The kernel delivers the signal when a thread is scheduled.
     while (child.exitCode === null && !(await isStopped(child.pid!))) await sleep(POLL_MS);
   }
 
@@ -123,7 +113,6 @@ export class RestartableProcess {
     this.#running()?.kill("SIGCONT");
   }
 
-  /** Whether it ended in time. */
   async #end(signal: NodeJS.Signals, deadlineMs: number): Promise<boolean> {
     const child = this.#running();
     if (child === null) return true;
@@ -140,10 +129,9 @@ export class RestartableProcess {
   }
 }
 
-/** Whether all its threads were stopped by a signal. */
 async function isStopped(pid: number): Promise<boolean> {
   const tasks = `/proc/${pid}/task`;
   const states = (await readdir(tasks)).map((task) => readFile(`${tasks}/${task}/stat`, "utf8"));
-  // The state follows the name, which may contain anything.
+  // The state follows the name, which may contain any character.
   return (await Promise.all(states)).every((stat) => stat.slice(stat.lastIndexOf(")")).startsWith(") T"));
 }

@@ -1,16 +1,14 @@
-// X.509 certificates made at run time, without a program: any names, any length of life down to a second. DER
-// by hand (X.690, RFC 5280).
+// Creates X.509 certificates of any lifetime with DER encoded by hand (X.690, RFC 5280).
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from "node:crypto";
 import { isIPv4 } from "node:net";
 
 interface CertificateOptions {
-  /** CN; for Kubernetes the user. */
+  /** CN; the user in Kubernetes. */
   readonly commonName: string;
-  /** O; for Kubernetes the groups. */
+  /** O; the groups in Kubernetes. */
   readonly organizations?: readonly string[];
-  /** Names and IPv4 addresses that a server answers to. */
   readonly hosts?: readonly string[];
-  /** From now on; below 0: it expired that long ago. @default one day */
+  /** Lifetime from now. Negative: expired that long ago. @default one day */
   readonly validForMs?: number;
 }
 
@@ -48,11 +46,10 @@ const TAG = {
   dnsName: 0x82,
   ipAddress: 0x87,
 } as const;
-// Bits as RFC 5280 4.2.1.3 counts them, behind the number of unused ones.
+// Bits as numbered in RFC 5280 4.2.1.3, after the count of unused bits.
 const USAGE_OF_AUTHORITY = Buffer.from([1, 0b0000_0110]);
 const USAGE_OF_HOLDER = Buffer.from([7, 0b1000_0000]);
 
-/** An authority that signs certificates for servers and clients alike. */
 export class CertificateAuthority {
   /** PEM. */
   readonly certificate: string;
@@ -114,7 +111,7 @@ export class CertificateAuthority {
   }
 }
 
-/** PEM of a new elliptic key in its oldest form (SEC 1), in which Kubernetes also reads the public half. */
+/** PEM of an elliptic-curve key in SEC 1 format, from which Kubernetes also reads the public half. */
 export function newPrivateKey(): string {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   return privateKey.export({ type: "sec1", format: "pem" }) as string;
@@ -136,14 +133,14 @@ function extension(type: string, value: Buffer, critical = false): Buffer {
   return der(TAG.sequence, oid(type), ...flag, der(TAG.octetString, value));
 }
 
-/** Positive, and without a leading zero byte. */
+/** Positive, without a leading zero byte. */
 function serialNumber(): Buffer {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0]! & 0x3f) | 0x40;
   return bytes;
 }
 
-/** UTCTime: years up to 2049. */
+/** Encodes UTCTime, which covers years up to 2049. */
 function time(epochMs: number): Buffer {
   const digits = new Date(epochMs).toISOString().replaceAll(/\D/g, "").slice(2, 14);
   return der(TAG.utcTime, Buffer.from(`${digits}Z`));

@@ -5,7 +5,6 @@ import { RestartableProcess } from "../common/restartable-process.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
-/** Where each service is, and which of its settings say where it serves its pages. */
 const COMPONENTS = {
   probe: { folder: "probe", section: "probe", hostKey: "bindAddress", portKey: "httpPort" },
   collector: { folder: "collector", section: "collector", hostKey: "host", portKey: "port" },
@@ -18,15 +17,12 @@ export type ComponentKind = keyof typeof COMPONENTS;
 
 interface ComponentOptions {
   readonly kind: ComponentKind;
-  /** For its log and for errors. */
   readonly name: string;
-  /** Of its own pages; on 127.0.0.1, unless the settings name another address. */
   readonly port: number;
   readonly settings: ComponentSettings;
-  /** Beside its settings. */
   readonly environment: NodeJS.ProcessEnv;
   readonly folder: string;
-  /** How its pages are asked for, where they are behind TLS. @default it speaks plain HTTP */
+  /** Client for pages behind TLS. @default plain HTTP */
   readonly fetch?: Fetch;
 }
 
@@ -34,10 +30,7 @@ const HOST = "127.0.0.1";
 const START_WITHIN_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/**
- * A service as its image runs it: main.ts in a process of its own, told by its environment. Ready when
- * /readyz says so.
- */
+/** Runs a service's main.ts in its own process, configured by the environment. Ready by /readyz. */
 export class ComponentProcess extends RestartableProcess {
   readonly name: string;
   readonly url: string;
@@ -63,7 +56,6 @@ export class ComponentProcess extends RestartableProcess {
     this.#fetch = ask;
   }
 
-  /** Of its own pages. */
   async get(path: string, headers: Readonly<Record<string, string>> = {}): ReturnType<Fetch> {
     return this.#fetch(this.url + path, { headers, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
   }

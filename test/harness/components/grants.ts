@@ -1,26 +1,22 @@
-// What accounts may do by RBAC, and what they did, in the same words.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { AuditEvent } from "../control-plane/index.ts";
 
-/** One verb on one thing. */
 export interface Grant {
-  /** As RBAC calls the user. */
   readonly user: string;
   readonly verb: string;
-  /** `<resource>[/<subresource>][.<group>]`, or a path; a path may end in a star. */
+  /** `<resource>[/<subresource>][.<group>]`, or a path that may end in a star. */
   readonly on: string;
-  /** Null: in all, or of no namespace. */
+  /** Null: all namespaces, or a cluster-scoped object. */
   readonly namespace: string | null;
-  /** Null: whatever it is called. */
+  /** Null: any name. */
   readonly name: string | null;
 }
 
-/** One thing that was done, or tried. */
 export interface Use extends Grant {
   readonly atMs: number;
-  /** Why it wasn't done; null: it was. */
+  /** Reason of the denial. Null: allowed. */
   readonly denial: string | null;
-  /** It was denied by a server that may not have read its roles yet. */
+  /** The denying server may not have loaded its roles yet. */
   readonly isPremature: boolean;
 }
 
@@ -38,7 +34,6 @@ interface Subject {
   readonly namespace?: string;
 }
 
-/** In few words, for tables and messages. */
 export function textOf({ user, verb, on, namespace, name }: Grant): string {
   const account = user.slice(user.lastIndexOf(":") + 1);
   return [
@@ -50,7 +45,6 @@ export function textOf({ user, verb, on, namespace, name }: Grant): string {
   ].join(" ");
 }
 
-/** What service accounts get by these Roles, ClusterRoles and their bindings; each once. */
 export function grantsOf(objects: readonly KubernetesObject[]): Grant[] {
   const rulesOf = new Map<string, readonly RoleRule[]>();
   for (const object of objects) {
@@ -80,7 +74,6 @@ function grantsOfRule(user: string, namespace: string | null, rule: RoleRule): G
   ]);
 }
 
-/** Whether the grant is what allowed this, or one of what did. */
 export function covers(grant: Grant, use: Grant): boolean {
   return (
     grant.user === use.user &&
@@ -91,10 +84,7 @@ export function covers(grant: Grant, use: Grant): boolean {
   );
 }
 
-/**
- * What an audit event tells of the users; needs the bodies for what others had reviewed
- * (SubjectAccessReview).
- */
+/** Extracts the users' requests from an audit event. SubjectAccessReviews need the event's bodies. */
 export function usesOf(event: AuditEvent, isOurs: (user: string) => boolean): Use[] {
   const reviewed = event.resource === "subjectaccessreviews" ? reviewedUse(event) : null;
   return [
@@ -120,11 +110,10 @@ function ownUses(event: AuditEvent): Use[] {
     denial: isRefused ? refusalOf(event) : null,
     isPremature: isRefused && isEarly,
   };
-  // A server-side apply that creates needs the right to create, and is logged as the patch that it is.
+  // A server-side apply that creates an object needs the create permission. The audit log shows a patch.
   return verb === "patch" && code === 201 ? [use, { ...use, verb: "create", name: null }] : [use];
 }
 
-/** What somebody else asked the API server about an account. */
 function reviewedUse({ requestObject, responseObject, receivedMs: atMs, isEarly }: AuditEvent): Use | null {
   const { spec } = (requestObject ?? {}) as { spec?: ReviewSpec };
   const { status } = (responseObject ?? {}) as { status?: { allowed?: boolean } };

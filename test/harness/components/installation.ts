@@ -9,13 +9,9 @@ import { ComponentProcess, type ComponentKind } from "./component-process.ts";
 import type { ComponentSettings } from "./tuned.ts";
 import { MANIFEST_VALUES } from "./manifests.ts";
 
-/** Of tokens for the graph API. */
 export const AUDIENCE = "isochrone";
 
-/**
- * Services beside a control plane, each a process under its own service account, as rbac/ names it: nothing
- * that they do has more rights than the chart gives. All end with the installation.
- */
+/** Runs services as processes under their own service accounts, with only the chart's permissions. */
 export class Installation {
   readonly #cluster: ControlPlane;
   readonly #folder = new ReapedFolder("isochrone-components");
@@ -30,22 +26,18 @@ export class Installation {
     return this.#folder.path;
   }
 
-  /** On 127.0.0.1, given out once. */
   port(): Promise<number> {
     return freePort("127.0.0.1", this.#ports);
   }
 
-  /**
-   * One that does not run yet.
-   * @param name of its process @param server the API server's URL; @default its own
-   */
+  /** Does not start the service. @param name process name @param server URL; @default the cluster's own */
   async component(
     kind: ComponentKind,
     name: string,
     settings: ComponentSettings,
     server?: string,
   ): Promise<ComponentProcess> {
-    // A probe asks no API server, and is told of none.
+    // A probe has no API server access and no URL of it.
     const kubernetes =
       kind === "probe"
         ? {}
@@ -72,20 +64,15 @@ export class Installation {
     return component;
   }
 
-  /** Path of a file with the authorities that the ConfigMap of the graph API names now. */
   async caFile(configMap: string = MANIFEST_VALUES.TRUST_CONFIG_MAP): Promise<string> {
     const path = join(this.folder, `${configMap}.crt`);
-    // At once, as a kubelet does it: others read it meanwhile.
+    // Replaces the file atomically, like a kubelet, because others read it meanwhile.
     writeFileSync(`${path}.new`, await this.#trusted(configMap));
     renameSync(`${path}.new`, path);
     return path;
   }
 
-  /**
-   * Path of a file with a token of the service's account.
-   * @param audience
-   * @default the graph API's; null: the API server's
-   */
+  /** @param audience @default the graph API's; null: the API server's */
   async tokenFile(kind: ComponentKind, audience: string | null = AUDIENCE): Promise<string> {
     const options = audience === null ? {} : { audiences: [audience] };
     const { token } = await this.#cluster.serviceAccountToken(accountOf(kind), options);
@@ -94,13 +81,11 @@ export class Installation {
     return path;
   }
 
-  /**
-   * The same for the graph API, bound to a pod of the account that runs on the node, as a projected token is.
-   */
+  /** Returns a graph API token file bound to a pod of the account on the node, like a projected token. */
   async nodeTokenFile(kind: ComponentKind, node: string): Promise<string> {
     const account = accountOf(kind);
     const name = `${kind}-of-${node}`;
-    // Its account is there once a token of it was made.
+    // Creating a token creates the account.
     await this.tokenFile(kind);
     const spec = { serviceAccountName: account.name, containers: [{ name: kind, image: "none" }] };
     const [pod] = await this.#cluster.create({
@@ -116,13 +101,12 @@ export class Installation {
     return path;
   }
 
-  /** In order, the last one first, and what they have logged is gone with them. */
+  /** Stops the services in reverse order and deletes their logs. */
   async close(): Promise<void> {
     await Promise.all(this.#components.map((component) => component.stop()));
     await this.#folder.remove();
   }
 
-  /** Believes whom the ConfigMap names, as pods do that mount it. */
   #trustingFetch(configMap: string): Fetch {
     return async (url, init) => {
       const trusted = await this.#trusted(configMap);

@@ -1,5 +1,4 @@
-// What a kubelet does with a request for its pages: TokenReview, then SubjectAccessReview on a subresource of
-// its node, by the API server.
+// Authorizes requests like a kubelet: TokenReview, then SubjectAccessReview on a subresource of its node.
 import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -10,9 +9,7 @@ import type { ControlPlane } from "../control-plane/index.ts";
 interface KubeletOptions {
   readonly cluster: ControlPlane;
   readonly node: string;
-  /** For 127.0.0.1. */
   readonly certificate: Certificate;
-  /** What stands at /metrics/cadvisor, each time it is asked for. */
   readonly page: () => string;
 }
 
@@ -21,10 +18,6 @@ const REVIEWS = {
   access: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
 };
 
-/**
- * The part of a kubelet that collectors speak to. Its authorisation is the API server's own, asked as a
- * kubelet asks.
- */
 export class KubeletStandIn {
   readonly #options: KubeletOptions;
   readonly #server: Server;
@@ -68,7 +61,7 @@ export class KubeletStandIn {
       user?: { username: string; groups: string[] };
     };
     if (authenticated !== true || user === undefined) return 401;
-    // The kubelet's own names: of its pages below /metrics/ it is nodes/metrics.
+    // The kubelet maps all pages below /metrics/ to nodes/metrics.
     const attributes = { verb: "get", version: "v1", resource: "nodes", subresource: "metrics", name: node };
     const access = await cluster.request("POST", REVIEWS.access, {
       spec: { user: user.username, groups: user.groups, resourceAttributes: attributes },

@@ -1,5 +1,3 @@
-// What the chart grants, as its files have it: one file for each component, and one for each optional
-// feature.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KubernetesObject } from "@isochrone/kubernetes";
@@ -8,7 +6,6 @@ import type { ControlPlane } from "../control-plane/index.ts";
 
 const FILES = join(import.meta.dirname, "../../../helm/isochrone/files");
 
-/** Of the placeholders in the files; the services' own defaults, where they have one. */
 export const MANIFEST_VALUES = {
   NAMESPACE: "isochrone",
   NAME: "isochrone",
@@ -25,18 +22,16 @@ export const MANIFEST_VALUES = {
   CERTIFICATES_SECRET: "isochrone-aggregator-certificates",
   TRUST_CONFIG_MAP: "isochrone-aggregator-ca",
   CANARY_NAMESPACE: "isochrone-canary",
-  // Services of tests listen on any port.
+  // Services in tests listen on any port.
   WEBHOOK_URL: "https://127.0.0.1:",
 } as const;
 
 type ManifestValues = Readonly<Record<keyof typeof MANIFEST_VALUES, string>>;
 
-/** Names of the files with rules, without .yaml. */
 export const RULE_FILES: readonly string[] = namesIn("rbac");
-/** Names of the files with admission policies, without .yaml. */
 export const POLICY_FILES: readonly string[] = namesIn("admission");
 
-/** The objects of a file. @throws Error for a placeholder without a value */
+/** Returns the objects of a file. @throws Error for a placeholder without a value */
 export function manifest(
   folder: "rbac" | "admission",
   name: string,
@@ -50,7 +45,6 @@ export function manifest(
   return parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject);
 }
 
-/** All rules, or those of some files, in their namespaces, which are made. */
 export async function installRules(cluster: ControlPlane, names = RULE_FILES): Promise<void> {
   const objects = names.flatMap((name) => manifest("rbac", name));
   const { NAMESPACE, CANARY_NAMESPACE } = MANIFEST_VALUES;

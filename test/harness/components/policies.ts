@@ -6,7 +6,7 @@ import { manifest, MANIFEST_VALUES, POLICY_FILES } from "./manifests.ts";
 const ENFORCED_WITHIN_MS = 30_000;
 const POLL_MS = 100;
 const DEFAULT = "/namespaces/default";
-/** One of each policy's, which the probe may never create. */
+/** An object per policy that the probe may never create. */
 const TRIALS: readonly (readonly [collection: string, object: object])[] = [
   ["/api/v1/nodes", { ...KINDS.node, metadata: { name: "trial" } }],
   [`/apis/apps/v1${DEFAULT}/deployments`, workloadObject("trial", {})],
@@ -30,10 +30,7 @@ const TRIALS: readonly (readonly [collection: string, object: object])[] = [
   ],
 ];
 
-/**
- * All admission policies. Resolves when each of them is enforced. Needs the definitions of AppGroup and
- * NetworkTopology.
- */
+/** Resolves when every policy is enforced. Needs the AppGroup and NetworkTopology CRDs. */
 export async function installPolicies(cluster: ControlPlane): Promise<void> {
   await cluster.create(POLICY_FILES.flatMap((name) => manifest("admission", name)));
   const deadlineMs = performance.now() + ENFORCED_WITHIN_MS;
@@ -46,7 +43,7 @@ export async function installPolicies(cluster: ControlPlane): Promise<void> {
   }
 }
 
-/** To the probe, if RBAC let it. */
+/** Whether admission denies the object to the probe, which has RBAC permission here. */
 async function isDenied(cluster: ControlPlane, collection: string, object: object): Promise<boolean> {
   const { NAMESPACE, NAME } = MANIFEST_VALUES;
   const headers = {

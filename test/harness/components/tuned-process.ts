@@ -1,4 +1,4 @@
-// Loaded before a service's main.ts: changes constants as the environment says, a variable each.
+// Preloaded before a service's main.ts. Sets one constant per environment variable.
 import { changeConstants } from "@isochrone/runtime/testing";
 
 const VARIABLE = /^ISOCHRONE_TEST_CONSTANT_(\w+)\.(\w+)$/;

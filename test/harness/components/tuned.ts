@@ -1,15 +1,12 @@
-// Services of tests as processes: settings are told by their environment; constants, which it can't change,
-// by a module that is loaded first.
 import { join } from "node:path";
 import { environmentName } from "@isochrone/runtime/testing";
 import { SECTIONS } from "../helm/sections.ts";
 
-/** Values by section and key, as docs/configuration.md has them, and constants. */
+/** Values by section and key, as in docs/configuration.md, and constants. */
 export type ComponentSettings = Readonly<
   Record<string, Readonly<Record<string, string | number | boolean | readonly string[] | null>>>
 >;
 
-/** What goes before the service's main.ts among Node's arguments. */
 export const TUNED: readonly string[] = ["--import", join(import.meta.dirname, "tuned-process.ts")];
 
 const CONSTANTS: ReadonlySet<string> = new Set(
@@ -20,7 +17,6 @@ const CONSTANTS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The environment that tells a process started with {@link TUNED} all of them. */
 export function tunedEnvironment(settings: ComponentSettings): Record<string, string> {
   const all = Object.entries(settings).flatMap(([section, values]) =>
     Object.entries(values).map(([key, value]): [string, string] =>

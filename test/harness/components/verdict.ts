@@ -1,33 +1,28 @@
-// Whether what accounts may do is what they do.
 import { covers, textOf, type Grant, type Use } from "./grants.ts";
 
-/** A time in which something was wrong. */
 export interface Scenario {
   readonly name: string;
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** Uses outside of all scenarios are everyday ones. */
+/** Requests outside all scenarios belong to normal operation. */
 export interface Evidence {
   readonly grants: readonly Grant[];
   readonly uses: readonly Use[];
   readonly scenarios: readonly Scenario[];
-  /** Grants that only a scenario needs, as texts, with its name. */
+  /** Permissions that only one scenario needs, as texts, with the scenario's name. */
   readonly faultsOnly: Readonly<Record<string, string>>;
-  /** Those of them that chance may need on any day, on a busy machine above all. */
+  /** Fault permissions that normal operation may need by chance, mostly on a busy machine. */
   readonly byChance: ReadonlySet<string>;
 }
 
-/** All empty: every grant is needed, and no more are. */
+/** All lists are empty if the grants are exactly the needed ones. */
 export interface Verdict {
-  /** What was refused. */
   readonly denied: readonly string[];
-  /** Grants that nobody used, neither every day nor in the scenario that they are for. */
+  /** Permissions that neither normal operation nor their scenario used. */
   readonly unused: readonly string[];
-  /**
-   * Entries of the table that are wrong: not granted, used every day, or of a scenario that didn't happen.
-   */
+  /** Wrong table entries: not granted, used in normal operation, or for a scenario that did not happen. */
   readonly misnamed: readonly string[];
 }
 
@@ -42,7 +37,7 @@ export function verdictOf({ grants, uses, scenarios, faultsOnly, byChance }: Evi
       ? everyday
       : uses.filter(({ atMs }) => named.some((one) => isWithin(one, atMs)));
   };
-  // A server that starts denies what is granted, too: at first it knows no rules.
+  // A starting server denies granted requests until it has loaded its roles.
   const isDenied = (use: Use): boolean =>
     use.denial !== null && !(use.isPremature && grants.some((grant) => covers(grant, use)));
   return {

@@ -1,5 +1,4 @@
-// `NODE INTERVAL_MS`: counts the connections of the network namespace that it runs in. Prints a line of JSON
-// for each record, and at SIGTERM one with its metrics page.
+// `NODE INTERVAL_MS`: prints the namespace's connections as JSON lines, and metrics on SIGTERM.
 import { createConnectionCollector } from "@isochrone/collector/testing";
 import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -53,6 +52,6 @@ process.once("SIGTERM", () => {
   })();
 });
 await collector.start();
-// What is there at the first dump is a baseline.
+// Connections in the first dump are the baseline.
 while (!/_connections_state\{[^}]*\} 1/.test(await registry.metrics())) await systemClock.sleep(50);
 print({ isReady: true });

@@ -1,5 +1,4 @@
-// Gives the network namespace that it runs in the interfaces of a node without devices: a way out below a
-// macvlan, a bridge with a pod's cable, an overlay. Prints as JSON which of them are its cards.
+// Creates interfaces of a node without devices and prints as JSON which are network cards.
 import { execFileSync } from "node:child_process";
 import { networkCards } from "@isochrone/kernel-sockets";
 

@@ -1,5 +1,4 @@
-// `CONNECTIONS RUNS`: makes so many tracked connections of UDP in the network namespace that it runs in, and
-// prints as JSON what it costs to count them, beside a reader of the kernel's text.
+// `CONNECTIONS RUNS`: prints as JSON the cost of counting that many tracked UDP connections.
 import { readFileSync } from "node:fs";
 import { ConnectionRounds, ConntrackSocket } from "@isochrone/collector/testing";
 import { makeUdpConnections } from "./udp-connections.ts";

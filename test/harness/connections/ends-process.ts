@@ -1,5 +1,4 @@
-// `CONNECTIONS BUFFER_BYTES`: makes so many tracked connections of UDP in the network namespace that it runs
-// in, lets them expire, and prints as JSON how many of their ends it heard and how many the kernel dropped.
+// `CONNECTIONS BUFFER_BYTES`: prints as JSON the received and dropped destroy events of expired connections.
 import { writeFileSync } from "node:fs";
 import { ConnectionRounds, ConntrackSocket } from "@isochrone/collector/testing";
 import { makeUdpConnections } from "./udp-connections.ts";
@@ -12,7 +11,7 @@ const rounds = new ConnectionRounds(await ConntrackSocket.open(bufferBytes), {
 });
 await rounds.round(1);
 await makeUdpConnections(connections);
-// Dumping the table removes what has expired.
+// Dumping the table removes expired entries.
 const { overflows, bytes, state } = await rounds.round(2);
 process.stdout.write(JSON.stringify({ overflows, bytes, state }));
 process.exit(0);

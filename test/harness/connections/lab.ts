@@ -1,5 +1,4 @@
-// Two nodes as network namespaces, each with a bridge, pods behind it, and a Service address that the node
-// turns into that of a pod, as kube-proxy does. What pods exchange is counted in the pods themselves.
+// Two nodes as network namespaces with pods and a Service address that the node translates.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +9,6 @@ const PREFIX = `isoct${process.pid}`;
 const AGENT = fileURLToPath(new URL("./agent-process.ts", import.meta.url));
 const TRAFFIC = fileURLToPath(new URL("./traffic-process.ts", import.meta.url));
 
-/** Addresses of a host outside, by what the agents call them. */
 export const WORLD = { "s3-eu": "52.218.0.9", internet: "8.8.8.8" } as const;
 const WORLD_NAMES = ["s3-eu", "internet"] as const;
 
@@ -22,7 +20,6 @@ export const PORT = 8080;
 type NodeName = "n1" | "n2";
 type PodName = keyof typeof PODS;
 
-/** Two callers on the first node; servers on both. */
 export const PODS = {
   web: { node: "n1", address: "10.244.1.2" },
   cart: { node: "n1", address: "10.244.1.3" },
@@ -32,7 +29,6 @@ export const PODS = {
 
 const NAMESPACES = ["n1", "n2", "world", ...Object.keys(PODS)];
 
-/** Whether a lab can be made here; says why not. */
 export function connectionLabSupport(): Support {
   const missing: string[] = [];
   if (process.platform !== "linux" || process.getuid?.() !== 0)
@@ -47,7 +43,6 @@ export function connectionLabSupport(): Support {
   return support;
 }
 
-/** What one agent has said. */
 export interface AgentReport {
   /** Bytes by `client server`, and by `pod destination direction`. */
   readonly pairs: Map<string, number>;
@@ -60,7 +55,6 @@ interface RunningAgent {
   stop(): Promise<void>;
 }
 
-/** A lab of its own; remove it at the end. */
 export class ConnectionLab {
   readonly #children: ChildProcess[] = [];
 
@@ -93,7 +87,7 @@ export class ConnectionLab {
     this.#openToWorld();
   }
 
-  /** Pods of the first node reach the outside by its address, as behind a node that masquerades. */
+  /** Masquerades the first node's pods: they reach the outside from the node's address. */
   #openToWorld(): void {
     inside(
       "n1",
@@ -172,7 +166,7 @@ export class ConnectionLab {
       inside(node, "ip", "address", "add", own, "dev", "up0");
       inside(node, "ip", "link", "set", "up0", "up");
       inside(node, "ip", "route", "add", pods, "via", peer);
-      // A node's table sees what the bridge passes between its pods only where kube-proxy's rules do.
+      // The node tracks bridged traffic between its pods only with the rules of kube-proxy.
       rules(node, [
         "table ip service {",
         "  chain prerouting {",
@@ -181,13 +175,13 @@ export class ConnectionLab {
         "  }",
         "  chain postrouting {",
         "    type nat hook postrouting priority srcnat;",
-        // Answers between pods of one node must pass the node, or the address isn't turned back.
+        // Replies within a node must pass through it, otherwise it can't translate the address back.
         `    ip saddr 10.244.1.0/24 ip daddr ${PODS.near.address} ct status dnat counter accept`,
         "  }",
         "}",
       ]);
     }
-    // Pods of one node send each other's packets to the node, as behind a CNI that routes.
+    // Pods send packets for pods of the same node through the node, as with a routing CNI.
     for (const pod of ["web", "cart", "near"] as const) {
       inside(pod, "ip", "route", "del", "10.244.1.0/24");
       inside(pod, "ip", "route", "add", "10.244.1.1", "dev", "eth0");
@@ -215,10 +209,7 @@ export class ConnectionLab {
       ]);
   }
 
-  /**
-   * Bytes by `pod destination direction` of the one pod that speaks with the outside, as the outside has
-   * them.
-   */
+  /** Returns the outside host's bytes by `pod destination direction`, for the one pod that talks to it. */
   countedOutside(pod: PodName): Map<string, number> {
     const text = inside("world", "nft", "list", "counters");
     const found = text.matchAll(/counter (\S+)_(sent|received) \{\s*packets \d+ bytes (\d+)/g);
@@ -230,7 +221,7 @@ export class ConnectionLab {
     );
   }
 
-  /** Bytes by `client server`, as the servers' own kernels have counted them. */
+  /** Returns bytes by `client server`, as counted by the servers' kernels. */
   counted(): Map<string, number> {
     const bytes = new Map<string, number>();
     for (const server of ["near", "far"] as const) {
@@ -243,33 +234,28 @@ export class ConnectionLab {
     return bytes;
   }
 
-  /** Closed connections are forgotten after a second, as on a node with many. */
+  /** Forgets closed connections after 1 s, like a node with many connections. */
   forgetSoon(node: NodeName): void {
     for (const state of ["time_wait", "close", "close_wait", "last_ack", "fin_wait"])
       write(node, `/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_${state}`, "1");
   }
 
-  /** Switches the node's byte counters. */
   setAccounting(node: NodeName, value: "0" | "1"): void {
     write(node, "/proc/sys/net/netfilter/nf_conntrack_acct", value);
   }
 
-  /**
-   * Bounds the tables of all network namespaces, this machine's own too: the kernel has one bound. Choose one
-   * that only a table of this lab exceeds. The function takes it back.
-   */
+  /** The kernel has one conntrack limit for all namespaces. Returns a function that restores it. */
   limitTables(entries: number): () => void {
     const before = readFileSync(MAXIMUM, "utf8");
     writeFileSync(MAXIMUM, String(entries));
     return () => writeFileSync(MAXIMUM, before);
   }
 
-  /** Entries in the node's table. */
   tracked(node: NodeName): number {
     return Number(inside(node, "cat", "/proc/sys/net/netfilter/nf_conntrack_count"));
   }
 
-  /** What the node's table had no room for since it came up. */
+  /** Number of entries that did not fit into the node's table since its start. */
   drops(node: NodeName): number {
     const [head = "", ...cpus] = inside(node, "cat", "/proc/net/stat/nf_conntrack").trim().split("\n");
     const columns = head.split(/\s+/);
@@ -283,7 +269,6 @@ export class ConnectionLab {
     return cpus.reduce((sum, line) => sum + ofCpu(line), 0);
   }
 
-  /** Begins to count the connections of a node; the function ends it. */
   async agent(node: NodeName, intervalMs: number): Promise<RunningAgent> {
     const report: AgentReport = { pairs: new Map(), metrics: "", isReady: false };
     const child = this.#spawn(node, [AGENT, node, String(intervalMs)]);
@@ -307,7 +292,6 @@ export class ConnectionLab {
     };
   }
 
-  /** Another program in a node's network, until the lab is removed. */
   program(node: NodeName, path: string, env: Readonly<Record<string, string>>): ChildProcess {
     const child = spawn("ip", ["netns", "exec", nameOf(node), path], {
       stdio: ["ignore", "pipe", "ignore"],
@@ -317,7 +301,6 @@ export class ConnectionLab {
     return child;
   }
 
-  /** A server that listens. */
   async serve(pod: PodName | "world"): Promise<void> {
     const child = this.#spawn(pod, [TRAFFIC, "serve", String(PORT)]);
     await new Promise<void>((resolve, reject) => {
@@ -326,7 +309,6 @@ export class ConnectionLab {
     });
   }
 
-  /** Resolves when the traffic has ended. */
   async traffic(pod: PodName, ...args: readonly (string | number)[]): Promise<void> {
     const child = this.#spawn(pod, [TRAFFIC, ...args.map(String)]);
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -347,7 +329,6 @@ export class ConnectionLab {
   }
 }
 
-/** What a program of this folder prints in a namespace of its own, whose connections are counted. */
 export function runInNamespace(program: string, ...args: readonly number[]): string {
   const path = fileURLToPath(new URL(program, import.meta.url));
   run("ip", "netns", "add", nameOf("own"));

@@ -1,6 +1,6 @@
-// `serve PORT`: answers each connection with as many bytes as its first four say, once it has read all.
-// `load ADDRESS PORT PER_SECOND CONNECTIONS`: opens so many connections, each with 1 to 100 kB both ways.
-// `long ADDRESS PORT MS`: one connection that sends 20 kB every 50 ms for so long.
+// `serve PORT`: reads each connection and replies with the number of bytes given by the first four bytes.
+// `load ADDRESS PORT PER_SECOND CONNECTIONS`: opens CONNECTIONS connections, each with 1 to 100 kB both ways.
+// `long ADDRESS PORT MS`: one connection that sends 20 kB every 50 ms.
 import { connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "@isochrone/runtime";

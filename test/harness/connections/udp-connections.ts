@@ -1,11 +1,9 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 
-/** Sockets per target address, and ports that each of them sends to. */
 const SOCKETS = 200;
 const PORTS = 50;
 
-/** Makes so many tracked connections of one packet each, to addresses of the loopback interface. */
 export async function makeUdpConnections(count: number): Promise<void> {
   for (let made = 0, target = 1; made < count; target++) {
     const sockets = await Promise.all(Array.from({ length: SOCKETS }, opened));

@@ -1,8 +1,6 @@
-// Objects that say what somebody may do, and how often.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { userNameOf, type Identity } from "./kubeconfig.ts";
 
-/** Of RBAC. */
 export type Rule =
   | {
       readonly apiGroups: readonly string[];
@@ -14,7 +12,6 @@ export type Rule =
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
-/** A role and its binding; of the whole cluster without a namespace. */
 export function bindingObjects(
   name: string,
   identity: Identity,
@@ -32,9 +29,7 @@ export function bindingObjects(
   ];
 }
 
-/**
- * A priority level with a seat for one, and without a queue to wait in for it, for all that some users ask.
- */
+/** Returns a priority level with one seat and no queue, for all requests of some users. */
 export function throttleObjects(name: string, users: readonly string[]): KubernetesObject[] {
   const limited = {
     nominalConcurrencyShares: 0,

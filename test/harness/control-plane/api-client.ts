@@ -1,8 +1,7 @@
-// A plain client of an API server, so that tests don't judge our adapter by itself.
+// A plain API server client, so that tests don't judge our adapter by itself.
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
-/** What a caller proves himself with: a token, or a certificate and its key in PEM. */
 export type Credentials =
   | { readonly token: string }
   | { readonly certificate: string; readonly key: string }
@@ -22,10 +21,8 @@ interface Answer {
   readonly text: string;
 }
 
-/** The server said no. */
 export class ApiError extends Error {
   readonly code: number;
-  /** The Status object, or what else was answered. */
   readonly body: unknown;
 
   constructor(call: string, code: number, body: unknown) {
@@ -53,7 +50,7 @@ export class ApiClient {
     this.#agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ...this.#tls() });
   }
 
-  /** The object answered; a text where it isn't JSON. @throws ApiError */
+  /** Returns the response object, or text if it is not JSON. @throws ApiError */
   async request<T>(
     method: string,
     path: string,
@@ -68,7 +65,7 @@ export class ApiClient {
     return content as T;
   }
 
-  /** Whatever the server says. Rejects when it says nothing in time. */
+  /** Returns any response. Rejects on a timeout. */
   async answer(
     method: string,
     path: string,
@@ -93,13 +90,10 @@ export class ApiClient {
     };
   }
 
-  /**
-   * The lines of an answer that goes on, such as a watch, until the signal or the server ends it.
-   * @throws ApiError
-   */
+  /** Yields lines until the signal or the server ends the response. @throws ApiError */
   async *lines(path: string, signal: AbortSignal): AsyncGenerator<string> {
     const headers = { accept: "application/json" };
-    // A connection of its own: it may be the one that a test cuts.
+    // Uses its own connection, because a test may cut it.
     const response = await this.#send("GET", path, headers, "", { agent: false, signal, ...this.#tls() });
     response.setEncoding("utf8");
     let rest = "";
@@ -111,10 +105,7 @@ export class ApiClient {
     if ((response.statusCode ?? 0) >= 300) throw new ApiError(`GET ${path}`, response.statusCode ?? 0, rest);
   }
 
-  /**
-   * A request whose body never comes: the server works at it until it loses patience, or this is aborted.
-   * Resolves then.
-   */
+  /** Withholds the request's body until the server times out or the call is aborted. */
   async linger(path: string, signal: AbortSignal): Promise<void> {
     const headers = { "content-type": "application/json", "content-length": 2 };
     const sent = httpsRequest(new URL(path, this.url), {
@@ -155,7 +146,7 @@ export class ApiClient {
         resolve,
       );
       sent.on("error", (error: NodeJS.ErrnoException) => {
-        // The server closed a connection while it idled, before it saw this request.
+        // The server closed an idle connection before it saw this request.
         if (error.code === "ECONNRESET" && sent.reusedSocket)
           resolve(this.#send(method, path, headers, payload, options));
         else reject(new Error(`${method} ${path}: ${error.message}`, { cause: error }));

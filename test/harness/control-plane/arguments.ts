@@ -1,4 +1,3 @@
-// Command lines of the components.
 import { join } from "node:path";
 
 export interface Ports {
@@ -10,7 +9,6 @@ export interface Ports {
   readonly kwok: number;
 }
 
-/** Files in the control plane's folder. */
 export const FILES = {
   ca: "ca.pem",
   serverCertificate: "server.pem",
@@ -22,10 +20,7 @@ export const FILES = {
 } as const;
 
 const HOST = "127.0.0.1";
-/**
- * Without those that need a cloud or kubelets, and without node-lifecycle-controller, which would taint nodes
- * that nobody renews.
- */
+/** Excludes controllers for clouds and kubelets, and node-lifecycle-controller, which taints silent nodes. */
 const CONTROLLERS = [
   "deployment",
   "replicaset",
@@ -52,7 +47,7 @@ export function etcdArguments(folder: string, ports: Ports): string[] {
   const peer = `http://${HOST}:${ports.etcdPeer}`;
   return [
     `--data-dir=${join(folder, "etcd")}`,
-    // The machine stays up; what a killed etcd wrote, the kernel still has.
+    // Safe: the machine stays up, so the kernel keeps the writes of a killed etcd.
     "--unsafe-no-fsync",
     "--log-level=warn",
     "--quota-backend-bytes=4294967296",
@@ -66,7 +61,7 @@ export function etcdArguments(folder: string, ports: Ports): string[] {
 
 interface ApiServerOptions {
   readonly audit: boolean;
-  /** Whether somebody makes the service account that pods have by default. */
+  /** Whether a controller creates the default service account. */
   readonly serviceAccounts: boolean;
   readonly flags: readonly string[];
 }
@@ -93,7 +88,7 @@ export function apiServerArguments(folder: string, ports: Ports, options: ApiSer
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-key-file=${join(folder, FILES.serviceAccountKey)}`,
     `--service-account-signing-key-file=${join(folder, FILES.serviceAccountKey)}`,
-    // A token that is asked for 10 minutes ends after 10 minutes, not after a year.
+    // Makes a 10-minute token expire after 10 minutes instead of a year.
     "--service-account-extend-token-expiration=false",
     "--service-cluster-ip-range=10.96.0.0/16",
     "--endpoint-reconciler-type=none",
@@ -115,7 +110,7 @@ export function controllerManagerArguments(folder: string, ports: Ports, kubecon
     `--secure-port=${ports.controllerManager}`,
     ...serving(folder),
     "--authorization-always-allow-paths=/healthz,/metrics",
-    // Without it controllers act as the controller-manager, whom RBAC gives next to nothing.
+    // Otherwise controllers act as the controller-manager user, which has almost no RBAC permissions.
     "--use-service-account-credentials=true",
     `--service-account-private-key-file=${join(folder, FILES.serviceAccountKey)}`,
     `--root-ca-file=${join(folder, FILES.ca)}`,
@@ -136,9 +131,7 @@ export function schedulerArguments(folder: string, ports: Ports): string[] {
   ];
 }
 
-/**
- * A KubeSchedulerConfiguration that leaves everything as it is but the rate at which the scheduler may ask.
- */
+/** A KubeSchedulerConfiguration with defaults except for the scheduler's request rate. */
 export const PLAIN_SCHEDULER_CONFIG = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: "@KUBECONFIG@", qps: 2000, burst: 4000}
@@ -154,7 +147,7 @@ export function kwokArguments(
   return [
     `--kubeconfig=${kubeconfig}`,
     `--manage-nodes-with-annotation-selector=${annotation}`,
-    // No KwokConfiguration in it: of one, every option that isn't set counts as 0.
+    // Contains no KwokConfiguration, because every unset option would count as 0.
     `--config=${stages}`,
     "--node-lease-duration-seconds=0",
     "--cidr=10.128.0.0/9",
@@ -163,7 +156,6 @@ export function kwokArguments(
   ];
 }
 
-/** The same of every request. @param level Metadata, Request or RequestResponse */
 export function auditPolicy(level: string): string {
   const policy = {
     apiVersion: "audit.k8s.io/v1",

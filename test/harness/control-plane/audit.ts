@@ -1,4 +1,3 @@
-// What the API server says was asked of it, by whom, and whether it was granted.
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -6,34 +5,26 @@ export interface AuditEvent {
   readonly user: string;
   readonly groups: readonly string[];
   readonly verb: string;
-  /** Empty for a path that is no resource's, such as /readyz. */
+  /** Empty for a non-resource path such as /readyz. */
   readonly resource: string;
   readonly subresource: string;
   readonly apiGroup: string;
   readonly namespace: string;
   readonly name: string;
-  /** With its query. */
   readonly path: string;
   readonly userAgent: string;
-  /** 0 when nothing was answered. */
+  /** 0 without a response. */
   readonly code: number;
-  /** ResponseStarted is a watch's beginning; its end is another event. */
+  /** A watch starts with ResponseStarted and ends with another event. */
   readonly stage: "ResponseStarted" | "ResponseComplete" | "Panic";
-  /**
-   * Of the authorizer; "" for who wasn't even authenticated, "premature" for a no of a server that started
-   * and may not have read its roles.
-   */
+  /** "": unauthenticated. "premature": denied by a server that may not have loaded its roles yet. */
   readonly decision: "allow" | "forbid" | "premature" | "";
-  /** Which binding granted it, or why none did. */
+  /** The binding that allowed the request, or the reason for the denial. */
   readonly reason: string;
-  /**
-   * The server had started and wasn't ready: what it says of rights, in reviews too, may be said without its
-   * roles.
-   */
+  /** The server was not ready, so its decisions and reviews may ignore its roles. */
   readonly isEarly: boolean;
-  /** When the request came in, Unix time. */
   readonly receivedMs: number;
-  /** With audit "RequestResponse". */
+  /** Set with audit "RequestResponse". */
   readonly requestObject?: unknown;
   readonly responseObject?: unknown;
 }
@@ -59,10 +50,7 @@ const OBJECT_FIELDS = ["resource", "subresource", "apiGroup", "namespace", "name
 const NO_OBJECT = { resource: "", subresource: "", apiGroup: "", namespace: "", name: "" };
 const NOBODY = { username: "", groups: [] };
 
-/**
- * @param wasStarting whether the server wasn't ready yet at a time
- * @param keep only those are kept: the log of a large cluster is larger than the memory
- */
+/** @param wasStarting whether the server was not ready then @param keep filter for logs beyond memory */
 export async function readAuditLog(
   path: string,
   wasStarting: (atMs: number) => boolean,
@@ -70,7 +58,7 @@ export async function readAuditLog(
 ): Promise<AuditEvent[]> {
   const events: AuditEvent[] = [];
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
-    // The last one may be half written.
+    // The last line may be incomplete.
     if (!line.endsWith("}")) continue;
     const event = eventOf(JSON.parse(line) as RawEvent, wasStarting);
     if (keep(event)) events.push(event);

@@ -1,5 +1,4 @@
-// Builds the control plane and KWOK from published Go modules. Minutes of CPU the first time; what lasts is
-// two programs and some names.
+// Builds the control plane and KWOK from published Go modules. The first build takes minutes of CPU.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { cp, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -9,7 +8,7 @@ import { run } from "../common/commands.ts";
 import { KUBERNETES_VERSION, KWOK_VERSION } from "./versions.ts";
 
 const NAMES = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
-/** KWOK's program has none built in, and manages nothing without. */
+/** KWOK's binary has no built-in stages and manages nothing without them. */
 const STAGES = [
   "node/fast/node-initialize",
   "pod/fast/pod-ready",
@@ -22,7 +21,6 @@ const source = join(import.meta.dirname, "kubernetes/main.go");
 const key = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 8);
 const platform = `${process.platform}-${process.arch}`;
 
-/** Folder with a program for each of {@link NAMES}. */
 export const kubernetesFolder = cachePath(`control-plane-${KUBERNETES_VERSION}-${key}-${platform}`);
 /** Folder with `kwok` and `stages.yaml`. */
 export const kwokFolder = cachePath(`kwok-${KWOK_VERSION}-${platform}`);
@@ -59,7 +57,7 @@ export async function buildKwok(): Promise<void> {
   );
 }
 
-/** Kubernetes' own repository replaces the modules that are published from it by its subfolders. */
+/** Uses Kubernetes' own subfolders in place of the modules published from them. */
 async function kubernetesModule(go: Go): Promise<string> {
   const { language, required } = await go.goMod("k8s.io/kubernetes", `v${KUBERNETES_VERSION}`);
   const staged = [...required].filter(
@@ -72,14 +70,14 @@ async function kubernetesModule(go: Go): Promise<string> {
     "module isochrone.dev/test/kubernetes",
     `go ${language}`,
     `require k8s.io/kubernetes v${KUBERNETES_VERSION}`,
-    // The server that belongs to the client, so that nothing else moves.
+    // Pins the etcd server to the client's version, so that other modules keep theirs.
     `require go.etcd.io/etcd/server/v3 ${etcd}`,
     ...staged.map(([name]) => `replace ${name} => ${name} v0.${KUBERNETES_VERSION.slice("1.".length)}`),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-/** Without these the programs call themselves v0.0.0-master, and know by that which features they have. */
+/** Without these flags the binaries report v0.0.0-master, which decides their features. */
 function linkerFlags(): string {
   const [major, minor] = KUBERNETES_VERSION.split(".");
   const version = [`gitVersion=v${KUBERNETES_VERSION}`, `gitMajor=${major}`, `gitMinor=${minor}`];
@@ -90,16 +88,13 @@ function linkerFlags(): string {
   return ["-s -w", ...values].join(" ");
 }
 
-/**
- * What is downloaded and compiled stays while the target isn't made, so that the next run goes on there; then
- * it goes: it is gigabytes.
- */
+/** Keeps intermediate files until the target exists, so that an interrupted build resumes. */
 export async function inWorkshop(target: string, build: (go: Go) => Promise<void>): Promise<void> {
   const workshop = `${target}.building`;
   const go = new Go(workshop);
   await mkdir(go.folder, { recursive: true });
   await build(go);
-  // A compiler that an interrupted run has started may still be writing there.
+  // A compiler of an interrupted run may still write there.
   await rm(workshop, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 }
 
@@ -113,7 +108,7 @@ class Go {
       ...process.env,
       GOMODCACHE: join(workshop, "modules"),
       GOCACHE: join(workshop, "compiled"),
-      // Read-only folders could not be removed.
+      // Otherwise the module cache is read-only and can't be removed.
       GOFLAGS: "-mod=mod -buildvcs=false -modcacherw",
       GOTOOLCHAIN: "local",
       GOWORK: "off",
@@ -121,18 +116,16 @@ class Go {
     };
   }
 
-  /** Others have precedence: a build takes minutes on every core. */
+  /** Runs at low priority, because a build takes minutes on every core. */
   run(...args: readonly string[]): Promise<string> {
     const options = { cwd: this.folder, env: this.#environment, timeoutMs: BUILD_WITHIN_MS };
     return run("nice", ["-n", "10", "go", ...args], options);
   }
 
-  /** The folder of a module's files. */
   async source(module: string, version: string): Promise<string> {
     return (await this.#download(module, version)).Dir;
   }
 
-  /** What a module's go.mod says. */
   async goMod(module: string, version: string): Promise<GoMod> {
     const text = await readFile((await this.#download(module, version)).GoMod, "utf8");
     const required = text.matchAll(/^\s*(?:require )?([\w./-]+\.[\w./-]+) (v\S+)/gm);
@@ -152,8 +145,7 @@ class Go {
 }
 
 interface GoMod {
-  /** Version of Go, which also decides about its defaults at run time. */
+  /** Go version, which also decides runtime defaults. */
   readonly language: string;
-  /** Versions by module. */
   readonly required: ReadonlyMap<string, string>;
 }

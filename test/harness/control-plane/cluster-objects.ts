@@ -1,4 +1,3 @@
-// What a test does with a cluster's objects.
 import type { KindRef, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import { parseAllDocuments } from "yaml";
 import { ApiError, type ApiClient, type RequestSettings } from "./api-client.ts";
@@ -28,7 +27,6 @@ const WAIT_MS = 60_000;
 const READY_WITHIN_MS = 60_000;
 const READY_WITHIN_MS_PER_NODE = 30;
 
-/** A cluster through the eyes of its administrator. */
 export class ClusterObjects {
   protected readonly api: ApiClient;
   readonly #resources: Resources;
@@ -40,7 +38,6 @@ export class ClusterObjects {
     this.#hasKwok = hasKwok;
   }
 
-  /** The object answered. @param settings a content type, or more @throws ApiError */
   request<T = KubernetesObject>(
     method: string,
     path: string,
@@ -50,10 +47,7 @@ export class ClusterObjects {
     return this.api.request<T>(method, path, body, settings);
   }
 
-  /**
-   * One after the other, namespaces and definitions first in effect too: what follows may be of them. Returns
-   * them as the server has them.
-   */
+  /** Creates objects in order, and waits until namespaces and definitions are in effect. */
   async create(objects: KubernetesObject | readonly KubernetesObject[]): Promise<KubernetesObject[]> {
     const created: KubernetesObject[] = [];
     for (const object of Array.isArray(objects) ? objects : [objects]) {
@@ -64,13 +58,12 @@ export class ClusterObjects {
     return created;
   }
 
-  /** Of any number of documents. */
   createYaml(text: string): Promise<KubernetesObject[]> {
     const documents = parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject | null);
     return this.create(documents.filter((object) => object !== null));
   }
 
-  /** Null when it doesn't exist. */
+  /** Returns null if the object does not exist. */
   async get(ref: ObjectRef): Promise<KubernetesObject | null> {
     const path = await this.#resources.pathOf(ref);
     return this.request("GET", path).catch((error: unknown) => {
@@ -90,23 +83,17 @@ export class ClusterObjects {
     return items;
   }
 
-  /** A JSON merge patch. @param subresource such as status */
   async patch(ref: ObjectRef, patch: object, subresource?: string): Promise<KubernetesObject> {
     const path = await this.#resources.pathOf(ref);
     return this.request("PATCH", subresource === undefined ? path : `${path}/${subresource}`, patch);
   }
 
-  /** At once, without a grace period. */
+  /** Deletes without a grace period. */
   async remove(ref: ObjectRef): Promise<void> {
     await this.request("DELETE", `${await this.#resources.pathOf(ref)}?gracePeriodSeconds=0`);
   }
 
-  /**
-   * Waits until `check` gives something, which is returned; an error of it, such as that of an expect, counts
-   * as not yet.
-   * @param resource as in {@link list}
-   * @throws Error that says what was seen last
-   */
+  /** Waits for a value from `check`; errors count as not yet. @throws Error with the last state seen */
   async waitFor<T>(
     resource: string | KindRef,
     check: (objects: readonly KubernetesObject[]) => T | null | undefined | false,
@@ -116,17 +103,12 @@ export class ClusterObjects {
     return waitFor(this.api, { path, labels, check, timeoutMs });
   }
 
-  /**
-   * It is there when its default service account is, if somebody makes that. Fine when it is there already.
-   */
+  /** Waits for the default service account if a controller creates it. Accepts an existing namespace. */
   async createNamespace(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.createUnlessThere({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
   }
 
-  /**
-   * Nodes that are Ready, of KWOK when it runs, in this order.
-   * @param nodes how many, or what each is like
-   */
+  /** Creates Ready nodes in order, managed by KWOK if it runs. @param nodes count, or options per node */
   async addNodes(
     nodes: number | readonly NodeOptions[],
     each: (index: number) => NodeOptions = () => ({}),
@@ -145,7 +127,7 @@ export class ClusterObjects {
     );
   }
 
-  /** Doesn't wait for them to run. @param pods how many (they are called pod-0, ...), or their names */
+  /** Does not wait for the pods to run. @param pods count (pod-0, ...) or names */
   createPods(
     pods: number | readonly string[],
     options: PodOptions | ((index: number) => PodOptions) = {},
@@ -159,16 +141,13 @@ export class ClusterObjects {
     );
   }
 
-  /**
-   * A Deployment, StatefulSet or DaemonSet; its pods carry the label app=NAME. Needs the controller-manager
-   * to get them.
-   */
+  /** Pods have the label app=NAME. Needs the controller-manager to create them. */
   async createWorkload(name: string, options: WorkloadOptions = {}): Promise<KubernetesObject> {
     const [created] = await this.create(workloadObject(name, options));
     return created!;
   }
 
-  /** What scheduler and kubelet would do, where neither runs. Returns the running pod. */
+  /** Stands in for scheduler and kubelet where neither runs. Returns the running pod. */
   async bindAndRun(
     pod: { readonly namespace?: string; readonly name: string },
     nodeName: string,
@@ -207,7 +186,6 @@ export class ClusterObjects {
   }
 }
 
-/** The results in the order of the items. */
 async function inParallel<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   let next = 0;

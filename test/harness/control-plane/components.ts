@@ -1,4 +1,3 @@
-// The processes of a control plane.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { RestartableProcess } from "../common/restartable-process.ts";
@@ -24,23 +23,19 @@ interface ComponentsOptions {
   readonly apiServerFlags: readonly string[];
   readonly controllerManagerFlags: readonly string[];
   readonly schedulerFlags: readonly string[];
-  /** A KubeSchedulerConfiguration. */
   readonly schedulerConfig: string | undefined;
 }
 
-/** What the components need to be there. */
 interface Testbed {
   readonly programs: Programs;
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly ports: Ports;
-  /** Files of who asks the API server. */
   readonly kubeconfigs: {
     readonly controllerManager: string;
     readonly scheduler: string;
     readonly kwok: string;
   };
-  /** To ask whether they are ready. */
   readonly clients: {
     readonly etcd: string;
     readonly apiServer: ApiClient;
@@ -51,10 +46,10 @@ interface Testbed {
 }
 
 const START_WITHIN_MS = 90_000;
-/** Open watches keep the API server from ending in order for a minute. */
+/** Open watches delay an orderly shutdown of the API server by a minute. */
 const STOP_WITHIN_MS = 1000;
 const PROBE_WITHIN_MS = 2000;
-/** A third less CPU to start with, for a hundred megabytes more. */
+/** Saves a third of the startup CPU and costs 100 MB of memory. */
 const API_SERVER_GOGC = "400";
 const CLOCK_TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
@@ -114,11 +109,11 @@ export class Components {
     writeFileSync(path, config.replaceAll("@KUBECONFIG@", kubeconfigs.scheduler));
   }
 
-  /** CPU since it was started, and memory now; zeros when it doesn't run. */
+  /** CPU since the start, and current memory. Zeros if the component does not run. */
   usage(name: Component): { readonly cpuSeconds: number; readonly residentBytes: number } {
     const { pid } = this.of(name);
     if (pid === null) return { cpuSeconds: 0, residentBytes: 0 };
-    // Behind the name, which may hold blanks: proc(5) counts state as the third field.
+    // Fields after the name, which may contain spaces. State is the third field in proc(5).
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ").map(Number);
     return {
       cpuSeconds: (fields[11]! + fields[12]!) / CLOCK_TICKS_PER_SECOND,

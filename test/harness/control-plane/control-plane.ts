@@ -27,21 +27,12 @@ import {
 } from "./tokens.ts";
 
 export interface ControlPlaneOptions {
-  /**
-   * Beside etcd and the API server. Without KWOK nodes are Ready at once and `bindAndRun` stands for the
-   * kubelet.
-   * @default []
-   */
+  /** Without KWOK nodes are Ready at once and `bindAndRun` stands in for the kubelet. @default [] */
   readonly components?: readonly OptionalComponent[];
-  /** A KubeSchedulerConfiguration; @KUBECONFIG@ in it becomes the path of the scheduler's kubeconfig. */
+  /** A KubeSchedulerConfiguration. @KUBECONFIG@ becomes the path of the scheduler's kubeconfig. */
   readonly schedulerConfig?: string;
-  /**
-   * Keep what is asked of the API server: true says who asked for what (level Metadata), "RequestResponse"
-   * with the bodies.
-   * @default false
-   */
+  /** true: level Metadata; "RequestResponse": includes bodies. @default false */
   readonly audit?: boolean | "RequestResponse";
-  /** Added to the command lines. */
   readonly apiServerFlags?: readonly string[];
   readonly controllerManagerFlags?: readonly string[];
   readonly schedulerFlags?: readonly string[];
@@ -52,22 +43,16 @@ const START_TRIES = 4;
 const KUBECTL_WITHIN_MS = 60_000;
 const AUDIT_WITHIN_MS = 5000;
 
-/** Resolves when all components are ready. The first call ever builds them, which takes minutes. */
+/** Resolves when all components are ready. The first call builds them, which takes minutes. */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   return ControlPlane.start(await prepareControlPlane(options.components ?? []), options);
 }
 
-/**
- * A control plane in a temporary folder, on loopback. It is gone when closed, and when the process that made
- * it ends in any way.
- */
+/** Files are in a temporary folder, removed on close and when the creating process ends. */
 export class ControlPlane extends ClusterObjects {
-  /** Of the API server. */
   readonly url: string;
-  /** PEM of the authority of the servers' certificates, and of the clients'. */
   readonly ca: string;
   readonly caFile: string;
-  /** The administrator's file. */
   readonly kubeconfig: string;
   readonly #components: Components;
   readonly #folder: ReapedFolder;
@@ -86,7 +71,7 @@ export class ControlPlane extends ClusterObjects {
         return controlPlane;
       } catch (error) {
         await folder.remove();
-        // Between the look for a free port and a component's own use of it somebody else may take it.
+        // Another process may take the free port before the component binds it.
         if (!(error instanceof StartError && error.portTaken) || attempt === START_TRIES) throw error;
       }
     }
@@ -137,22 +122,20 @@ export class ControlPlane extends ClusterObjects {
     });
   }
 
-  /** Where everything of it lies. */
   get folder(): string {
     return this.#folder.path;
   }
 
-  /** Path of a new file for a client. @param server @default the API server's own URL; a proxy's, say */
+  /** @param server URL, for example of a proxy. @default the API server's own URL */
   async kubeconfigOf(identity: Identity, server = this.url): Promise<string> {
     return this.#identities.kubeconfig(await this.#credentialsOf(identity), server);
   }
 
-  /** To ask as somebody else. */
   async clientOf(identity: Identity, server = this.url): Promise<ApiClient> {
     return this.#identities.client(await this.#credentialsOf(identity), server);
   }
 
-  /** A real one (TokenRequest). The account is made when it isn't there. */
+  /** Returns a real token (TokenRequest). Creates the account if it does not exist. */
   async serviceAccountToken(
     account: ServiceAccountRef,
     options: TokenOptions = {},
@@ -162,36 +145,29 @@ export class ControlPlane extends ClusterObjects {
     return requestToken(this, account, options);
   }
 
-  /** By RBAC; in one namespace, or in all and for what has none. */
+  /** Grants RBAC permissions in one namespace, or in all and for cluster-scoped objects. */
   async grant(identity: Identity, rules: readonly Rule[], namespace?: string): Promise<void> {
     await this.create(bindingObjects(`test-${randomUUID()}`, identity, rules, namespace));
   }
 
   /**
-   * The API server answers 429 (with Retry-After) to whatever somebody asks, by its own priority and
-   * fairness; watches that are open stay. Resolves when it does. Returns what ends it, which resolves when it
-   * has ended.
+   * Answers 429 with Retry-After by priority and fairness; open watches stay. Returns a function that ends
+   * it.
    */
   throttle(identity: Identity): Promise<() => Promise<void>> {
     return throttle(this, identity);
   }
 
-  /**
-   * When it is there, so are its default service account (with the controller-manager) and with that pods.
-   */
+  /** Waits for the default service account if the controller-manager runs, because pods need it. */
   override async createNamespace(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
     await super.createNamespace(name, labels);
     if (this.#components.has("controller-manager")) await this.#untilPodsAreWelcome(name);
   }
 
-  /**
-   * Everything that was asked until now, in the order of the answers.
-   * @param keep others are left out, for large logs
-   */
   async auditEvents(keep: (event: AuditEvent) => boolean = () => true): Promise<AuditEvent[]> {
     const path = join(this.folder, FILES.auditLog);
     const wasStarting = (atMs: number): boolean => this.#components.of("api-server").wasStarting(atMs);
-    // What was answered before this is, is in the log before this is.
+    // The log contains every earlier response before this one.
     const mark = `/version?mark=${randomUUID()}`;
     await this.request("GET", mark);
     for (const deadline = performance.now() + AUDIT_WITHIN_MS; performance.now() < deadline;) {
@@ -206,9 +182,7 @@ export class ControlPlane extends ClusterObjects {
   }
 
   /**
-   * etcd forgets everything older than now, and so does the cache of the API server, which is started anew
-   * (that is seconds): a list or a watch that goes on from an older version gets 410. Returns etcd's
-   * revision.
+   * Drops old revisions and restarts the API server, so that older versions get 410. Returns the revision.
    */
   async compact(): Promise<number> {
     await this.kill("api-server");
@@ -217,7 +191,7 @@ export class ControlPlane extends ClusterObjects {
     return revision;
   }
 
-  /** Copies what etcd holds. The result puts it back: what came since is gone, and revisions go back. */
+  /** Copies etcd's data. The returned function restores it: later changes are lost and revisions go back. */
   async backUp(): Promise<() => Promise<void>> {
     const [data, copy] = [join(this.folder, "etcd"), join(this.folder, "etcd-backup")];
     const replaced = async (from: string, to: string): Promise<void> => {
@@ -232,12 +206,11 @@ export class ControlPlane extends ClusterObjects {
     return () => replaced(copy, data);
   }
 
-  /** A bad network in front of the API server: give its `url` to kubeconfigOf. */
   startCutProxy(options: CutProxyOptions = {}): Promise<CutProxy> {
     return CutProxy.start(this.#ports.apiServer, options);
   }
 
-  /** In order, as for an update; its data and its port stay for the next start. */
+  /** Stops in order, like an update. Data and port stay for the next start. */
   stopApiServer(): Promise<void> {
     return this.stop("api-server");
   }
@@ -250,7 +223,6 @@ export class ControlPlane extends ClusterObjects {
     return this.#components.restart("api-server");
   }
 
-  /** @param schedulerConfig as in the options; @default the one that it has */
   async restartScheduler(schedulerConfig?: string): Promise<void> {
     if (schedulerConfig !== undefined) this.#components.writeSchedulerConfig(schedulerConfig);
     await this.#components.restart("scheduler");
@@ -264,48 +236,41 @@ export class ControlPlane extends ClusterObjects {
     return this.#components.stop(component);
   }
 
-  /** SIGKILL. Resolves when the process is gone. */
   kill(component: Component): Promise<void> {
     return this.#components.of(component).kill();
   }
 
-  /** SIGSTOP: as a machine that hangs. */
   pause(component: Component): Promise<void> {
     return this.#components.of(component).pause();
   }
 
-  /** SIGCONT */
   resume(component: Component): void {
     this.#components.of(component).resume();
   }
 
-  /** Null when it doesn't run. */
+  /** Returns null if the component does not run. */
   pid(component: Component): number | null {
     return this.#components.of(component).pid;
   }
 
-  /** Everything that it has logged. */
   log(component: Component): string {
     return this.#components.of(component).log;
   }
 
-  /** CPU since it was started, and memory now. */
   usage(component: Component): { readonly cpuSeconds: number; readonly residentBytes: number } {
     return this.#components.usage(component);
   }
 
-  /** In Prometheus' text format. */
   metrics(component: "api-server" | "controller-manager" | "scheduler"): Promise<string> {
     return this.#components.metrics(component);
   }
 
-  /** What kubectl prints, as the administrator. */
   kubectl(...args: readonly string[]): Promise<string> {
     const env = { ...this.#folder.environment, KUBECONFIG: this.kubeconfig, HOME: this.folder };
     return run(this.#kubectl, args, { env, timeoutMs: KUBECTL_WITHIN_MS });
   }
 
-  /** Kills what runs and deletes everything; the second call waits for the first. */
+  /** Kills all processes and deletes all files. A second call waits for the first. */
   close(): Promise<void> {
     this.#identities.close();
     return this.#folder.remove();

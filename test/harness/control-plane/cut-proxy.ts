@@ -1,21 +1,18 @@
-// A TCP proxy between a client and the API server that does to connections what bad networks do. TLS passes
-// through it unread.
+// A TCP proxy between client and API server that injects network faults. TLS passes through unread.
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface CutProxyOptions {
-  /** Cuts all connections this often. @default never */
+  /** Interval of connection cuts, ms. @default never */
   readonly cutEveryMs?: number;
-  /** Added to whatever goes from the server to the client. @default 0 */
+  /** Delay from server to client, ms. @default 0 */
   readonly delayMs?: number;
 }
 
 export class CutProxy {
   readonly url: string;
-  /** Milliseconds that what the server says is late. */
   delayMs: number;
-  /** New connections are reset at once, as by a machine whose server is away. */
   refusing = false;
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
@@ -38,12 +35,10 @@ export class CutProxy {
     if (cutEveryMs !== undefined) this.cutEvery(cutEveryMs);
   }
 
-  /** Connections that are open now. */
   get connections(): number {
     return this.#pairs.size;
   }
 
-  /** Resets every connection. Returns how many there were. */
   cut(): number {
     const cut = this.#pairs.size;
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy();
@@ -51,13 +46,13 @@ export class CutProxy {
     return cut;
   }
 
-  /** @param intervalMs null: no more */
+  /** @param intervalMs null stops the cuts */
   cutEvery(intervalMs: number | null): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = intervalMs === null ? null : setInterval(() => this.cut(), intervalMs).unref();
   }
 
-  /** Connections stay, nothing comes through, until `thaw`. */
+  /** Keeps connections but passes no data until `thaw`. */
   freeze(): void {
     this.#frozen = true;
     for (const pair of this.#pairs) for (const socket of pair) socket.pause();
@@ -94,7 +89,7 @@ export class CutProxy {
     let sent = Promise.resolve();
     server.on("data", (chunk: Buffer) => {
       const dueMs = performance.now() + this.delayMs;
-      // One after the other, whatever the delay becomes.
+      // Keeps the order of data when the delay changes.
       sent = sent.then(() => until(dueMs)).then(() => void client.write(chunk));
     });
     if (this.#frozen) for (const socket of pair) socket.pause();

@@ -1,9 +1,5 @@
-// etcd by the JSON form of its gRPC calls.
-
-/** Where API servers tell each other what they have compacted. */
 const COMPACTED = "compact_rev_key";
 
-/** Drops all that is older than the present revision, which is returned. */
 export async function compact(url: string): Promise<number> {
   const { header } = await call<{ header: { revision: string } }>(url, "range", { key: base64(COMPACTED) });
   await call(url, "put", { key: base64(COMPACTED), value: base64(header.revision) });

@@ -1,5 +1,4 @@
-// Gangs of Kubernetes itself, whose API is another one in each version: in 1.35 pods name a Workload and a
-// group in it, since 1.36 a PodGroup.
+// Gang API by version: 1.35 has a Workload with groups, 1.36 a PodGroup.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { KUBERNETES_VERSION } from "./versions.ts";
 
@@ -7,7 +6,6 @@ interface GangApi {
   readonly featureGates: string;
   readonly groupVersion: string;
   readonly object: (minCount: number) => Pick<KubernetesObject, "kind" | "spec">;
-  /** What members have in their spec. */
   readonly member: (name: string) => Readonly<Record<string, unknown>>;
 }
 
@@ -20,7 +18,7 @@ const inPodGroup = (podGroupName: string): { schedulingGroup: object } => ({
   schedulingGroup: { podGroupName },
 });
 
-/** By minor version; the features are off by default in all of them. */
+/** Keyed by minor version. The features are off by default in all versions. */
 const APIS: Readonly<Partial<Record<string, GangApi>>> = {
   "1.35": {
     featureGates: "GenericWorkload=true,GangScheduling=true",
@@ -47,10 +45,8 @@ const APIS: Readonly<Partial<Record<string, GangApi>>> = {
 
 const api = APIS[KUBERNETES_VERSION.split(".", 2).join(".")];
 
-/** Whether this version has gangs. */
 export const hasGangs = api !== undefined;
 
-/** Command lines of a control plane with gangs, where there are any. */
 export const GANG_FLAGS =
   api === undefined
     ? {}
@@ -59,7 +55,7 @@ export const GANG_FLAGS =
         schedulerFlags: [`--feature-gates=${api.featureGates}`],
       };
 
-/** At least so many pods of it are bound, or none. */
+/** Binds either at least `minCount` pods or none. */
 export function gangObject(namespace: string, name: string, minCount: number): KubernetesObject {
   const { groupVersion, object } = api!;
   return { apiVersion: groupVersion, metadata: { name, namespace }, ...object(minCount) };

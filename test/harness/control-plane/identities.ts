@@ -1,4 +1,3 @@
-// Who is who in a control plane: the authority, its certificates, and the files and clients made with them.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CertificateAuthority, type Certificate } from "../common/x509.ts";
@@ -11,7 +10,7 @@ export class Identities {
   readonly #clients: ApiClient[] = [];
   #files = 0;
 
-  /** @param folder of kubeconfigs; it is made */
+  /** @param folder for kubeconfigs; created here */
   constructor(folder: string) {
     this.#folder = folder;
     mkdirSync(folder);
@@ -22,7 +21,6 @@ export class Identities {
     return this.authority.issue({ commonName: user, organizations: groups, ...validity });
   }
 
-  /** Path of a new file. */
   kubeconfig(credentials: Credentials, server: string): string {
     const path = join(this.#folder, `${++this.#files}.yaml`);
     writeKubeconfig(path, server, this.authority.certificate, credentials);
@@ -35,7 +33,6 @@ export class Identities {
     return client;
   }
 
-  /** Ends the clients' connections. */
   close(): void {
     for (const client of this.#clients) client.close();
   }

@@ -1,22 +1,20 @@
-// Files that name a cluster and somebody in it, for every client of Kubernetes.
 import { writeFileSync } from "node:fs";
 import type { Credentials } from "./api-client.ts";
 
-/** Who asks: a service account (it is made when it isn't there), or a user with a client certificate. */
+/** A service account, created if missing, or a user with a client certificate. */
 export type Identity =
   | {
       readonly serviceAccount: { readonly namespace: string; readonly name: string };
-      /** Of its token; the API server's least is 600. @default 86,400 */
+      /** Lifetime of the token; at least 600. @default 86,400 */
       readonly validForSeconds?: number;
     }
   | {
       readonly user: string;
       readonly groups?: readonly string[];
-      /** Of its certificate; below 0: it has expired. @default one day */
+      /** Lifetime of the certificate. Negative: expired. @default one day */
       readonly validForMs?: number;
     };
 
-/** As RBAC, audit events and TokenReviews call it. */
 export function userNameOf(identity: Identity): string {
   if ("user" in identity) return identity.user;
   const { namespace, name } = identity.serviceAccount;
@@ -39,7 +37,7 @@ export function writeKubeconfig(path: string, server: string, ca: string, creden
     contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
     "current-context": "test",
   };
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(path, JSON.stringify(config, null, 2), { mode: 0o600 });
 }
 

@@ -1,7 +1,6 @@
-// Nodes, pods and workloads in few words.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-/** KWOK looks after the nodes that carry it. */
+/** KWOK manages nodes with this annotation. */
 export const KWOK_ANNOTATION = "kwok.x-k8s.io/node";
 
 export interface NodeOptions {
@@ -12,13 +11,13 @@ export interface NodeOptions {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly taints?: readonly Readonly<Record<string, string>>[];
-  /** Of allocatable, and of capacity. @default 32 */
+  /** Allocatable and capacity. @default 32 */
   readonly cpu?: string;
   /** @default 256Gi */
   readonly memory?: string;
   /** @default 110 */
   readonly pods?: number;
-  /** By name, such as network.aware.com/bandwidth. */
+  /** Keyed by resource name, such as network.aware.com/bandwidth. */
   readonly extendedResources?: Readonly<Record<string, string>>;
 }
 
@@ -27,14 +26,13 @@ export interface PodOptions {
   readonly namespace?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Of the one container. @default cpu 100m, memory 128Mi */
+  /** Requests of the single container. @default cpu 100m, memory 128Mi */
   readonly requests?: Readonly<Record<string, string>>;
   readonly limits?: Readonly<Record<string, string>>;
   readonly schedulerName?: string;
   readonly schedulingGates?: readonly string[];
-  /** Where it is from the beginning; the scheduler doesn't see it then. */
+  /** Node set at creation, which bypasses the scheduler. */
   readonly nodeName?: string;
-  /** More of the pod's spec. */
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
@@ -43,12 +41,12 @@ export interface WorkloadOptions extends PodOptions {
   readonly kind?: "Deployment" | "StatefulSet" | "DaemonSet";
   /** @default 1 */
   readonly replicas?: number;
-  /** Of the workload itself; `labels` and `annotations` are its pods'. */
+  /** Labels of the workload itself; `labels` and `annotations` are its pods'. */
   readonly workloadLabels?: Readonly<Record<string, string>>;
   readonly workloadAnnotations?: Readonly<Record<string, string>>;
 }
 
-/** @param withoutKwok it is Ready at once, since nobody will say so later */
+/** @param withoutKwok makes the node Ready at once, because nothing updates it later */
 export function nodeObject(
   options: NodeOptions & { readonly name: string },
   withoutKwok: boolean,
@@ -83,7 +81,7 @@ export function podObject(name: string, options: PodOptions): KubernetesObject {
   };
 }
 
-/** Its pods carry the label app=NAME, by which it finds them. */
+/** Its pods carry the label app=NAME, which is also its selector. */
 export function workloadObject(name: string, options: WorkloadOptions): KubernetesObject {
   const { kind = "Deployment", replicas = 1, namespace = "default", annotations = {} } = options;
   const selector = { app: name };
@@ -118,7 +116,7 @@ export function isRunning(pod: KubernetesObject): boolean {
   return pod.status?.["phase"] === "Running";
 }
 
-/** Null for a pod without a node. */
+/** Returns null for a pod without a node. */
 export function nodeNameOf(pod: KubernetesObject): string | null {
   return (pod.spec?.["nodeName"] as string | undefined) ?? null;
 }

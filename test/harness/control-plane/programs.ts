@@ -1,5 +1,4 @@
-// Where the programs are: in KUBEBUILDER_ASSETS those that are there, the others in the user's cache, built
-// by the first who needs them.
+// Finds binaries in KUBEBUILDER_ASSETS, then in the user's cache, or builds them there.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { versionOf } from "../common/commands.ts";
@@ -7,11 +6,10 @@ import { supportFrom, type Support } from "../common/support.ts";
 import { buildKubernetes, buildKwok, kubernetesFolder, kwokFolder } from "./build.ts";
 import { KUBERNETES_VERSION } from "./versions.ts";
 
-/** Beside etcd and the API server, which always run. */
 export type OptionalComponent = "controller-manager" | "scheduler" | "kwok";
 const OPTIONAL_COMPONENTS: readonly OptionalComponent[] = ["controller-manager", "scheduler", "kwok"];
 
-/** Paths. Of what wasn't asked for they may not be there. */
+/** Paths of binaries. Binaries that were not requested may be missing. */
 export interface Programs {
   readonly etcd: string;
   readonly apiServer: string;
@@ -19,18 +17,16 @@ export interface Programs {
   readonly controllerManager: string;
   readonly scheduler: string;
   readonly kwok: string;
-  /** What KWOK does with nodes and pods. */
   readonly stages: string;
 }
 
-/** Whether a control plane can run here: its programs are there, or Go is to build them. */
 export function controlPlaneSupport(components: readonly OptionalComponent[] = OPTIONAL_COMPONENTS): Support {
   const there = isThere(components) || versionOf("go", "version") !== null;
   const missing = there ? [] : ["there is no go on the path to build it, nor KUBEBUILDER_ASSETS"];
   return supportFrom(`a control plane of Kubernetes ${KUBERNETES_VERSION}`, missing);
 }
 
-/** Builds what lacks, which takes minutes the first time. */
+/** Builds missing binaries, which takes minutes the first time. */
 export async function prepareControlPlane(
   components: readonly OptionalComponent[] = OPTIONAL_COMPONENTS,
 ): Promise<Programs> {

@@ -1,4 +1,3 @@
-// From a kind to its path, as the API server itself tells.
 import type { KindRef, KubernetesObject } from "@isochrone/kubernetes";
 import { ApiError, type ApiClient } from "./api-client.ts";
 
@@ -8,7 +7,6 @@ interface ResourceInfo {
   readonly namespaced: boolean;
 }
 
-/** Resources that tests name without their group. */
 const GROUPS: Readonly<Record<string, string>> = {
   deployments: "apps/v1",
   replicasets: "apps/v1",
@@ -18,7 +16,6 @@ const GROUPS: Readonly<Record<string, string>> = {
   leases: "coordination.k8s.io/v1",
 };
 
-/** Kinds of the API server, looked up when first needed; those of new definitions are found too. */
 export class Resources {
   readonly #api: ApiClient;
   readonly #known = new Map<string, ResourceInfo>();
@@ -27,19 +24,17 @@ export class Resources {
     this.#api = api;
   }
 
-  /** Path of an object. */
   async pathOf(object: KindRef & { readonly namespace?: string; readonly name: string }): Promise<string> {
     const collection = await this.collectionOf(object, object.namespace);
     return `${collection}/${object.name}`;
   }
 
-  /** Path of a kind's objects, of one namespace or of all. */
   async collectionOf(kind: KindRef, namespace: string | undefined): Promise<string> {
     const { name, namespaced } = await this.#info(kind);
     return `${groupPath(kind.apiVersion)}${namespaced ? namespacePath(namespace) : ""}/${name}`;
   }
 
-  /** Path to post an object to; without a namespace of its own it goes to "default". */
+  /** Path to post an object to. The default namespace is "default". */
   async postPathOf(object: KubernetesObject): Promise<string> {
     return this.collectionOf(object, object.metadata.namespace ?? "default");
   }
@@ -64,7 +59,7 @@ export class Resources {
   }
 }
 
-/** A path as it is; "pods" or "deployments" as their path, of one namespace or of all. */
+/** Returns a path unchanged. Expands "pods" or "deployments" to their path, in one namespace or all. */
 export function pathOfResource(resource: string, namespace: string | undefined): string {
   if (resource.startsWith("/")) return resource;
   const clusterScoped = resource === "nodes" || resource === "namespaces";

@@ -1,4 +1,4 @@
-// Starts etcd and an API server, says who they are, and stays until it is killed: shows what is left then.
+// Starts etcd and an API server, prints their process ids, and waits for SIGKILL. Tests what is left then.
 import { startControlPlane } from "./index.ts";
 
 const cluster = await startControlPlane();

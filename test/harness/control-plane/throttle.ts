@@ -16,16 +16,12 @@ const POLL_MS = 20;
 const WITHIN_MS = 20_000;
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 
-/**
- * The API server turns somebody away, other than an administrator, until the function that is returned has
- * ended it.
- */
+/** Makes the API server reject a user with 429. The returned function ends it. */
 export async function throttle(cluster: Cluster, identity: Identity): Promise<() => Promise<void>> {
   const name = `throttle-${randomUUID()}`;
-  // A priority level without seats still has one while nobody sits on it. This user does, with a request
-  // whose body never comes.
+  // A level without seats serves one request while idle. A request without its body occupies it.
   const occupant = { user: name };
-  // Without rights it would be sent away; as an administrator it would be exempt.
+  // Needs permissions, otherwise it is rejected. An administrator would be exempt.
   await cluster.grant(occupant, [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }]);
   const objects = throttleObjects(name, [userNameOf(identity), occupant.user]);
   await cluster.create(objects);

@@ -9,22 +9,16 @@ export interface ServiceAccountRef {
 export interface ServiceAccountToken {
   readonly token: string;
   readonly expiresMs: number;
-  /**
-   * It is refused from then on, as an expired one; up to 10 s later, for the API server remembers whom it has
-   * let in.
-   */
+  /** Revokes the token. The API server's cache may accept it for up to 10 s. */
   readonly revoke: () => Promise<void>;
 }
 
 export interface TokenOptions {
   /** @default the API server's */
   readonly audiences?: readonly string[];
-  /** The API server's least is 600. @default 86,400 */
+  /** Lifetime; the API server's minimum is 600. @default 86,400 */
   readonly validForSeconds?: number;
-  /**
-   * A pod of the account, whose name and node the token then says, as a projected token does.
-   * @default a Secret
-   */
+  /** Pod to bind the token to, like a projected token. @default a Secret */
   readonly pod?: { readonly name: string; readonly uid: string };
 }
 
@@ -36,13 +30,12 @@ interface Cluster {
 
 const DAY_SECONDS = 86_400;
 
-/** Of an account that is there. */
 export async function requestToken(
   cluster: Cluster,
   { namespace, name }: ServiceAccountRef,
   { audiences, validForSeconds = DAY_SECONDS, pod }: TokenOptions,
 ): Promise<ServiceAccountToken> {
-  // Deleting what it is bound to is the only way to end a token before its time.
+  // Deleting the bound object is the only way to revoke a token early.
   const bound =
     pod === undefined
       ? await secretFor(cluster, `token-of-${name}-${randomUUID()}`, namespace)

@@ -1,5 +1,4 @@
-// Which Kubernetes tests run on: ISOCHRONE_TEST_KUBERNETES is a version ("1.35.8") or a minor ("1.35") of
-// this list.
+// ISOCHRONE_TEST_KUBERNETES is a version ("1.35.8") or minor ("1.35") from this list.
 const NEWEST = {
   "1.33": "1.33.13",
   "1.34": "1.34.4",
@@ -11,7 +10,6 @@ const NEWEST = {
 export const KWOK_VERSION = "0.8.0";
 export const KUBERNETES_VERSION = kubernetesVersion(process.env["ISOCHRONE_TEST_KUBERNETES"] ?? "1.35");
 
-/** @param asked a version, or a minor for the newest that is known here */
 export function kubernetesVersion(asked: string): string {
   if (/^1\.\d+\.\d+$/.test(asked)) return asked;
   const version: string | undefined = NEWEST[asked as keyof typeof NEWEST];

@@ -1,17 +1,12 @@
-// Waiting for objects to be as a test wants them, by a watch.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { ApiClient } from "./api-client.ts";
 
 interface Wait<T> {
-  /** Of a collection. */
   readonly path: string;
   /** A label selector, such as app=web. */
   readonly labels: string | undefined;
-  /**
-   * Gives what the wait is for; null, undefined or false while it isn't so. An error, such as that of an
-   * expect, counts as not yet.
-   */
+  /** Returns null, undefined or false to wait on. An error, such as a failed expect, counts as not yet. */
   readonly check: (objects: readonly KubernetesObject[]) => T | null | undefined | false;
   readonly timeoutMs: number;
 }
@@ -25,7 +20,7 @@ const CHECK_INTERVAL_MS = 20;
 const RETRY_MS = 100;
 const SHOWN = 12;
 
-/** @throws Error when it isn't so in time, with what was seen last */
+/** @throws Error with the last state seen on a timeout */
 export async function waitFor<T>(api: ApiClient, wait: Wait<T>): Promise<T> {
   const { path, labels, check, timeoutMs } = wait;
   const ended = new AbortController();
@@ -55,9 +50,7 @@ export async function waitFor<T>(api: ApiClient, wait: Wait<T>): Promise<T> {
   });
 }
 
-/** The objects of a collection as they are on the server. */
 class Mirror {
-  /** Why it isn't followed just now. */
   failure: unknown = null;
   readonly #objects = new Map<string, KubernetesObject>();
   #hasChanged = false;
@@ -71,7 +64,7 @@ class Mirror {
     );
   }
 
-  /** Null when nothing has changed since it was asked last. */
+  /** Returns null if nothing changed since the last call. */
   changed(): readonly KubernetesObject[] | null {
     if (!this.#hasChanged) return null;
     this.#hasChanged = false;
@@ -93,7 +86,7 @@ class Mirror {
       try {
         await this.#listAndWatch(api, path, query, ended);
       } catch (error) {
-        // The server is away, or it no longer has the version to go on from: begin again.
+        // The server is away or dropped the watch's version: start again with a list.
         this.failure = error;
       }
       if (!ended.aborted) await sleep(RETRY_MS);

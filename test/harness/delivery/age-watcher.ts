@@ -4,7 +4,6 @@ import type { AggregatorProcess } from "./aggregator-process.ts";
 
 const LOOK_MS = 250;
 
-/** Looks at a replica's graph again and again: how many links it has, and how old their newest data is. */
 export class AgeWatcher {
   readonly #aggregator: AggregatorProcess;
   readonly #ages: number[] = [];
@@ -12,18 +11,17 @@ export class AgeWatcher {
   #running: Promise<void> | null = null;
   #failures = 0;
   #hasAll = false;
-  /** Of the looks after one that had all links. */
+  /** Minimum over samples after the first with all links. */
   #fewestLinks = Number.POSITIVE_INFINITY;
 
   readonly #links: number;
 
-  /** @param links how many there are in all */
   constructor(aggregator: AggregatorProcess, links: number) {
     this.#aggregator = aggregator;
     this.#links = links;
   }
 
-  /** From when there is a link at all. */
+  /** Starts counting at the first link. */
   start(): void {
     this.#running = this.#run();
   }
@@ -33,7 +31,7 @@ export class AgeWatcher {
     readonly failures: number;
     readonly p99Ms: number;
     readonly maxMs: number;
-    /** Fewest links of a look, from the first that had all of them on. */
+    /** Minimum number of links, from the first complete sample on. */
     readonly fewestLinks: number;
   }> {
     this.#stopped = true;

@@ -1,4 +1,3 @@
-// An aggregator as a cluster runs it: its own process, told by its environment, seen through its HTTP API.
 import { once } from "node:events";
 import type { ChildProcess } from "node:child_process";
 import { createWriteStream } from "node:fs";
@@ -10,9 +9,7 @@ import { TUNED } from "../components/tuned.ts";
 interface AggregatorTask {
   readonly name: string;
   readonly seat: Seat;
-  /** Its settings. */
   readonly env: NodeJS.ProcessEnv;
-  /** Everything that its lives print. */
   readonly logPath: string;
 }
 
@@ -58,12 +55,10 @@ export class AggregatorProcess {
     this.#child = child;
   }
 
-  /** Without a chance to say anything. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");
   }
 
-  /** As Kubernetes ends it. */
   async stop(): Promise<void> {
     await this.#end("SIGTERM");
   }
@@ -76,7 +71,7 @@ export class AggregatorProcess {
     await exit;
   }
 
-  /** Null when it is; else what it says. */
+  /** Returns null if the replica is ready, otherwise its reason. */
   async #unready(): Promise<string | null> {
     try {
       await this.#get("/readyz");

@@ -1,5 +1,4 @@
-// The exactly-counted delivery run: producers, brokers and aggregators as processes of their own, faults
-// among them, and a verdict by what the producers wrote down.
+// The exactly counted delivery run, with faults and a verdict by the producers' ledgers.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,41 +15,36 @@ import { readLedger } from "./ledger.ts";
 import { Producer } from "./producer.ts";
 import { isExact, judge, type Verdict } from "./verdict.ts";
 
-/**
- * What is taken away: by SIGKILL; (`replica`) an aggregator that is told to end, as in a rolling update; or
- * by pulling its cable, which needs `testbed: "namespaces"`.
- */
+/** Killed by SIGKILL, terminated (`replica`), or unplugged, which needs `testbed: "namespaces"`. */
 type VictimKind = "broker" | "aggregator" | "replica" | "broker cable" | "aggregator cable";
 
 export interface DeliveryOptions {
-  /** In all. */
+  /** Total number of records. */
   readonly records: number;
   readonly perSecond: number;
   readonly producers: number;
   readonly aggregators: number;
   readonly brokers: 1 | 3;
-  /** Processes on the loopback, or on nodes of a lab of network namespaces. @default "loopback" */
+  /** Processes on loopback, or on nodes of a network namespace lab. @default "loopback" */
   readonly testbed?: "loopback" | "namespaces";
   readonly client: KafkaBusOptions["client"];
   readonly faults: FaultPlan;
   readonly victims: readonly VictimKind[];
   readonly lostAcknowledgementRatio: number;
-  /** Share of records that producers send again under other numbers, for a negative control. @default 0 */
+  /** Share of records that producers resend under other numbers, as a negative control. @default 0 */
   readonly renumberedRatio?: number;
-  /** Settings of the aggregators beyond those of every run. */
+  /** Extra settings of the aggregators. */
   readonly aggregatorEnv?: Readonly<Record<string, string>>;
   readonly seed: number;
-  /** Told when everything runs; `end` is awaited after the last record. */
+  /** Called when all processes run. The run awaits `end` after the last record. */
   readonly watch?: (aggregators: readonly AggregatorProcess[]) => { end(): Promise<void> };
   readonly log: (line: string) => void;
 }
 
 interface DeliveryResult {
-  /** One per aggregator. */
   readonly verdicts: readonly Verdict[];
   readonly exact: boolean;
   readonly seconds: number;
-  /** Failed attempts to publish. */
   readonly failures: number;
 }
 
@@ -58,10 +52,7 @@ const NODES_PER_PRODUCER = 12;
 const PEERS_PER_NODE = 10;
 const BUFFER_RECORDS = 50_000;
 const READY_MS = 90_000;
-/**
- * The graphs may take so long after the last record, and must not change for so long before they are called
- * wrong.
- */
+/** Timeout of the graphs after the last record, and time without change before the verdict. */
 const SETTLE_MS = 60_000;
 const UNCHANGED_MS = 12_000;
 const LOOK_MS = 1000;
@@ -107,16 +98,14 @@ export async function runDelivery(options: DeliveryOptions): Promise<DeliveryRes
     await processes.remove();
     await kafka.close();
     await testbed.close();
-    // What went wrong is in the logs.
+    // Keep the logs of a failed run.
     if (exact) rmSync(folder, { recursive: true, force: true });
     else options.log(`logs and ledgers: ${folder}`);
   }
 }
 
 interface Places {
-  /** Ledgers and logs. */
   readonly folder: string;
-  /** Kills them when this process ends in any way. */
   readonly processes: ReapedFolder;
 }
 
@@ -192,7 +181,7 @@ function victimsOf(
       bringBack: () => kafka.restart(i + 1),
     }));
   }
-  // The first one stays, as replicas come and go: somebody looks at it.
+  // The watcher reads the first replica, so it stays.
   const victims = kind === "replica" ? aggregators.slice(-1) : aggregators;
   return victims.map((aggregator) => ({
     name: aggregator.task.name,
@@ -201,7 +190,7 @@ function victimsOf(
   }));
 }
 
-/** Asks until every replica is right, or nothing changes any more. */
+/** Polls until every replica is right or nothing changes any more. */
 async function settledVerdicts(
   aggregators: readonly AggregatorProcess[],
   producers: readonly Producer[],

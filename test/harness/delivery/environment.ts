@@ -1,7 +1,7 @@
 import type { KafkaBusOptions } from "@isochrone/bus/kafka";
 import { tunedEnvironment } from "../components/tuned.ts";
 
-/** Settings of an aggregator on a test's brokers: a window that outlasts the run, and short steps. */
+/** Aggregator settings for a test's brokers: a window longer than the run, and short intervals. */
 export function aggregatorEnvironment(
   brokers: readonly string[],
   client: KafkaBusOptions["client"],

@@ -1,9 +1,7 @@
-// What goes wrong during a delivery run: brokers and aggregators are killed, or cut off, one after the other,
-// at times drawn by a seed.
+// Kills or unplugs brokers and aggregators one at a time, at seeded random times.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "@isochrone/runtime";
 
-/** Something that can be taken away and brought back. */
 export interface Victim {
   readonly name: string;
   takeAway(): Promise<void>;
@@ -12,16 +10,12 @@ export interface Victim {
 
 export interface FaultPlan {
   readonly count: number;
-  /** From the end of one fault to the begin of the next, drawn between half of it and one and a half. */
+  /** Mean time between faults. Each gap is drawn from 0.5 to 1.5 times this. */
   readonly everyMs: number;
-  /** How long the victim is away. */
   readonly awayMs: { readonly least: number; readonly most: number };
 }
 
-/**
- * Injects `plan.count` faults; every victim is back when it resolves. Kinds take turns, so that a short run
- * has all of them.
- */
+/** Resolves with all victims back. Kinds alternate, so that a short run has all of them. */
 export async function injectFaults(
   kinds: readonly (readonly Victim[])[],
   { count, everyMs, awayMs }: FaultPlan,

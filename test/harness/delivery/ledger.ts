@@ -1,8 +1,7 @@
-// What a producer says became of its numbers, in a file of its own that nobody else writes: the oracle of the
-// delivery test.
+// A producer's record of the outcome of its numbers, in its own file. It is the oracle of the delivery test.
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
-/** Appends; what was written stays when the process is killed. */
+/** Appends synchronously, so that lines survive a kill. */
 export class LedgerWriter {
   readonly #file: number;
 
@@ -14,7 +13,7 @@ export class LedgerWriter {
     writeSync(this.#file, numbers.map((number) => `${number}\n`).join(""));
   }
 
-  /** Which ones is not told by a publisher: they are those that were never acknowledged. */
+  /** Publishers don't report the numbers. Dropped numbers are those that were never acknowledged. */
   dropped(reason: string, count: number): void {
     writeSync(this.#file, `dropped ${reason} ${count}\n`);
   }
@@ -24,16 +23,13 @@ export class LedgerWriter {
   }
 }
 
-/** What a ledger says. */
 export interface Ledger {
   readonly acknowledged: ReadonlySet<number>;
-  /** Numbers that were acknowledged more than once. */
   readonly repeated: number;
-  /** By reason. */
   readonly dropped: Readonly<Record<string, number>>;
 }
 
-/** A line that a killed process left incomplete makes it throw. */
+/** Throws for a line that a killed process left incomplete. */
 export function readLedger(path: string): Ledger {
   const acknowledged = new Set<number>();
   const dropped: Record<string, number> = {};

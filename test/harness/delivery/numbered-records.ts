@@ -1,5 +1,4 @@
-// Numbered records as probes send them: number n of a producer is one round-trip time of one link, so that
-// the graph's counts tell for each link how many of its numbers arrived.
+// Number n of a producer is one round-trip time of one link, so link counts show lost numbers.
 import {
   Distribution,
   encodeMetrics,
@@ -8,12 +7,9 @@ import {
   RESOURCE_ATTRIBUTES,
 } from "@isochrone/telemetry";
 
-/** How the numbers of a producer are spread over links. */
 export interface NumberSpread {
   readonly producer: string;
-  /** Nodes that it speaks for: keys, and so partitions. */
   readonly nodes: number;
-  /** Peers of each. */
   readonly peers: number;
 }
 
@@ -22,12 +18,11 @@ interface NumberedLink {
   readonly target: string;
 }
 
-/** The link of number `n`. */
 export function linkOf({ producer, nodes, peers }: NumberSpread, n: number): NumberedLink {
   return { source: `${producer}-${n % nodes}`, target: `peer-${Math.floor(n / nodes) % peers}` };
 }
 
-/** The record of number `n`: 1 ms, taken now. */
+/** Encodes number `n` as a round-trip time of 1 ms, sampled now. */
 export function encodeNumber(spread: NumberSpread, n: number, timeMs: number): Uint8Array {
   const { source, target } = linkOf(spread, n);
   const rtt = new Distribution();

@@ -1,5 +1,4 @@
-// A producer of numbered records in a process of its own: the task comes as the first argument, progress
-// leaves as lines of JSON. It ends by itself when every number was acknowledged or dropped.
+// Produces numbered records by the task in its first argument. Prints progress as JSON lines.
 import { BufferedPublisher, BusError, type OutgoingRecord, type Publisher } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
 import { createLogger, seededRandom, systemClock, systemRandom } from "@isochrone/runtime";
@@ -30,10 +29,7 @@ const bus = createKafkaBus({
   ...task.busOptions,
 });
 
-/**
- * Notes what the bus has taken. Now and then the news of it is lost on the way: the publisher then sends all
- * of it again.
- */
+/** Loses some acknowledgements at random, so that the publisher resends the batch. */
 const noting: Publisher = {
   async publish(topic, batch, options) {
     await bus.publish(topic, batch, options);
@@ -49,7 +45,7 @@ const publisher = new BufferedPublisher({
   clock: systemClock,
   random: systemRandom,
   maxRecords: task.bufferRecords,
-  // One producer stands for a cluster of them: what they may send at once after an outage is as much.
+  // One producer stands in for a cluster, so it may resend as fast as one after an outage.
   catchUpRecordsPerSecond: 4 * perSecond,
   catchUpBytesPerSecond: 64 * 1024 * 1024,
   catchUpSpreadMs: 500,
@@ -64,7 +60,6 @@ const publisher = new BufferedPublisher({
   },
 });
 
-/** The same record as of another life of its source. */
 function renumbered({ headers, ...record }: OutgoingRecord): OutgoingRecord {
   return { ...record, headers: { ...headers, [HEADERS.epoch]: `${headers[HEADERS.epoch]}-again` } };
 }

@@ -7,7 +7,6 @@ import type { KafkaBusOptions } from "@isochrone/bus/kafka";
 import type { NumberSpread } from "./numbered-records.ts";
 import type { Spawn } from "./spawn.ts";
 
-/** What a producer process is told. */
 export interface ProducerTask {
   readonly client: KafkaBusOptions["client"];
   readonly brokers: readonly string[];
@@ -15,11 +14,10 @@ export interface ProducerTask {
   readonly spread: NumberSpread;
   readonly records: number;
   readonly perSecond: number;
-  /** How many records may wait while the bus is away. */
   readonly bufferRecords: number;
-  /** Part of the publishes whose acknowledgement gets lost on its way to the publisher. */
+  /** Share of publishes whose acknowledgement is lost. */
   readonly lostAcknowledgementRatio: number;
-  /** Share of batches that are sent again under other numbers. */
+  /** Share of batches that are resent under other numbers. */
   readonly renumberedRatio: number;
   readonly ledgerPath: string;
   readonly seed: number;
@@ -36,7 +34,6 @@ export interface ProducerLine {
 const POLL_MS = 50;
 const SCRIPT = join(import.meta.dirname, "producer-process.ts");
 
-/** A producer of numbered records in a process of its own. */
 export class Producer {
   readonly task: ProducerTask;
   readonly #child: ChildProcess;
@@ -64,7 +61,6 @@ export class Producer {
     return this.#log;
   }
 
-  /** Resolves when it has its first records out. */
   async began(): Promise<void> {
     while (this.#latest.acknowledged === 0) {
       if (this.#child.exitCode !== null) throw new Error(`${this.task.spread.producer} ended:\n${this.#log}`);
@@ -72,7 +68,6 @@ export class Producer {
     }
   }
 
-  /** Resolves when it has ended by itself; rejects when it failed. */
   async finished(): Promise<void> {
     await this.#exit;
     if (!this.#latest.done) throw new Error(`${this.task.spread.producer} did not finish:\n${this.#log}`);

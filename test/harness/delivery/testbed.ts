@@ -1,5 +1,4 @@
-// Where a delivery run happens: on this machine's loopback, or on nodes of a lab of network namespaces whose
-// cables can be pulled.
+// Runs processes on loopback, or on nodes of a network namespace lab whose cables can be unplugged.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { NamespaceLab } from "@isochrone/lab/namespaces";
@@ -7,14 +6,13 @@ import { startKafka, type KafkaCluster } from "../kafka/index.ts";
 import { freePort } from "../common/free-port.ts";
 import type { Spawn } from "./spawn.ts";
 
-/** A place for one process. */
 export interface Seat {
   readonly host: string;
   readonly port: number;
   readonly spawn: Spawn;
-  /** Body of a GET of a path of the process that sits there; rejects unless it is answered with 2xx. */
+  /** Returns the body of a GET to the process. Rejects without a 2xx response. */
   get(path: string, timeoutMs: number): Promise<string>;
-  /** Null: there is no cable to pull. */
+  /** Null: there is no cable to unplug. */
   readonly setPlugged: ((plugged: boolean) => Promise<void>) | null;
 }
 
@@ -52,14 +50,13 @@ export function loopbackTestbed(): Testbed {
 }
 
 const PORT = 8080;
-/** Asks from within the process' own namespace: its answer comes even when its cable is pulled. */
+/** Sends the request from the process' own namespace, so that it works while the cable is unplugged. */
 const ASK = `
 const [url, ms] = process.argv.slice(1);
 const response = await fetch(url, { signal: AbortSignal.timeout(Number(ms)) });
 process.stdout.write(await response.text());
 process.exitCode = response.ok ? 0 : 1;`;
 
-/** @param names of the seats that will be asked for */
 export async function namespaceTestbed(names: readonly string[], brokers: 1 | 3): Promise<Testbed> {
   const brokerNodes = Array.from({ length: brokers }, (_, i) => `broker-${i + 1}`);
   const lab = await NamespaceLab.create({ nodes: [...brokerNodes, ...names], topology: "bridge" });

@@ -1,4 +1,3 @@
-// Compares what producers wrote down with what a replica's graph counts, link by link.
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Ledger } from "./ledger.ts";
 import { linkOf, type NumberSpread } from "./numbered-records.ts";
@@ -12,20 +11,18 @@ interface Account {
 export interface Verdict {
   readonly acknowledged: number;
   readonly dropped: number;
-  /** Numbers of which their producer says nothing. */
+  /** Numbers without an entry in the ledger. */
   readonly unexplained: number;
   readonly counted: number;
-  /** Acknowledged, and not in the graph. */
   readonly lost: number;
-  /** In the graph more often than sent. */
+  /** Numbers that the graph counts more often than they were sent. */
   readonly doubled: number;
-  /** Some of the links that are wrong. */
   readonly examples: readonly string[];
 }
 
 const MAX_EXAMPLES = 8;
 
-/** Dropped numbers may be counted or not: a publisher that gave up can't know. */
+/** The graph may or may not count dropped numbers, because a publisher that gave up can't know. */
 export function judge(accounts: readonly Account[], graph: ClusterGraphSnapshot): Verdict {
   const counts = new Map<string, number>();
   for (const { source, target, rttMs } of graph.links) counts.set(`${source} ${target}`, rttMs.count);

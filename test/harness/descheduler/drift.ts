@@ -1,5 +1,4 @@
-// Latencies and traffic that change over a day, seeded: from matrices measured one after the other, or from
-// made-up zones.
+// Seeded latencies and traffic that change over a day, from measured matrices or from generated zones.
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 
@@ -19,20 +18,19 @@ interface DayWorkload {
 interface DayChannel {
   readonly source: number;
   readonly target: number;
-  /** Bytes per second at the mean of the day. */
+  /** Daily mean. */
   readonly bytesPerSecond: number;
-  /** When it is busiest, as a share of the day. */
+  /** Time of the daily peak, as a share of the day. */
   readonly phase: number;
 }
 
-/** What happens on a day; everything by node and workload index. */
 export interface Day {
   readonly nodes: readonly DayNode[];
   readonly workloads: readonly DayWorkload[];
   readonly channels: readonly DayChannel[];
-  /** Truth, milliseconds. */
+  /** True cost, ms. */
   costMs(a: number, b: number, atMs: number): number;
-  /** Truth, bytes per second. */
+  /** True rate, bytes per second. */
   rate(channel: number, atMs: number): number;
 }
 
@@ -40,14 +38,11 @@ const ZONES = 6;
 const PER_ZONE = 4;
 const TIERS = [2, 4, 5, 3];
 const STORES = 3;
-/** How much of a channel's traffic comes and goes with the hour. */
+/** Share of a channel's traffic that varies with the hour. */
 const DAILY_SWING = 0.5;
 const DAY_MS = 24 * HOUR_MS;
 
-/**
- * @param slices measured round trips, one matrix after the other over the day; without any, made-up zones of
- * which one is in trouble now and then
- */
+/** @param slices consecutive matrices of the day; empty: generated zones with occasional trouble */
 export function day(seed: number, slices: readonly (readonly (readonly number[])[])[] = [], hours = 24): Day {
   const random = seededRandom(seed);
   const { workloads, channels } = application(random);
@@ -63,7 +58,7 @@ export function day(seed: number, slices: readonly (readonly (readonly number[])
   };
 }
 
-/** Tiers that call the tier behind them, and stores with one replica each, which nobody moves. */
+/** Builds tiers that call the next tier, and stores with one replica each that never move. */
 function application(random: Random): Pick<Day, "workloads" | "channels"> {
   const workloads: DayWorkload[] = [];
   const tiers = TIERS.map((count, tier) =>
@@ -97,7 +92,7 @@ function madeUp(random: Random, hours: number): Pick<Day, "nodes" | "costMs"> {
     return { name: `n${index}`, zone: `z${zone}`, region: `r${Math.floor(zone / 2)}` };
   });
   const factor = pairTable(nodes.length, () => 0.85 + 0.3 * random.next());
-  /** A zone is so much farther from all others for a while. */
+  /** For a while, one zone is this much farther from all others. */
   const troubles = Array.from({ length: Math.ceil(hours / 3) }, () => {
     const fromMs = random.next() * hours * HOUR_MS;
     return {
@@ -128,9 +123,7 @@ function madeUp(random: Random, hours: number): Pick<Day, "nodes" | "costMs"> {
   };
 }
 
-/**
- * Hosts around some that are picked at random form a zone each; between two slices latencies change evenly.
- */
+/** Hosts around randomly chosen ones form a zone each. Latencies between two slices are interpolated. */
 function measured(
   random: Random,
   slices: readonly (readonly (readonly number[])[])[],

@@ -1,6 +1,4 @@
-// What tests of the descheduler on a real control plane stand on: graphs that show the cluster's pods where
-// they are, with costs that the test sets, and the scheduler-plugin with planner and descheduler as its
-// process would be.
+// Testbed of the descheduler on a real control plane, with graphs that follow the pods.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
@@ -21,22 +19,21 @@ import { nodeNameOf } from "../control-plane/index.ts";
 import { clusterGraph, sumOf, workflowGraph } from "../extender.ts";
 
 const POLL_MS = 100;
-/** A move must have paid for so long. */
+/** Period over which a move must have paid. */
 const WINDOW_SECONDS = 4;
 
 interface FollowedOptions {
   readonly cluster: ControlPlane;
   readonly namespace: string;
-  /** By node, its zone. */
+  /** Zone by node. */
   readonly zones: Readonly<Record<string, string>>;
   readonly workloads: readonly string[];
   readonly channels: readonly (readonly [source: string, target: string, bytesPerSecond: number])[];
 }
 
-/** The workflow is the namespace. */
+/** Graphs in which the namespace is the workflow. */
 export class FollowedGraphs implements GraphSource {
   readonly #options: FollowedOptions;
-  /** Of now; the pods that run may decide. */
   costMs: (a: string, b: string) => number = () => 1;
   #pods: KubernetesObject[] = [];
   #timer: NodeJS.Timeout | null = null;
@@ -79,7 +76,6 @@ export class FollowedGraphs implements GraphSource {
     return namespace === ours && name === ours ? (this.#graphs?.workflow ?? null) : null;
   }
 
-  /** Nodes of the workload's pods. */
   nodesOf(workload: string): string[] {
     return this.#running(workload).map((pod) => nodeNameOf(pod)!);
   }
@@ -125,7 +121,7 @@ export class FollowedGraphs implements GraphSource {
 }
 
 export interface RunningDescheduler {
-  /** Of the extender, with the path in front of the verbs. */
+  /** URL of the extender, with the path before the verbs. */
   readonly extenderUrl: string;
   readonly logger: MemoryLogger;
   report(): Promise<DeschedulerReport>;
@@ -135,7 +131,7 @@ export interface RunningDescheduler {
   stop(): Promise<void>;
 }
 
-/** With short times, and the planner, unless the mode is `paper`. Resolves when it listens. */
+/** Uses short intervals. Includes the planner except in `paper` mode. Resolves when it listens. */
 export async function startDescheduler(
   kubeconfig: string,
   graphs: GraphSource,

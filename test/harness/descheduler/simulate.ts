@@ -1,4 +1,4 @@
-// A day of descheduling, and the same day with a new plan at each step, side by side.
+// Simulates a day of descheduling next to replanning at each step.
 import {
   createObjective,
   createStrategy,
@@ -31,15 +31,15 @@ interface SimulationOptions {
 
 export interface SimulatedDay {
   readonly mode: DeschedulerMode;
-  /** Sum over the steps of what the placement cost in truth, bytes/s x ms. */
+  /** Sum over steps of the placement's true cost, bytes/s x ms. */
   readonly cost: number;
   readonly moves: readonly WorldMove[];
-  /** Of a new plan at each step, from what was measured at it. */
+  /** Cost with a new plan at each step from that step's measurements. */
   readonly replanCost: number;
   readonly replanMoves: number;
-  /** Of the plan of the first step, left as it is. */
+  /** Cost with the first step's plan kept all day. */
   readonly idleCost: number;
-  /** Of all (step, workload of several replicas), the share in which it was in one zone only. */
+  /** Share of (step, replicated workload) in which the workload ran in one zone only. */
   readonly oneZoneShare: number;
   readonly report: DeschedulerReport;
 }
@@ -48,10 +48,10 @@ const START = Date.parse("2026-01-01T00:00:00Z");
 const WARM_UP_MS = 2 * HOUR_MS;
 const PLAN_EFFORT = 60_000;
 
-/** It begins with the best plan; all three ways then see the same latencies and traffic. */
+/** Starts with the best plan. All three variants see the same latencies and traffic. */
 export async function simulate(options: SimulationOptions): Promise<SimulatedDay> {
   const { day, hours, mode, stepMs = 60_000, seed = 1, settings = {} } = options;
-  // Pods that are older than any limit when the day begins.
+  // Makes pods older than any limit at the start of the day.
   const clock = new ManualClock(START - WARM_UP_MS);
   const early = new World(day, clock, seededRandom(seed), START);
   await early.begin((workload, replica) => (workload * 5 + replica * 7) % day.nodes.length);
@@ -91,7 +91,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulatedDay
     sums.idleCost += world.cost(begin);
     lists = await world.lists();
     await term.run();
-    // Without a record kube-scheduler chooses, which asks the function that the descheduler has asked.
+    // Without a record, the replacement's node comes from the same function that the descheduler uses.
     await world.settle(new Map(term.report.inFlight.map(({ name, to }) => [name, to])));
     sums.cost += world.cost();
     sums.oneZoneShare += oneZoneShare(day, world.pods) / steps;
@@ -100,14 +100,14 @@ export async function simulate(options: SimulationOptions): Promise<SimulatedDay
   return { mode, ...sums, moves: world.moves, report: term.report };
 }
 
-/** Moves of a pod, or of its replacement, within the cool-down of the one before. */
+/** Returns moves of a pod, or of its replacement, within the cool-down of its previous move. */
 export function hastyMoves(moves: readonly WorldMove[], coolDownMs: number): WorldMove[] {
   return moves.filter((move, index) =>
     moves.slice(0, index).some((old) => old.line === move.line && move.atMs - old.atMs < coolDownMs),
   );
 }
 
-/** Moves that undo one of the same workload within that time. */
+/** Returns moves that undo one of the same workload within that time. */
 export function undoneMoves(moves: readonly WorldMove[], withinMs: number): WorldMove[] {
   return moves.filter((move, index) =>
     moves
@@ -136,10 +136,7 @@ interface At {
   readonly node: number;
 }
 
-/**
- * All pods that may be moved, planned anew from what was measured; single replicas stay. A plan that is no
- * better than the one before isn't carried out.
- */
+/** Single replicas stay. Keeps the previous plan unless the new one is better. */
 async function planned(world: World, before: readonly At[]): Promise<At[]> {
   const { pods, nodes } = await world.lists();
   const byName = new Map(world.pods.map((pod) => [pod.name, pod]));
@@ -161,7 +158,7 @@ async function planned(world: World, before: readonly At[]): Promise<At[]> {
     bytesPerRequest: 0,
   });
   const nodeIndex = problem.nodes.map(({ name }) => world.nodeIndex(name));
-  // Replicas are alike: which of them had which node before doesn't matter.
+  // Replicas are interchangeable, so their order on nodes does not matter.
   const left = nodesByWorkload(before);
   const kept = Int32Array.from(problem.pods, ({ name }) =>
     nodeIndex.indexOf(left.get(byName.get(name)!.workload)!.pop()!),
@@ -172,7 +169,7 @@ async function planned(world: World, before: readonly At[]): Promise<At[]> {
   return world.pods.map(({ name, workload, node }) => ({ workload, node: nodeOf.get(name) ?? node }));
 }
 
-/** Replicas are alike: a move is a node that a workload leaves. */
+/** Replicas are interchangeable, so a move is a node that a workload leaves. */
 function movesBetween(before: readonly At[], after: readonly At[]): number {
   const nodes = nodesByWorkload(after);
   let moves = 0;

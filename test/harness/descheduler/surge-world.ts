@@ -1,15 +1,13 @@
-// A small cluster around the descheduler's rig, one step at a time: the ReplicaSets' controller, a planner
-// and scheduler in one, a kubelet, and the controller of PodDisruptionBudgets.
+// A small cluster for the descheduler in single steps, with minimal controllers.
 import { hasCondition, KINDS, readMoveRecords, readRelease } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { ReplicaSets } from "@isochrone/lab/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { DeschedulerRig } from "@isochrone/scheduler-plugin/testing";
 
-/** Where new pods go, and whether they become ready there. */
 export type Arrival = "target" | "elsewhere" | "unready" | "unscheduled";
 
-/** The descheduler's process ends at its nth write: before it, or after it with the answer lost. */
+/** Ends the descheduler's process at its nth write: before the write, or after it with the response lost. */
 interface Crash {
   readonly atWrite: number;
   readonly isDone: boolean;
@@ -24,9 +22,8 @@ const WRITES = new Set<string | symbol>(["jsonPatch", "patch", "evict", "create"
 export class SurgeWorld {
   readonly rig: DeschedulerRig;
   arrival: Arrival = "target";
-  /** Writes of the descheduler so far. */
   writes = 0;
-  /** Fewest pods of web that served at any time, and most that there were. */
+  /** Minimum number of serving web pods at any time, and maximum number of web pods. */
   leastServing = Infinity;
   mostPods = 0;
   readonly #crash: Crash | null;
@@ -45,7 +42,6 @@ export class SurgeWorld {
     await this.rig.begin();
   }
 
-  /** A PodDisruptionBudget keeps at least so many pods of web. */
   async protect(minAvailable: number): Promise<void> {
     const ref = { ...KINDS.podDisruptionBudget, namespace: NAMESPACE, name: "web" };
     const spec = { minAvailable, selector: { matchLabels: { app: "web" } } };
@@ -146,7 +142,6 @@ export class SurgeWorld {
     }
   }
 
-  /** The store as the descheduler's process sees it. */
   #dying(store: ClusterStore): ClusterStore {
     return new Proxy(store, {
       get: (target, name) => {

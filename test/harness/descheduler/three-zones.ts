@@ -1,5 +1,4 @@
-// Six nodes in three zones, of which one can go far away; and a workflow of three workloads, of which the
-// heavier channel ends at one pod.
+// Six nodes in three zones, one of which can become distant, and three workloads.
 
 export const ZONES: Readonly<Record<string, string>> = {
   n0: "za",
@@ -15,7 +14,7 @@ export const CHANNELS = [
   ["api", "db", 300_000],
 ] as const;
 
-/** 1 ms within a zone; `far` is 60 ms away from the others, which are 2 ms apart. */
+/** 1 ms within a zone, 2 ms between zones, and 60 ms to and from `far`. */
 export function farAway(far: string): (a: string, b: string) => number {
   return (a, b) => {
     const [x, y] = [ZONES[a]!, ZONES[b]!];

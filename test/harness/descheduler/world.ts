@@ -1,5 +1,4 @@
-// A cluster on a memory store whose controllers, scheduler and kubelets are a few lines: pods that are
-// evicted come back at once, where their move record says, else on the emptiest node.
+// A memory-store cluster. Evicted pods return on their move record's node or on the emptiest.
 import { KINDS, PLACEMENT_GATE } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -11,13 +10,13 @@ import type { Day } from "./drift.ts";
 const NAMESPACE = "shop";
 const WORKFLOW = "flow";
 const NODE_CPUS = 8;
-/** What is measured is off by up to this share. */
+/** Maximum relative measurement error. */
 const NOISE = 0.05;
 
 export interface WorldMove {
   readonly atMs: number;
   readonly workload: string;
-  /** The same for a pod and its replacements. */
+  /** Identity shared by a pod and its replacements. */
   readonly line: number;
   readonly from: string;
   readonly to: string;
@@ -49,7 +48,7 @@ export class World {
     this.store = createMemoryStore({ clock });
   }
 
-  /** Milliseconds since the day began; before, it is as at its beginning. */
+  /** Time since the start of the day, ms; 0 before it. */
   get atMs(): number {
     return Math.max(0, this.#clock.now() - this.#startMs);
   }
@@ -73,7 +72,6 @@ export class World {
     }
   }
 
-  /** What is measured now. Called once per step. */
   measure(): void {
     const { nodes, workloads, channels } = this.#day;
     const observedAt = new Date(this.#clock.now()).toISOString();
@@ -133,10 +131,7 @@ export class World {
     return namespace === NAMESPACE && name === WORKFLOW ? (this.#graphs?.workflow ?? null) : null;
   }
 
-  /**
-   * Replaces pods that were evicted.
-   * @param chosen by pod, where the scheduler puts its replacement if no record says where to
-   */
+  /** Replaces evicted pods. @param chosen node by pod, for replacements without a move record */
   async settle(chosen: ReadonlyMap<string, string> = new Map()): Promise<void> {
     const there = new Set((await this.store.list(KINDS.pod)).items.map(({ metadata }) => metadata.name));
     for (const gone of this.#pods.filter(({ name }) => !there.has(name))) {
@@ -158,7 +153,7 @@ export class World {
     }
   }
 
-  /** What the placement costs now, in truth: bytes per second x milliseconds. */
+  /** True cost of the current placement, bytes/s x ms. */
   cost(nodeOf: readonly { readonly workload: number; readonly node: number }[] = this.#pods): number {
     const { workloads, channels } = this.#day;
     const on = workloads.map((_, workload) => nodeOf.filter((pod) => pod.workload === workload));
@@ -251,7 +246,7 @@ function deploymentOf(name: string, replicas: number): KubernetesObject {
   return {
     ...KINDS.deployment,
     metadata: { name, namespace: NAMESPACE },
-    // The simulation replaces pods once they have gone.
+    // The simulation replaces pods after they are gone.
     spec: { replicas, strategy: { type: "Recreate" } },
     status: { replicas, updatedReplicas: replicas, readyReplicas: replicas },
   };

@@ -1,5 +1,4 @@
-// An HTTP/1.1 endpoint in a process of its own, which writes down each request before and after its work.
-// Arguments: address, port, path of the journal. Lines of the journal: `begun ID` and `answered ID`.
+// Arguments: address, port, journal path. Journal lines: `begun ID` and `answered ID`.
 import { openSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
 
@@ -7,7 +6,7 @@ const [address, port, path] = process.argv.slice(2);
 const WORK_MS = 10;
 
 const journal = openSync(path!, "a");
-// Written at once: a process that is killed writes nothing more.
+// Writes synchronously, because a killed process writes nothing more.
 const note = (word: string, id: string): void => void writeSync(journal, `${word} ${id}\n`);
 
 createServer((request, response) => {

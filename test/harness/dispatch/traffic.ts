@@ -1,27 +1,25 @@
-// Requests at a steady rate through several dispatchers, each over a connection of its own.
 import { codeOf } from "@isochrone/primitives";
 import { connect } from "node:net";
 
 const HOST = "127.0.0.1";
 const BODY = "body";
-/** A request that takes longer hangs. */
+/** Timeout of a request. */
 const MOST_MS = 30_000;
 
-/** A request and what the client got. Times by performance.now(). */
+/** A request and its response. Times are from performance.now(). */
 export interface Exchange {
   readonly id: string;
   readonly method: "GET" | "POST";
-  /** Index of the dispatcher that it went through; null: none took the connection. */
+  /** Index of the dispatcher. Null: none accepted the connection. */
   readonly through: number | null;
   readonly beganMs: number;
   readonly endedMs: number;
-  /** Status lines on the connection. */
   readonly answers: number;
-  /** Status of one whole answer with the request's own body; null: there was none. */
+  /** Status of one complete response with the request's own body. Null: none. */
   readonly status: number | null;
 }
 
-/** Sends until it is stopped, in turn through all dispatchers. Passes over those that take no connections. */
+/** Sends until stopped, in turn through all dispatchers. Skips dispatchers that refuse connections. */
 export class Traffic {
   readonly #ports: readonly number[];
   readonly #host: string;
@@ -41,13 +39,11 @@ export class Traffic {
     }, 5);
   }
 
-  /** Sends nothing to a dispatcher that isn't ready, as a Service does. */
   setReady(index: number, isReady: boolean): void {
     if (isReady) this.#notReady.delete(index);
     else this.#notReady.add(index);
   }
 
-  /** @returns all requests, once each has ended */
   async stop(): Promise<readonly Exchange[]> {
     clearInterval(this.#timer);
     await Promise.all(this.#underWay);
@@ -85,7 +81,7 @@ export class Traffic {
   }
 }
 
-/** The dispatcher's own answers are whole, too. */
+/** The dispatcher's own responses are complete as well. */
 function answerOf(text: string, id: string): Pick<Exchange, "answers" | "status"> {
   const answers = [...text.matchAll(/HTTP\/1\.1 \d{3}/g)].length;
   const isWhole = text.endsWith(`\r\n\r\n${id}`) || text.includes("isochrone-reason");
@@ -96,7 +92,7 @@ function statusOf(text: string): number {
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
 }
 
-/** All bytes until the connection's end; null: there was none. */
+/** Returns all bytes until the connection closes. Returns null without a connection. */
 function received(port: number, sent: string): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect(port, HOST, () => socket.write(sent));

@@ -1,20 +1,15 @@
-// What was written, by the API server's own account, and whether any of it was said twice.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { AuditEvent } from "../control-plane/index.ts";
 
-/** A change that the API server took. */
 export interface AcceptedWrite {
-  /** Resource and name. */
   readonly object: string;
-  /** What of ours the object says after it, times left out. */
+  /** Our part of the object after the write, without timestamps. */
   readonly says: string;
-  /** User agent of the process. */
   readonly by: string;
   readonly atMs: number;
 }
 
 const WRITES = new Set(["create", "update", "patch", "delete"]);
-/** Of each kind that we keep, what we keep of it. */
 const KEPT: Readonly<Record<string, (object: KubernetesObject) => unknown>> = {
   nodes: ({ metadata }) => ourAnnotations(metadata.annotations),
   networktopologies: ({ spec }) => spec?.["weights"],
@@ -25,7 +20,6 @@ const KEPT: Readonly<Record<string, (object: KubernetesObject) => unknown>> = {
   },
 };
 
-/** Those of our accounts, oldest first; needs the bodies in the audit log. */
 export function acceptedWrites(events: readonly AuditEvent[], accountPrefix: string): AcceptedWrite[] {
   return events
     .filter(
@@ -41,7 +35,7 @@ export function acceptedWrites(events: readonly AuditEvent[], accountPrefix: str
     }));
 }
 
-/** Writes of which one says of an object what the one before has said: for nothing, or a second time. */
+/** Returns writes that repeat the object's previous content. */
 export function saidTwice(writes: readonly AcceptedWrite[]): AcceptedWrite[] {
   const last = new Map<string, string>();
   return writes.filter(({ object, says }) => {
@@ -51,7 +45,7 @@ export function saidTwice(writes: readonly AcceptedWrite[]): AcceptedWrite[] {
   });
 }
 
-/** Events that tell the same of the same object, by one replica, in several objects instead of one series. */
+/** Returns events of one replica that repeat an event of the same object instead of extending its series. */
 export function toldTwice(events: readonly KubernetesObject[]): string[] {
   const keys = events
     .filter(({ reportingController }) => String(reportingController).startsWith("isochrone.dev/"))

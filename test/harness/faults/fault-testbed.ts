@@ -1,5 +1,3 @@
-// Isochrone beside a real control plane, so that things can go wrong: two aggregators, a scheduler-plugin, a
-// publisher, and a truth to follow.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
@@ -31,7 +29,6 @@ import { TelemetrySource } from "./telemetry-source.ts";
 const { NAMESPACE, NAME, NETPERF_NAMESPACE, NETPERF_NAME } = MANIFEST_VALUES;
 export const SHOP = "shop";
 const ACCOUNTS = `system:serviceaccount:${NAMESPACE}:${NAME}-`;
-/** Of aggregators and scheduler-plugins. */
 export const SERVICE_ACCOUNTS = ["aggregator", "scheduler-plugin"].map((kind) => ({
   serviceAccount: { namespace: NAMESPACE, name: `${NAME}-${kind}` },
 }));
@@ -48,13 +45,10 @@ const ORDERS = {
   KahnSort: { P1: 1, P2: 2, P3: 3 },
   ReverseKahn: { P1: 3, P2: 2, P3: 1 },
 } as const;
-/**
- * Between the regions, one after the other: further apart than what is taken for jitter, and away from the
- * whole numbers that are written.
- */
+/** Latencies between regions in turn. Steps exceed the jitter threshold; no value is a written integer. */
 const FAR_MS = [8.5, 11.5, 15.5, 20.5, 27.5, 36.5, 48.5, 63.5, 82.5];
 
-/** What is so, and what the cluster's objects are to say. */
+/** Current truth, and the expected content of the cluster's objects. */
 interface Truth {
   readonly farMs: number;
   readonly algorithm: keyof typeof ORDERS;
@@ -62,7 +56,6 @@ interface Truth {
 
 export class FaultTestbed {
   readonly cluster: ControlPlane;
-  /** Between our services and the API server. */
   readonly proxy: CutProxy;
   aggregators: ComponentProcess[] = [];
   plugin!: ComponentProcess;
@@ -106,7 +99,6 @@ export class FaultTestbed {
     await this.cluster.close();
   }
 
-  /** Costs between the regions grow, and the AppGroup asks for the other order. */
   async change(): Promise<void> {
     const farMs = FAR_MS[++this.#changes];
     if (farMs === undefined) throw new Error(`the truth changes at most ${FAR_MS.length - 1} times`);
@@ -115,7 +107,7 @@ export class FaultTestbed {
     await this.cluster.patch(GROUP, { spec: { topologySortingAlgorithm: this.truth.algorithm } });
   }
 
-  /** Until all objects show the truth. Returns how long that took, ms. Throws an Error naming the others. */
+  /** Returns the time until all objects show the truth, ms. Throws an Error with the outdated ones. */
   async caughtUp(timeoutMs: number): Promise<number> {
     const beganMs = performance.now();
     const { farMs, algorithm } = this.truth;
@@ -150,7 +142,7 @@ export class FaultTestbed {
     return Math.round(performance.now() - beganMs);
   }
 
-  /** Something goes wrong while the truth changes; soon after, all is right. Returns who ended or grew. */
+  /** Injects and heals a fault while the truth changes. Returns services that crashed or grew. */
   async through(name: string, withinMs: number, fault: () => Promise<unknown>): Promise<string[]> {
     const step = { name, fromMs: Date.now(), changes: this.#changes, caughtUpMs: Number.NaN };
     this.#steps.push(step);
@@ -161,10 +153,6 @@ export class FaultTestbed {
     return [...this.crashed(), ...this.grown()];
   }
 
-  /**
-   * Of each fault: how often the truth changed, how long catching up took, and how many writes of each object
-   * were accepted.
-   */
   async account(): Promise<StepAccount[]> {
     const writes = await this.writes();
     return this.#steps.map(({ name, fromMs, changes, caughtUpMs }, index) => {
@@ -190,7 +178,6 @@ export class FaultTestbed {
     });
   }
 
-  /** What our services wrote since then. */
   async writes(sinceMs = 0): Promise<AcceptedWrite[]> {
     return acceptedWrites(
       await this.cluster.auditEvents(({ receivedMs }) => receivedMs >= sinceMs),
@@ -198,27 +185,22 @@ export class FaultTestbed {
     );
   }
 
-  /** Everything that was said or told more than once, from the beginning. */
   async doubled(): Promise<{ readonly said: AcceptedWrite[]; readonly told: string[] }> {
     return { said: saidTwice(await this.writes()), told: toldTwice(await this.cluster.list(KINDS.event)) };
   }
 
-  /** Names of those that ended without being told to. */
   crashed(): string[] {
     return this.#started.filter(({ process, pid }) => process.pid !== pid).map(({ process }) => process.name);
   }
 
-  /**
-   * Services that hold much more memory than when they were looked at first: by a quarter and 32 MiB, which a
-   * heap may breathe.
-   */
+  /** Returns services whose memory grew by more than 25 % plus 32 MiB, the normal variation of a heap. */
   grown(): string[] {
     return Object.entries(this.memory())
       .filter(([, { first, now }]) => now > 1.25 * first + 32)
       .map(([name, { first, now }]) => `${name}: from ${first} to ${now} MiB`);
   }
 
-  /** Mebibytes of each service: at the first call, and now. */
+  /** Returns each service's memory at the first call and now, MiB. */
   memory(): Record<string, { readonly first: number; readonly now: number }> {
     return Object.fromEntries(
       this.#started.map(({ process: { name }, pid }) => {
@@ -229,7 +211,6 @@ export class FaultTestbed {
     );
   }
 
-  /** Name of the aggregator that leads; null while nobody does. */
   async leader(): Promise<string | null> {
     const lease = await this.cluster.get({
       ...KINDS.lease,
@@ -240,22 +221,17 @@ export class FaultTestbed {
     return typeof holder === "string" ? holder.split("_")[0] || null : null;
   }
 
-  /** The tokens of all services are refused from within the next 10 s on. */
   async revokeTokens(): Promise<readonly ServiceAccountToken[]> {
     const revoked = this.#tokens.splice(0);
     await Promise.all(revoked.map(({ revoke }) => revoke()));
     return revoked;
   }
 
-  /** As kubelet replaces them. */
   async renewTokens(): Promise<void> {
     for (const kind of ["aggregator", "scheduler-plugin"] as const) await this.#writeKubeconfig(kind);
   }
 
-  /**
-   * Another aggregator, by itself.
-   * @param replicaName null: it takes itself for the only one, and so leads
-   */
+  /** Starts a separate aggregator. @param replicaName null: it assumes to be the only replica and so leads */
   async startAggregator(name: string, replicaName: string | null, port?: number): Promise<ComponentProcess> {
     return this.#start("aggregator", name, aggregatorSettings(replicaName), port ?? (await this.#port()));
   }
@@ -267,21 +243,19 @@ export class FaultTestbed {
       refreshMs: 500,
       replicaName: name,
       appGroupIntervalMs: 0,
-      // By the network alone: the nodes are alike otherwise.
+      // Scores by the network alone; the nodes are otherwise alike.
       gamma: 0,
       delta: 1,
     };
     return this.#start("scheduler-plugin", name, { scheduler }, port ?? (await this.#port()));
   }
 
-  /** Who is told the truth too, from now on until it is closed. */
   addListener(url: string): TelemetrySource {
     const listener = new TelemetrySource({ ...this.#telemetry, urls: [url] }, this.truth.farMs);
     this.#listeners.push(listener);
     return listener;
   }
 
-  /** That it is gone is meant. */
   async kill(process: ComponentProcess): Promise<void> {
     this.#started.splice(
       this.#started.findIndex((one) => one.process === process),
@@ -290,7 +264,6 @@ export class FaultTestbed {
     await process.kill();
   }
 
-  /** A pod of the workflow; it talks to `q`. @param nodeName where it is; without, kube-scheduler decides */
   pod(name: string, workload: "p" | "q", nodeName?: string): KubernetesObject {
     const owner = {
       apiVersion: "apps/v1",
@@ -363,7 +336,7 @@ export class FaultTestbed {
   }
 }
 
-/** By which the API server tells processes of one account apart. */
+/** The API server's audit log tells processes of one account apart by the user agent. */
 export function userAgentOf(name: string): string {
   return `isochrone-${name}`;
 }
@@ -375,7 +348,7 @@ function aggregatorSettings(replicaName: string | null): ComponentSettings {
       paneMs: 500,
       maxFutureMs: 500,
       buildIntervalMs: 500,
-      // Fitted once: each further fit would be another change.
+      // Fits coordinates once, because each further fit would be another change.
       coordinateIntervalMs: 3_600_000,
       counterLagMs: 0,
       ...LEASE_TIMES,
@@ -387,8 +360,7 @@ function aggregatorSettings(replicaName: string | null): ComponentSettings {
       netperfConfigMap: `${NETPERF_NAMESPACE}/${NETPERF_NAME}`,
       netperfIntervalMs: 1_000,
     },
-    // The object says when it was written, so that of two who lead none writes what it saw before the other
-    // did.
+    // The object stores its write time, so a second leader can't overwrite it with an older observation.
     networkTopology: { checkIntervalMs: 500, minWriteIntervalMs: 2_000 },
   };
 }

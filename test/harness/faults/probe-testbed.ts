@@ -1,5 +1,4 @@
-// Three probes on loopback addresses and an aggregator that is plan and bus in one, all in this process, so
-// that things can go wrong around the probes.
+// Three probes on loopback addresses and an aggregator as plan and bus, all in this process.
 import { createServer } from "node:net";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
@@ -19,15 +18,14 @@ const KEY = `1:${Buffer.alloc(32, 9).toString("base64")}`;
 const NODES = ["a", "b", "c"] as const;
 type ProbedNode = (typeof NODES)[number];
 interface ProbeGroundOptions {
-  /** Of the nodes' loopback addresses, one for each file that runs beside others: "127.0.21", say. */
+  /** Loopback address prefix of the nodes, such as "127.0.21". Unique per test file that runs in parallel. */
   readonly prefix: string;
-  /** How often a probe makes a record. */
+  /** Interval of a probe's records. */
   readonly publishMs: number;
-  /** That it keeps while they can't be sent. */
+  /** Maximum number of buffered records while publishing fails. */
   readonly bufferRecords: number;
 }
 
-/** The longest that a probe allows: an answer that takes longer is lost. */
 const TIMEOUT_PER_RECORD = 3;
 
 export class ProbeTestbed {
@@ -116,7 +114,7 @@ export class ProbeTestbed {
         publishIntervalMs: publishMs,
         planRefreshMs: 500,
         bufferRecords,
-        // It publishes much more often than by default, and so has more to catch up with.
+        // Publishes much more often than by default, so it has more to catch up with.
         catchUpRecordsPerSecond: 100,
         bandwidth: false,
         hmacKeys: KEY,
@@ -144,19 +142,17 @@ export class ProbeTestbed {
     return (await response.json()) as ClusterGraphSnapshot;
   }
 
-  /** A probe's page. */
   page(node: ProbedNode): Promise<string> {
     const running = this.#probes.get(node);
     if (running === undefined) throw new Error(`no probe runs on ${node}`);
     return running.registry.metrics();
   }
 
-  /** Sum of a probe's series whose line starts so; a series that isn't there is 0. */
+  /** Sums a probe's series whose line has this prefix. Missing series count as 0. */
   async metric(node: ProbedNode, start: string): Promise<number> {
     return sumOf(await this.page(node), start);
   }
 
-  /** The same of the aggregator's. */
   async aggregatorMetric(start: string): Promise<number> {
     return sumOf(await this.#aggregatorRegistry.metrics(), start);
   }
@@ -166,7 +162,6 @@ export class ProbeTestbed {
   }
 }
 
-/** Polls until the check no longer throws. */
 export function soon(check: () => Promise<void>): Promise<void> {
   return vi.waitFor(check, { timeout: 25_000, interval: 200 });
 }

@@ -1,7 +1,5 @@
-/** What a fault came to. */
 export interface StepAccount {
   readonly name: string;
-  /** When it began, Unix time. */
   readonly fromMs: number;
   readonly changes: number;
   readonly caughtUpMs: number;
@@ -12,10 +10,8 @@ export interface StepAccount {
 }
 
 /**
- * Whether what was to be written was written, and once by each who leads: two that are fed apart see a median
- * change at different instants, and the second may say the old once more. A node has several owners in turn,
- * and where two lead, two at a time, each with its own view of the instant in which a median changes and with
- * its own coordinates: it may be written once more for each change, and at the beginning.
+ * Two leaders see a median change at different instants, so the second may repeat the old value. A node may
+ * have two owners with their own coordinates, so each change allows one more write.
  */
 export function isOncePerChange(
   { changes, topology, netperf, appGroup, mostOfANode }: StepAccount,

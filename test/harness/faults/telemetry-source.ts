@@ -1,4 +1,3 @@
-// A small publisher of what probes and collectors measure, over OTLP, to every aggregator.
 import { setTimeout as sleep } from "node:timers/promises";
 import { BufferedPublisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
@@ -13,12 +12,10 @@ import {
 } from "@isochrone/telemetry";
 
 interface TelemetrySourceOptions {
-  /** Those of the same region are near each other. */
+  /** Nodes of the same region are near each other. */
   readonly nodes: readonly { readonly name: string; readonly region: string }[];
   readonly namespace: string;
-  /** Workloads that talk to each other. */
   readonly channel: readonly [source: string, target: string];
-  /** Of the graph APIs, whether they are there or not. */
   readonly urls: readonly string[];
 }
 
@@ -27,14 +24,9 @@ const SAMPLES_PER_RECORD = 30;
 const NEAR_MS = 1;
 const BYTES_PER_SECOND = 100_000;
 
-/**
- * Says the truth twice a second until it is closed, as a probe does: what can't be delivered is kept for a
- * while.
- */
+/** Publishes twice per second until closed. Buffers undeliverable records for a while. */
 export class TelemetrySource {
-  /** Round-trip time from region to region, milliseconds. */
   farMs: number;
-  /** Nobody measures anything while it is true. */
   silent = false;
   readonly #options: TelemetrySourceOptions;
   readonly #publishers: readonly BufferedPublisher[];
@@ -52,7 +44,7 @@ export class TelemetrySource {
         source: `test/${index}`,
         clock: systemClock,
         random: systemRandom,
-        // A receiver that comes back hears the truth soon: what is waited for is what it makes of it.
+        // Short retries, so that a returning receiver gets the truth soon. Tests wait for its reaction only.
         backoff: { ...DEFAULT_BACKOFF, initialMs: 200, maxMs: 1_000 },
         catchUpSpreadMs: 0,
       });
@@ -77,8 +69,7 @@ export class TelemetrySource {
   #say(timeMs: number): void {
     const { nodes, channel } = this.#options;
     for (const publisher of this.#publishers) {
-      // In one record, as concatenated messages are one message: it takes effect at once, so that no look
-      // falls between the word of two nodes.
+      // A single record takes effect atomically, so no snapshot falls between two nodes.
       const reports = nodes.map(({ name }) => encode(name, this.#roundTrips(name, timeMs)));
       publisher.offer(TOPICS.probe, nodes[0]!.name, Buffer.concat(reports));
       publisher.offer(TOPICS.traffic, channel[0], encode(channel[0], this.#traffic(timeMs)));

@@ -1,16 +1,12 @@
-// One small cluster with a known truth, drawn from a seed: what its workloads send each other and use, who
-// tells of it, and what happens to those who count. Times are milliseconds since the run began.
+// A small cluster drawn from a seed, with its truth, sources and faults. Times are ms of the run.
 import { Draws } from "../../soak/fuzz/random.ts";
 
-/** Longer than the window: figures of the whole window are known. */
+/** Longer than the window, so that figures cover a full window. */
 export const RUN_MS = 330_000;
 export const INTERVAL_MS = 10_000;
 export const NAMESPACE = "shop";
 
-/**
- * A program that counts. A restart sets its counters to 0, right after they were read: what is counted
- * between the last reading and a restart is lost to everybody.
- */
+/** A restart resets the counters right after a read; later counts are lost. */
 export class Life {
   /** Negative: before the run. */
   readonly startedMs: number;
@@ -22,13 +18,13 @@ export class Life {
     this.#restartDueMs = restartDueMs;
   }
 
-  /** When it restarted; null: it did not. Called by whoever reads its counters. */
+  /** Time of the last restart. Null: none. Called on each read of its counters. */
   restartedMs(nowMs: number): number | null {
     if (this.#restartDueMs !== null && nowMs >= this.#restartDueMs) this.#restartedMs ??= nowMs;
     return this.#restartedMs;
   }
 
-  /** Since when it has counted what it shows. */
+  /** Start of the current counters. */
   bornMs(nowMs: number): number {
     const restartedMs = this.restartedMs(nowMs);
     return restartedMs !== null && nowMs > restartedMs ? restartedMs : this.startedMs;
@@ -48,11 +44,10 @@ export interface PodDraw {
   readonly node: NodeDraw;
   readonly ip: string;
   readonly containers: readonly ContainerDraw[];
-  /** Its sidecar's. */
   readonly proxy: Life;
 }
 
-/** Sources of the usage of a node and its pods. */
+/** Usage sources of a node and its pods. */
 export const USAGE_SOURCES = [
   "cadvisor",
   "cadvisor_cores",
@@ -66,28 +61,25 @@ export const USAGE_SOURCES = [
 ] as const;
 type UsageSource = (typeof USAGE_SOURCES)[number];
 
-/** Starts of counters as a Prometheus receiver gives them; delta: it sends differences instead. */
+/** Start times of counters as given by a Prometheus receiver; delta: it sends differences instead. */
 const OTEL_STARTS = ["first_seen", "first_seen", "none", "delta"] as const;
 
 export interface NodeDraw {
   readonly name: string;
   readonly zone: string;
-  /** Beside the pods. */
   readonly systemCores: number;
   readonly systemMemoryBytes: number;
   readonly receiveBytesPerSecond: number;
   readonly transmitBytesPerSecond: number;
   readonly usage: UsageSource;
-  /** The reader of the pages of traffic on this node. */
   readonly reader: "collector" | "otel";
   readonly otelStarts: (typeof OTEL_STARTS)[number];
-  /** The collector, or the OpenTelemetry Collector, restarts and forgets what it knew. */
+  /** Restart of the reader, which loses its state. */
   readonly readerRestartMs: number | null;
-  /** Nothing is delivered meanwhile; it comes late. */
+  /** Interval without delivery. Records arrive later. */
   readonly outageMs: readonly [number, number] | null;
-  /** All that the reader sends comes twice. */
+  /** Every record arrives twice. */
   readonly isDoubled: boolean;
-  /** The life of the agents and proxies of the whole node. */
   readonly agent: Life;
 }
 
@@ -105,80 +97,71 @@ export interface ChannelDraw {
   readonly failedShare: number;
   readonly requestBytes: number;
   readonly responseBytes: number;
-  /** Shares of the answers, by the buckets of LATENCY_BOUNDS. */
+  /** Shares of responses by the buckets of LATENCY_BOUNDS. */
   readonly latencyShares: readonly number[];
   readonly sources: readonly ChannelSource[];
-  /** At which ends Istio's sidecars, or NetObserv's metrics, count. */
+  /** Ends at which Istio's sidecars or NetObserv count. */
   readonly ends: "both" | "source" | "target";
-  /** One packet of so many is looked at, where packets are sampled. */
+  /** One packet of this many is sampled, for sampling sources. */
   readonly sampling: number;
 }
 
-/** Calls over sidecars whose far end is not in this cluster: bytes and requests with the outside. */
+/** Calls through sidecars whose far end is outside this cluster: bytes and requests with the outside. */
 interface OutsideCall {
   readonly call: ChannelDraw;
-  /** A workload of another cluster, called as one of this cluster; or nobody knows who. */
   readonly farEnd: "other_cluster" | "unknown";
   readonly direction: "out" | "in";
 }
 
-/** Rows that no figure can be drawn from, by the reason that must be counted for them. */
+/** Rows that produce no figure, by the reason under which they must be counted. */
 export const STRAYS = ["unattributed", "unknown_pod", "sampling_unset"] as const;
 
 export interface Draw {
   readonly seed: number;
-  /** The cluster's name in telemetry. */
   readonly cluster: string;
-  /** Another cluster that sends its telemetry here too: none of its figures counts. */
   readonly other: Draw | null;
-  /** As the settings name the cluster; none: it is detected. */
   readonly clusterNames: readonly string[];
   readonly outsideCalls: readonly OutsideCall[];
-  /** Istio calls workloads by the label that users may set, and not by their own names. */
+  /** Istio names workloads by the label that users may set instead of their own names. */
   readonly isRenamed: boolean;
   readonly nodes: readonly NodeDraw[];
   readonly pods: readonly PodDraw[];
   readonly channels: readonly ChannelDraw[];
   readonly strays: readonly (typeof STRAYS)[number][];
-  /** The life of the cluster's single programs: waypoint, service graph. */
   readonly single: Life;
   readonly isOpenMetrics: boolean;
-  /** Pages say when their process started. */
+  /** Pages contain their process' start time. */
   readonly tellsStart: boolean;
-  /** cAdvisor's rows have times of their own, up to this much older than the page. 0: none. */
+  /** Maximum age of cAdvisor's row timestamps relative to the page. 0: no timestamps. */
   readonly rowAgeMs: number;
 }
 
 /** Milliseconds. */
 export const LATENCY_BOUNDS = [5, 10, 25, 50, 100] as const;
 
-/** A workload's name in Istio's metrics. */
 export function istioName({ isRenamed }: Draw, workload: string): string {
   return isRenamed ? `${workload}-mesh` : workload;
 }
 
-/** Istio's name of a cluster that nobody has named. */
+/** Istio's default cluster name. */
 export const UNNAMED_CLUSTER = "Kubernetes";
 export const OTHER_CLUSTER = "there";
 
 interface Naming {
   readonly cluster: string;
-  /** First letters of nodes, and last ones of pods. */
   readonly nodes: string;
   readonly pods: string;
-  /** All of it is told by OpenTelemetry Collectors, which name the cluster. */
   readonly isByOtel: boolean;
 }
 
 const ALONE: Naming = { cluster: UNNAMED_CLUSTER, nodes: "n", pods: "abc", isByOtel: false };
 
-/** Everything of a draw follows from its seed. */
 export function drawOf(seed: number): Draw {
   const draws = new Draws("figures", seed);
   const clusters = draws.pick(["one", "one", "configured", "detected"]);
   if (clusters === "one") return clusterOf(draws, seed, ALONE);
   const isDetected = clusters === "detected";
-  // A detected name needs senders that name the cluster, and nodes and pods that are only here.
+  // Detection of the name needs senders that name the cluster, and nodes and pods that exist only here.
   const own = clusterOf(draws, seed, { ...ALONE, cluster: "here", isByOtel: isDetected });
   const names = isDetected ? { nodes: "x", pods: "xyz" } : {};
   const other = clusterOf(draws, seed, { ...ALONE, ...names, cluster: OTHER_CLUSTER, isByOtel: true });
@@ -193,14 +176,14 @@ function clusterOf(draws: Draws, seed: number, naming: Naming): Draw {
       podOf(draws, workload, naming.pods[at]!, draws.pick(nodes)),
     ),
   );
-  // Channels go one way: the answers that one-way agents count are no other channel's questions.
+  // Channels go one way, so that responses counted by one-way agents can't be another channel's requests.
   const pairs = workloads.flatMap((source, at) =>
     workloads.slice(at + 1).map((target) => ({ source, target })),
   );
   const channels = pairs
     .filter((_, at) => at === 0 || draws.chance(0.5))
     .map((pair) => channelOf(draws, pair.source, pair.target));
-  // Beside a waypoint, calls that one end alone counts may be hops to it and from it: they are not shown.
+  // With a waypoint, calls counted at one end only may be hops to or from it and are not shown.
   const hasWaypoint = channels.some(({ sources }) => sources.includes("waypoint"));
   const caller = draws.pick(workloads);
   const farEnds =
@@ -234,10 +217,7 @@ function lifeOf(draws: Draws): Life {
   return new Life(-between(draws, 60_000, 90_000_000), restartDueMs);
 }
 
-/**
- * Before or after the restarts of others: a counter that restarts while nobody reads loses what it had
- * counted since.
- */
+/** Restarts before or after others, because a counter that restarts without a reader loses its counts. */
 function readerRestart(draws: Draws): number | null {
   return draws.chance(0.4) ? draws.pick([60_000, 250_000]) + between(draws, 0, 30_000) : null;
 }
@@ -261,7 +241,7 @@ function nodeOf(draws: Draws, number: number, { nodes, isByOtel }: Naming): Node
     usage: isByOtel ? "cadvisor_otel" : draws.pick(USAGE_SOURCES),
     reader: isByOtel || draws.chance(0.3) ? "otel" : "collector",
     otelStarts,
-    // Whoever sends differences loses one when it restarts.
+    // A sender of differences loses one on a restart.
     readerRestartMs: otelStarts === "delta" ? null : readerRestart(draws),
     outageMs: draws.chance(0.2) ? [outageBeganMs, outageBeganMs + between(draws, 3_000, 40_000)] : null,
     isDoubled: draws.chance(0.2),

@@ -1,4 +1,3 @@
-// The figures that a draw's truth makes right, by name, without any code of the product.
 import {
   LATENCY_BOUNDS,
   NAMESPACE,
@@ -11,10 +10,10 @@ import {
 import { podsOf } from "./pages.ts";
 import { coresOf, memoryOf, nodeUse } from "./usage-sources.ts";
 
-/** Null: it must be shown as unknown, for nobody tells it. */
+/** Null: must be published as unknown, because no source reports it. */
 export type Figures = Map<string, number | string | null>;
 
-/** The order of trust of docs/traffic-sources.md, as graphs name sources. */
+/** Priority order of docs/traffic-sources.md, by the graphs' source names. */
 const BYTES: readonly ChannelSource[] = [
   "waypoint",
   "istio",
@@ -33,7 +32,7 @@ const REQUESTS: readonly ChannelSource[] = [
   "service_graph",
   "hubble",
 ];
-/** These count answers as a channel of its own, where nobody better counts both. */
+/** Count responses as a separate channel, unless a better source counts both. */
 const ONE_WAY: readonly ChannelSource[] = ["netobserv", "retina"];
 
 export function expectedFigures(draw: Draw): Figures {
@@ -99,7 +98,7 @@ function channelFigures(channel: ChannelDraw): Entries {
   ];
 }
 
-/** Each direction for itself, as the workload sees it. */
+/** Each direction separately, from the workload's view. */
 function outsideFigures({ call, farEnd, direction }: Draw["outsideCalls"][number]): Entries {
   const isOut = direction === "out";
   const { source, target, requestsPerSecond, requestBytes, responseBytes } = call;
@@ -116,7 +115,6 @@ function outsideFigures({ call, farEnd, direction }: Draw["outsideCalls"][number
 const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Means of one pod, over the pods whose node tells. */
 function workloadFigures(draw: Draw, workload: string): Entries {
   const told = podsOf(draw, workload).filter(({ node }) => node.usage !== "node_exporter");
   const cores = mean(told.map(coresOf));
@@ -137,7 +135,7 @@ function nodeFigures(draw: Draw, node: NodeDraw): Entries {
   ];
 }
 
-/** Callers' sidecars on pages that collectors read tell what their zone asks of a Service. */
+/** Demand of zones for a Service, from callers' sidecars on pages that collectors read. */
 function demandFigures(draw: Draw): Entries {
   const asked = new Map<string, { rate: number; failed: number; answers: number[] }>();
   for (const channel of draw.channels) {
@@ -164,7 +162,7 @@ function demandFigures(draw: Draw): Entries {
   ]);
 }
 
-/** Milliseconds; answers are spread evenly within a bucket. */
+/** Milliseconds. Responses are uniform within a bucket. */
 function latencyMs(answers: readonly number[], share: number): number {
   let left = share * answers.reduce((sum, count) => sum + count, 0);
   let lowMs = 0;

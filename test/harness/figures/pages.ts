@@ -1,14 +1,13 @@
-// The pages of a draw: who serves one, on which node, and what is on it at a time.
 import type { Target } from "@isochrone/collector/testing";
 import type { ChannelDraw, Draw, Life, NodeDraw, PodDraw } from "./draw.ts";
 import { gauge, type Row } from "./rows.ts";
 
 export interface Page {
-  /** Unique; the URL that the collector asks for. */
+  /** Unique; the URL that the collector requests. */
   readonly key: string;
   readonly kind: Target["kind"];
   readonly node: NodeDraw;
-  /** Null: a collector's own rows name the pods. */
+  /** Null: the collector's own rows name the pods. */
   readonly pod: PodDraw | null;
   readonly life: Life;
   readonly rows: ((nowMs: number) => readonly Row[])[];
@@ -16,7 +15,7 @@ export interface Page {
 
 type PageHead = Omit<Page, "rows" | "key">;
 
-/** Pages by key; rows of several channels are on one. */
+/** Pages by key. One page has rows of several channels. */
 export class Pages {
   readonly #pages = new Map<string, Page>();
 
@@ -32,7 +31,7 @@ export class Pages {
   }
 }
 
-/** When the page's process started, as most pages tell. @param beganMs time of the run's start */
+/** Process start time, as on most pages. @param beganMs start of the run */
 export function processRow({ life }: Page, nowMs: number, beganMs: number): Row {
   return gauge("process_start_time_seconds", {}, (beganMs + life.bornMs(nowMs)) / 1000);
 }
@@ -41,7 +40,7 @@ export function podsOf(draw: Draw, workload: string): PodDraw[] {
   return draw.pods.filter((pod) => pod.workload === workload);
 }
 
-/** Each pod of the source calls each pod of the target alike. */
+/** Each pod of the source calls each pod of the target equally. */
 export function pairsOf(
   draw: Draw,
   { source, target }: ChannelDraw,

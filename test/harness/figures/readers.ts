@@ -1,5 +1,4 @@
-// Readers of a node's pages: a collector of Isochrone, or an OpenTelemetry Collector. Both may restart, lose
-// the connection to the aggregator for a while, and send everything twice.
+// Readers may restart, lose the connection to the aggregator, and send everything twice.
 import type { RunningAggregator } from "@isochrone/aggregator/testing";
 import { BusError, type OutgoingRecord, type Publisher } from "@isochrone/bus";
 import { collectorSettings, createCollector } from "@isochrone/collector";
@@ -17,18 +16,14 @@ import {
   resourceRows,
 } from "./usage-sources.ts";
 
-/** Dependencies of a reader. */
 interface Surroundings {
   readonly draw: Draw;
   readonly node: NodeDraw;
   readonly running: RunningAggregator;
-  /** Time of the run's start. */
   readonly beganMs: number;
 }
 
-/** A reader of a node's pages. */
 interface Reader {
-  /** After each interval. */
   tick(): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -38,14 +33,12 @@ type PageRows = (nowMs: number) => readonly Row[];
 
 interface Scraped {
   readonly target: Target;
-  /** Null: the page can't be read. */
   readonly rows: PageRows | null;
 }
 
 const isAway = ({ outageMs }: NodeDraw, nowMs: number): boolean =>
   outageMs !== null && nowMs >= outageMs[0] && nowMs < outageMs[1];
 
-/** The pages that tell of a node's usage and that are scraped. */
 function usagePages({ draw, node, beganMs }: Surroundings): Scraped[] {
   const target = (kind: Target["kind"], more: Partial<Target> = {}): Target => {
     const url = `http://${node.name}/${kind}`;
@@ -88,13 +81,13 @@ function trafficPages({ draw, node, beganMs }: Surroundings, pages: readonly Pag
     },
     rows: (nowMs) => [
       ...page.rows.flatMap((some) => some(nowMs)),
-      // A Prometheus receiver keeps it to itself.
+      // A Prometheus receiver does not forward it.
       ...(draw.tellsStart && node.reader === "collector" ? [processRow(page, nowMs, beganMs)] : []),
     ],
   }));
 }
 
-/** Readers of a node, which share its fate. @param pages of traffic on the node */
+/** Starts the readers of a node, which share its faults. @param pages traffic pages on the node */
 export async function startReaders(around: Surroundings, pages: readonly Page[]): Promise<Reader[]> {
   const { node } = around;
   const usage = usagePages(around);
@@ -111,7 +104,7 @@ export async function startReaders(around: Surroundings, pages: readonly Page[])
   ];
 }
 
-/** A bus that is away for a while, and whose acknowledgements get lost: records are published again. */
+/** A bus that is away for a while and loses acknowledgements, so that records are published again. */
 class UnreliableBus implements Publisher {
   readonly #around: Surroundings;
 
@@ -185,12 +178,11 @@ class CollectorReader implements Reader {
     const { clock } = this.#around.running;
     const stopping = { isOver: false };
     void this.#collector?.stop().then(() => (stopping.isOver = true));
-    // It waits for a bus that is away.
+    // Waits while the bus is away.
     while (!stopping.isOver) await clock.advance(100);
   }
 }
 
-/** Prometheus receivers of an OpenTelemetry Collector, and its kubeletstats receiver; OTLP/HTTP. */
 class OtelReader implements Reader {
   readonly #around: Surroundings;
   readonly #scraped: readonly Scraped[];
@@ -228,7 +220,7 @@ class OtelReader implements Reader {
         "service.instance.id": instance,
         ...(pod === undefined ? {} : { "k8s.namespace.name": pod.namespace, "k8s.pod.name": pod.name }),
       };
-      // Differences of a node's network are refused as a metric of another type.
+      // The aggregator rejects differences of a node's network as another metric type.
       const starts = kind === "cadvisor" && node.otelStarts === "delta" ? "first_seen" : node.otelStarts;
       return [this.#batch(instance, resource, rows(nowMs), starts)];
     });

@@ -1,4 +1,3 @@
-// Rows of metrics, and their forms on the wire: a page of text, or metrics of OTLP.
 import type { Attributes, Metric } from "@isochrone/telemetry";
 import type { Life } from "./draw.ts";
 
@@ -16,9 +15,9 @@ export interface Row {
   readonly type: "counter" | "gauge" | "histogram";
   readonly labels: Labels;
   readonly value: number | Histogram;
-  /** When it was read, where that isn't when the page is. */
+  /** Time of the sample, if not that of the page. */
   readonly timeMs?: number;
-  /** When it began to count, where the source says so. */
+  /** Start time of the counter, if the source reports it. */
   readonly startMs?: number;
 }
 
@@ -38,7 +37,6 @@ export const gauge = (family: string, labels: Labels, value: number, more: Parti
   ...more,
 });
 
-/** Value of a program's counter with a steady rate, in whole units. */
 export function counted(life: Life, nowMs: number, perSecond: number): number {
   return Math.floor((perSecond * (nowMs - life.bornMs(nowMs))) / 1000);
 }
@@ -54,12 +52,11 @@ function labelText(labels: Labels): string {
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-/** A page in the text format of Prometheus, or in OpenMetrics. */
 export function pageText(rows: readonly Row[], isOpenMetrics: boolean): string {
   const lines = byFamily(rows).flatMap((group) => {
     const [{ family, type }] = group as [Row];
     const name = isOpenMetrics && type === "counter" ? family.replace(/_total$/, "") : family;
-    // A counter without the suffix can't be declared in OpenMetrics.
+    // OpenMetrics can't declare a counter without the suffix.
     const declared = isOpenMetrics && type === "counter" && name === family ? "unknown" : type;
     return [`# TYPE ${name} ${declared}`, ...group.flatMap((row) => linesOf(row, isOpenMetrics))];
   });
@@ -77,11 +74,7 @@ function linesOf({ family, labels, value, timeMs }: Row, isOpenMetrics: boolean)
   ];
 }
 
-/**
- * The Prometheus receiver of an OpenTelemetry Collector: counters keep their values. What it says of their
- * starts is when it first saw them (or saw them fall), or nothing. As differences: behind a processor that
- * makes them.
- */
+/** Keeps counter values. Start times are the first sight or a reset, or missing. */
 export class Receiver {
   readonly #starts: "first_seen" | "none" | "delta";
   readonly #seen = new Map<string, { startMs: number; timeMs: number; value: number }>();

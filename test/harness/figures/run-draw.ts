@@ -1,5 +1,4 @@
-// Runs a draw on a clock of its own: pages -> collectors, OTLP -> aggregator -> graph API. Compares every
-// published figure with the truth.
+// Runs a draw on its own clock and compares every published figure with the truth.
 import { fill, startAggregator } from "@isochrone/aggregator/testing";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createRegistry } from "@isochrone/runtime";
@@ -14,20 +13,17 @@ import { outsideCalls, RENDERERS } from "./traffic-sources.ts";
 import { ALLOCATABLE } from "./usage-sources.ts";
 
 const WINDOW_MS = 300_000;
-/** Largest relative error of a figure. */
 const TOLERANCE = 0.01;
 
 interface Outcome {
-  /** A line for each wrong figure: its name, the truth and the published value. */
+  /** One line per wrong figure: name, truth and published value. */
   readonly mistakes: readonly string[];
   readonly compared: number;
-  /** Figures that nobody tells, by name: published as unknown. */
   readonly unknown: readonly string[];
-  /** Rows left out, by reason. */
   readonly leftOut: ReadonlyMap<string, number>;
 }
 
-/** @param expected what is compared with; other than the truth in tests of the comparison */
+/** @param expected figures to compare with; tests of the comparison pass wrong ones */
 export async function runDraw(draw: Draw, expected = expectedFigures(draw)): Promise<Outcome> {
   const registry = createRegistry();
   const settings = {
@@ -98,7 +94,7 @@ function outcomeOf(draw: Draw, expected: Figures, published: Figures, leftOut: M
   return { mistakes, compared: expected.size, unknown, leftOut };
 }
 
-/** Calls to nobody knows whom ask nothing of a Service, and those to another cluster nothing of one here. */
+/** Calls to an unknown end create no demand for a Service. Calls to another cluster create none here. */
 function isCounted({ outsideCalls }: Draw, reason: string): boolean {
   const farEnd = { unattributed: "unknown", other_cluster: "other_cluster" }[reason];
   return outsideCalls.some((call) => call.direction === "out" && call.farEnd === farEnd);
@@ -127,7 +123,6 @@ function isRight(
 
 type Values = Readonly<Record<string, number | string | null | undefined>>;
 
-/** Every figure of the graphs, by name. */
 async function publishedFigures(graphs: GraphClient): Promise<Figures> {
   const workflows = (await graphs.workflowChanges(null)).graphs;
   const { nodes } = (await graphs.cluster()).value;

@@ -1,11 +1,9 @@
-// Rows that no figure can be drawn from: each must be counted, by its reason.
 import { NAMESPACE, type Draw, type STRAYS } from "./draw.ts";
 import type { Pages } from "./pages.ts";
 import { counted, counter, type Row } from "./rows.ts";
 
 type Stray = (typeof STRAYS)[number];
 
-/** One row of a page of its own. */
 const ROWS: Readonly<Record<Stray, { readonly family: string; readonly labels: Row["labels"] }>> = {
   unattributed: {
     family: "beyla_network_flow_bytes_total",

@@ -1,5 +1,4 @@
-// Rows of a channel by each source of traffic: names, labels and pages, after the versions that
-// docs/traffic-sources.md lists.
+// Names, labels and pages follow the versions in docs/traffic-sources.md.
 import {
   LATENCY_BOUNDS,
   istioName,
@@ -53,7 +52,6 @@ function istioLabels(reporter: string, { source, target }: ChannelDraw, draw: Dr
   };
 }
 
-/** Answers by code; Istio's rows differ by them. */
 function answersOf({
   failure,
   failedShare,
@@ -70,7 +68,6 @@ function answersOf({
   return failedShare === 0 ? [good] : [good, bad];
 }
 
-/** A proxy that counts a part of a channel. */
 interface Proxy {
   readonly labels: Labels;
   readonly share: number;
@@ -111,7 +108,6 @@ function istioRows(channel: ChannelDraw, proxy: Proxy, nowMs: number): Row[] {
   });
 }
 
-/** Pods whose proxies count the channel, by the reporter that they are. */
 function reporters(
   draw: Draw,
   { source, target, ends }: ChannelDraw,
@@ -126,7 +122,7 @@ function reporters(
   ];
 }
 
-/** @param far labels of an end that isn't in this cluster */
+/** @param far labels of an end outside this cluster */
 function sidecars(draw: Draw, channel: ChannelDraw, pages: Pages, hasSizes: boolean, far: Labels = {}): void {
   for (const { pod, reporter, share } of reporters(draw, channel)) {
     const labels = { ...istioLabels(reporter, channel, draw), ...far };
@@ -137,7 +133,6 @@ function sidecars(draw: Draw, channel: ChannelDraw, pages: Pages, hasSizes: bool
   }
 }
 
-/** Calls to and from what isn't in the cluster, as the sidecars at the near end count them. */
 export function outsideCalls(draw: Draw, pages: Pages): void {
   for (const { call, farEnd, direction } of draw.outsideCalls) {
     const side = direction === "out" ? "destination" : "source";
@@ -164,7 +159,7 @@ function waypoint(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   );
 }
 
-/** A node's ztunnel counts the pods on it. Received are the client's bytes. */
+/** A node's ztunnel counts its pods. Received bytes are the client's. */
 function ztunnel(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   const { questions, answers } = bytesPerSecond(channel);
   for (const { pod, reporter, share } of reporters(draw, { ...channel, ends: "both" })) {
@@ -201,7 +196,6 @@ function linkerd(draw: Draw, channel: ChannelDraw, pages: Pages): void {
       return [
         count("tcp_write_bytes_total", labels, questions),
         count("tcp_read_bytes_total", labels, answers),
-        // The proxy's other side counts the same bytes again.
         count("tcp_write_bytes_total", { ...labels, peer: "src" }, questions),
         count("request_total", requests, requestsPerSecond),
         count(
@@ -231,7 +225,6 @@ function coroot(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   }
 }
 
-/** Nodes whose agents see packets of two pods. */
 function nodesOf(from: PodDraw, to: PodDraw): PodDraw["node"][] {
   return [...new Set([from.node, to.node])];
 }
@@ -258,7 +251,6 @@ function obi(draw: Draw, channel: ChannelDraw, pages: Pages): void {
       });
 }
 
-/** Both directions of a channel, each as who counts one way sees it. */
 function waysOf(draw: Draw, channel: ChannelDraw) {
   const { questions, answers } = bytesPerSecond(channel);
   return pairsOf(draw, channel).flatMap(({ from, to, share }) => [
@@ -293,7 +285,7 @@ function netobserv(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   }
 }
 
-/** A gauge that only grows. */
+/** Retina exports a gauge that only grows. */
 function retina(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   for (const { source, target, perSecond } of waysOf(draw, channel)) {
     const end = (side: "source" | "destination", pod: PodDraw): Labels => ({
@@ -340,7 +332,7 @@ function serviceGraph(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   ]);
 }
 
-/** The plugin httpV2, at the server. */
+/** The httpV2 plugin at the server. */
 function hubble(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   const { source, target, requestsPerSecond, failedShare } = channel;
   const pods = podsOf(draw, target);

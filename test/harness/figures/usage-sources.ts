@@ -1,9 +1,8 @@
-// Rows of a node and its pods by each source of usage.
 import type { Attributes } from "@isochrone/telemetry";
 import { NAMESPACE, type ContainerDraw, type Draw, type NodeDraw, type PodDraw } from "./draw.ts";
 import { counter, gauge, type Labels, type Row } from "./rows.ts";
 
-/** cAdvisor shows a container that has ended for so long, with its last figures. */
+/** cAdvisor shows an ended container for this long with its last figures. */
 const REMEMBERED_MS = 60_000;
 const CORES = ["cpu00", "cpu01"];
 
@@ -16,11 +15,10 @@ export const coresOf = ({ containers }: PodDraw): number =>
 export const memoryOf = ({ containers }: PodDraw): number =>
   containers.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
 const seconds = (fromMs: number, toMs: number): number => (toMs - fromMs) / 1000;
-/** Core-seconds of a whole pod, which no restart of a container takes back. */
+/** Core-seconds of a whole pod. Container restarts don't reset them. */
 const podSeconds = (pod: PodDraw, nowMs: number): number =>
   pod.containers.reduce((sum, { cores, life }) => sum + cores * seconds(life.startedMs, nowMs), 0);
 
-/** Core-seconds that a node has used. */
 const nodeSeconds = (draw: Draw, node: NodeDraw, nowMs: number): number =>
   node.systemCores * seconds(-90_000_000, nowMs) +
   podsOn(draw, node).reduce((sum, pod) => sum + podSeconds(pod, nowMs), 0);
@@ -28,7 +26,6 @@ const nodeSeconds = (draw: Draw, node: NodeDraw, nowMs: number): number =>
 const nodeMemory = (draw: Draw, node: NodeDraw): number =>
   node.systemMemoryBytes + podsOn(draw, node).reduce((sum, pod) => sum + memoryOf(pod), 0);
 
-/** Allocatable resources of each node. */
 export const ALLOCATABLE = { cores: 128, memoryBytes: 256_000_000_000 };
 
 interface NodeUse {
@@ -45,11 +42,10 @@ interface Instance {
   readonly id: string;
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
-  /** When its figures are of. */
   readonly readMs: number;
 }
 
-/** A container as cAdvisor sees it: the one that runs, and for a while the one before it. */
+/** Containers in cAdvisor's view: the running one and, for a while, its predecessor. */
 function instancesOf({ name, cores, memoryBytes, life }: ContainerDraw, nowMs: number): Instance[] {
   const instance = (number: number, fromMs: number, toMs: number): Instance => ({
     id: `${name}-${number}`,
@@ -63,13 +59,9 @@ function instancesOf({ name, cores, memoryBytes, life }: ContainerDraw, nowMs: n
   return [...ended, instance(1, restartedMs, nowMs)];
 }
 
-/**
- * A page of cAdvisor names pods by labels of the kubelet, with the rows of single cores beside the total
- * or without them; by the labels of containers, where it runs alone; or not at all.
- */
+/** Pods are named by kubelet labels with or without per-core rows, by container labels, or not at all. */
 export type CadvisorForm = "total" | "cores" | "standalone" | "without_pods";
 
-/** Labels of a container's or pod's row. */
 function podLabels(form: CadvisorForm, pod: string, container: string): Labels {
   switch (form) {
     case "without_pods":
@@ -85,7 +77,7 @@ function podLabels(form: CadvisorForm, pod: string, container: string): Labels {
   }
 }
 
-/** @param beganMs time of the run's start */
+/** @param beganMs start of the run */
 export function cadvisorRows(
   draw: Draw,
   node: NodeDraw,
@@ -93,11 +85,9 @@ export function cadvisorRows(
   beganMs: number,
   form: CadvisorForm,
 ): Row[] {
-  // Two pages of one kubelet read the same containers at the same time.
   const rowAgeMs = form === "without_pods" ? 0 : draw.rowAgeMs;
   const at = (readMs: number): Partial<Row> =>
     rowAgeMs === 0 ? {} : { timeMs: Math.round(beganMs + readMs - (readMs === nowMs ? rowAgeMs : 0)) };
-  /** Figures are of the time that their row bears. */
   const shownMs = nowMs - rowAgeMs;
   const cpu = (labels: Labels, cpuSeconds: number, readMs: number): Row[] => [
     ...(form === "cores"
@@ -159,7 +149,7 @@ export function cadvisorRows(
   return [...root, ...pods];
 }
 
-/** The kubelet's `/metrics/resource`: containers that run, and the node without its network. */
+/** The kubelet's `/metrics/resource`: running containers, and the node without its network. */
 export function resourceRows(draw: Draw, node: NodeDraw, nowMs: number): Row[] {
   const containers = podsOn(draw, node).flatMap((pod) =>
     pod.containers.flatMap(({ name, cores, memoryBytes, life }) => {
@@ -177,7 +167,7 @@ export function resourceRows(draw: Draw, node: NodeDraw, nowMs: number): Row[] {
   ];
 }
 
-/** Idle time and available memory; what pods use stays unknown. */
+/** Idle time and available memory. Pod usage stays unknown. */
 export function nodeExporterRows(draw: Draw, node: NodeDraw, nowMs: number): Row[] {
   const use = nodeUse(draw, node);
   const free = {
@@ -194,7 +184,7 @@ export function nodeExporterRows(draw: Draw, node: NodeDraw, nowMs: number): Row
   ];
 }
 
-/** The kubeletstats receiver: a resource for the node, and one for each pod or container. */
+/** The kubeletstats receiver: one resource for the node, and one per pod or container. */
 export function kubeletstatsRows(
   draw: Draw,
   node: NodeDraw,

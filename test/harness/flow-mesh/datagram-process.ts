@@ -1,5 +1,4 @@
-// Datagrams of one node: `receive ADDRESS PORT` prints the text of each that arrives; `send ADDRESS PORT
-// BASE64...` sends these and ends.
+// `receive ADDRESS PORT` prints datagrams; `send ADDRESS PORT BASE64...` sends these and exits.
 import { createSocket } from "node:dgram";
 import { isIPv6 } from "node:net";
 

@@ -1,4 +1,4 @@
-// Datagrams between nodes of a mesh, and such as the tunnel carries: VXLAN with a bare IP packet inside.
+// Sends datagrams between mesh nodes, and the tunnel's format: VXLAN with a bare IP packet inside.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -8,13 +8,10 @@ import type { Mesh, NodeName } from "./mesh.ts";
 const PROCESS = fileURLToPath(new URL("./datagram-process.ts", import.meta.url));
 
 interface Receiver {
-  /** What has arrived since; it grows. */
   readonly texts: readonly string[];
-  /** The port is free again. */
   stop(): Promise<void>;
 }
 
-/** A program of the node that has the port. */
 export async function receivedBy(
   mesh: Mesh,
   node: NodeName,
@@ -44,7 +41,7 @@ export async function receivedBy(
   return { texts, stop };
 }
 
-/** @param prefix what runs a command where they are sent from */
+/** @param prefix command prefix that runs on the sending node */
 export function sendDatagrams(
   prefix: readonly string[],
   address: string,
@@ -67,7 +64,6 @@ const UDP = 17;
 const IP_HEADER_BYTES = 20;
 const UDP_HEADER_BYTES = 8;
 
-/** What a node sends to another's tunnel to have this datagram delivered there. */
 export function tunnelled({ source, target, port, text }: Inner): Buffer {
   const payload = Buffer.from(text);
   const udp = Buffer.alloc(UDP_HEADER_BYTES);
@@ -82,7 +78,7 @@ export function tunnelled({ source, target, port, text }: Inner): Buffer {
   for (const [at, address] of [source, target].entries())
     for (const [index, octet] of address.split(".").entries()) ip[12 + 4 * at + index] = Number(octet);
   ip.writeUInt16BE(checksumOf(ip), 10);
-  // The flags say that there are an identifier and the kind of what follows; that kind is IPv4.
+  // The flags announce an identifier and the inner protocol, which is IPv4.
   const vxlan = Buffer.from([0x0c, 0, 0, 1, 0, 0, 150, 0]);
   return Buffer.concat([vxlan, ip, udp, payload]);
 }

@@ -4,11 +4,7 @@ import { MemoryLogger } from "@isochrone/runtime/testing";
 
 type Options = ConstructorParameters<typeof Reconciler>[0];
 
-/**
- * A manager without a process, that nothing keeps from the node.
- *
- * @param prefix what its tools are run by
- */
+/** @param prefix command prefix for its tools */
 export function managerWith(
   mode: Options["mode"],
   prefix: readonly string[],

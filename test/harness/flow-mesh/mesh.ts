@@ -1,11 +1,9 @@
-// Nodes as network namespaces. Three with links: a and b on one of their own, and both on one with the relay
-// r. Or four that have only a router in common. Each has an address on its loopback device beside those of
-// its links, as pods have.
+// Nodes as network namespaces: a, b and the relay r with links, or four that share only a router.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Null: a mesh can be made here; else why not. */
+/** Returns null if a mesh can run here, otherwise the reason. */
 export function whyNoMesh(): string | null {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "network namespaces need root on Linux";
@@ -30,14 +28,13 @@ export function whyNoMesh(): string | null {
 
 export type NodeName = "a" | "b" | "r" | "s";
 
-/** A node's address, which pods' stand for here, and those of its neighbours by the link to them. */
+/** A node's address, and its neighbours' addresses on their shared links. */
 export const ADDRESS: Readonly<Record<NodeName, string>> = {
   a: "10.0.0.1",
   b: "10.0.0.2",
   r: "10.0.0.3",
   s: "10.0.0.4",
 };
-/** The same over IPv6, where nodes have only routers in common. */
 export const ADDRESS6: Readonly<Record<NodeName, string>> = {
   a: "fd00::1",
   b: "fd00::2",
@@ -54,30 +51,24 @@ export const NEIGHBOUR: Readonly<Record<string, { readonly address: string; read
 };
 
 export interface Mesh {
-  /** Name of the node's namespace. */
   namespace(node: NodeName): string;
-  /** What runs a command on the node. */
+  /** Command prefix that runs on the node. */
   prefix(node: NodeName): readonly string[];
   inside(node: NodeName, ...command: string[]): string;
-  /** Adds a pod to the node, which says that it has this address. Returns what runs a command in it. */
   pod(node: NodeName, address: string): readonly string[];
-  /** Everything that a network manager could change on the node, as its tools show it, without counters. */
+  /** Returns all state that a network manager could change on the node, as text without counters. */
   rules(node: NodeName): string;
-  /**
-   * A stream of TCP from a's address to b's port, until `stop`.
-   *
-   * @param addresses of the nodes. @default ADDRESS
-   */
+  /** Streams from a's address to b's port until `stop`. @param addresses @default ADDRESS */
   stream(port: number, addresses?: typeof ADDRESS): Promise<Stream>;
   remove(): void;
 }
 
 interface Stream {
-  /** Payload that arrives, bit/s, over a window of the receiver's own clock. */
+  /** Received payload, bit/s, over a window of the receiver's clock. */
   rate(windowMs: number): Promise<number>;
-  /** The most that b's links received in a window of this length since the last call, bit/s. */
+  /** Maximum received rate of b's links over a window of this length since the last call, bit/s. */
   fastest(windowMs: number): number;
-  /** Longest time without any payload since it began, ms. */
+  /** Longest time without payload since the start, ms. */
   longestGapMs(): number;
   stop(): void;
 }
@@ -91,7 +82,7 @@ export function createMesh(congestion: "reno" | "bbr" = "reno"): Mesh {
   });
 }
 
-/** No two of its nodes share a link; each has the device `uplink` to a router. Over both IP families. */
+/** Creates nodes without shared links. Each has the device `uplink` to a router. Supports IPv4 and IPv6. */
 export function createRoutedMesh(): Mesh {
   const nodes = ["a", "b", "r", "s"] as const;
   return meshOf([...nodes, "x"], "reno", (names) => {
@@ -112,7 +103,7 @@ function routeOverIpv6(names: Names, node: NodeName, prefix: string): void {
     [names[node], "uplink", "fe80::2", own],
     [names.x, `x${node}`, "fe80::1", routers],
   ] as const)
-    // A node asks for its router's hardware address in the name of its link-local one.
+    // A node resolves its router's hardware address from its link-local address.
     for (const each of [link, address])
       run("ip", "-n", name, "addr", "add", `${each}/64`, "dev", device, "nodad");
   run("ip", "-n", names[node], "-6", "route", "add", "default", "via", routers, "src", nodes);
@@ -183,7 +174,7 @@ function link([one, oneDevice, oneAddress]: End, [other, otherDevice, otherAddre
     [other, otherDevice, otherAddress],
   ] as const) {
     run("ip", "-n", name, "addr", "add", `${address}/24`, "dev", device);
-    // Link-local addresses come some time later, and are no matter here.
+    // Automatic link-local addresses appear later and are not needed here.
     run("ip", "-n", name, "link", "set", device, "addrgenmode", "none", "up");
   }
 }
@@ -214,7 +205,7 @@ function rulesOf(name: string): string {
   return shown.join("\n").replaceAll(/ direct_packets_stat \d+/g, "");
 }
 
-/** Queues get new handles when they are made again, and flows whose mark was lost get new classes. */
+/** Removes handles and class ids, because recreated queues and flows that lost their mark get new ones. */
 export function unnumbered(rules: string): string {
   const plain = rules.replaceAll(/qdisc bfifo \w+:/g, "qdisc bfifo").replaceAll(/15c0:2\w{3}/g, "15c0:flow");
   return plain.split("\n").toSorted().join("\n");
@@ -222,7 +213,6 @@ export function unnumbered(rules: string): string {
 
 const STREAM = fileURLToPath(new URL("./stream-process.ts", import.meta.url));
 
-/** What has arrived until then. */
 interface Arrival {
   readonly ms: number;
   readonly bytes: number;
@@ -301,7 +291,7 @@ async function openStream(
   };
 }
 
-/** What test processes left that were killed. */
+/** Removes leftovers of killed test processes. */
 function removeOrphans(): void {
   const list = execFileSync("ip", ["netns", "list"], { timeout: 10_000 }).toString();
   for (const [name, pid] of list.matchAll(/^isofl[a-z](\d+)x\d+/gm))

@@ -1,5 +1,3 @@
-// Stands for the aggregator, or for the scheduler-plugin, on a node's loopback address: `PORT FILE` serves
-// the file as flow plan, 503 while there is none, and prints what it is told of plans that stand.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

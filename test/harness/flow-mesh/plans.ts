@@ -1,7 +1,7 @@
 import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
 import { ADDRESS, NEIGHBOUR, type NodeName } from "./mesh.ts";
 
-/** A flow from a to b, as the node on its way sees it. */
+/** A flow from a to b, from the view of a node on its path. */
 export function flowOnTheWay(
   node: NodeName,
   way: readonly NodeName[],
@@ -24,10 +24,7 @@ export function flowOnTheWay(
 
 let generation = 0;
 
-/**
- * @param capacities of the links to neighbours, bit/s; null: unknown
- * @param addressOf a neighbour. @default that on the link to it
- */
+/** @param capacities bit/s; null: unknown @param addressOf @default its address on the shared link */
 export function planOf(
   node: NodeName,
   flows: readonly PlannedFlow[],
@@ -49,10 +46,9 @@ export function planOf(
   };
 }
 
-/** The way of a flow over the relay. */
 export const RELAYED = ["a", "r", "b"] as const satisfies readonly NodeName[];
 
-/** A plan of node a: one flow by its own link, one over the relay. */
+/** Returns a plan of node a: one flow on its direct link, one through the relay. */
 export function planOfTwo(): FlowPlan {
   const direct = flowOnTheWay("a", ["a", "b"], 5001, 2e6);
   return planOf("a", [direct, flowOnTheWay("a", RELAYED, 5002, 3e6)], { b: 10e6, r: 10e6 });

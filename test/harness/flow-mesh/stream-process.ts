@@ -1,5 +1,4 @@
-// One end of a stream: `receive ADDRESS PORT` prints what has arrived, and what the node's links have
-// received, headers and what came twice included; `send SOURCE TARGET PORT` goes on sending.
+// `receive ADDRESS PORT` prints payload and link bytes; `send SOURCE TARGET PORT` sends until killed.
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 

@@ -1,5 +1,4 @@
-// `PORT PATH` on a node: connections to the port of its loopback address go to a server outside of the node,
-// which listens on a Unix socket.
+// `PORT PATH`: forwards loopback connections to a server outside the node on a Unix socket.
 import { connect, createServer } from "node:net";
 
 const [port, path = ""] = process.argv.slice(2);

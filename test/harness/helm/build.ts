@@ -1,4 +1,3 @@
-// Builds Helm from its Go module, once per version, into the user's cache.
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,13 +11,12 @@ const HELM_VERSION = "4.3.1";
 const MODULE = "helm.sh/helm/v4";
 const helmProgram = cachePath(`helm-${HELM_VERSION}-${process.platform}-${process.arch}`);
 
-/** Whether Helm is there, or Go is to build it. */
+/** Whether Helm exists or Go can build it. */
 export function helmSupport(): Support {
   const there = existsSync(helmProgram) || versionOf("go", "version") !== null;
   return supportFrom(`Helm ${HELM_VERSION}`, there ? [] : ["there is no go on the path to build it"]);
 }
 
-/** The program's path. Builds it, which takes minutes the first time. */
 export async function prepareHelm(): Promise<string> {
   await makeOnce(helmProgram, (target) =>
     inWorkshop(helmProgram, async (go) => {
@@ -35,7 +33,7 @@ export async function prepareHelm(): Promise<string> {
   return helmProgram;
 }
 
-/** Without the version Helm knows of no Kubernetes by default, and calls itself v4.0. */
+/** Without the version, Helm has no default Kubernetes version and reports v4.0. */
 function linkerFlags(): string {
   return `-s -w -X ${MODULE}/internal/version.version=v${HELM_VERSION}`;
 }

@@ -1,4 +1,4 @@
-// Helm, apart from what the user who runs the tests has of it.
+// Runs Helm isolated from the user's own Helm files.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,6 @@ import { prepareHelm } from "./build.ts";
 
 export const CHART = join(import.meta.dirname, "../../../helm/isochrone");
 
-/** As values.yaml has them; what is left out has its default. */
 export type ChartValues = Readonly<Record<string, unknown>>;
 
 export interface HelmResult {
@@ -42,7 +41,6 @@ export class Helm {
     this.#folder = new ReapedFolder("isochrone-helm");
   }
 
-  /** Whatever its exit code is. */
   run(args: readonly string[], kubeconfig?: string): Promise<HelmResult> {
     const { path } = this.#folder;
     const env = {
@@ -62,15 +60,14 @@ export class Helm {
     });
   }
 
-  /** Path of a file with these values, for `--values`. */
   valuesFile(values: ChartValues): string {
     const path = join(this.#folder.path, `values-${++this.#files}.yaml`);
-    // JSON is YAML, whichever version of it a reader knows.
+    // JSON is valid YAML of every version.
     writeFileSync(path, JSON.stringify(values));
     return path;
   }
 
-  /** What the chart makes of values, hooks included. @throws Error with what Helm says */
+  /** Renders the chart, including hooks. @throws Error with Helm's message */
   async template(values: ChartValues = {}, options: TemplateOptions = {}): Promise<KubernetesObject[]> {
     const { code, stdout, stderr } = await this.tryTemplate(values, options);
     if (code !== 0) throw new Error(`helm template ends with ${code}: ${stderr}`);

@@ -1,5 +1,4 @@
-// What a hook's Job runs, as a process here: the same arguments, under the account that the Job names. Nobody
-// runs containers in the tests.
+// Runs a hook's Job as a local process under its account, because tests run no containers.
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +10,7 @@ import { only, podSpecOf } from "./objects.ts";
 const COMMAND = join(import.meta.dirname, "../../../cli/src/main.ts");
 const WITHIN_MS = 60_000;
 
-/** @param objects as `helm template` gives them: the Job, and the ConfigMap that it mounts at /files */
+/** @param objects as from `helm template`: the Job, and the ConfigMap mounted at /files */
 export async function runHook(
   cluster: ControlPlane,
   objects: readonly KubernetesObject[],
@@ -36,7 +35,7 @@ export async function runHook(
   });
 }
 
-/** Of a hook whose rights are there only while it runs: they are made, and removed again. */
+/** Creates the hook's temporary permissions, runs it, and removes them. */
 export async function runHookWithRights(
   cluster: ControlPlane,
   objects: readonly KubernetesObject[],

@@ -1,4 +1,3 @@
-// What a release, and the services of it, have made in a cluster.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { ControlPlane } from "../control-plane/index.ts";
 
@@ -26,12 +25,11 @@ const LISTED = [
   "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 ];
 
-/** Names of all that a release may leave, without what the cluster makes by itself. */
 export async function inventory(cluster: ControlPlane, namespace: string): Promise<string[]> {
   const found: string[] = [];
   for (const path of LISTED) {
     const { kind, items } = await cluster.request<{ kind: string; items: KubernetesObject[] }>("GET", path);
-    // Tokens are the harness's.
+    // Tokens belong to the harness.
     for (const { metadata } of items.filter((item) => !item.metadata.name.startsWith("token-of-")))
       if (
         metadata.namespace === namespace ||

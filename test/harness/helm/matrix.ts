@@ -1,4 +1,3 @@
-// Values of installations as people may want them; each is rendered, and asked of a real API server.
 import type { ChartValues } from "./helm.ts";
 
 const GATED = { webhook: { enabled: true }, planner: { enabled: true } };

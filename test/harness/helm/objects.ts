@@ -1,4 +1,3 @@
-// Looking things up in what the chart makes.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { parse } from "yaml";
 
@@ -29,7 +28,7 @@ interface PodSpec {
   readonly volumes?: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The one object of that kind and name. @throws Error when there is none, or more */
+/** Returns the single object of that kind and name. @throws Error for none or several */
 export function only(objects: readonly KubernetesObject[], kind: string, name: string): KubernetesObject {
   const found = objects.filter((object) => object.kind === kind && object.metadata.name === name);
   if (found.length === 1) return found[0]!;
@@ -44,14 +43,13 @@ export function isHook(object: KubernetesObject): boolean {
   return annotationOf(object, "helm.sh/hook") !== undefined;
 }
 
-/** Of a Pod, or of a template; null: the object has none. */
+/** Pod spec of a Pod or template. Null: the object has none. */
 export function podSpecOf(object: KubernetesObject): PodSpec | null {
   if (object.kind === "Pod") return object.spec as unknown as PodSpec;
   const template = object.spec?.["template"] as { readonly spec: PodSpec } | undefined;
   return template?.spec ?? null;
 }
 
-/** The settings file of a component, by section. */
 export function settingsOf(
   objects: readonly KubernetesObject[],
   component: string,
@@ -62,10 +60,7 @@ export function settingsOf(
   >;
 }
 
-/**
- * Paths of files that a pod's containers find, as the settings name them: every text that begins with
- * /etc/isochrone/; for the directory of files for other replicas, the files that are read from it.
- */
+/** Every text below /etc/isochrone/. For the directory of replica files, the files read from it. */
 export function chartFilesIn(settings: ReturnType<typeof settingsOf>): string[] {
   const { replicaFilesDirectory, access } = settings["scheduler"] ?? {};
   const ofReplicas = access === "none" ? ["ca.crt"] : ["ca.crt", "tls.crt", "tls.key"];

@@ -1,4 +1,4 @@
-// Definitions of the operators whose objects the chart makes, as those publish them, from their Go modules.
+// Gets the CRDs of operators whose objects the chart creates from their Go modules.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,13 +31,12 @@ const OPERATORS: readonly Operator[] = [
 ];
 const folder = cachePath(`operators-${OPERATORS.map(({ version }) => version).join("-")}`);
 
-/** Whether the definitions are there, or Go is to fetch them. */
+/** Whether the CRDs exist or Go can fetch them. */
 export function operatorsSupport(): Support {
   const there = existsSync(folder) || versionOf("go", "version") !== null;
   return supportFrom("definitions of operators", there ? [] : ["there is no go on the path to fetch them"]);
 }
 
-/** The folder that holds them. Fetches them the first time. */
 export async function prepareOperators(): Promise<string> {
   await makeOnce(folder, (target) =>
     inWorkshop(folder, async (go) => {
@@ -51,7 +50,7 @@ export async function prepareOperators(): Promise<string> {
   return folder;
 }
 
-/** Makes the definitions; objects of them are taken from then on. */
+/** Installs the CRDs. Resolves when the API server accepts their objects. */
 export async function installOperators(cluster: ControlPlane): Promise<void> {
   const from = await prepareOperators();
   for (const file of readdirSync(from)) await cluster.createYaml(readFileSync(join(from, file), "utf8"));

@@ -1,4 +1,3 @@
-// The settings that each service reads.
 import {
   aggregatorSettings,
   accessSettings,
@@ -22,7 +21,6 @@ import {
   streamSettings,
   webhookSettings,
 } from "@isochrone/scheduler-plugin";
-/** As each main.ts has them. */
 export const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
   probe: [serviceSettings, probeSettings, busSettings],
   collector: [serviceSettings, collectorSettings, kubernetesSettings, busSettings],

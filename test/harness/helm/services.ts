@@ -1,5 +1,4 @@
-// Services as a release has them: with the settings that the chart's files hold, under its accounts; as
-// processes here.
+// Runs a release's services as local processes with the chart's settings files and accounts.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { Installation, type ComponentProcess, type ComponentSettings } from "../components/index.ts";
 import type { ControlPlane } from "../control-plane/index.ts";
@@ -15,10 +14,7 @@ export class Services {
     this.#installation = new Installation(cluster);
   }
 
-  /**
-   * @param objects as `helm template` gives them
-   * @param other settings that can't be the chart's here, by section
-   */
+  /** @param objects as from `helm template` @param other settings that must differ here, by section */
   async start(
     kind: "aggregator" | "scheduler-plugin",
     objects: readonly KubernetesObject[],
@@ -40,7 +36,7 @@ export class Services {
       ...webhook,
       [section]: {
         ...own,
-        // The Deployment says the pod's name by the environment.
+        // The Deployment sets the pod's name in the environment.
         ...(kind === "scheduler-plugin" ? { replicaName } : {}),
         ...(await this.#files(kind, own)),
       },
@@ -53,12 +49,11 @@ export class Services {
     return service;
   }
 
-  /** On which nobody listens yet. */
   port(): Promise<number> {
     return this.#installation.port();
   }
 
-  /** What pods mount: the token of the account, and whom to trust. */
+  /** Files that pods mount: the account's token and the CA certificates. */
   async #files(
     kind: "aggregator" | "scheduler-plugin",
     { graphCaFile, graphTokenFile, replicaFilesDirectory }: ComponentSettings[string],
@@ -66,12 +61,12 @@ export class Services {
     return {
       ...(graphCaFile === undefined ? {} : { graphCaFile: await this.#installation.caFile() }),
       ...(graphTokenFile === undefined ? {} : { graphTokenFile: await this.#installation.tokenFile(kind) }),
-      // The pods of other replicas run nothing here that could be asked.
+      // Other replicas' pods don't run here, so they can't be queried.
       ...(replicaFilesDirectory === undefined ? {} : { replicaFilesDirectory: this.#installation.folder }),
     };
   }
 
-  /** At once, so that what they leave is as much as it can be: Leases that nobody gave up. */
+  /** Kills all processes, so that they leave as much as possible, such as held Leases. */
   async kill(): Promise<void> {
     await Promise.all(this.#running.splice(0).map((service) => service.kill()));
   }

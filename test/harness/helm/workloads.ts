@@ -1,8 +1,7 @@
-// What the chart gives the pods of a component: settings, environment, files.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { podSpecOf, settingsOf } from "./objects.ts";
 
-/** Of a pod's own state; where the chart builds one of others, kubelet fills them in. */
+/** Fields of the pod's own state, which the kubelet fills in. */
 const FIELDS: Readonly<Record<string, string>> = {
   "spec.nodeName": "node-1",
   "status.podIP": "10.0.0.7",
@@ -56,7 +55,6 @@ interface Source {
   readonly serviceAccountToken?: { readonly path: string };
 }
 
-/** Paths of files that volumes name; of a whole Secret, its usual entries. */
 export function mountedBy(workload: KubernetesObject): string[] {
   const { containers, volumes = [] } = podSpecOf(workload)!;
   const mounts = (containers[0] as unknown as { volumeMounts: { name: string; mountPath: string }[] })

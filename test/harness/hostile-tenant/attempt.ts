@@ -2,8 +2,7 @@ import type { Tenant } from "./tenant.ts";
 
 export interface Attempt {
   readonly name: string;
-  /** What is done; what was answered. */
   readonly act: (tenant: Tenant) => Promise<unknown>;
-  /** What it is answered: an attempt that is refused at the door is another one than one that is taken. */
+  /** Expected response. A rejected attempt tests something else than an accepted one. */
   readonly gets: unknown;
 }

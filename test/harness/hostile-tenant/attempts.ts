@@ -1,5 +1,4 @@
-// What a tenant tries, what it is answered, and by that what it has really done. Whatever it is, the victim's
-// picture stays the same.
+// A tenant's attempts with their expected responses. The victim's picture must stay the same for all of them.
 import type { Attempt } from "./attempt.ts";
 import { DECLARATIONS } from "./declarations.ts";
 import { PODS } from "./pods.ts";

@@ -1,5 +1,3 @@
-// What the tenant writes into its own namespace to have the victim's pods beside its own, or its own figures
-// in the victim's graphs.
 import { CHANNELS_ANNOTATION, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { workloadObject } from "../control-plane/index.ts";
 import { TENANT, VICTIM, WORKFLOW } from "./testbed.ts";
@@ -15,7 +13,7 @@ const MANY_CHANNELS = 1_000;
 const victims = (name: string): object => ({ kind: "Deployment", name, selector: name, namespace: VICTIM });
 const own = (name: string): object => ({ kind: "Deployment", name, selector: name, namespace: TENANT });
 
-/** Without pods, unless it says how many. */
+/** Has no pods unless `replicas` is given. */
 function workload(
   kind: "Deployment" | "StatefulSet" | "DaemonSet",
   name: string,

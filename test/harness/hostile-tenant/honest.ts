@@ -1,5 +1,4 @@
-// What honest probes and collectors send, by the tokens of their pods: always the same figures, so that
-// graphs change by nobody's hand but a tenant's.
+// Honest probes and collectors send constant figures, so that only a tenant can change the graphs.
 import { BufferedPublisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import { authorizedFetch, systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
@@ -8,19 +7,15 @@ import { rttMetrics } from "../../soak/floods/honest.ts";
 import { NODES, VICTIM, type HostileTestbed } from "./testbed.ts";
 
 const EVERY_MS = 500;
-/** Of all traffic to db. */
 const BYTES_PER_SECOND = 100_000;
-/** Round trips by the two nodes; the tenant's node is the farthest. */
+/** Round trips by the two nodes. The tenant's node is the farthest. */
 const RTT_MS: Readonly<Record<string, number>> = {
   "node-0 node-1": 40,
   "node-0 node-2": 30,
   "node-1 node-2": 10,
 };
 
-/**
- * By node, since a node's collector is one source with one sequence: who reports, and of whose requests to
- * db.
- */
+/** Keyed by node, whose collector is one source: the reporter, and sources of its requests to db. */
 const TRAFFIC = [
   [NODES[1], "source", ["web"]],
   [NODES[2], "destination", ["api", "worker"]],
@@ -66,7 +61,7 @@ export class HonestSpeakers {
       return { publisher, say: () => offer(publisher, TOPICS.probe, node, metrics()) };
     });
     const beganMs = Date.now();
-    // Each is told of by the sidecar of an end that has a pod on the node: `api` has none yet.
+    // The sidecar of an end with a pod on the node reports the traffic; `api` has no pod yet.
     const traffic = TRAFFIC.map(async ([node, reporter, sources]) => {
       const publisher = await open("collector", node);
       const metrics = (): Metric[] => sentBytes(reporter, sources, beganMs, Date.now());
@@ -93,7 +88,7 @@ function offer(publisher: BufferedPublisher, topic: string, node: string, metric
   publisher.offer(topic, node, encodeMetrics({ resource, scope: { name: "honest" }, metrics }));
 }
 
-/** As a sidecar counts them that is beside one of the ends. */
+/** Bytes as counted by a sidecar at one end. */
 function sentBytes(reporter: string, sources: readonly string[], startMs: number, timeMs: number): Metric[] {
   const value = Math.round(((timeMs - startMs) / 1_000) * BYTES_PER_SECOND);
   return [

@@ -1,5 +1,3 @@
-// Everything that Isochrone says and does about the victim, without what changes by itself: ages, times,
-// versions.
 import { request as httpsRequest } from "node:https";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { authorizedFetch, systemClock, type Fetch } from "@isochrone/runtime";
@@ -10,15 +8,14 @@ import { NODES, VICTIM, WORKFLOW, type ClientFiles, type HostileTestbed } from "
 
 const TIMEOUT_MS = 10_000;
 const EVERY_MS = 400;
-/** Equal pictures in a row, until nothing changes any more. */
+/** Number of equal pictures in a row that counts as stable. */
 const STEADY = 25;
-/** The window of the graphs has to fill. */
+/** Allows the window of the graphs to fill. */
 const STEADY_WITHIN_MS = 100_000;
-/** Rates follow from when records arrive. */
+/** Rates vary with the arrival times of records. */
 const STEP_BYTES_PER_SECOND = 50_000;
 const ROUND_MS = 2;
 
-/** What is compared; a text shows all of it in a message. */
 export interface Picture {
   readonly workflow: unknown;
   readonly links: unknown;
@@ -34,12 +31,10 @@ export interface Picture {
 export class Observer {
   readonly #testbed: HostileTestbed;
   readonly #fetch: Fetch;
-  /** In the order of the nodes. */
   readonly #probeTokens: readonly string[];
   readonly #pictures = new Map<string, Picture>();
   readonly #stopping = new AbortController();
   #running: Promise<void> | null = null;
-  /** Pictures that could not be taken. */
   readonly faults: string[] = [];
   largestRssBytes = 0;
 
@@ -61,7 +56,7 @@ export class Observer {
     );
   }
 
-  /** @param headers beside the reader's token, or in its place */
+  /** @param headers in addition to the reader's token, or instead of it */
   async graph<T>(path: string, headers: Readonly<Record<string, string>> = {}): Promise<T> {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await this.#fetch(this.#testbed.aggregator.url + path, { signal, headers });
@@ -69,7 +64,6 @@ export class Observer {
     return (await response.json()) as T;
   }
 
-  /** What the extender answers kube-scheduler, or the aggregator. */
   asked<T>(method: string, path: string, body?: unknown): Promise<T> {
     return askExtender(
       this.#testbed.plugin.url,
@@ -119,10 +113,7 @@ export class Observer {
     };
   }
 
-  /**
-   * Resolves when it looks the same for a while, and as a working installation does.
-   * @param isPlanned whether a plan is waited for
-   */
+  /** Resolves when the picture is stable and complete. @param isPlanned whether to wait for a plan */
   async steady({ isPlanned }: { readonly isPlanned: boolean }): Promise<Picture> {
     let same = 0;
     let last = "";
@@ -142,7 +133,7 @@ export class Observer {
     return picture!;
   }
 
-  /** Takes pictures until it is stopped, so that nothing passes unseen. */
+  /** Captures pictures until stopped, to see transient changes. */
   watch(): void {
     this.#running = this.#run();
   }
@@ -152,12 +143,11 @@ export class Observer {
     await this.#running;
   }
 
-  /** All that were taken and differ. */
   get pictures(): readonly Picture[] {
     return [...this.#pictures.values()];
   }
 
-  /** The graphs of aggregator and scheduler-plugin are younger than now, and have what was made until now. */
+  /** Waits until the graphs of aggregator and scheduler-plugin include everything created so far. */
   async settled(marker: string, namespace: string): Promise<void> {
     const isShown = async (): Promise<boolean> => {
       const path = `/api/v1/graph/workflows/${namespace}/markers`;
@@ -165,7 +155,7 @@ export class Observer {
       return graph?.workloads.some(({ pods }) => pods.some(({ name }) => name === marker)) === true;
     };
     await until(`${marker} is in a graph`, isShown);
-    // What it reads first may be of now, and what it reads next of before.
+    // The first read may see the new state and the next one the old state, so wait for two.
     await this.#pluginHasRead();
     await this.#pluginHasRead();
     await this.#take();
@@ -180,7 +170,7 @@ export class Observer {
     });
   }
 
-  /** Whom the node's probe measures, and where. */
+  /** Returns the targets and addresses of the node's probe. */
   async #probePlan(node: string, token: string): Promise<unknown> {
     const headers = { authorization: `Bearer ${token}` };
     const plan = await this.graph<ProbePlan>(`/api/v1/probe-plan/${node}`, headers);
@@ -258,12 +248,11 @@ function linkShown(link: ClusterGraphSnapshot["links"][number]): string {
   return [source, target, method, origin, lossRatio, rounded(rttMs.p50), rounded(costMs)].join(" ");
 }
 
-/** A pod that is evicted is another one afterwards. */
+/** An evicted pod's replacement has another name. */
 function objectShown(pod: KubernetesObject): string {
   return `${pod.metadata.name} ${pod.metadata.uid} ${nodeNameOf(pod)}`;
 }
 
-/** @throws Error for an answer that isn't 200 */
 async function askExtender(
   url: string,
   { ca, cert, key }: Pick<ClientFiles, "ca"> & Partial<ClientFiles>,
@@ -276,7 +265,6 @@ async function askExtender(
   return JSON.parse(text) as unknown;
 }
 
-/** Whatever is answered. */
 export function answerOf(
   url: string,
   files: { readonly ca: string; readonly cert?: string | undefined; readonly key?: string | undefined },

@@ -1,4 +1,3 @@
-// What the tenant's pods pretend to be.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Attempt } from "./attempt.ts";
 import { NODES, TENANT, VICTIM, WORKFLOW } from "./testbed.ts";
@@ -10,7 +9,6 @@ const PENDING = 300;
 const FLOW = { "isochrone.dev/workflow": WORKFLOW };
 const beganMs = Date.now();
 
-/** Traffic between others, and from their workloads to its own, by a counter that goes on with the clock. */
 function forgedIstio(): string {
   const count = Math.round(((Date.now() - beganMs) / 1_000) * FORGED_PER_SECOND);
   const rows = ["source", "destination", "waypoint"].flatMap((reporter) =>
@@ -33,7 +31,6 @@ function forgedHubble(): string {
   return `# TYPE hubble_http_requests_total counter\nhubble_http_requests_total{${labels},reporter="client",status="200"} ${count}\n`;
 }
 
-/** Runs pods that claim a page, and waits until the collector has read those that it looks at. */
 async function pages(
   tenant: Tenant,
   page: () => string,
@@ -152,7 +149,7 @@ export const PODS: readonly Attempt[] = [
     name: "pods that ask for 1e308 of CPU and memory",
     act: (tenant) =>
       tenant.makeAll([
-        // kube-scheduler's integers overflow: it binds each of them.
+        // These overflow kube-scheduler's integers, so it binds each of them.
         ...NODES.map((node, at) =>
           tenantPod(`infinite-${at}`, { labels: FLOW, node, container: requests("1e308", "1e308") }),
         ),

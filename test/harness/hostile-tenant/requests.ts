@@ -1,4 +1,3 @@
-// What the tenant asks of our services, and of the API server about what isn't its own.
 import { encodeHeaders, encodeMetrics, HEADERS, RESOURCE_ATTRIBUTES } from "@isochrone/telemetry";
 import { rttMetrics } from "../../soak/floods/honest.ts";
 import type { Attempt } from "./attempt.ts";
@@ -9,10 +8,7 @@ const QUESTIONS = 600;
 const STREAMS = 300;
 const PROBE = "isochrone-probe";
 
-/**
- * The strongest token that the tenant can get: of an account named like ours, bound to its own pod on the
- * node.
- */
+/** An account named like ours, bound to the tenant's own pod on the node. */
 async function boundToken(tenant: Tenant): Promise<string> {
   await tenant.make({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: PROBE } });
   const name = `probe-like-${Math.random().toString(36).slice(2)}`;
@@ -36,7 +32,6 @@ function telemetry(
   return tenant.atAggregator("POST", "/v1/metrics", token, all, body);
 }
 
-/** About pods that aren't there, and of those that are the victim's. */
 function question(at: number): object {
   return {
     Pod: {

@@ -1,5 +1,4 @@
-// Somebody who may do everything in one namespace, and nothing else: by the real API server, and by whatever
-// answers on the network.
+// A user with all permissions in one namespace and none elsewhere.
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -56,12 +55,10 @@ export class Tenant {
     }
   }
 
-  /** Status of the API server's answer. */
   async ask(method: string, path: string, body?: unknown): Promise<number> {
     return (await this.#client.answer(method, path, body)).code;
   }
 
-  /** Makes an object in its namespace, or replaces what it made before. Status of the answer. */
   async make(object: KubernetesObject): Promise<number> {
     return this.ask("POST", this.pathOf(object.apiVersion, object.kind), {
       ...object,
@@ -69,7 +66,6 @@ export class Tenant {
     });
   }
 
-  /** One status for all of one kind of answer. */
   async makeAll(objects: readonly KubernetesObject[]): Promise<number[]> {
     const codes: number[] = [];
     for (const object of objects) codes.push(await this.make(object));
@@ -81,7 +77,7 @@ export class Tenant {
     return `${root}/namespaces/${TENANT}/${COLLECTIONS[kind]!}`;
   }
 
-  /** A pod of its own that runs on a node. @param page port of a page that it claims to serve */
+  /** Creates a pod that runs on a node. @param page port of a page that it claims to serve */
   async runningPod(pod: KubernetesObject, page: number | null = null): Promise<KubernetesObject> {
     const code = await this.make(pod);
     if (code !== 201) throw new Error(`the tenant's pod ${pod.metadata.name} is refused: ${code}`);
@@ -92,14 +88,13 @@ export class Tenant {
       return nodeNameOf(found) !== null && found.status?.["phase"] === "Running";
     });
     if (page !== null) {
-      // It may write the status of its own pods, and so the address at which they are looked for.
+      // The tenant may write the status of its pods, and so the address that collectors use.
       const status = { podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] };
       await this.#client.request("PATCH", `${path}/status`, { status });
     }
     return found!;
   }
 
-  /** Its own token for Isochrone: of its account, bound to a pod of its own or not. */
   async token(account = ACCOUNT.name, pod: KubernetesObject | null = null): Promise<string> {
     const path = `${this.pathOf("v1", "ServiceAccount")}/${account}/token`;
     const boundObjectRef =
@@ -121,7 +116,6 @@ export class Tenant {
     return answer.status.token;
   }
 
-  /** Status of the aggregator's answer to a request with a token. */
   async atAggregator(
     method: string,
     path: string,
@@ -135,21 +129,19 @@ export class Tenant {
     });
   }
 
-  /** Status of the extender's answer. @param as "stranger": with a certificate of an authority of its own */
   async atExtender(path: string, body: unknown, as: "nobody" | "stranger"): Promise<number> {
     const { ca } = this.#testbed.kubeScheduler;
     const pair = as === "nobody" ? {} : await this.#certificate();
     return (await answerOf(`${this.#testbed.plugin.url}${path}`, { ca, ...pair }, "POST", body)).status;
   }
 
-  /** What the webhook answers: nobody has to show anything there, since it writes nothing. */
+  /** The webhook needs no client certificate, because it writes nothing. */
   async atWebhook(path: string, review: unknown): Promise<number> {
     const { webhookUrl } = this.#testbed;
     const files = { ca: await this.#testbed.webhookCa() };
     return (await answerOf(`${webhookUrl}${path}`, files, "POST", review)).status;
   }
 
-  /** Port of a page on 127.0.0.1, and how often it was asked for. */
   async serve(page: () => string): Promise<{ readonly port: number; readonly asked: () => number }> {
     let asked = 0;
     const server = createServer((_, response) => {
@@ -162,7 +154,7 @@ export class Tenant {
     return { port: (server.address() as AddressInfo).port, asked: () => asked };
   }
 
-  /** A pod that nobody places: it is in a graph when everything is that was made before. Its name. */
+  /** A graph with this unscheduled pod contains everything created before it. Returns its name. */
   async mark(): Promise<string> {
     const name = `marker-${++this.#markers}`;
     const code = await this.make({
@@ -182,7 +174,7 @@ export class Tenant {
   }
 }
 
-/** What a pod of the tenant's looks like. @param node where it has to run; null: wherever */
+/** Builds a pod of the tenant. @param node required node; null: any */
 export function tenantPod(
   name: string,
   more: {

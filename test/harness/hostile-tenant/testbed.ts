@@ -1,7 +1,6 @@
-// An installation by the chart's values on a real control plane, a victim's namespace and a tenant's. KWOK
-// says that the chart's pods run; the processes that matter run here: aggregator, scheduler-plugin and the
-// collector of the tenant's node, under their accounts. Other than by the values: addresses are of loopback,
-// and the aggregator shows no decisions, which would need files of the scheduler-plugin's before both run.
+// An installation with the chart's values and the namespaces of a victim and a tenant. KWOK marks the chart's
+// pods as running; aggregator, scheduler-plugin and one collector run here. Unlike the chart's, addresses are
+// on loopback and the aggregator shows no decisions.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
@@ -22,15 +21,14 @@ export const COMPONENTS = ["controller-manager", "scheduler", "kwok"] as const;
 export const VICTIM = "shop";
 export const TENANT = "evil";
 export const WORKFLOW = "flow";
-/** The tenant's pods run on the first one, where it would like the victim's to be. */
+/** The tenant's pods run on the first node and try to attract the victim's. */
 export const NODES = ["node-0", "node-1", "node-2"] as const;
 const { NAMESPACE, NAME } = MANIFEST_VALUES;
 const PLUGIN = `${NAME}-scheduler-plugin`;
 const WORKFLOW_LABELS = { "isochrone.dev/workflow": WORKFLOW };
 const DEPENDENCIES = "isochrone.dev/dependencies";
-/** Replicas of what is planned. */
 const PLANNED = 2;
-/** Everything on that writes or moves; times are short, so that a test sees them pass. */
+/** Enables everything that writes or moves, with short intervals. */
 const VALUES = {
   settings: {
     aggregator: { windowMs: 60_000, paneMs: 2_000, buildIntervalMs: 500, counterLagMs: 0 },
@@ -45,7 +43,7 @@ interface RequestInitLike {
   readonly body?: Uint8Array | string;
 }
 
-/** What kube-scheduler proves itself with. */
+/** kube-scheduler's client certificate. */
 export interface ClientFiles {
   readonly ca: string;
   readonly cert: string;
@@ -87,7 +85,6 @@ export class HostileTestbed {
     await this.#helm.close();
   }
 
-  /** Token of a component's pod on a node, as kubelet projects it. */
   async podToken(component: string, node: string): Promise<string> {
     const labels = `app.kubernetes.io/component=${component}`;
     const pod = (await this.cluster.list("pods", { namespace: NAMESPACE, labels })).find(
@@ -100,7 +97,6 @@ export class HostileTestbed {
     return (await this.cluster.serviceAccountToken(account, options)).token;
   }
 
-  /** Of whatever the aggregator answers. */
   async aggregatorStatus(method: string, path: string, init: RequestInitLike): Promise<number> {
     const ca = await this.trustedCa();
     const ask = authorizedFetch({ ca: () => ca, clock: systemClock });
@@ -109,7 +105,6 @@ export class HostileTestbed {
     return response.status;
   }
 
-  /** By whom the webhook's certificate is signed, as its registration tells the API server. */
   async webhookCa(): Promise<string> {
     const ref = { ...KINDS.mutatingWebhookConfiguration, name: "isochrone-placement" };
     const found = await this.cluster.get(ref);
@@ -117,13 +112,11 @@ export class HostileTestbed {
     return Buffer.from(webhooks[0]!.clientConfig.caBundle, "base64").toString();
   }
 
-  /** By whom the graph API's certificate is signed. */
   async trustedCa(): Promise<string> {
     const name = MANIFEST_VALUES.TRUST_CONFIG_MAP;
     return (await this.#data({ ...KINDS.configMap, namespace: NAMESPACE, name }))["ca.crt"]!;
   }
 
-  /** Of somebody who may read the graphs. */
   async readerToken(): Promise<string> {
     const account = { namespace: NAMESPACE, name: "reader" };
     const { token } = await this.cluster.serviceAccountToken(account, { audiences: [AUDIENCE] });
@@ -198,9 +191,7 @@ export class HostileTestbed {
     return ((await this.cluster.get(ref))?.["data"] ?? {}) as Readonly<Record<string, string>>;
   }
 
-  /**
-   * As the documentation has it; no network of Services is here, so that the address is the machine's own.
-   */
+  /** Follows the documentation. There is no Service network here, so the address is on loopback. */
   async #configureScheduler(): Promise<void> {
     const file = join(this.installation.folder, "scheduler.yaml");
     writeFileSync(file, BASE_CONFIG);
@@ -225,7 +216,7 @@ export class HostileTestbed {
         intervalMs: 500,
         timeoutMs: 400,
         nodeAddress: "127.0.0.1",
-        // Nobody's: what kubelets say is not the matter here.
+        // An unused port, because kubelet data is not needed here.
         kubeletPort: await this.installation.port(),
         aggregatorUrl: this.aggregator.url,
         aggregatorCaFile: await this.installation.caFile(),
@@ -235,10 +226,7 @@ export class HostileTestbed {
     await this.collector.start();
   }
 
-  /**
-   * `web` calls `db`; a new pod of `api`, which calls both, waits for a node; `worker` was planned as a
-   * whole.
-   */
+  /** `web` calls `db`. A new pod of `api` calls both and waits. `worker` was planned as a whole. */
   async #addVictim(): Promise<void> {
     const { cluster } = this;
     await cluster.createNamespace(VICTIM);
@@ -247,7 +235,7 @@ export class HostileTestbed {
     const common = { namespace: VICTIM, labels: WORKFLOW_LABELS };
     await cluster.createWorkload("web", { ...common, spec: place(NODES[1]) });
     await cluster.createWorkload("db", { ...common, spec: place(NODES[2]) });
-    // Nobody's scheduler: kube-scheduler's questions about it are the test's to ask.
+    // No scheduler serves it, because the test itself asks the extender about it.
     await cluster.createWorkload("api", {
       ...common,
       workloadAnnotations: needsDb,
@@ -258,7 +246,6 @@ export class HostileTestbed {
     });
   }
 
-  /** Pods that the planner places, and the real kube-scheduler binds. Where they are. */
   async planned(name: string): Promise<string[]> {
     await this.cluster.createWorkload(name, {
       namespace: VICTIM,
@@ -270,7 +257,6 @@ export class HostileTestbed {
     return this.placesOf(name, []);
   }
 
-  /** Where its pods are, once all have a node and none is one of `previous`. */
   placesOf(name: string, previous: readonly string[]): Promise<string[]> {
     return this.cluster.waitFor(
       "pods",
@@ -285,10 +271,7 @@ export class HostileTestbed {
     );
   }
 
-  /**
-   * Scales it to nothing and back: the planner places all its pods at once, and none that was there before
-   * counts. Where they are.
-   */
+  /** Scales to zero and back, so that the planner places all pods at once. */
   async plannedAnew(name: string): Promise<string[]> {
     const ref = { ...KINDS.deployment, namespace: VICTIM, name };
     const listed = () => this.cluster.list("pods", { namespace: VICTIM, labels: `app=${name}` });

@@ -37,7 +37,7 @@ const OPERATIONS = {
 export type AclResource = keyof typeof RESOURCES;
 export type AclOperation = keyof typeof OPERATIONS;
 
-/** Resolves when each of these brokers knows the topic: they hear of it one after the other. */
+/** Resolves when each of these brokers knows the topic, because metadata reaches them one by one. */
 export async function createTopic(
   brokers: readonly string[],
   name: string,

@@ -2,10 +2,7 @@ import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
 import { join } from "node:path";
 import { RestartableProcess } from "../common/restartable-process.ts";
 
-/**
- * As `child_process.spawn`, for one broker. The process it makes must be the program itself, not a parent of
- * it.
- */
+/** Like `child_process.spawn`, for one broker. The process must be the program itself, not its parent. */
 export type SpawnBroker = (
   nodeId: number,
   command: string,
@@ -26,10 +23,7 @@ interface BrokerCommand {
 const START_WITHIN_MS = 90_000;
 const STARTED = "Kafka Server started";
 
-/**
- * One broker in its folder. It is ready when the cluster's controller has let it in, and hands its partitions
- * over when stopped.
- */
+/** Ready when the controller has admitted it. Hands over its partitions when stopped. */
 export function makeBroker({
   nodeId,
   folder,

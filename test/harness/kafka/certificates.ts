@@ -1,19 +1,18 @@
-// A certificate authority and a server certificate, made at run time by openssl.
+// Creates a CA and a server certificate with openssl.
 import { readFile, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { run } from "../common/commands.ts";
 
 interface Certificates {
-  /** PEM, for clients. */
+  /** PEM for clients. */
   readonly ca: string;
-  /** File with key and certificates in PEM, for the server. */
   readonly keystorePath: string;
 }
 
 const CURVE = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 
-/** @param validDays below 0: the server's certificate expired that many days ago */
+/** @param validDays negative: the server's certificate expired that many days ago */
 export async function makeCertificates(
   folder: string,
   hosts: readonly string[],

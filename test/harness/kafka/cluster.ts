@@ -15,51 +15,42 @@ import { formatStorage, type User } from "./storage.ts";
 
 export interface KafkaOptions {
   readonly brokers: 1 | 3;
-  /** Of the listener for clients. sasl_tls: SASL_SSL with SCRAM-SHA-512. @default "plaintext" */
+  /** Security of the client listener. sasl_tls: SASL_SSL with SCRAM-SHA-512. @default "plaintext" */
   readonly security?: "plaintext" | "sasl_tls";
-  /** Names of those who may log in with sasl_tls; each gets a password. @default ["isochrone"] */
   readonly users?: readonly string[];
-  /** Whether the server's certificate is still good. @default "valid" */
+  /** Validity of the server certificate. @default "valid" */
   readonly certificate?: "valid" | "expired";
-  /** Users may do only what `allow` gave them. Needs sasl_tls. @default false */
+  /** Restricts users to permissions from `allow`. Needs sasl_tls. @default false */
   readonly authorizer?: boolean;
-  /** Of each broker. @default 256 */
   readonly heapMegabytes?: number;
-  /** Added to server.properties. */
   readonly properties?: Properties;
-  /** IP address of a broker (they are numbered from 1). @default "127.0.0.1" */
+  /** IP address of a broker, numbered from 1. @default "127.0.0.1" */
   readonly host?: (nodeId: number) => string;
-  /** How a broker's process is started, e.g. on a node of a NamespaceLab. @default child_process.spawn */
+  /** Starts a broker's process, e.g. on a node of a NamespaceLab. @default child_process.spawn */
   readonly spawn?: SpawnBroker;
 }
 
-/** What a client needs to log in. */
 interface KafkaAccess extends User {
-  /** PEM of the authority that signed the brokers' certificates. */
+  /** PEM of the CA of the brokers' certificates. */
   readonly ca: string;
 }
 
 const START_TRIES = 4;
 const DEFAULT_HEAP_MEGABYTES = 256;
 
-/**
- * Starts brokers that are their own controllers. Resolves when all are ready. The first call ever fetches 43
- * MB.
- */
+/** Brokers are their own controllers. Resolves when all are ready. The first call downloads 43 MB. */
 export async function startKafka(options: KafkaOptions): Promise<KafkaCluster> {
   return KafkaCluster.start(await prepareKafka(), options);
 }
 
-/**
- * What every start needs, made by the first one: the jars, and an archive of the classes that a broker loads.
- */
+/** Prepares shared files once: the jars, and a class data archive for brokers. */
 export async function prepareKafka(): Promise<Distribution> {
   const distribution = await kafkaDistribution();
   await makeOnce(distribution.archivePath, (partial) => archiveClasses(distribution, partial));
   return distribution;
 }
 
-/** A broker's life from start to stop shows which classes the next ones will load. */
+/** Runs a broker from start to stop to record the classes that later brokers load. */
 async function archiveClasses(distribution: Distribution, path: string): Promise<void> {
   const cluster = await KafkaCluster.start(distribution, { brokers: 1, security: "sasl_tls" }, path);
   try {
@@ -70,13 +61,10 @@ async function archiveClasses(distribution: Distribution, path: string): Promise
   }
 }
 
-/**
- * A cluster in a temporary folder. It is gone when closed, and when the process that made it ends in any way.
- */
+/** A cluster in a temporary folder. Removed on close and when the creating process ends for any reason. */
 export class KafkaCluster {
-  /** host:port of every broker's listener for clients. */
   readonly brokers: readonly string[];
-  /** The same without security, which the brokers use among themselves. */
+  /** host:port of every broker's internal plaintext listener. */
   readonly internalBrokers: readonly string[];
   readonly #folder: ReapedFolder;
   readonly #brokers: readonly RestartableProcess[];
@@ -99,7 +87,7 @@ export class KafkaCluster {
         return cluster;
       } catch (error) {
         await folder.remove();
-        // Between the look for a free port and the broker's own use of it somebody else may take it.
+        // Another process may take the free port before the broker binds it.
         if (!(error instanceof StartError && error.portTaken) || attempt === START_TRIES) throw error;
       }
     }
@@ -161,12 +149,10 @@ export class KafkaCluster {
     this.internalBrokers = nodes.map(({ host, internalPort }) => `${host}:${internalPort}`);
   }
 
-  /** Where everything of it lies. */
   get folder(): string {
     return this.#folder.path;
   }
 
-  /** With sasl_tls. @param username @default the first one */
   access(username?: string): KafkaAccess {
     const user = this.#users.find((one) => username === undefined || one.username === username);
     if (user !== undefined) return { ...user, ca: this.#ca };
@@ -176,16 +162,13 @@ export class KafkaCluster {
     );
   }
 
-  /**
-   * On every broker; those that run know it then. Like `allow` it needs a way from this process to the
-   * brokers: not for those in other network namespaces.
-   */
+  /** Needs a route from this process to the brokers, so not into other network namespaces. */
   createTopic(name: string, options: TopicOptions = {}): Promise<void> {
     const running = this.internalBrokers.filter((_, i) => this.#brokers[i]?.pid !== null);
     return createTopic(running, name, this.#brokers.length, options);
   }
 
-  /** With the authorizer. `name` "*" is every one; the cluster's is "kafka-cluster". */
+  /** Needs the authorizer. `name` "*" matches all; the cluster's name is "kafka-cluster". */
   allow(
     username: string,
     resource: AclResource,
@@ -195,47 +178,40 @@ export class KafkaCluster {
     return grant(this.internalBrokers, username, resource, name, operations);
   }
 
-  /** Null when it doesn't run. */
+  /** Returns null if the broker does not run. */
   pid(nodeId: number): number | null {
     return this.#broker(nodeId).pid;
   }
 
-  /** Everything that a broker has logged. */
   log(nodeId: number): string {
     return this.#broker(nodeId).log;
   }
 
-  /** SIGKILL. Resolves when the process is gone. */
   kill(nodeId: number): Promise<void> {
     return this.#broker(nodeId).kill();
   }
 
-  /** SIGTERM, an orderly end; SIGKILL when it can't, because too few others are there. */
+  /** Sends SIGTERM for an orderly stop; SIGKILL if too few other brokers run for one. */
   stop(nodeId: number): Promise<void> {
     return this.#broker(nodeId).stop();
   }
 
-  /**
-   * Starts a broker again with its data and ports, in order if it runs. Resolves when the cluster has let it
-   * in, which needs a majority.
-   */
+  /** Resolves when the cluster has admitted the broker, which needs a majority. */
   async restart(nodeId: number): Promise<void> {
     const broker = this.#broker(nodeId);
     await broker.stop();
     await broker.start();
   }
 
-  /** SIGSTOP: as a machine that hangs. */
   pause(nodeId: number): Promise<void> {
     return this.#broker(nodeId).pause();
   }
 
-  /** SIGCONT */
   resume(nodeId: number): void {
     this.#broker(nodeId).resume();
   }
 
-  /** Kills what runs and deletes everything; the second call waits for the first. */
+  /** Kills all processes and deletes all files. A second call waits for the first. */
   close(): Promise<void> {
     return this.#folder.remove();
   }

@@ -1,4 +1,3 @@
-// Apache Kafka as jars from Maven Central: no distribution has to be unpacked.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,8 +10,7 @@ const LOG4J_VERSION = "2.25.5";
 const LEAST_JAVA = 17;
 const DOWNLOAD_DEADLINE_MS = 600_000;
 
-// kafka-tools-api isn't in Maven Central at 4.4.0 and the broker doesn't need it; kafka_2.13 brings no
-// binding of slf4j to log4j.
+// Maven Central lacks kafka-tools-api 4.4.0 (not needed). kafka_2.13 brings no slf4j binding.
 const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>dev.isochrone</groupId><artifactId>kafka-for-tests</artifactId><version>1</version><packaging>pom</packaging>
@@ -30,13 +28,13 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 export interface Distribution {
   readonly classPath: string;
-  /** Of classes already parsed, which makes a broker start faster. It may not be there yet. */
+  /** Archive of parsed classes, which speeds up a broker's start. May not exist yet. */
   readonly archivePath: string;
 }
 
 const folder = cachePath(`kafka-${KAFKA_VERSION}`);
 
-/** Whether a broker can run here: Java, openssl, and the jars or Maven to get them. */
+/** Whether a broker can run here: Java, openssl, and the jars or Maven to download them. */
 export function kafkaSupport(): Support {
   const missing: string[] = [];
   const java = javaVersion();
@@ -49,20 +47,17 @@ export function kafkaSupport(): Support {
   return supportFrom(`Kafka ${KAFKA_VERSION}`, missing);
 }
 
-/** Fetches what isn't in the cache yet. */
 export async function kafkaDistribution(): Promise<Distribution> {
   await makeOnce(folder, fetchJars);
   const jars = (await readdir(folder)).filter((name) => name.endsWith(".jar")).toSorted();
   return {
-    // An archive of classes is good for exactly the path, jar by jar, that it was made with.
+    // A class archive is valid only for the exact class path of its creation.
     classPath: jars.map((name) => join(folder, name)).join(":"),
     archivePath: cachePath(`kafka-${KAFKA_VERSION}-java-${javaVersion() ?? "none"}.jsa`),
   };
 }
 
-/**
- * Maven keeps what it has got in its own repository, so that the next run goes on where one was interrupted.
- */
+/** Maven keeps downloads in its own repository, so that the next run resumes an interrupted one. */
 async function fetchJars(target: string): Promise<void> {
   await mkdir(target, { recursive: true });
   const pom = join(target, "pom.xml");

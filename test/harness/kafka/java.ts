@@ -4,24 +4,22 @@ import type { Distribution } from "./distribution.ts";
 
 interface JavaProgram {
   readonly distribution: Distribution;
-  /** Everything it writes goes there. */
   readonly folder: string;
   readonly main: "kafka.Kafka" | "kafka.tools.StorageTool";
   readonly args: readonly string[];
   readonly heapMegabytes: number;
-  /** Path to write an archive of the classes to at the end, instead of using the one that is there. */
+  /** Path of a class archive to write at exit, instead of using the existing one. */
   readonly archiveTo?: string | undefined;
 }
 
-// A broker for tests starts often and lives shortly: the compiler's first tier and the simplest collector are
-// the cheapest.
+// A test broker runs briefly, so the first compiler tier and the serial collector cost least.
 const LEAN = [
   "-XX:+UseSerialGC",
   "-XX:TieredStopAtLevel=1",
   "-Xss512k",
   "-XX:MaxMetaspaceSize=160m",
   "-XX:ReservedCodeCacheSize=64m",
-  // Else it leaves a file in /tmp when it is killed.
+  // Otherwise a killed JVM leaves a file in /tmp.
   "-XX:-UsePerfData",
   "-XX:+ExitOnOutOfMemoryError",
 ];

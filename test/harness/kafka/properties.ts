@@ -1,5 +1,4 @@
-// The server.properties of a broker that is its own controller, with times for tests: what is lost is noticed
-// within 3 s, groups form at once.
+// A broker that is its own controller, with failure detection within 3 s.
 import { join } from "node:path";
 
 export type Properties = Readonly<Record<string, string | number | boolean>>;
@@ -7,9 +6,8 @@ export type Properties = Readonly<Record<string, string | number | boolean>>;
 export interface NodeAddress {
   readonly nodeId: number;
   readonly host: string;
-  /** For clients. */
   readonly port: number;
-  /** Between brokers, and for the harness: plaintext always. */
+  /** Plaintext listener for brokers and the harness. */
   readonly internalPort: number;
   readonly controllerPort: number;
 }
@@ -17,7 +15,7 @@ export interface NodeAddress {
 export interface ClusterPlan {
   readonly nodes: readonly NodeAddress[];
   readonly security: "plaintext" | "sasl_tls";
-  /** PEM file with the server's key and certificates; null without TLS. */
+  /** PEM file with the server's key and certificates. Null without TLS. */
   readonly keystorePath: string | null;
   readonly authorizer: boolean;
   readonly properties: Properties;
@@ -96,9 +94,7 @@ function clientSecurity({ keystorePath }: ClusterPlan): Properties {
   };
 }
 
-/**
- * Brokers and the harness come in without a name, over the internal listener; users have what they are given.
- */
+/** Brokers and the harness are anonymous on the internal listener. Users have only granted permissions. */
 const AUTHORIZER: Properties = {
   "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
   "super.users": "User:ANONYMOUS",

@@ -1,4 +1,4 @@
-// Starts a cluster, says who is part of it, and stays until it is killed: shows what is left then.
+// Starts a cluster, prints its process ids, and waits for SIGKILL. Tests what is left then.
 import { startKafka } from "./index.ts";
 
 const kafka = await startKafka({ brokers: 1, heapMegabytes: 128 });

@@ -1,5 +1,3 @@
-// Formats the folders of a new cluster. Kafka's tool runs for the first broker only: what it writes is the
-// same for all but two identities.
 import { randomBytes } from "node:crypto";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -52,7 +50,7 @@ async function copyFormat(from: NodeFolder, to: NodeFolder): Promise<void> {
   await writeFile(file, lines);
 }
 
-/** As Kafka writes its UUIDs; none that its tools would take for an option. */
+/** A UUID in Kafka's format that its tools can't mistake for an option. */
 function identity(): string {
   const text = randomBytes(16).toString("base64url");
   return text.startsWith("-") ? identity() : text;

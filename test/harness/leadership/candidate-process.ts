@@ -1,5 +1,4 @@
-// A process that wants to lead, and acts without pause while it does. By its environment: KUBECONFIG, NAME,
-// NAMESPACE.
+// Competes for leadership and acts while it leads. Environment: KUBECONFIG, NAME, NAMESPACE.
 import { AGGREGATOR_LEASE, leaderStore } from "@isochrone/aggregator/testing";
 import { candidacy, KINDS, StoreError, type ClusterStore, type ObjectRef } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
@@ -14,10 +13,9 @@ const surroundings = {
   logger: createLogger({ service: name, level: "info", format: "json" }),
 };
 const credentials = { kubeconfig };
-// What takes the lease and what acts by it have connections and a rate of their own, told apart in the audit
-// log.
+// Separate clients have separate request rates, and the audit log tells them apart.
 const leases = createApiServerStore({ ...surroundings, credentials, userAgent: `${name}-lease` });
-// So slow that most acts wait for their turn: what is begun as the leader is to be sent later.
+// Slow enough that most acts queue, so that acts begun by the leader would be sent later.
 const acts = createApiServerStore({ ...surroundings, credentials, userAgent: name, qps: 40, burst: 1 });
 const leadership = candidacy(
   {
@@ -31,7 +29,7 @@ const leadership = candidacy(
 );
 const store = leaderStore(acts, leadership);
 
-/** Acts of the three kinds that singletons do; the last has nothing but the fence to hold it. */
+/** The three kinds of acts by singletons. Only the fence guards the last one. */
 const ACTS: Readonly<Record<string, (at: ClusterStore, ref: ObjectRef) => Promise<unknown>>> = {
   "by-version": async (at, ref) => {
     const stored = (await at.get(ref))!;

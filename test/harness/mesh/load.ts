@@ -1,22 +1,17 @@
-// A load between two workloads, counted by who makes it, and what the proxies of each kind of mesh would
-// count of it.
+// Load between two workloads as counted by its generator, and as each kind of mesh's proxies count it.
 import { seededRandom } from "@isochrone/runtime";
 
-/**
- * One request with its answer, in bytes of HTTP/1.1 as the client's socket carries them: start line, headers
- * and body.
- */
+/** A request and its response, in bytes of HTTP/1.1 on the client's socket: start line, headers and body. */
 export interface Exchange {
   readonly clientPod: string;
   readonly serverPod: string;
   readonly requestBytes: number;
   readonly responseBytes: number;
   readonly status: 200 | 503;
-  /** How long the client waited. @default nobody says */
   readonly durationMs?: number;
 }
 
-/** Counts every exchange when it has happened, before any proxy does. */
+/** Counts every exchange at completion, before any proxy does. */
 export class CountedLoad {
   readonly #random = seededRandom(11);
   readonly #onExchange: (exchange: Exchange) => void;
@@ -28,7 +23,6 @@ export class CountedLoad {
     this.#onExchange = onExchange;
   }
 
-  /** Makes so many more requests, spread over the pods of both ends. */
   make(requests: number): void {
     for (let i = 0; i < requests; i++) {
       const exchange: Exchange = {

@@ -1,4 +1,4 @@
-// What Istio's proxies serve of a load, written from their sources (none of them was run here):
+// Pages of Istio's proxies under a load, written from their sources (no proxy was run here):
 // - sidecar and waypoint: istio/proxy@00aaa6e source/extensions/filters/http/istio_stats/istio_stats.cc
 //   (which reporter, which tags in which order; sizes are the codec's wire bytes of the downstream side:
 //   start line, headers and body), values of tags as in istio/proxy@86a72d0
@@ -11,7 +11,6 @@
 //   the client's bytes, sent are the server's), metrics/server.rs (formats).
 import type { Exchange } from "./load.ts";
 
-/** A page as an HTTP server gives it. */
 export interface Page {
   readonly contentType: string;
   readonly text: string;
@@ -19,16 +18,13 @@ export interface Page {
 
 type EnvoyReporter = "source" | "destination" | "waypoint";
 
-/** Envoy's buckets for Istio's histograms: pkg/bootstrap and Envoy's defaults, in the unit of the metric. */
+/** Envoy's buckets for Istio's histograms, in the metric's unit: pkg/bootstrap and Envoy's defaults. */
 const BOUNDS = [
   0.5, 1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000,
   3_600_000,
 ];
 
-/**
- * circllhist's: values are kept by their first two digits, and stand for the middle of what those have in
- * common.
- */
+/** Approximates values like circllhist: keeps two significant digits and uses the middle of their range. */
 class ApproximateHistogram {
   count = 0;
   sum = 0;
@@ -59,21 +55,17 @@ interface Counts {
   readonly durationMs: ApproximateHistogram;
 }
 
-/** The metrics page of a sidecar or a waypoint: istio_stats of HTTP, nothing of TCP. */
+/** Metrics page of a sidecar or a waypoint: HTTP metrics of istio_stats, without TCP. */
 export class EnvoyPage {
   readonly #reporter: EnvoyReporter;
   readonly #byStatus = new Map<number, Counts>();
-  /** All bytes that this page has counted. */
   bytes = 0;
 
   constructor(reporter: EnvoyReporter) {
     this.#reporter = reporter;
   }
 
-  /**
-   * @param addedBytes what proxies before this one have put into the request: x-request-id,
-   * x-forwarded-client-cert and the like
-   */
+  /** @param addedBytes request headers added by earlier proxies, such as x-request-id */
   take({ status, requestBytes, responseBytes, durationMs }: Exchange, addedBytes = 0): void {
     let counts = this.#byStatus.get(status);
     if (counts === undefined) {
@@ -157,13 +149,12 @@ interface TcpCounts {
   connections: number;
 }
 
-/** A node's ztunnel: connections of the pods on it, at whichever end. */
+/** Metrics page of a node's ztunnel: connections of its pods, at either end. */
 export class ZtunnelPage {
   readonly #counts = new Map<string, TcpCounts>();
-  /** All bytes that this page has counted. */
   bytes = 0;
 
-  /** One connection's exchange. `addedBytes` as for EnvoyPage. */
+  /** Counts one connection's exchange. `addedBytes` as for EnvoyPage. */
   take(
     reporter: "source" | "destination",
     source: string,
@@ -232,7 +223,7 @@ function ztunnelLabels(reporter: string, source: string, destination: string): s
   return labelsOf({
     reporter,
     ...end("source", source),
-    // The service that was meant, whoever the connection went to.
+    // The requested service, regardless of the connection's target.
     destination_service: "db.shop.svc.cluster.local",
     destination_service_namespace: "shop",
     destination_service_name: "db",

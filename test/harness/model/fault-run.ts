@@ -1,4 +1,3 @@
-// Faults in the model, one after the other, each healed: what moves, where to, and what users experience.
 import { seededRandom, type Random } from "@isochrone/runtime";
 import type { PodLife } from "../audit/pod-lives.ts";
 import { ModelCluster } from "./model-cluster.ts";
@@ -14,21 +13,19 @@ interface FaultRunOptions {
   readonly faults: readonly ModelFault[];
 }
 
-/** One fault and what followed. */
 export interface FaultReport {
   readonly fault: string;
   readonly moved: number;
-  /** What is wrong, in words. */
   readonly mistakes: readonly string[];
-  /** Requests that found no pod. A lossy network fails others, whatever moves. */
+  /** Requests without a ready pod. A lossy network fails others regardless of moves. */
   readonly failedRequests: number;
 }
 
 export interface FaultRunResult {
   readonly reports: readonly FaultReport[];
-  /** Requests without a ready pod, per pod that moved; null: none did. */
+  /** Requests without a ready pod, per moved pod. Null: no moves. */
   readonly failedPerMove: number | null;
-  /** The same of a rolling update of the same Deployments. */
+  /** Like `failedPerMove`, for a rolling update of the same Deployments. */
   readonly failedPerRolled: number | null;
 }
 
@@ -37,7 +34,7 @@ const HEALED_MS = 120_000;
 const ROLL_MS = 30_000;
 const SLOW_MS = 100;
 const LOSS = 0.3;
-/** Requests that began before must have ended. */
+/** Maximum duration of requests begun before. */
 const SETTLE_MS = 3_000;
 const MIN_WINDOW_MS = 5_000;
 
@@ -94,7 +91,6 @@ async function oneFault(
   return { report: { fault: text, moved: moved.length, mistakes, failedRequests: failed }, moved, failed };
 }
 
-/** Picks nodes that have pods: such a link is one that calls cross. */
 function make(model: ModelCluster, fault: ModelFault, random: Random): string {
   const byNode = Map.groupBy(model.placement().values(), (node) => node);
   const used = [...byNode].sort(([, a], [, b]) => b.length - a.length).map(([node]) => node);
@@ -130,7 +126,6 @@ function replacedSince(model: ModelCluster, known: ReadonlySet<string>): Replace
   return model.lives.replacements().filter(({ next }) => !known.has(next.uid));
 }
 
-/** Every pod that the descheduler moved is on the node that it announced, which is another one. */
 function onTarget(model: ModelCluster, moved: readonly Replaced[]): string[] {
   return moved.flatMap(({ old, next }) => {
     if (model.isDead(old.node)) return [];
@@ -142,14 +137,13 @@ function onTarget(model: ModelCluster, moved: readonly Replaced[]): string[] {
 }
 
 function evictedOnce(moved: readonly Replaced[], fault: ModelFault): string[] {
-  // Pods of a dead node may have to move once more, to where they belong.
+  // Pods of a dead node may have to move again to their best node.
   const most = fault === "dead-node" ? 2 : 1;
   return [...Map.groupBy(moved, ({ old }) => old.workload)]
     .filter(([, all]) => all.length > most)
     .map(([workload, all]) => `${workload} was replaced ${all.length} times for one fault`);
 }
 
-/** Nothing is left on a dead node, and every workload runs. */
 function left(model: ModelCluster, fault: ModelFault): string[] {
   if (fault !== "dead-node") return [];
   const placed = [...model.placement()];
@@ -174,7 +168,6 @@ function p95Mistake(
   return `p95 was ${before?.toFixed(0)} ms before ${moved.length} moves and is ${after?.toFixed(0)} ms after them`;
 }
 
-/** What moves once all is healed costs less in truth afterwards. */
 function gained(
   model: ModelCluster,
   before: ReadonlyMap<string, string>,
@@ -195,7 +188,7 @@ function costOf(model: ModelCluster, at: ReadonlyMap<string, string>): number {
   }, 0);
 }
 
-/** Requests without a ready pod, per pod of a rolling update of the Deployments that moved. */
+/** Requests without a ready pod, per pod of a rolling update of the moved Deployments. */
 async function failedOfRolling(model: ModelCluster, workloads: readonly string[]): Promise<number | null> {
   if (workloads.length === 0) return null;
   const beganMs = model.nowMs;

@@ -1,4 +1,4 @@
-// Graphs as the aggregator builds them from what probes and proxies of the model measure.
+// Builds graphs with a real aggregator from measurements of the model's probes and proxies.
 import { createAggregator } from "@isochrone/aggregator";
 import { counter, istio, probeMetrics, recordOf, type Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
@@ -15,10 +15,9 @@ import type { ModelClock } from "./model-clock.ts";
 import type { TrueLink, Waiting } from "./noise.ts";
 
 const METHODS = ["udp_rr", "tcp_rr"] as const;
-/** A probe sends each so often, and publishes once a second, as in the demo with a window of 30 s. */
+/** Probes per second of each probe, which publishes once a second, like the demo with a window of 30 s. */
 const PROBES_PER_SECOND = 2;
 
-/** Bytes of a call's request and answer, as the sample workflow has them. */
 export interface CountedChannel {
   readonly source: string;
   readonly target: string;
@@ -45,7 +44,7 @@ export class MeasuredGraphs implements GraphSource {
   readonly #bus: MemoryBus;
   readonly #aggregator: Aggregator;
   readonly #counts = new Map<CountedChannel, { requests: number; bytes: number; answered: number }>();
-  /** By stream: each counts its own records. */
+  /** Sequence numbers by stream. */
   readonly #sequences = new Map<string, number>();
   #cluster: ClusterGraph | null = null;
   #workflow: WorkflowGraph | null = null;
@@ -62,7 +61,7 @@ export class MeasuredGraphs implements GraphSource {
       random,
       logger: this.logger,
       registry: createRegistry(),
-      // All pairs are measured: nothing is estimated.
+      // All pairs are measured, so nothing is estimated.
       coordinates: { fit: () => Promise.reject(new Error("not asked")), close: async () => undefined },
     });
   }
@@ -97,7 +96,6 @@ export class MeasuredGraphs implements GraphSource {
     return null;
   }
 
-  /** One second of probing and of requests; `nodeOf` is where a workload's requests are counted. */
   async measure(
     requests: ReadonlyMap<CountedChannel, number>,
     nodeOf: (workload: string) => string | null,
@@ -106,7 +104,6 @@ export class MeasuredGraphs implements GraphSource {
     await this.#countTraffic(requests, nodeOf);
   }
 
-  /** Reads the newest graphs, as the scheduler-plugin does once a second. */
   async read(): Promise<void> {
     const { app } = this.#aggregator;
     const { namespace, workflow } = this.#options;

@@ -2,17 +2,14 @@ import { EventQueue } from "@isochrone/primitives/algorithms";
 import type { Clock } from "@isochrone/runtime";
 import { sleepUntil } from "@isochrone/runtime/testing";
 
-/**
- * Emulated time that jumps from sleep to sleep, and goes on by itself while code runs: searches that are
- * limited in time end as they do in a real process.
- */
+/** Jumps from sleep to sleep and advances while code runs, so that time-limited searches end. */
 export class ModelClock implements Clock {
   readonly #startMs: number;
   readonly #sleeps = new EventQueue();
   #baseMs = 0;
   #baseAt = performance.now();
 
-  /** @param startMs wall time at the start, milliseconds since the epoch */
+  /** @param startMs wall time at the start, Unix ms */
   constructor(startMs = Date.parse("2026-01-01T00:00:00Z")) {
     this.#startMs = startMs;
   }
@@ -29,7 +26,6 @@ export class ModelClock implements Clock {
     return sleepUntil(this.#sleeps, this.monotonic() + Math.max(0, ms), signal);
   }
 
-  /** Wakes all that is due until then, in order, and lets the code behind each sleep run. */
   async advanceTo(targetMs: number): Promise<void> {
     await turn();
     for (let dueMs = this.#sleeps.nextAt; dueMs <= targetMs; dueMs = this.#sleeps.nextAt) {
@@ -40,12 +36,12 @@ export class ModelClock implements Clock {
     this.#moveTo(targetMs);
   }
 
-  /** Never backwards: code that took long has used its time up. */
+  /** Never goes backwards: code that ran long has used up its time. */
   #moveTo(monotonicMs: number): void {
     this.#baseMs = Math.max(this.monotonic(), monotonicMs);
     this.#baseAt = performance.now();
   }
 }
 
-/** One turn of the event loop runs every promise callback that is ready, chains included. */
+/** One turn of the event loop runs every ready promise callback, including chains. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,5 @@
-// The demo without its processes: the real aggregator, scheduler-plugin (planner, descheduler, proposals) and
-// stand-in controllers with the demo's settings, on a memory store and emulated time. Only kubelets, probes,
-// proxies and users are models. An hour takes less than a minute.
+// The demo without its processes: real aggregator and scheduler-plugin on a memory store and emulated time;
+// kubelets, probes, proxies and users are models. One hour takes less than a minute.
 import { looseFields, looseList } from "@isochrone/primitives";
 import { movingConfig, PROPOSALS, schedulerConfig } from "@isochrone/cli/testing";
 import { createInformer, KINDS, PLACEMENT_GATE, podView, type KubernetesObject } from "@isochrone/kubernetes";
@@ -29,14 +28,13 @@ interface ModelOptions {
 
 const WINDOW_MS = 30_000;
 const NODES = 8;
-/** Four cores and 8 GiB, as the demo's nodes have. */
 const NODE_SIZE = { cpuMillicores: 4_000, memoryBytes: 8 * 2 ** 30 };
 const KUBELET_MS = 500;
-/** From its binding until a pod is ready, and from its deletion until it is gone. */
+/** Time from binding to readiness of a pod, and from deletion until it is gone. */
 const STARTS_IN_MS = 1_500;
 const ENDS_IN_MS = 1_000;
 const PLACED_WITHIN_MS = 300_000;
-/** Searches and watches of the product go on in real time while emulated time waits for them. */
+/** Searches and watches of the product run in real time while emulated time waits for them. */
 const TURNS = 3;
 
 export class ModelCluster {
@@ -88,19 +86,17 @@ export class ModelCluster {
     });
   }
 
-  /** Resolves once the planner has placed the whole workflow, and the descheduler may move it. */
+  /** Resolves when the planner has placed the whole workflow and the descheduler may move it. */
   static async start(options: ModelOptions): Promise<ModelCluster> {
     const model = new ModelCluster(options, await loadManifest(SAMPLE_MANIFEST));
     await model.#begin();
     return model;
   }
 
-  /** Milliseconds of emulated time. */
   get nowMs(): number {
     return this.clock.now();
   }
 
-  /** Node by workload of the pods that are ready. */
   placement(): ReadonlyMap<string, string> {
     return this.lives.placementAt(this.nowMs);
   }
@@ -114,12 +110,12 @@ export class ModelCluster {
       this.#links.set(key, { ...this.#links.get(key)!, ...change });
   }
 
-  /** Links are as they were at the start; dead nodes stay dead. */
+  /** Restores all links to their initial state. Dead nodes stay dead. */
   healLinks(): void {
     for (const [key, link] of this.#initial) this.#links.set(key, link);
   }
 
-  /** Its processes end at once, and the control plane finds out after a while. */
+  /** Ends the node's processes at once. The control plane notices later. */
   killNode(node: string): void {
     this.#dead.add(node);
     void loseNode({ store: this.store, node, clock: this.clock, signal: new AbortController().signal });
@@ -129,27 +125,25 @@ export class ModelCluster {
     return this.#dead.has(node);
   }
 
-  /** Restarts a Deployment, as `kubectl rollout restart` does. */
   async restart(workload: string): Promise<void> {
     const annotations = { "kubectl.kubernetes.io/restartedAt": new Date(this.nowMs).toISOString() };
     const ref = { ...KINDS.deployment, namespace: this.#manifest.namespace, name: workload };
     await this.store.patch(ref, { spec: { template: { metadata: { annotations } } } });
   }
 
-  /** Channels with the traffic that was measured last. */
   channels(): readonly Channel[] {
     const { namespace, workflow } = this.#manifest;
     return this.graphs.workflow(namespace, workflow)?.channels ?? [];
   }
 
-  /** What would be best now, as the API and the page show it. */
+  /** Returns the best plan's proposals, as in the API and on the page. */
   async proposals(): Promise<readonly ModelProposal[]> {
     const answer = await this.#plugin!.app.inject("/api/v1/plans?kind=proposal&limit=10");
     if (answer.statusCode !== 200) throw new Error(`plans: status ${answer.statusCode}, ${answer.body}`);
     return answer.json<{ readonly plans: readonly ModelProposal[] }>().plans;
   }
 
-  /** @param each called once a second of emulated time */
+  /** @param each called once per emulated second */
   async run(durationMs: number, each: () => Promise<void> | void = () => undefined): Promise<void> {
     const endMs = this.clock.monotonic() + durationMs;
     while (this.clock.monotonic() < endMs) {
@@ -190,7 +184,7 @@ export class ModelCluster {
         await Promise.all(Object.values(informers).map((each) => each.stop()));
       },
     };
-    // The gate is taken away by hand until there is something to plan with.
+    // Remove the gate by hand until the planner has data.
     await this.#untilPlaced(true);
     await this.run(WINDOW_MS * 1.5);
     await this.#startPlugin(false);
@@ -263,7 +257,6 @@ export class ModelCluster {
     await this.graphs.read();
   }
 
-  /** Starts pods that are bound, and ends those that are to go. */
   async #kubelets(): Promise<void> {
     const { items } = await this.store.list(KINDS.pod);
     const nowMs = this.nowMs;
@@ -304,7 +297,7 @@ export interface ModelProposal {
   }[];
 }
 
-/** New pods of a Deployment wait for the planner, as the webhook has them do in the demo. */
+/** Gates new pods of a Deployment for the planner, like the demo's webhook. */
 function gated(object: KubernetesObject): KubernetesObject {
   if (object.kind !== "Deployment") return object;
   const template = looseFields(object.spec?.template);
@@ -312,7 +305,6 @@ function gated(object: KubernetesObject): KubernetesObject {
   return { ...object, spec: { ...object.spec, template: { ...template, spec: withGate } } };
 }
 
-/** Takes steps until the promise has settled. Rejects when it does. */
 async function whilePending(promise: Promise<unknown>, step: () => Promise<void>): Promise<void> {
   const state = { isOver: false };
   const end = (): void => void (state.isOver = true);
@@ -321,7 +313,7 @@ async function whilePending(promise: Promise<unknown>, step: () => Promise<void>
   await promise;
 }
 
-/** Methods of a class don't spread. */
+/** Object spread omits class methods. */
 function asSource(graphs: MeasuredGraphs) {
   return {
     ready: () => graphs.ready(),

@@ -1,5 +1,4 @@
-// What a probe of the embedded cluster measures of a link: the emulator's round trip and jitter, and what a
-// machine that has other things to do adds.
+// Models a link measurement: the emulator's round trip and jitter, plus a busy machine's delay.
 import type { Random } from "@isochrone/runtime";
 
 export interface TrueLink {
@@ -9,28 +8,26 @@ export interface TrueLink {
   readonly cut: boolean;
 }
 
-/** How busy the machine is. */
 export interface Machine {
-  /** Share of the time in which other processes want the processor, in episodes. */
+  /** Share of the time with CPU contention, in episodes. */
   readonly busyShare: number;
-  /** Share of the packets that wait for it meanwhile. */
+  /** Share of packets that wait for the CPU during an episode. */
   readonly waitingShare: number;
-  /** What such a packet waits for, mean. */
+  /** Mean wait of such a packet. */
   readonly waitMs: number;
 }
 
 export const QUIET: Machine = { busyShare: 0, waitingShare: 0, waitMs: 0 };
-/** Beside 20 busy processes on two cores: medians of few samples read tens of milliseconds. */
+/** Measured next to 20 busy processes on two cores: medians of few samples read tens of milliseconds. */
 export const BUSY: Machine = { busyShare: 0.6, waitingShare: 0.45, waitMs: 35 };
 
-/** Episodes have this mean length. */
 const EPISODE_MS = 30_000;
-/** A wake-up of a process on a machine with time. */
+/** Wake-up latency of a process on an idle machine. */
 const WAKE_MS = 0.25;
-/** On a busy machine probes come so many times as rarely. */
+/** Factor by which probes are rarer on a busy machine. */
 const PACE = 4;
 
-/** Waits of packets: all nodes of the demo share one machine, so episodes are common. */
+/** Packet waits. All nodes of the demo share one machine, so they share the episodes. */
 export class Waiting {
   readonly #machine: Machine;
   readonly #random: Random;
@@ -41,12 +38,12 @@ export class Waiting {
     this.#random = random;
   }
 
-  /** Whether a probe is sent now: a busy machine sends fewer. */
+  /** Whether a probe is sent now. A busy machine sends fewer. */
   isSent(atMs: number): boolean {
     return !this.#isBusy(atMs) || this.#random.next() < 1 / PACE;
   }
 
-  /** The round trip of one packet; null: it is lost. */
+  /** Round trip of one packet. Null: lost. */
   rttMs(link: TrueLink, atMs: number): number | null {
     if (link.cut || this.#random.next() < link.lossRatio) return null;
     const jitter = link.jitterMs * (2 * this.#random.next() - 1);

@@ -1,4 +1,3 @@
-// A network in which nothing happens, and what the product makes of its noise.
 import type { PodLife } from "../audit/pod-lives.ts";
 import { ModelCluster, type ModelProposal } from "./model-cluster.ts";
 import type { Machine } from "./noise.ts";
@@ -10,17 +9,17 @@ interface QuietOptions {
 }
 
 interface QuietResult {
-  /** Pods that were replaced, wherever they are now, in words. */
+  /** Descriptions of replaced pods, including those on the same node. */
   readonly replaced: readonly string[];
-  /** Proposals that were gone again within five minutes, in words. */
+  /** Descriptions of proposals withdrawn within five minutes. */
   readonly withdrawn: readonly string[];
-  /** Proposals that are said to cost more than today, in words. */
+  /** Descriptions of proposals that would cost more than today. */
   readonly worse: readonly string[];
 }
 
 const MINUTE_MS = 60_000;
 const WITHDRAWN_WITHIN_MS = 5 * MINUTE_MS;
-/** The graphs are of a whole window by then. */
+/** The graphs then cover a whole window. */
 const SETTLES_IN_MS = 40_000;
 const NOTHING = 0.005;
 
@@ -43,7 +42,6 @@ export async function quietRun({ seed, minutes, machine }: QuietOptions): Promis
 export const replacedText = ({ old, next }: { readonly old: PodLife; readonly next: PodLife }): string =>
   `${old.workload} ${old.node} -> ${next.node}`;
 
-/** Sees proposals come and go while nothing else changes. */
 export class ProposalFollower {
   readonly withdrawn: string[] = [];
   readonly worse = new Set<string>();

@@ -1,4 +1,4 @@
-// Users of the model's workflow and what they experience, by the true network: the load generator's side.
+// The load generator of the model: users of the workflow and their experience by the true network.
 import type { WorkflowManifest } from "@isochrone/lab";
 import type { Random } from "@isochrone/runtime";
 import type { CountedChannel } from "./measured-graphs.ts";
@@ -13,15 +13,14 @@ interface UsersOptions {
 
 type Fault = "no-pod" | "network";
 
-/** One request: how long it took, or why it failed. */
 interface UserRequest {
   readonly atMs: number;
   readonly outcome: number | Fault;
 }
 
-/** What a lost packet costs an exchange over TCP. */
+/** Delay of a TCP exchange per lost packet. */
 const RETRANSMIT_MS = 200;
-/** More losses in a row are a failure. */
+/** More consecutive losses fail the request. */
 const MOST_RETRANSMITS = 6;
 
 export class Users {
@@ -46,7 +45,7 @@ export class Users {
     );
   }
 
-  /** Requests of one second; calls by channel. @param nodeOf null: the workload has no pod that is ready */
+  /** @param nodeOf null: the workload has no ready pod */
   second(atMs: number, nodeOf: (workload: string) => string | null): ReadonlyMap<CountedChannel, number> {
     const { manifest, requestsPerSecond, random } = this.#options;
     const calls = new Map<CountedChannel, number>();
@@ -58,7 +57,7 @@ export class Users {
     return calls;
   }
 
-  /** Quantile of the answered requests of a time; null: none was answered. */
+  /** Quantile of answered requests in an interval. Null: none was answered. */
   quantile(share: number, fromMs: number, toMs: number): number | null {
     const sorted = this.#between(fromMs, toMs)
       .flatMap(({ outcome }) => (typeof outcome === "number" ? outcome : []))
@@ -66,7 +65,7 @@ export class Users {
     return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? null;
   }
 
-  /** Requests that found no pod which is ready. What a lossy network loses is not among them. */
+  /** Number of requests without a ready pod. Excludes requests lost by the network. */
   unserved(fromMs: number, toMs: number): number {
     return this.#between(fromMs, toMs).filter(({ outcome }) => outcome === "no-pod").length;
   }
@@ -75,7 +74,6 @@ export class Users {
     return this.requests.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
   }
 
-  /** All callees are called at once, as the sample's programs do. */
   #call(
     workload: string,
     nodeOf: (workload: string) => string | null,

@@ -1,10 +1,8 @@
-// What probes and collectors publish, in small.
 import { Distribution, PROBE_METRICS, type Metric, type MetricsBatch } from "@isochrone/telemetry";
 import { NODE_NAME } from "./pages.ts";
 
 const LINK = { destination_node: "node-2", method: "udp_rr", ip_family: "ipv4" };
 
-/** What a probe publishes of one link and interval. */
 export function probeBatch(
   startMs: number,
   timeMs: number,
@@ -49,7 +47,6 @@ export function probeBatch(
   };
 }
 
-/** What a collector publishes of a page. */
 export function scrapedBatch(service: string, metric: Metric): MetricsBatch {
   return {
     resource: { "service.name": service, "service.instance.id": "page", "k8s.node.name": NODE_NAME },

@@ -8,10 +8,10 @@ import { ReapedFolder } from "../common/reaped-folder.ts";
 import { collectorBinary } from "./distribution.ts";
 
 interface CollectorOptions {
-  /** YAML as the Collector takes it; `${env:NAME}` refers to `environment` and `ports`. */
+  /** Collector configuration in YAML; `${env:NAME}` refers to `environment` and `ports`. */
   readonly config: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Names of environment variables that get a free port of 127.0.0.1 each. */
+  /** Environment variables that each get a free port of 127.0.0.1. */
   readonly ports?: readonly string[];
 }
 
@@ -19,16 +19,14 @@ const START_DEADLINE_MS = 60_000;
 const POLL_MS = 25;
 const READY = "Everything is ready";
 
-/** A running Collector. It is gone when closed, and when the process that started it ends in any way. */
+/** A running Collector. Removed on close and when the starting process ends for any reason. */
 interface Collector {
-  /** By the names that `ports` had. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Everything it has printed. */
   readonly log: string;
   close(): Promise<void>;
 }
 
-/** Resolves when it says that it is ready. The first call ever builds it, which takes minutes. */
+/** Resolves when the Collector reports that it is ready. The first call builds it, which takes minutes. */
 export async function startCollector({
   config,
   environment = {},

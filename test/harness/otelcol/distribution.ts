@@ -1,4 +1,4 @@
-// An OpenTelemetry Collector with the parts that tests need, built by its own builder from published modules.
+// Builds an OpenTelemetry Collector with its own builder from published modules.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -8,12 +8,9 @@ import { run, versionOf } from "../common/commands.ts";
 import { supportFrom, type Support } from "../common/support.ts";
 
 export const COLLECTOR_VERSION = "0.155.0";
-/**
- * The newest one that a module proxy could be relied on to have, built into a Collector of {@link
- * COLLECTOR_VERSION}.
- */
+/** Newest version on module proxies, built into a Collector of {@link COLLECTOR_VERSION}. */
 export const SERVICE_GRAPH_VERSION = "0.152.0";
-/** Of those modules of the Collector that are past 1.0; it goes with {@link COLLECTOR_VERSION}. */
+/** Version of the Collector's modules past 1.0 that matches {@link COLLECTOR_VERSION}. */
 const STABLE_VERSION = "1.61.0";
 
 const CORE = "go.opentelemetry.io/collector";
@@ -42,15 +39,14 @@ const BUILDER = "go.opentelemetry.io/collector/cmd/builder";
 const BUILD_DEADLINE_MS = 1_800_000;
 
 const manifest = JSON.stringify({
-  // The name of Go's module is the builder's default: its templates are made for it.
+  // Keep the builder's default Go module name, because its templates depend on it.
   dist: { name: "otelcol", output_path: "./source", version: COLLECTOR_VERSION },
   ...Object.fromEntries(
     Object.entries(COMPONENTS).map(([kind, modules]) => [kind, modules.map((gomod) => ({ gomod }))]),
   ),
 });
 
-// The builder would ask for every module that its components' tests need too, which a module proxy need not
-// have.
+// The builder would also request modules for its components' tests, which a module proxy need not have.
 const GO_MOD = `module ${BUILDER}
 
 go 1.25
@@ -66,14 +62,13 @@ ${[
   .join("")})
 `;
 
-// Without the clients of two dozen clouds that Prometheus could discover targets in: static targets are all
-// that tests have, and three quarters of the build are those clients.
+// Excludes service discovery for clouds, which is three quarters of the build.
 const TAGS = "remove_all_sd";
 
 const key = createHash("sha256").update(manifest).update(GO_MOD).update(TAGS).digest("hex").slice(0, 8);
 const binary = cachePath(`otelcol-${COLLECTOR_VERSION}-${key}-${process.platform}-${process.arch}`);
 
-/** Whether a Collector can run here: it is in the cache, or Go is there to build it. */
+/** Whether a Collector can run here: it is cached or Go can build it. */
 export function collectorSupport(): Support {
   const missing =
     existsSync(binary) || versionOf("go", "version") !== null
@@ -82,7 +77,7 @@ export function collectorSupport(): Support {
   return supportFrom(`an OpenTelemetry Collector ${COLLECTOR_VERSION}`, missing);
 }
 
-/** Path of the program. The first call ever builds it: minutes of CPU, for which others have precedence. */
+/** Returns the binary's path. The first call builds it at low priority, which takes minutes of CPU. */
 export async function collectorBinary(): Promise<string> {
   await makeOnce(binary, build);
   return binary;

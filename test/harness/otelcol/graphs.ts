@@ -10,12 +10,11 @@ import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/top
 import type { Registry } from "prom-client";
 import { NODE_NAME } from "./pages.ts";
 
-/** What came, and when: a record of the bus, or a request by OTLP/HTTP. */
+/** An input with its arrival time: a bus record or an OTLP/HTTP request. */
 export type Arrival =
   | (OutgoingRecord & { readonly topic: string; readonly atMs: number })
   | { readonly request: Uint8Array; readonly atMs: number };
 
-/** What of an aggregator's graphs depends on telemetry. */
 interface TelemetryGraphs {
   readonly nodes: ClusterGraphSnapshot["nodes"];
   readonly workloads: WorkflowGraphSnapshot["workloads"];
@@ -24,17 +23,14 @@ interface TelemetryGraphs {
 
 export interface DrawnGraphs {
   readonly graphs: TelemetryGraphs;
-  /** Reasons for which something was not used. */
+  /** Reasons for unused inputs. */
   readonly unused: readonly string[];
 }
 
 const BUILD_INTERVAL_MS = 1000;
 const TAKEN_WITHIN_MS = 10_000;
 
-/**
- * The graphs that an aggregator draws from these alone, on a clock that stands at the time of each when it
- * comes.
- */
+/** Builds graphs from these inputs alone, with the clock at each arrival time. */
 export async function graphsOf(arrivals: readonly Arrival[]): Promise<DrawnGraphs> {
   const inOrder = arrivals.toSorted((a, b) => a.atMs - b.atMs);
   const clock = new ManualClock(inOrder[0]!.atMs - 100);
@@ -59,7 +55,7 @@ export async function graphsOf(arrivals: readonly Arrival[]): Promise<DrawnGraph
       else await bus.publish(arrival.topic, [arrival]);
       await untilTaken(registry, before, () => clock.advance(0));
     }
-    // A build that begins after the last record.
+    // Lets a build start after the last record.
     await clock.advance(BUILD_INTERVAL_MS);
     await clock.advance(BUILD_INTERVAL_MS);
     const get = async <T>(path: string): Promise<T> => {
@@ -105,7 +101,7 @@ function aggregatorConfig(): Parameters<typeof createAggregator>[0] {
   }).aggregator;
 }
 
-/** Sums of the same numbers in another order differ in the last digits, and ages by when one asks. */
+/** Rounds values: summation order changes the last digits, and ages depend on the time of the request. */
 function rounded<T>(value: T): T {
   return JSON.parse(
     JSON.stringify(value, (key, part: unknown) => {
@@ -115,7 +111,7 @@ function rounded<T>(value: T): T {
   ) as T;
 }
 
-/** The bus hands a record over in turns of the event loop, of which a clock by hand knows nothing. */
+/** The bus delivers a record over several turns of the event loop, independently of the manual clock. */
 async function untilTaken(registry: Registry, before: number, turn: () => Promise<void>): Promise<void> {
   const deadline = performance.now() + TAKEN_WITHIN_MS;
   while ((await recordsTaken(registry)) === before) {
@@ -145,7 +141,7 @@ interface Owned {
   readonly kind: "Deployment" | "StatefulSet";
   readonly name: string;
   readonly pod: string;
-  /** Of the pod. */
+  /** Owner of the pod. */
   readonly owner: { readonly kind: string; readonly name: string };
   readonly hash?: string;
 }
@@ -179,7 +175,6 @@ function objectsOf({ kind, name, pod, owner, hash }: Owned): KubernetesObject[] 
   ];
 }
 
-/** The cluster that the pages of pages.ts are of. */
 const SHOP: readonly KubernetesObject[] = [
   {
     apiVersion: "v1",

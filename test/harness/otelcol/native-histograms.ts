@@ -1,7 +1,7 @@
-// Exponential histograms as Prometheus scrapes them: native histograms exist in its protobuf format only.
+// Scrapes exponential histograms in Prometheus' protobuf format, the only one with native histograms.
 import protobuf from "protobufjs";
 
-// The part of io.prometheus.client (client_model) that is needed; other fields are passed over.
+// The required part of io.prometheus.client (client_model). Other fields are skipped.
 const PROTO = `
 syntax = "proto3";
 message MetricFamily { string name = 1; repeated Metric metric = 4; }
@@ -19,14 +19,14 @@ const ACCEPT = "application/vnd.google.protobuf;proto=io.prometheus.client.Metri
 interface NativeHistogram {
   readonly count: number;
   readonly sum: number;
-  /** Buckets grow by 2^(2^-schema). */
+  /** Bucket growth factor is 2^(2^-schema). */
   readonly schema: number;
   readonly zeroCount: number;
-  /** Samples in all positive buckets together. */
+  /** Number of samples in all positive buckets. */
   readonly positiveCount: number;
 }
 
-/** The first series of the family; null without it. */
+/** Returns the first series of the family. Returns null if it is missing. */
 export async function scrapeNativeHistogram(url: string, name: string): Promise<NativeHistogram | null> {
   const answer = await fetch(url, { headers: { accept: ACCEPT } });
   const reader = protobuf.Reader.create(new Uint8Array(await answer.arrayBuffer()));
@@ -39,7 +39,7 @@ export async function scrapeNativeHistogram(url: string, name: string): Promise<
     const histogram = decoded.metric[0]!.histogram;
     let inBucket = 0;
     let positiveCount = 0;
-    // Each bucket's count is given as its difference to the one before.
+    // Each bucket's count is encoded as the difference to the previous one.
     for (const delta of histogram.positiveDelta) positiveCount += inBucket += delta;
     return {
       count: histogram["sampleCount"]!,

@@ -4,7 +4,6 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 
-/** Takes OTLP/HTTP requests of metrics and keeps their bytes, in the order of arrival. */
 interface OtlpSink {
   readonly url: string;
   readonly bodies: readonly Uint8Array[];

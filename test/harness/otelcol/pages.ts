@@ -1,28 +1,25 @@
-// Pages of a kubelet's cAdvisor and of an Istio proxy that move: each step is what the page says one scrape
-// later.
+// Moving pages of a kubelet's cAdvisor and of an Istio proxy. Each step is the content one scrape later.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
-/** Whose pages they are. */
 export const NODE_NAME = "node-1";
 
 export type PageName = "cadvisor" | "istio";
 
-/** What was served at one scrape; null: nothing, the target was away. */
+/** Content served to one scrape. Null: the target was away. */
 export type ServedPage = string | null;
 
 interface PageServer {
   /** host:port; pages are /cadvisor and /istio. */
   readonly address: string;
-  /** Pages in the order of their scrapes. */
   readonly served: Readonly<Record<PageName, readonly ServedPage[]>>;
   close(): Promise<void>;
 }
 
-/** Serves whatever `next` gives for the scrape of that number (from 0). */
+/** Serves the result of `next` for each scrape number, starting at 0. */
 export async function servePages(next: (page: PageName, scrape: number) => ServedPage): Promise<PageServer> {
   const served: Record<PageName, ServedPage[]> = { cadvisor: [], istio: [] };
   const server = createServer((request, response) => {
@@ -46,30 +43,27 @@ export async function servePages(next: (page: PageName, scrape: number) => Serve
   };
 }
 
-// What cAdvisor's library said of two pods of namespace "shop" and their node.
+// Output of cAdvisor's library for two pods of namespace "shop" and their node.
 const CADVISOR = readFileSync(join(import.meta.dirname, "../../data/pages/cadvisor.txt"), "utf8").split("\n");
 const TIMED = /^(\w+)\{(.*)\} (\S+) (\d{13})$/;
 const NEWEST_MS = Math.max(...CADVISOR.map((line) => Number(TIMED.exec(line)?.[4] ?? 0)));
 const COUNTERS = new Set(CADVISOR.flatMap((line) => /^# TYPE (\w+) counter$/.exec(line)?.[1] ?? []));
-/** How old the newest sample is when the page is scraped. */
+/** Age of the newest sample at the scrape. */
 const SAMPLE_AGE_MS = 120;
 
-/** What the counter of a container that was replaced says on the first page that has it. */
+/** First counter value of a container's replacement. */
 export const FIRST_CORE_SECONDS = 0.25;
 export const WEB_CORES = 0.4;
-/** By which levels rise from step to step. */
+/** Increase of levels per step. */
 export const LEVEL_STEP = 4096;
 
 interface CadvisorSteps {
   readonly stepSeconds: number;
-  /** The step at which the container of pod db-0 is replaced by a new one. */
+  /** Step at which a new container replaces that of pod db-0. */
   readonly replacedAt: number;
 }
 
-/**
- * The page of cAdvisor's library with counters and levels that rise from step to step. Each row has the time
- * of its sample; they differ as they did on the page.
- */
+/** Counters and levels rise by step. Rows keep their relative sample times. */
 export function cadvisorPage(step: number, nowMs: number, steps: CadvisorSteps): string {
   const lines = CADVISOR.map((line) => {
     const [, name, labels, value, time] = TIMED.exec(line) ?? [];
@@ -98,7 +92,6 @@ function cores(labels: string): number {
   return labels.includes('pod="db-0"') ? 0.3 : WEB_CORES;
 }
 
-/** Of counters of bytes and the like: another rate for each row. */
 function perSecond(labels: string): number {
   return 1000 * (1 + (labels.length % 17));
 }
@@ -115,7 +108,6 @@ interface Channel {
   readonly from: string;
   readonly to: string;
   readonly code: string;
-  /** Requests, and bytes both ways, per step. */
   readonly requests: number;
   readonly requestBytes: number;
   readonly responseBytes: number;
@@ -162,7 +154,7 @@ const CHANNELS: readonly Channel[] = [
 
 const BOUNDS = ["100", "1000", "10000"];
 
-/** As in istio/proxy testdata/metric/client_request_total.yaml.tmpl. */
+/** Labels as in istio/proxy testdata/metric/client_request_total.yaml.tmpl. */
 function istioLabels({ reporter, from, to, code }: Channel): Labels {
   return {
     reporter,
@@ -193,7 +185,7 @@ function istioLabels({ reporter, from, to, code }: Channel): Labels {
   };
 }
 
-/** Every observation lies in one bucket, so that the sum of sizes is exact. */
+/** Puts all observations into one bucket, so that the sum of sizes is exact. */
 function histogram(name: string, labels: Labels, count: number, size: number): string[] {
   const buckets = BOUNDS.map((bound) =>
     row(`${name}_bucket`, { ...labels, le: bound }, size <= Number(bound) ? count : 0),
@@ -206,9 +198,7 @@ function histogram(name: string, labels: Labels, count: number, size: number): s
   ];
 }
 
-/**
- * As Istio's proxies serve it, without times. `restarts`: the step at which the proxy begins to count anew.
- */
+/** Page without timestamps. `restarts`: step at which the proxy's counters restart. */
 export function istioPage(step: number, { restarts }: { readonly restarts?: number } = {}): string {
   const began = restarts !== undefined && step >= restarts ? restarts : null;
   const count = (perStep: number): number => (began === null ? 500 : 1) + (step - (began ?? 0)) * perStep;

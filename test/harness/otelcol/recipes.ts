@@ -1,30 +1,25 @@
-// The configurations that the documentation gives to users are the ones that the tests run.
+// Tests run the configurations from the documentation.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TOPICS } from "@isochrone/telemetry";
 
 const PAGE = join(import.meta.dirname, "../../../docs/otel-collector.md");
 
-/** A block of YAML of docs/otel-collector.md, by the name in its first line. */
+/** Returns a YAML block of docs/otel-collector.md by the name in its first line. */
 export function recipe(name: string): string {
   const blocks = readFileSync(PAGE, "utf8").matchAll(/^```yaml\n# (\S+)\n([^]*?)^```$/gm);
   for (const [, title, text] of blocks) if (title === name) return text!;
   throw new Error(`docs/otel-collector.md has no recipe "${name}"`);
 }
 
-/** Topics of the recipes' Collector, and those of ours that they stand for. */
 export const FOREIGN_TOPICS: Readonly<Record<string, string>> = {
   "otel.usage.v1": TOPICS.usage,
   "otel.traffic.v1": TOPICS.traffic,
 };
 
-/** All that a broker must have for them. */
 export const BROKER_TOPICS: readonly string[] = [...Object.values(TOPICS), ...Object.keys(FOREIGN_TOPICS)];
 
-/**
- * The record as an aggregator has it that reads our topics alone; one on Kafka reads foreign ones, too:
- * kafka-seals.test.ts.
- */
+/** On Kafka an aggregator also reads foreign topics: kafka-seals.test.ts. */
 export function toOwnTopic<R extends { readonly topic: string }>(record: R): R {
   return { ...record, topic: FOREIGN_TOPICS[record.topic] ?? record.topic };
 }

@@ -1,4 +1,3 @@
-// What requests of the Collector say of times.
 import { exportRequest } from "@isochrone/telemetry/testing";
 
 interface Request {
@@ -33,7 +32,6 @@ function metricsOf(value: Uint8Array): Request["resourceMetrics"][number]["scope
   return decode(value).flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
 }
 
-/** From the start to the newest point of the request's counters. */
 export function countedSeconds(value: Uint8Array): number {
   const points = metricsOf(value).flatMap(({ sum }) => sum?.dataPoints ?? []);
   const newest = Math.max(...points.map(({ timeUnixNano }) => timeUnixNano));
@@ -45,7 +43,7 @@ interface Scrape {
   readonly atMs: number;
 }
 
-/** Of which page it is, and when the Collector scraped it: the time of the metric that it adds of its own. */
+/** Page and scrape time, from the metric that the Collector adds itself. */
 export function scrapeOf(value: Uint8Array): Scrape {
   const metrics = metricsOf(value);
   const up = metrics.find(({ name }) => name === "up");
@@ -54,13 +52,12 @@ export function scrapeOf(value: Uint8Array): Scrape {
   return { job: job!.value.stringValue, atMs: Math.round(up.gauge.dataPoints[0]!.timeUnixNano / 1e6) };
 }
 
-/** The first scrapes of each page, one for each step; those after them repeat the last step. */
 export function stepsOf<T extends Scrape>(scrapes: readonly T[], count: number): T[] {
   const inOrder = scrapes.toSorted((a, b) => a.atMs - b.atMs);
   return ["cadvisor", "istio"].flatMap((page) => inOrder.filter(({ job }) => job === page).slice(0, count));
 }
 
-/** When the Istio page, which has no times of its own, was scraped at every step. */
+/** Scrape times of the Istio page, which has no timestamps, at every step. */
 export function timesOf(steps: readonly Scrape[]): number[] {
   return steps.flatMap(({ job, atMs }) => (job === "istio" ? [atMs] : []));
 }

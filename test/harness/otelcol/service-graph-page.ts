@@ -1,6 +1,5 @@
-// Prints the page of a real OpenTelemetry Collector's service graph connector for spans sent to it by
-// OTLP/HTTP: evidence for tests.
-//   node tools/node24.mjs test/harness/otelcol/service-graph-page.ts > test/data/pages/NAME.prom
+// Prints the page of a real Collector's service graph connector, as evidence for tests. Run: node
+// tools/node24.mjs test/harness/otelcol/service-graph-page.ts > test/data/pages/NAME.prom
 import { setTimeout as sleep } from "node:timers/promises";
 import { COLLECTOR_VERSION, SERVICE_GRAPH_VERSION, startCollector } from "./index.ts";
 import { HTTP, KIND, sendSpans, type Call, type Services } from "./spans.ts";
@@ -87,7 +86,7 @@ const collector = await startCollector({ config: CONFIG, ports: ["OTLP_PORT", "P
 try {
   const { OTLP_PORT, PROMETHEUS_PORT } = collector.ports;
   const spans = await sendSpans(`http://127.0.0.1:${OTLP_PORT}`, CALLS, SERVICES);
-  // Spans without a partner are told after the store's ttl.
+  // The connector reports unpaired spans after the store's ttl.
   await sleep(6_000);
   const page = await fetch(`http://127.0.0.1:${PROMETHEUS_PORT}/metrics`);
   const comment = [

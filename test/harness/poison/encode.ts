@@ -1,6 +1,5 @@
 import { encodeMetrics, RESOURCE_ATTRIBUTES, type Metric } from "@isochrone/telemetry";
 
-/** A record of what `node` tells. */
 export function encode(node: string, metrics: readonly Metric[]): Uint8Array {
   return encodeMetrics({ resource: { [RESOURCE_ATTRIBUTES.node]: node }, scope: { name: "test" }, metrics });
 }

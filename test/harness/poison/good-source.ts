@@ -5,21 +5,20 @@ import { encodeNumber, linkOf } from "../delivery/numbered-records.ts";
 import { encode } from "./encode.ts";
 
 const GOOD = { producer: "good", nodes: 6, peers: 4 };
-/** Keys of its records, and so its partitions. */
+/** Record keys, which determine the partitions. */
 export const KEYS = Array.from({ length: GOOD.nodes }, (_, i) => `${GOOD.producer}-${i}`);
-/** On each of its channels, which lead from a key to `db`. */
+/** Rate on each channel; channels lead from a key to `db`. */
 export const REQUESTS_PER_SECOND = 20;
-/** Long enough that the bomb, unbounded, would push a series out between two of its samples. */
+/** Long enough that the bomb, if unbounded, would evict a series between two samples. */
 const REQUESTS_EVERY_MS = 2500;
 
-/** Numbers links and counts requests, on and on, as a probe and a collector do. */
+/** Numbers link samples and counts requests continuously, like a probe and a collector. */
 export class GoodSource {
   readonly #publisher: BufferedPublisher;
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   readonly #links = new Map<string, number>();
   readonly #beganMs = Date.now();
-  /** Records that never got out. */
   dropped = 0;
 
   constructor(bus: Bus) {
@@ -33,7 +32,6 @@ export class GoodSource {
     this.#running = this.#run();
   }
 
-  /** Numbers sent so far by link. */
   get links(): ReadonlyMap<string, number> {
     return this.#links;
   }
@@ -62,7 +60,6 @@ export class GoodSource {
     ]);
   }
 
-  /** Resolves when all is sent. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;

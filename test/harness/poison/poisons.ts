@@ -14,7 +14,7 @@ function memoryGauge(timeMs: number, value: number): Metric {
   };
 }
 
-/** As much of a span's message as matters: opentelemetry-proto 1.x, trace.proto. */
+/** The required part of the span message: opentelemetry-proto 1.x, trace.proto. */
 const SPANS = protobuf
   .parse(
     `syntax = "proto3";
@@ -35,7 +35,6 @@ function spanMessage(): Uint8Array {
   return SPANS.encode(SPANS.fromObject({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] })).finish();
 }
 
-/** A record that nobody can use, and the reason that is given. */
 interface Poison {
   readonly name: string;
   readonly reason: string;
@@ -90,10 +89,7 @@ export function reasonOf(name: string): string {
   return POISONS.find((poison) => poison.name === name)!.reason;
 }
 
-/**
- * Records in which each point has a label value of its own: the digits of one that was encoded are written
- * over.
- */
+/** Records in which each point has a distinct label value. Overwrites the digits of one encoded record. */
 export function bombRecords(): (from: number) => Uint8Array {
   const digits = (n: number): string => String(BOMB.labels + n);
   const timeMs = Date.now();

@@ -1,21 +1,19 @@
-// Pages of a kubelet and of sidecars whose counters follow known rates, with what happens to counters in real
-// life.
+// Pages of a kubelet and of sidecars whose counters follow known rates, with realistic counter faults.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Target } from "@isochrone/collector/testing";
 import type { RunningPrometheus, ScrapeConfig } from "./server.ts";
 
-/** How long the pages move. */
+/** Duration of the pages' changes. */
 export const RUN_MS = 28_000;
 
-/** What one sidecar reports of one channel, from some time on. */
 interface Flow {
   readonly target: string;
   readonly requestsPerSecond: number;
   readonly failedPerSecond: number;
   readonly bytesPerRequest: number;
-  /** The channel's first request. */
+  /** First request of the channel. */
   readonly fromMs: number;
 }
 
@@ -23,11 +21,10 @@ interface Sidecar {
   readonly workload: string;
   readonly pod: string;
   readonly flows: readonly Flow[];
-  /** Its page answers from here on. */
   readonly bornMs: number;
-  /** Its counters begin anew. */
+  /** Times of its counter resets. */
   readonly restartsMs: readonly number[];
-  /** Its page answers 503. */
+  /** Interval in which its page returns 503. */
   readonly failsMs: readonly [number, number] | null;
 }
 
@@ -52,15 +49,11 @@ const PODS = [
   { pod: "web-2", cores: 1.5, memoryBytes: 200_000_000, restartsMs: [] },
   { pod: "api-1", cores: 0.5, memoryBytes: 300_000_000, restartsMs: [] },
 ];
-/** What the kubelet's node uses, its own network interface included. */
 export const NODE = { cores: 3, memoryBytes: 4_000_000_000, receivedBytesPerSecond: 250_000 };
-/** Prometheus stands still. */
+/** Interval in which Prometheus is paused. */
 const FROZEN_MS = [15_500, 20_600] as const;
 
-/**
- * A server on loopback: /metrics/cadvisor and /sidecar/<pod>. Time 0 is `run`; before, all that is steady has
- * long been moving.
- */
+/** Serves /metrics/cadvisor and /sidecar/<pod>. Time 0 is `run`; constant counters started before. */
 export class MeshPages {
   #beganMs = Number.POSITIVE_INFINITY;
   #server: Server | null = null;
@@ -82,7 +75,7 @@ export class MeshPages {
     await new Promise<void>((resolve) => this.#server?.close(() => resolve()) ?? resolve());
   }
 
-  /** Lets everything happen; resolves when it is over. */
+  /** Runs the scenario. Resolves at its end. */
   async run(prometheus: RunningPrometheus): Promise<void> {
     this.#beganMs = Date.now();
     await sleep(FROZEN_MS[0]);
@@ -122,7 +115,6 @@ export class MeshPages {
     ];
   }
 
-  /** True rates, by name in order. */
   channels(): {
     readonly name: string;
     readonly requestsPerSecond: number;
@@ -155,10 +147,7 @@ export class MeshPages {
   }
 }
 
-/**
- * Seconds that a counter has been counting at `nowMs`: an hour longer than the run, unless something began it
- * anew.
- */
+/** Age of a counter at `nowMs` in seconds: an hour more than the run, unless it was reset. */
 function countedSeconds(nowMs: number, fromMs: number, restartsMs: readonly number[]): number {
   const beganMs = [Math.max(fromMs, -3_600_000), ...restartsMs].filter((ms) => ms <= nowMs);
   return (nowMs - Math.max(...beganMs)) / 1000;

@@ -1,4 +1,3 @@
-// A real Prometheus for tests, on a free port of loopback, with its data in a temporary folder.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -7,15 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/**
- * Debian's package `prometheus`. Under CI a missing program is a failure of the set-up, not a reason to skip.
- */
+/** Debian's package `prometheus`. With CI set, a missing program is an error instead of a skip. */
 export const canRunPrometheus =
   spawnSync("prometheus", ["--version"]).status === 0 || process.env["CI"] === "true";
 
 const READY_WITHIN_MS = 20_000;
 
-/** A scrape job; `labels` may hold __metrics_path__. */
+/** A scrape job; `labels` may contain __metrics_path__. */
 export interface ScrapeConfig {
   readonly job: string;
   readonly address: string;
@@ -26,20 +23,20 @@ export interface RunningPrometheus {
   readonly url: string;
   /** Times of all samples up to `untilMs` of the last 5 minutes, by metric and sorted labels. */
   samples(selector: string, untilMs: number): Promise<Map<string, number[]>>;
-  /** Stands still: neither scrapes nor answers. */
+  /** Pauses Prometheus: it neither scrapes nor responds. */
   freeze(): void;
   thaw(): void;
   stop(): Promise<void>;
 }
 
-/** Scrapes once per second. Throws when it isn't ready within 20 s, with its log. */
+/** Scrapes once per second. Throws with Prometheus' log if it is not ready within 20 s. */
 export async function startPrometheus(
   scrapeConfigs: readonly ScrapeConfig[],
   args: readonly string[] = [],
 ): Promise<RunningPrometheus> {
   const folder = mkdtempSync(join(tmpdir(), "isochrone-prometheus-"));
   const file = join(folder, "prometheus.yml");
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(file, JSON.stringify(configOf(scrapeConfigs)));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -114,7 +111,6 @@ async function samplesOf(url: string, selector: string, untilMs: number): Promis
   );
 }
 
-/** Labels as pairs in the order of their names. */
 export function sortedLabels(labels: Readonly<Record<string, unknown>>): [string, unknown][] {
   return Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
 }

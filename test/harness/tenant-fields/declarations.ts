@@ -1,4 +1,3 @@
-// Channels that AppGroups and workloads declare, as the aggregator reads them.
 import {
   DeclaredObjects,
   DEPENDENCIES_ANNOTATION,
@@ -8,7 +7,7 @@ import { CHANNELS_ANNOTATION, type KubernetesObject } from "@isochrone/kubernete
 import { OWN_NAMESPACE_ONLY, type DeclaredChannel } from "@isochrone/topology";
 import { textOf, type Outcome, type Trials } from "./trial.ts";
 
-/** Channels that each of many objects declares, below the bound of one object. */
+/** Number of channels per object when many objects declare some; below the limit of one object. */
 const OF_ONE = 1_000;
 
 export function declarationTrials(): Trials {
@@ -20,7 +19,7 @@ export function declarationTrials(): Trials {
         return read([calling("web", textOf(amount, before, after))], 1);
       },
       "`isochrone.dev/dependencies`: nesting of JSON": (amount) => {
-        // The list and the entry are two levels.
+        // The list and its entry are two levels.
         const [before, after] = ["[", "]"].map((bracket) => bracket.repeat(amount - 2));
         return read([calling("web", `[{"name": "db", "more": ${before}${after}}]`)], 1);
       },
@@ -61,7 +60,6 @@ export function declarationTrials(): Trials {
   };
 }
 
-/** All that is wanted is kept, or an Event and a metric say what isn't. */
 function read(objects: readonly KubernetesObject[], wanted: number): Outcome {
   const events: string[] = [];
   const declared = new DeclaredObjects(OWN_NAMESPACE_ONLY, (_object, refused) =>
@@ -81,7 +79,7 @@ function read(objects: readonly KubernetesObject[], wanted: number): Outcome {
   };
 }
 
-/** An amount beyond its bound counts as the bound, which the graph shows. */
+/** The graph caps an amount at its limit. */
 function valueOf(
   fields: object,
   amount: number,

@@ -1,4 +1,3 @@
-// Requests to dispatched Services, and what their endpoints say.
 import { ask, DispatchRig } from "@isochrone/dispatcher/testing";
 import { DISPATCH_ANNOTATIONS, KINDS } from "@isochrone/kubernetes";
 import { once } from "node:events";
@@ -11,7 +10,7 @@ import { textOf, type Outcome, type Trials } from "./trial.ts";
 
 const HOST = "127.0.0.1";
 const PLACES = 20;
-/** For what is sent to arrive. */
+/** Time for sent data to arrive. */
 const SETTLE_MS = 200;
 const QUIET = 5;
 
@@ -33,7 +32,6 @@ export async function dispatchedTrials(): Promise<Trials> {
     const values = await rig.metric(name);
     return values.find((each) => JSON.stringify(each.labels) === JSON.stringify(labels))?.value ?? 0;
   };
-  /** Requests that wait at the endpoint, once no more come. */
   const arrivals = (): Promise<number> => settled(() => waiting.size);
   const release = async (): Promise<void> => {
     do {
@@ -66,7 +64,7 @@ export async function dispatchedTrials(): Promise<Trials> {
       socket.on("error", () => undefined);
       await once(socket, "connect");
       socket.write("GET /wait HTTP/1.1\r\nhost: web.shop\r\n\r\n".repeat(amount));
-      // Beyond the bound the connection ends, and what waits at the endpoint with it.
+      // Beyond the limit, the dispatcher closes the connection and its request to the endpoint.
       await settled(
         () => waiting.size,
         () => socket.destroyed,
@@ -105,7 +103,7 @@ export async function dispatchedTrials(): Promise<Trials> {
       for (const answer of answers) answer.finally(() => ended.add(answer)).catch(() => undefined);
       const taken = await arrivals();
       const refused = (await counted("refused_total", { reason: "overloaded" })) - before;
-      // Some connections come late: the kernel's queue of new ones was full.
+      // Some connections come late, because the kernel's accept queue was full.
       while (ended.size < sent) await release();
       return { isCut: taken < sent, named: refused > 0 ? `${refused} counted as overloaded` : null };
     },
@@ -156,7 +154,7 @@ export async function dispatchedTrials(): Promise<Trials> {
   return { trials, stop: () => rig.stop() };
 }
 
-/** A count above 0 that stays, or the last one. */
+/** Returns a stable count above 0, or the last count. */
 async function settled(count: () => number, isOver: () => boolean = () => false): Promise<number> {
   let [last, quiet] = [0, 0];
   while (quiet < QUIET && !isOver()) {

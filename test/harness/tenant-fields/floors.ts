@@ -1,4 +1,3 @@
-// Floors that AppGroups declare, and the places of flows in the plans of nodes.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -67,7 +66,6 @@ function flow(from: string, to: string, at: number, bitsPerSecond = 1e6): Addres
   };
 }
 
-/** An AppGroup with pods of one workload on a node and of another on another node. */
 async function floorsOf(
   sources: number,
   targets: number,
@@ -96,7 +94,7 @@ async function floorsOf(
     ...Array.from({ length: targets }, (_, at) => pod("db", "n1", at)),
   ];
   for (const object of pods) read.takePod({ type: "added", object });
-  // Its AppGroup is listed soon.
+  // Wait until the AppGroup is listed.
   for (let isListed = false; !isListed; isListed = read.groups().length > 0) {
     await sleep(5);
     read.floors();

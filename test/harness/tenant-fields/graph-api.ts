@@ -1,10 +1,8 @@
-// Parameters of requests to the graph API.
 import { startAggregator } from "@isochrone/aggregator/testing";
 import { headTrial } from "./raw.ts";
 import { textOf, type Outcome, type Trials } from "./trial.ts";
 
 const NODES = 200;
-/** For a graph with these nodes. */
 const BUILT_MS = 5_000;
 const GRAPH = "/api/v1/graph";
 
@@ -14,7 +12,7 @@ export async function graphApiTrials(): Promise<Trials> {
     await running.store.create({ apiVersion: "v1", kind: "Node", metadata: { name: `n${at}` } });
   await running.clock.advance(BUILT_MS);
   const { url } = running.aggregator.address();
-  /** Anything is taken but what the answer names, and a head that is too long. */
+  /** The API accepts everything except a parameter that the error names, and an overlong request head. */
   const asked = async (path: string, parameter: string): Promise<Outcome> => {
     const response = await fetch(url + path);
     const text = await response.text();
@@ -40,7 +38,7 @@ export async function graphApiTrials(): Promise<Trials> {
   return { trials, stop: () => running.stop() };
 }
 
-/** As long as the text of a cursor or a little longer. */
+/** A cursor text of at least this length. */
 function cursorOf(characters: number): string {
   return Buffer.from(textOf(Math.ceil((characters * 3) / 4), `["a","`, `"]`)).toString("base64url");
 }

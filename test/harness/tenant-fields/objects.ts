@@ -1,4 +1,3 @@
-// Annotations of pods, their controllers, Services and EndpointSlices.
 import {
   DISPATCH_ANNOTATIONS,
   dispatchOrderOf,
@@ -75,7 +74,7 @@ function records(count: number): readonly object[] {
   }));
 }
 
-/** A fault is a text, which an Event and the page of dispatch say. */
+/** A fault is a text that an Event and the Traffic page show. */
 function order(annotations: Readonly<Record<string, string>>, name: string): Outcome {
   const read = dispatchOrderOf(
     annotated("Service", { [DISPATCH_ANNOTATIONS.dispatch]: "hints", ...annotations }),

@@ -1,4 +1,3 @@
-// Pages of pods, as the collector scrapes them.
 import { CollectorTests, istioAt } from "@isochrone/collector/parsers";
 import type { ServerResponse } from "node:http";
 import { textOf, type Outcome, type Trials } from "./trial.ts";
@@ -45,7 +44,7 @@ function* comments(bytes: number): Generator<string> {
   for (; left > 0; left -= LINE) yield textOf(Math.min(LINE, left), left > 1 ? "#" : "", "\n");
 }
 
-/** One scrape of such a page: metrics name what isn't taken. */
+/** Scrapes the page once. Metrics name the dropped parts. */
 async function scraped(parts: Iterable<string>): Promise<Outcome> {
   const tests = new CollectorTests();
   try {
@@ -67,7 +66,7 @@ async function scraped(parts: Iterable<string>): Promise<Outcome> {
   }
 }
 
-/** As fast as it is read, until nobody does. */
+/** Writes as fast as the reader reads, until it disconnects. */
 async function write(response: ServerResponse, parts: Iterable<string>): Promise<void> {
   for (const part of parts) {
     if (response.destroyed) return;

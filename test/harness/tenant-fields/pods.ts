@@ -1,4 +1,3 @@
-// Scheduling rules of pods, as the planner reads them.
 import { SchedulingModel } from "@isochrone/placement";
 import { textOf, type Outcome, type Trial, type Trials } from "./trial.ts";
 
@@ -33,7 +32,7 @@ export function podTrials(): Trials {
     "pod: ports": (amount) =>
       planned({ containers: [{ name: "c", ports: many(amount, (at) => ({ hostPort: at + 1 })) }] }),
     "pod: characters of all scheduling rules": (amount) => {
-      // Names of fields count, too.
+      // Field names count as well.
       const own = ["key", "operator", "Exists"].join("").length;
       return planned({ tolerations: [{ key: textOf(amount - own), operator: "Exists" }] });
     },
@@ -41,7 +40,7 @@ export function podTrials(): Trials {
   return { trials };
 }
 
-/** A pod beyond a bound isn't planned, and its reason says which. */
+/** The planner skips a pod beyond a limit. Its reason names the limit. */
 function planned(spec: Fields): Outcome {
   const pod = {
     metadata: { name: "p", namespace: "shop", uid: "p", labels: {} },

@@ -1,7 +1,6 @@
 import { connect } from "node:net";
 import type { Outcome } from "./trial.ts";
 
-/** A request whose path, names and values of headers have so many characters. */
 export async function headTrial(
   port: number,
   { path, host }: { readonly path: string; readonly host: string },
@@ -15,7 +14,7 @@ export async function headTrial(
   return { isCut: !status.startsWith("HTTP/1.1 200"), named: status };
 }
 
-/** Sends bytes to a server of loopback, and returns the first line that comes back. */
+/** Sends bytes to a loopback server and returns the first line of the response. */
 function statusLine(port: number, sent: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(sent));

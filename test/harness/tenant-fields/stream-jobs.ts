@@ -1,4 +1,3 @@
-// Fields of StreamJobs, and how many of them are looked at.
 import { reasonOf } from "@isochrone/primitives";
 import { decide, type DecidedJob } from "@isochrone/scheduler-plugin/parsers";
 import {
@@ -53,7 +52,6 @@ export function streamJobTrials(): Trials {
   };
 }
 
-/** The spec as the controller reads it. A text: what the condition Accepted says. */
 function read(spec: Fields): Outcome {
   try {
     return { isCut: false, named: null, input: spec, kept: readJobDefinition("shop/job", specOf(spec)) };
@@ -63,7 +61,6 @@ function read(spec: Fields): Outcome {
   }
 }
 
-/** Read, and checked by the planner. */
 async function planned(spec: Fields): Promise<Outcome> {
   const outcome = read(spec);
   if (outcome.isCut) return outcome;

@@ -1,27 +1,24 @@
-// A field that tenants can write, with amounts of it that a real reader is given.
+// Measures a real reader with different amounts of a tenant-writable field.
 
-/** Answer of a reader to an amount. */
 export interface Outcome {
-  /** Whether less than all was taken. */
+  /** Whether the reader dropped a part. */
   readonly isCut: boolean;
-  /** Message or metric that tells people of the cut; null: nothing was cut, or nothing tells of it. */
+  /** Message or metric that reports the drop. Null: nothing was dropped, or nothing reports it. */
   readonly named: string | null;
-  /** Objects that were read, which are in memory whatever the reader does. */
+  /** The input objects, which occupy memory independently of the reader. */
   readonly input?: unknown;
   /** Value that the reader keeps in memory. */
   kept?: unknown;
 }
 
-/** Gives a reader so much of the field. Amounts are in the unit of the table. */
+/** Gives a reader this amount of the field, in the unit of the table. */
 export type Trial = (amount: number) => Outcome | Promise<Outcome>;
 
-/** Readers that run for a while. */
 export interface Trials {
   readonly trials: Readonly<Record<string, Trial>>;
   readonly stop?: () => Promise<void>;
 }
 
-/** A line of the table. */
 interface FieldLine {
   readonly field: string;
   readonly bound: number;
@@ -32,7 +29,7 @@ const BEGIN = "## Fields that tenants write";
 const UNITS: Readonly<Record<string, number>> = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 const BOUND = /^([\d,.]+(?:e\d+)?)(?: (\S+))?/;
 
-/** Lines of the table in the document. @throws Error for a bound without a number */
+/** Parses the table in the document. @throws Error for a limit without a number */
 export function fieldLines(document: string): readonly FieldLine[] {
   const [, section = ""] = document.split(`${BEGIN}\n`);
   const [table = ""] = section.split("\n## ");
@@ -51,7 +48,6 @@ export function fieldLines(document: string): readonly FieldLine[] {
     });
 }
 
-/** A text of so many characters. */
 export function textOf(length: number, before = "", after = ""): string {
   return before + "x".repeat(Math.max(0, length - before.length - after.length)) + after;
 }

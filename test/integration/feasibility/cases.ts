@@ -1,4 +1,3 @@
-// Clusters and pods made up so that every filter has something to say, both ways.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { askedPod, generatePod } from "./pods.ts";
 import { CSI_DRIVER } from "./shared.ts";
@@ -6,10 +5,8 @@ import { object, Some, type Json, type Labels } from "./words.ts";
 
 export const PROBE_LABEL = "isochrone.dev/asked";
 
-/** A cluster to be made, and pods to be asked about. */
 export interface GeneratedCluster {
   readonly nodes: readonly KubernetesObject[];
-  /** How many volumes some of the nodes attach. */
   readonly csiNodes: readonly KubernetesObject[];
   readonly placed: readonly PlacedPod[];
   readonly nominated: readonly { readonly pod: KubernetesObject; readonly node: string }[];
@@ -18,13 +15,12 @@ export interface GeneratedCluster {
 
 interface PlacedPod {
   readonly pod: KubernetesObject;
-  /** Patched afterwards; null = as it is. */
+  /** Status to patch after creation. Null: unchanged. */
   readonly status: Json | null;
-  /** It is being deleted. */
   readonly terminating: boolean;
 }
 
-/** @param name begins the names of all that is in it */
+/** @param name prefix of all object names */
 export function generateCluster(seed: number, name: string, asked: number): GeneratedCluster {
   const some = new Some(seed);
   const nodes = Array.from({ length: some.between(5, 9) }, (_, index) =>
@@ -36,8 +32,7 @@ export function generateCluster(seed: number, name: string, asked: number): Gene
     const spec: Json = { ...pod.spec, nodeName: some.of(names) };
     delete spec["nodeSelector"];
     const finishes = some.chance(0.1);
-    // kube-scheduler frees a port when one of two pods with it goes; two that were scheduled never have the
-    // same.
+    // kube-scheduler frees a port when one of two pods with it ends. Two scheduled pods never share a port.
     if (finishes) spec["containers"] = (spec["containers"] as Json[]).map((one) => ({ ...one, ports: [] }));
     if (finishes) delete spec["initContainers"];
     const status = some.chance(0.25) ? resizedStatus(some) : null;
@@ -101,7 +96,7 @@ function csiNode(some: Some, name: string): KubernetesObject {
   return { ...object("storage.k8s.io/v1", "CSINode", { name }), spec: { drivers: [driver] } };
 }
 
-/** As a kubelet writes it while a container is made smaller or greater in place. */
+/** Status as a kubelet writes it during an in-place resize of a container. */
 function resizedStatus(some: Some): Json {
   const requests = { cpu: some.of(["50m", "1"]), memory: some.of(["8Mi", "900Mi"]) };
   return {

@@ -1,10 +1,9 @@
-// kube-scheduler's own word on a pod and every node, without anything being bound: an extender that is told
-// which nodes its filters let through, and refuses them all. One attempt judges all nodes.
+// Gets kube-scheduler's verdict without binding: an extender records and rejects all nodes.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Everything as it comes, but for preemption, which would delete placed pods, and for sampling. */
+/** Defaults, except for preemption, which would delete placed pods, and for node sampling. */
 export const SCHEDULER_CONFIG = (url: string): string => `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: "@KUBECONFIG@", qps: 2000, burst: 4000}
@@ -22,13 +21,10 @@ interface ExtenderArgs {
   readonly NodeNames: readonly string[];
 }
 
-/** What kube-scheduler found out about a pod. */
 export interface Finding {
-  /** Nodes that all its filters let through. */
+  /** Nodes that all filters accept. */
   readonly admitted: ReadonlySet<string>;
-  /** Its reasons against the others, and how many nodes each is for. */
   readonly reasons: ReadonlyMap<string, number>;
-  /** How many nodes it knew. */
   readonly nodes: number;
 }
 
@@ -37,9 +33,8 @@ const REFUSAL = "only asked";
 export class Judge {
   readonly url: string;
   readonly #server: Server;
-  /** By pod UID: what the first attempt got through. */
   readonly #admitted = new Map<string, readonly string[]>();
-  /** By namespace/name of the pod: where it is to go if it may. */
+  /** Target node by pod as namespace/name. */
   readonly #targets = new Map<string, string>();
 
   static async start(): Promise<Judge> {
@@ -63,12 +58,12 @@ export class Judge {
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** Lets the pod onto this node, if the filters do. */
+  /** Allows the pod on this node if the filters do. */
   send(pod: KubernetesObject, node: string): void {
     this.#targets.set(keyOf(pod), node);
   }
 
-  /** null while kube-scheduler hasn't tried the pod. */
+  /** Returns null before kube-scheduler has tried the pod. */
   finding(pod: KubernetesObject): Finding | null {
     const conditions = (pod.status?.["conditions"] ?? []) as {
       type: string;
@@ -100,7 +95,6 @@ function keyOf({ metadata: { namespace, name } }: KubernetesObject): string {
   return `${namespace}/${name}`;
 }
 
-/** "0/8 nodes are available: 1 Insufficient cpu, 7 node(s) were unschedulable." */
 function parse(message: string): { nodes: number; reasons: Map<string, number> } {
   const match = /^0\/(\d+) nodes are available: (.*?)\.?(?: preemption: .*| no new claims .*)?$/s.exec(
     message,

@@ -1,4 +1,3 @@
-// A plan lands on a real kube-scheduler, and on the model beside it.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { QueueStep, Rejection, SchedulingModel } from "@isochrone/placement";
 import type { Testbed } from "./testbed.ts";
@@ -8,20 +7,17 @@ interface LandingOptions {
   readonly testbed: Testbed;
   readonly judge: Judge;
   readonly model: SchedulingModel;
-  /** Gated, on the API server. */
   readonly pods: readonly KubernetesObject[];
   readonly steps: readonly QueueStep[];
-  /** All are nominated before the first is released, whatever their steps say. */
+  /** Nominates all pods before the first is released, regardless of their steps. */
   readonly atOnce: boolean;
 }
 
 interface Fate {
   readonly target: string;
-  /** What the model said just before. */
+  /** The model's prediction just before. */
   readonly foretold: Rejection | null;
-  /** The node that it got. */
   readonly got: string | null;
-  /** For messages. */
   readonly said: string;
 }
 
@@ -34,7 +30,6 @@ export class Landing {
     this.#waiting = [...options.steps];
   }
 
-  /** One pod after the other, in order. */
   async *run(): AsyncGenerator<Fate> {
     const { testbed, judge, model, pods, atOnce } = this.#options;
     for (const step of this.#options.steps) {
@@ -42,7 +37,7 @@ export class Landing {
       const pod = pods[step.pod]!;
       const target = model.nodes[step.node]!.name;
       const foretold = model.verdict(pod, target);
-      // As long as the order is kept, the steps say the same.
+      // In order, the steps must agree with the prediction.
       if (!atOnce && foretold?.message !== step.rejection?.message)
         throw new Error(`step says ${step.rejection?.message}, model says ${foretold?.message}`);
       judge.send(pod, target);
@@ -58,7 +53,6 @@ export class Landing {
     }
   }
 
-  /** Up to the first that is to be bound before others are. */
   async #nominate(): Promise<void> {
     const { testbed, model, pods, atOnce } = this.#options;
     const end = atOnce ? -1 : this.#waiting.findIndex(({ before }) => before);

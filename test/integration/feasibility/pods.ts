@@ -1,9 +1,8 @@
-// Pods with wishes of every kind.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { NAMESPACES, PRIORITIES, VOLUMES } from "./shared.ts";
 import { object, required, TOPOLOGY_KEYS, type Json, type Labels, type Some } from "./words.ts";
 
-/** @param likely how probable each of the special wishes is @param nodes to wish for by name */
+/** @param likely probability of each special constraint @param nodes for constraints by node name */
 export function generatePod(
   some: Some,
   name: string,
@@ -41,10 +40,7 @@ export function generatePod(
   return { ...object("v1", "Pod", { name, namespace, labels }), spec };
 }
 
-/**
- * Of five, one with wishes of any kind, and one each about spreading, others, volumes and resources, which
- * fit otherwise more often than not.
- */
+/** One pod of five has any constraints. The others have one kind each and mostly fit. */
 export function askedPod(
   some: Some,
   name: string,
@@ -89,7 +85,7 @@ function containers(some: Some): Json[] {
   }));
 }
 
-/** CPU and memory of an order that decides. */
+/** CPU and memory large enough to decide. */
 function plainContainers(some: Some, prefix: string): Json[] {
   return Array.from({ length: some.between(1, 3) }, (_, index) => {
     const requests = { cpu: some.of(["300m", "700m", "1.5"]), memory: some.of(["200Mi", "600Mi", "1Gi"]) };
@@ -170,7 +166,7 @@ function podTerms(some: Some): Json[] {
   })).map((term: Json) => withLabelKeys(some, term));
 }
 
-/** Not with a selector that speaks of the same label: the API server refuses that. */
+/** The API server rejects this together with a selector on the same label. */
 function withLabelKeys(some: Some, term: Json): Json {
   if (term["labelSelector"] === undefined || !some.chance(0.2)) return term;
   if (JSON.stringify(term["labelSelector"]).includes("pod-template-hash")) return term;
@@ -227,7 +223,7 @@ function volumes(some: Some): Json[] {
   return [...new Set(names)].map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
 }
 
-/** More than its containers have together, as it must be. */
+/** Must exceed the sum of the containers. */
 function podLevelResources(spec: Json): Json {
   spec["containers"] = (spec["containers"] as Json[]).map((container) => ({
     ...container,

@@ -1,4 +1,3 @@
-// What all clusters share.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { object, onNodes, type Json, type Labels } from "./words.ts";
 
@@ -9,7 +8,7 @@ export const NAMESPACES: Readonly<Record<string, Labels>> = {
 };
 export const PRIORITIES: Readonly<Record<string, number>> = { low: 100, high: 1000 };
 export const CSI_DRIVER = "disk.example.com";
-/** Volumes of every kind that the model judges; each has a claim of its name in every namespace. */
+/** Volumes of every kind that the model judges. Every namespace has a claim with each name. */
 export const VOLUMES: readonly { readonly name: string; readonly labels?: Labels; readonly spec: Json }[] = [
   { name: "anywhere", spec: { nfs: { server: "nfs", path: "/" } } },
   {
@@ -31,7 +30,6 @@ export const VOLUMES: readonly { readonly name: string; readonly labels?: Labels
   ...["csi-1", "csi-2", "csi-3"].map((name) => ({ name, spec: { csi: { driver: CSI_DRIVER } } })),
 ];
 
-/** Namespaces, priorities, runtime classes and volumes that all clusters share. */
 export function sharedObjects(): KubernetesObject[] {
   const namespaces = Object.entries(NAMESPACES).map(([name, labels]) =>
     object("v1", "Namespace", { name, labels }),

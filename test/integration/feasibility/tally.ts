@@ -1,4 +1,3 @@
-// Who said what, added up.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { SchedulingModel } from "@isochrone/placement";
 import type { FilterPlugin } from "@isochrone/placement/testing";
@@ -10,13 +9,12 @@ type NodeState = SchedulingModel["nodes"][number];
 export class Tally {
   cases = 0;
   admissions = 0;
-  /** Admissions that the plugin had something to look at for. */
+  /** Accepted nodes that the plugin had to check. */
   readonly passes = new Map<FilterPlugin, number>();
   readonly rejections = new Map<FilterPlugin, number>();
-  /** We say yes, kube-scheduler says no; and the other way round. */
+  /** The model accepts but kube-scheduler rejects, and vice versa. */
   readonly wrongYes: string[] = [];
   readonly wrongNo: string[] = [];
-  /** Both say no, for different reasons. */
   readonly otherWords: string[] = [];
 
   get summary(): string {
@@ -47,7 +45,7 @@ export class Tally {
         if (admitted) this.wrongNo.push(say());
       }
     }
-    // Of nodes that a matchFields rules out kube-scheduler doesn't say which reason was the first.
+    // kube-scheduler does not report the first reason for nodes excluded by matchFields.
     const isVague = [...finding.reasons.keys()].some((reason) => reason.includes("didn't satisfy plugin(s)"));
     if (!isVague && shown(reasons) !== shown(finding.reasons))
       this.otherWords.push(
@@ -56,12 +54,10 @@ export class Tally {
   }
 }
 
-/** Whether both sides let it onto the same nodes. */
 export function isAgreed({ pod, finding }: Asked, model: SchedulingModel): boolean {
   return model.nodes.every(({ name }) => (model.verdict(pod, name) === null) === finding.admitted.has(name));
 }
 
-/** Plugins that have something to look at with such a pod and node. */
 function concerned({ spec = {} }: KubernetesObject, node: NodeState, model: SchedulingModel): FilterPlugin[] {
   const affinity = (spec["affinity"] ?? {}) as Json;
   const claims = JSON.stringify(spec["volumes"] ?? []);

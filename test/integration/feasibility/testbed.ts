@@ -1,4 +1,3 @@
-// Clusters, one after the other, on one control plane.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { NAMESPACES } from "./shared.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +11,6 @@ const AT_ONCE = 12;
 const POLL_MS = 10;
 const NOW = { gracePeriodSeconds: 0, propagationPolicy: "Background" };
 
-/** A pod that was asked about, as the API server has it, and what kube-scheduler found. */
 export interface Asked {
   readonly pod: KubernetesObject;
   readonly finding: Finding;
@@ -27,7 +25,7 @@ export class Testbed {
     this.#judge = judge;
   }
 
-  /** Makes the cluster; kube-scheduler knows it when this resolves. */
+  /** Creates the cluster. Resolves when kube-scheduler knows it. */
   async build({ nodes, csiNodes, placed, nominated }: GeneratedCluster): Promise<void> {
     await inParallel(csiNodes, (node) => this.#plane.request("POST", CSI_NODES, node));
     await inParallel(nodes, (node) => this.#plane.request("POST", "/api/v1/nodes", node));
@@ -48,7 +46,7 @@ export class Testbed {
     return this.#plane.request("POST", `/api/v1/namespaces/${pod.metadata.namespace}/pods`, pod);
   }
 
-  /** All at once: none of them is bound. */
+  /** Creates all pods at once, because none is bound. */
   async ask(pods: readonly KubernetesObject[], label: string): Promise<Asked[]> {
     const created = await inParallel(pods, (pod) => this.create(pod));
     const findings = await this.#plane.waitFor(
@@ -63,15 +61,12 @@ export class Testbed {
     return created.map((pod, index) => ({ pod, finding: findings[index]! }));
   }
 
-  /** As a plan lands: nominated, but not released yet. */
+  /** Nominates the pod without releasing it, like a landing plan. */
   async nominate(pod: KubernetesObject, node: string): Promise<void> {
     await this.#plane.request("PATCH", `${pathOf(pod)}/status`, { status: { nominatedNodeName: node } });
   }
 
-  /**
-   * The node that a gated pod gets when its gate opens; null when kube-scheduler lets it onto none that it
-   * may have.
-   */
+  /** Opens a pod's gate and returns its node. Returns null if kube-scheduler rejects all allowed nodes. */
   async release(pod: KubernetesObject): Promise<string | null> {
     await this.#plane.request("PATCH", pathOf(pod), { spec: { schedulingGates: [] } });
     for (;;) {
@@ -82,7 +77,6 @@ export class Testbed {
     }
   }
 
-  /** Everything as the API server has it. */
   async objects(): Promise<ClusterObjects & { readonly pods: readonly KubernetesObject[] }> {
     const [nodes, pods, namespaces, persistentVolumes, persistentVolumeClaims, csiNodes] = await Promise.all([
       this.#plane.list("nodes"),
@@ -95,7 +89,6 @@ export class Testbed {
     return { nodes, pods, namespaces, persistentVolumes, persistentVolumeClaims, csiNodes };
   }
 
-  /** Deletes pods, all of them or those with the label. */
   async removePods(label = ""): Promise<void> {
     const query = label === "" ? "" : `?labelSelector=${PROBE_LABEL}%3D${label}`;
     await Promise.all(
@@ -111,7 +104,7 @@ export class Testbed {
     await this.#plane.request("DELETE", CSI_NODES, NOW);
   }
 
-  /** Nodes come to kube-scheduler by another watch than pods, which come in order. */
+  /** kube-scheduler watches nodes and pods separately. Only pods arrive in order. */
   async #untilKnown(nodes: number): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       const label = `known-${attempt}`;

@@ -1,4 +1,3 @@
-// Words that clusters and pods are made up of.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { seededRandom } from "@isochrone/runtime";
 
@@ -7,7 +6,6 @@ export type Labels = Record<string, string>;
 
 export const TOPOLOGY_KEYS = ["kubernetes.io/hostname", "topology.kubernetes.io/zone", "rack"] as const;
 
-/** Seeded choices. */
 export class Some {
   readonly #random: { next(): number };
 
@@ -19,7 +17,6 @@ export class Some {
     return this.#random.next() < share;
   }
 
-  /** Both included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.#random.next() * (most - least + 1));
   }
@@ -41,7 +38,6 @@ export function required(terms: readonly Json[]): Json {
   return { requiredDuringSchedulingIgnoredDuringExecution: terms };
 }
 
-/** A NodeSelector. */
 export function onNodes(key: string, operator: string, values: readonly string[]): Json {
   return { required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }] } };
 }

@@ -1,11 +1,7 @@
-// Workflows to be planned.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { object, onNodes, required, Some, TOPOLOGY_KEYS, type Json, type Labels } from "./words.ts";
 
-/**
- * Gated replicas of a few workloads that have rules about each other; they tolerate taints, so that there is
- * room.
- */
+/** Replicas of a few workloads with mutual rules. They tolerate taints, so that there is room. */
 export function generateWorkloads(seed: number, name: string): KubernetesObject[] {
   const some = new Some(seed);
   return ["x", "y", "z"].flatMap((app) => {
@@ -57,7 +53,7 @@ function workloadRules(some: Some, app: string): Json {
   ])();
 }
 
-/** Few enough that replicas share nodes. */
+/** Few enough slots that replicas share nodes. */
 function onSlots(values: readonly string[]): Json {
   return { requiredDuringSchedulingIgnoredDuringExecution: onNodes("slot", "In", values)["required"] };
 }

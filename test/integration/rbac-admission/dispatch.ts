@@ -22,7 +22,6 @@ const rule = (name: string, labels: Record<string, string>): KubernetesObject =>
   spec: { host: "db" },
 });
 
-/** Whatever sends requests elsewhere than their Service says. */
 export function describeDispatch(testbed: AdmissionTestbed): void {
   describe("of what spreads requests", () => {
     beforeAll(async () => {

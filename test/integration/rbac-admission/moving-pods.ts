@@ -13,7 +13,6 @@ const owner = (kind: string, name: string, uid: string): OwnerReference => {
 const DEPLOYMENT = owner("Deployment", "shop", "00000000-0000-4000-8000-000000000001");
 const REPLICA_SET = owner("ReplicaSet", `shop-${HASH}`, "00000000-0000-4000-8000-000000000002");
 
-/** Whether a pod may be taken out of its ReplicaSet and given back, and nothing beside that. */
 export function describeMovingPods(testbed: AdmissionTestbed): void {
   describe("of a pod that is replaced before it goes", () => {
     const replicaSet: KubernetesObject = {
@@ -39,7 +38,6 @@ export function describeMovingPods(testbed: AdmissionTestbed): void {
       `/api/v1/namespaces/default/pods/${name}`;
     const now = async ({ metadata: { name } }: KubernetesObject): Promise<KubernetesObject> =>
       (await testbed.cluster.get({ ...KINDS.pod, namespace: "default", name }))!;
-    /** The patch with one of its values replaced. */
     const altered = (
       patch: readonly JsonPatchOperation[],
       path: string,

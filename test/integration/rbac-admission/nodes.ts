@@ -3,12 +3,10 @@ import { DEFAULT_ANNOTATION_PREFIX, writeNodeAnnotations } from "@isochrone/topo
 import { describe, expect, test } from "vitest";
 import { annotate, NODE, type AdmissionTestbed } from "./testbed.ts";
 
-/** As the policy names it. */
 const BANDWIDTH_RESOURCE = "network.aware.com/bandwidth";
 const REPLICA_SET = "/apis/apps/v1/namespaces/default/replicasets/web-1";
 const DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/web";
 
-/** What may change of nodes and of workloads. */
 export function describeNodesAndWorkloads(testbed: AdmissionTestbed): void {
   describe("of a node", () => {
     const own = { "isochrone.dev/available-cpu": "1500m", "isochrone.dev/network-cost-node-1": "1.250" };

@@ -7,7 +7,6 @@ const { NAMESPACE } = MANIFEST_VALUES;
 const APP_GROUPS = "/apis/appgroup.diktyo.x-k8s.io/v1alpha1/namespaces/default/appgroups";
 const TOPOLOGIES = "/apis/networktopology.diktyo.x-k8s.io/v1alpha1/namespaces/default/networktopologies";
 
-/** Objects that are Isochrone's, or of which a part is. */
 export function describeOwnObjects(testbed: AdmissionTestbed): void {
   describe("of what RBAC can't name", () => {
     const object = (name: string, more: object = {}): object => ({ metadata: { name }, ...more });

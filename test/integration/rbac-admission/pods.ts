@@ -7,7 +7,6 @@ const { CANARY_NAMESPACE, GATE } = MANIFEST_VALUES;
 const POD = "/api/v1/namespaces/default/pods/pod-0";
 const GATED = "/api/v1/namespaces/default/pods/gated";
 
-/** What may change of pods, and which may be made. */
 export function describePods(testbed: AdmissionTestbed): void {
   describe("of a pod", () => {
     const affinity = (node: string): object => ({

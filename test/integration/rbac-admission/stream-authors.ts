@@ -5,7 +5,6 @@ import type { AdmissionTestbed } from "./testbed.ts";
 const ALLOWED = "authors";
 const OTHER = "others";
 
-/** Who may write StreamJobs. */
 export function describeStreamAuthors(testbed: AdmissionTestbed): void {
   test("whoever writes a StreamJob must be allowed to create pods in its namespace", async () => {
     const { cluster } = testbed;

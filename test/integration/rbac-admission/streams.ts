@@ -5,7 +5,7 @@ import { streamJob, streamTask } from "../../harness/streams.ts";
 import type { AdmissionTestbed } from "./testbed.ts";
 
 const { NAMESPACE: INSTALLATION, CANARY_NAMESPACE } = MANIFEST_VALUES;
-/** Its pods may have access to the host. */
+/** A namespace whose pods may access the host. */
 const PRIVILEGED = "site";
 const PLAIN = "plain";
 const ENFORCE = "pod-security.kubernetes.io/enforce";
@@ -56,10 +56,9 @@ interface PodFields {
   readonly more?: object;
 }
 
-/** Access to the host: what it is, a pod's spec or security context with it, and the words of the denial. */
+/** Host access: its name, a pod spec or security context with it, and the text of the denial. */
 type Access = readonly [name: string, fields: object, named: string];
 
-/** Pods that the scheduler-plugin may create for StreamJobs, and pods that it may not. */
 export function describeStreams(testbed: AdmissionTestbed): void {
   describe("of pods of StreamJobs", () => {
     const jobs = new Map<string, KubernetesObject>();
@@ -295,7 +294,7 @@ export function describeStreams(testbed: AdmissionTestbed): void {
     test.each(hostAccess)(
       "one with %s is denied where no label of the namespace allows it",
       async (_, spec, named) => {
-        // Either policy may answer first.
+        // Either policy may respond first.
         expect(await denial(spec, { task: "detect" })).toContain("a pod of a StreamJob m");
         // Whether or not its StreamJob exists.
         const ghost = { owner: { name: "ghost", uid: "1" }, labels: { "isochrone.dev/stream-job": "ghost" } };
@@ -318,7 +317,7 @@ export function describeStreams(testbed: AdmissionTestbed): void {
     test.each(["kube-system", "kube-public", INSTALLATION, CANARY_NAMESPACE])(
       "none is created in %s",
       async (namespace) => {
-        // Nobody creates a pod with the label in a namespace without a StreamJob.
+        // Nobody may create a pod with the label in a namespace without a StreamJob.
         expect(await verdict(TEMPLATE, { namespace })).toMatch(/no params found|no StreamJob in namespaces/);
         const fields = { namespace, labels: { "isochrone.dev/stream-template": undefined } };
         expect(await denial(TEMPLATE, fields)).toContain("no StreamJob in namespaces of Kubernetes");

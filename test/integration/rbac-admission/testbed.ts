@@ -11,10 +11,7 @@ type Caller = (typeof OURS)[number] | "stranger";
 
 export const NODE = "/api/v1/nodes/node-0";
 
-/**
- * A cluster in which our accounts, and a stranger, have every right by RBAC, so that nothing but the policies
- * stands in the way.
- */
+/** Our accounts and a stranger have all RBAC permissions, so that only the policies can deny. */
 export class AdmissionTestbed {
   #cluster: ControlPlane | null = null;
   readonly #clients = new Map<Caller, ApiClient>();
@@ -57,7 +54,7 @@ export class AdmissionTestbed {
     return this.#clients.get(caller)!;
   }
 
-  /** "ok", or the code and what the API server says. A list is a JSON patch. */
+  /** Returns "ok", or the code and the API server's message. A list is a JSON patch. */
   async verdict(
     caller: Caller,
     method: string,
@@ -69,10 +66,7 @@ export class AdmissionTestbed {
     return code < 300 ? "ok" : `${code} ${(JSON.parse(text) as { message: string }).message}`;
   }
 
-  /**
-   * What a policy says against it. Something else when it isn't denied, or isn't denied by a policy alone:
-   * the stranger must pass.
-   */
+  /** Returns another text if the request is allowed or not denied by a policy alone. */
   async denialOf(
     caller: Caller,
     [method, path, body]: readonly [method: string, path: string, body?: object],
@@ -87,7 +81,6 @@ export class AdmissionTestbed {
   }
 }
 
-/** A merge patch. */
 export function annotate(annotations: Readonly<Record<string, string | null>>): object {
   return { metadata: { annotations } };
 }

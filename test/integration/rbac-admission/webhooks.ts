@@ -24,7 +24,7 @@ const rule = (resources: string[], operations = ["CREATE"], apiGroups = [""]): o
 
 const service = (namespace: string, name: string): object => ({ service: { namespace, name, path: "/" } });
 
-/** It answers nobody: what it may say is another test's. */
+/** Has no backend; another test covers its responses. */
 function registration(name: string, entry: Entry = {}): KubernetesObject {
   return {
     ...KINDS.mutatingWebhookConfiguration,
@@ -45,7 +45,6 @@ function registration(name: string, entry: Entry = {}): KubernetesObject {
   };
 }
 
-/** What may be registered with the API server: it sees, and may change, all that it is registered for. */
 export function describeWebhooks(testbed: AdmissionTestbed): void {
   describe("of webhooks", () => {
     const ours = registration("isochrone-placement");

@@ -1,10 +1,10 @@
-// Attempts of a thief with a token of ours, and the worst that each token allows.
+// Attempts with a stolen token of ours, and the worst effect of each token.
 import { KINDS } from "@isochrone/kubernetes";
 import { streamJob } from "../../harness/streams.ts";
 
 export const NAMESPACE = "isochrone";
 
-/** A request; the API server changes nothing. */
+/** A request. The API server must not change anything. */
 export type Attempt = readonly [verb: string, path: string, body?: unknown];
 
 const DEFAULT = "/api/v1/namespaces/default";
@@ -33,13 +33,13 @@ const ADMIN = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name
 const WEBHOOKS = "/apis/admissionregistration.k8s.io/v1";
 const TOKEN = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
 
-/** Pods of the network managers are root on their nodes. */
+/** Network manager pods are root on their nodes. */
 const MANAGERS = `${APPS}/${NAMESPACE}/daemonsets/isochrone-network-manager`;
 const managers = (container: object, spec: object = {}): object => ({
   spec: { template: { spec: { ...spec, containers: [{ ...CONTAINER, ...container }] } } },
 });
 
-/** Nobody who has one of our tokens can do any of this. */
+/** Attempts that must fail with every token. */
 export const NEVER: Readonly<Record<string, Attempt>> = {
   "create a privileged pod": ["POST", `${DEFAULT}/pods`, ROOT],
   "create one in kube-system": ["POST", "/api/v1/namespaces/kube-system/pods", ROOT],
@@ -169,7 +169,7 @@ export const reads = (path: string): Attempt => ["GET", path];
 const PODS = reads("/api/v1/pods");
 const NODES = reads("/api/v1/nodes");
 
-/** The worst that a token allows, by account without `isochrone-`, in the words of docs/rbac.md. */
+/** The worst effects of a token, by account without `isochrone-`, in the words of docs/rbac.md. */
 export const CAN: Readonly<Record<string, Readonly<Record<string, Attempt>>>> = {
   probe: {},
   connections: {},

@@ -1,6 +1,4 @@
-// The aggregator of a simulated cluster, on Kafka. Its store tells of the cluster's nodes and pods as an API
-// server does, and pods are replaced as the world says: of the pods it has what its informers keep, as any
-// aggregator has. The first line of its output is its address.
+// A simulated cluster's aggregator on Kafka. Prints its address as the first line.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { setTimeout as delay } from "node:timers/promises";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
@@ -16,7 +14,7 @@ import { World } from "./world.ts";
 
 const CHURN_TICK_MS = 1000;
 
-// As the service's own main does where its heap has a limit.
+// Same as in the service's main with a heap limit.
 countBuffersAsHeap();
 keepHeapDense();
 const task = JSON.parse(process.argv[2] ?? "{}") as SoakAggregatorTask;

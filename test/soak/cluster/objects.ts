@@ -1,8 +1,6 @@
-// The nodes and pods of a simulated cluster as an API server has them.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { hash, type PodIdentity, type World } from "./world.ts";
 
-/** A node, with what is read of it. */
 export function nodeObject(world: World, node: number): KubernetesObject {
   return {
     ...KINDS.node,
@@ -20,10 +18,7 @@ export function nodeObject(world: World, node: number): KubernetesObject {
   };
 }
 
-/**
- * A pod as a list or a watch brings it: read from JSON, so that no two share a string, with labels,
- * annotations, volumes and statuses as pods have them. What of that is kept is up to who reads it.
- */
+/** A pod as parsed from a list or watch: no shared strings, realistic fields. */
 export function podObject(world: World, pod: PodIdentity, version: number): KubernetesObject {
   return JSON.parse(JSON.stringify(podFields(world, pod, version))) as KubernetesObject;
 }

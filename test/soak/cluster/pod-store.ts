@@ -10,7 +10,7 @@ import type { ListOptions, ObjectList, UntypedStore, WatchEvent } from "@isochro
 import { podObject } from "./objects.ts";
 import type { PodIdentity, World } from "./world.ts";
 
-/** Changes that a watch may lag behind by. */
+/** Maximum lag of a watch in changes. */
 const MAX_CHANGES = 20_000;
 
 interface Change {
@@ -19,10 +19,8 @@ interface Change {
 }
 
 /**
- * A store whose pods are those of the world, as an API server would tell of them: each is made when it is
- * listed or watched, trimmed as who asks wants it, and not kept here. A memory store would keep 100,000 whole
- * pods in the process whose memory is measured, and no aggregator has that; what its informers keep of them
- * it has, and that is all that is here, too. All other kinds are the inner store's.
+ * Creates the world's pods on demand and keeps none, because 100,000 whole pods would distort the measured
+ * memory. The inner store serves other kinds.
  */
 export class PodStore implements UntypedStore {
   readonly get: ClusterStore["get"];
@@ -38,10 +36,10 @@ export class PodStore implements UntypedStore {
   readonly #inner: ClusterStore;
   readonly #world: World;
   readonly #slots: number;
-  /** When each slot's pod ends, ms since the epoch. */
+  /** End time of each slot's pod, Unix ms. */
   readonly #ends: Float64Array;
   #nowMs: number;
-  /** The newest of them, oldest first; versions count them. */
+  /** Newest changes, oldest first; versions count them. */
   #changes: Change[] = [];
   #version = 1;
   #changed = Promise.withResolvers<void>();
@@ -64,7 +62,7 @@ export class PodStore implements UntypedStore {
     this.bind = inner.bind.bind(inner);
   }
 
-  /** Replaces the pods whose time has come. */
+  /** Replaces the pods whose end has come. */
   advance(nowMs: number): void {
     for (let slot = 0; slot < this.#slots; slot++) {
       if (this.#ends[slot]! > nowMs) continue;

@@ -1,4 +1,3 @@
-// What the processes of a simulated cluster are told, and say.
 import type { KafkaBusOptions } from "@isochrone/bus/kafka";
 import type { WorldShape } from "./world.ts";
 
@@ -10,7 +9,6 @@ export interface SoakProducerTask {
   readonly nodes: number;
 }
 
-/** Totals so far. */
 export interface SoakProducerLine {
   readonly points: number;
   readonly records: number;

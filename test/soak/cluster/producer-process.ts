@@ -1,6 +1,4 @@
-// Publishes for a part of a simulated cluster's nodes, each in its own turn: what probes and collectors of
-// that many nodes would send. Every second one of all probes of the cluster restarts. Progress leaves as
-// lines of JSON; the end of standard input stops it.
+// Publishes for a part of a simulated cluster's nodes. Prints JSON lines until its input closes.
 import { BusError, type OutgoingRecord } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
 import { createLogger, systemClock, systemRandom } from "@isochrone/runtime";
@@ -23,7 +21,7 @@ const bus = createKafkaBus({
   logger: createLogger({ service: "soak-producer", level: "warn", destination: process.stderr }),
 });
 
-/** One publisher's life: a node has a probe and a collector, and a stream per topic. */
+/** One run of a publisher: a node has a probe and a collector, and one stream per topic. */
 class Stream {
   epoch = 0;
   sequence = 0;
@@ -45,7 +43,7 @@ function outgoing({ topic, key, value }: WorldRecord): OutgoingRecord {
   return { key, value, headers };
 }
 
-/** Nodes whose turn comes between two times: each has a moment of its own in every period. */
+/** Nodes that publish between two times. Each has its own moment in every period. */
 function* dueNodes(periodMs: number, fromMs: number, toMs: number): Generator<[node: number, atMs: number]> {
   for (let i = 0; i < task.nodes; i++) {
     const phaseMs = (i / task.nodes) * periodMs;
@@ -76,7 +74,6 @@ async function publish(records: readonly WorldRecord[]): Promise<void> {
   );
 }
 
-/** One probe of the cluster per second begins a new life. */
 function restartProbes(toMs: number): void {
   const due = Math.floor((toMs - task.shape.beginMs) / 1000);
   for (; restarted < due; restarted++) {

@@ -1,5 +1,4 @@
-// Runs a simulated cluster against a real broker and one aggregator, and looks at what the aggregator says
-// and costs.
+// Checks an aggregator's graphs and cost on a simulated cluster with a real broker.
 import { upperMedian } from "@isochrone/primitives";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -16,21 +15,17 @@ import { hash, World, type WorldShape } from "./world.ts";
 interface SimulationOptions {
   readonly nodes: number;
   readonly podsPerNode: number;
-  /** Also what counters may lag behind each other; at most a quarter of the window. */
+  /** Also the maximum lag between counters; at most a quarter of the window. */
   readonly scrapePeriodMs: number;
-  /**
-   * From when all nodes publish; longer than the window, in which all counters then are known from its start.
-   */
+  /** Longer than the window, so that all counters are known from its start. */
   readonly durationMs: number;
   readonly windowMs: number;
   readonly producers: number;
   readonly client: KafkaBusOptions["client"];
-  /** How many channels are compared with the truth. */
   readonly sampledChannels: number;
   readonly log: (line: string) => void;
 }
 
-/** What one look found. */
 export interface ClusterSample {
   readonly atMs: number;
   readonly points: number;
@@ -38,29 +33,28 @@ export interface ClusterSample {
   readonly rssBytes: number;
   readonly cpuSeconds: number;
   readonly series: number;
-  /** Of all input partitions together; null: not told. */
+  /** Sum over all input partitions. Null: unknown. */
   readonly lagRecords: number | null;
   readonly missing: number;
   readonly duplicates: number;
 }
 
-/** Relative errors of channels' rates. */
 interface ChannelErrors {
   readonly compared: number;
   readonly absent: number;
-  /** Channels with a pod that was replaced in the window: what it did after its last scrape nobody knows. */
+  /** Channels with a pod replaced in the window. Traffic after the pod's last scrape is unknown. */
   readonly churned: number;
   readonly churnedLargest: number;
   readonly median: number;
   readonly largest: number;
-  /** Of those whose pods all lived through the window. */
+  /** Maximum over channels whose pods all lived through the window. */
   readonly steadyLargest: number;
   readonly above1Percent: number;
 }
 
 interface SimulationResult {
   readonly samples: readonly ClusterSample[];
-  /** Points that were published and that the aggregator counts. */
+  /** Points published, and points counted by the aggregator. */
   readonly published: number;
   readonly counted: number;
   readonly channels: ChannelErrors;
@@ -68,11 +62,9 @@ interface SimulationResult {
   readonly pointsPerSecond: number;
 }
 
-/** As docs/operations.md recommends for a replica of 2 GiB. */
+/** Recommended in docs/operations.md for a replica of 2 GiB. */
 const AGGREGATOR_FLAGS = ["--max-old-space-size=1152", "--max-semi-space-size=32"];
-/**
- * The same: what a batch of records took goes back to the system, instead of being kept between what stays.
- */
+/** Returns the memory of record batches to the system. */
 const AGGREGATOR_MALLOC = {
   MALLOC_ARENA_MAX: "2",
   MALLOC_MMAP_THRESHOLD_: "65536",
@@ -84,7 +76,7 @@ const PEERS_PER_NODE = 12;
 const REPLICAS = 10;
 const START_MS = 180_000;
 const SETTLE_MS = 120_000;
-/** Between a scrape and its record's arrival. */
+/** Maximum time between a scrape and its record's arrival. */
 const LAG_MARGIN_MS = 2000;
 const PANE_MS = 10_000;
 
@@ -156,7 +148,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   }
 }
 
-/** Least-squares slope of the second half's memory, as a part of its mean over that half. */
+/** Least-squares slope of memory in the second half, relative to its mean there. */
 export function memorySlope(samples: readonly ClusterSample[]): number {
   const half = samples.slice(Math.floor(samples.length / 2));
   const meanAt = half.reduce((sum, { atMs }) => sum + atMs, 0) / half.length;
@@ -167,10 +159,8 @@ export function memorySlope(samples: readonly ClusterSample[]): number {
 }
 
 /**
- * A window's rates against the generator's, in graphs that were built after all records were counted: what a
- * busy machine has not yet counted is missing at the end of a window. Rates end where all counters have
- * spoken, before the silence that has begun.
- * @param endMs when the last records were made
+ * Compares graphs built after all records were counted. Rates end at the last update of all counters.
+ * @param endMs time of the last records
  */
 async function compareChannels(
   url: string,
@@ -227,7 +217,7 @@ async function builtAfter(url: string, timeMs: number): Promise<WorkflowGraphSna
   }
 }
 
-/** Points that the aggregator counts once all records are in its windows, or time is up. */
+/** Returns the counted points once all records are in the windows or time is up. */
 async function settled(url: string, pid: number, lines: readonly SoakProducerLine[]): Promise<number> {
   const deadlineMs = Date.now() + SETTLE_MS;
   for (;;) {
@@ -245,7 +235,7 @@ async function look(url: string, pid: number, atMs: number): Promise<ClusterSamp
   return {
     atMs,
     points: sumOf(text, "isochrone_aggregator_points_total") ?? 0,
-    // An age is taken of each, unless a delta has thousands.
+    // One age per record, unless a delta has thousands.
     recordsInWindows: sumOf(text, "isochrone_aggregator_sample_age_seconds_count") ?? 0,
     rssBytes: use.rssBytes,
     cpuSeconds: use.cpuSeconds,
@@ -256,7 +246,6 @@ async function look(url: string, pid: number, atMs: number): Promise<ClusterSamp
   };
 }
 
-/** Of all series of a family in the text format; null without any. */
 function sumOf(text: string, family: string): number | null {
   const rows = [...text.matchAll(new RegExp(`^${family}(?:\\{[^}]*\\})? (\\S+)`, "gm"))];
   return rows.length === 0 ? null : rows.reduce((sum, [, value]) => sum + Number(value), 0);
@@ -272,18 +261,13 @@ async function json<T>(url: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-/**
- * A process of the simulation: told by its first argument, heard line by line, ended by closing its input.
- */
 class Child {
   readonly #process: ChildProcess;
   readonly #exit: Promise<unknown>;
   readonly #first = Promise.withResolvers<string>();
   #log = "";
-  /** The newest line, if it was JSON. */
   latest: unknown;
 
-  /** @param flags of V8 */
   constructor(
     script: string,
     task: unknown,
@@ -308,7 +292,6 @@ class Child {
     });
   }
 
-  /** The end of what it wrote to standard error. */
   get log(): string {
     return this.#log;
   }

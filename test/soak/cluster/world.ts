@@ -1,6 +1,4 @@
-// A cluster that exists only as what its probes and collectors would publish: everything is a pure function
-// of the time, so that every process of a soak knows the same truth. Workload w calls one other; a channel's
-// requests are those of its pods, whose rates drift slowly.
+// Everything is a pure function of time, so that all processes share the same truth. Rates drift slowly.
 import {
   Distribution,
   encodeMetrics,
@@ -18,11 +16,10 @@ export interface WorldShape {
   readonly peersPerNode: number;
   /** Replicas of a workload; nodes x podsPerNode must be a multiple of it. */
   readonly replicas: number;
-  /** Part of all pods that are replaced by new ones in a minute. */
+  /** Share of all pods replaced per minute. */
   readonly churnPerMinute: number;
-  /** How often a node's pods are scraped. */
   readonly scrapePeriodMs: number;
-  /** Time 0 of the world, ms since the epoch. */
+  /** Time 0 of the world, Unix ms. */
   readonly beginMs: number;
 }
 
@@ -32,7 +29,7 @@ const MEAN_REQUESTS_PER_SECOND = 40;
 const BYTES_PER_REQUEST = 1500;
 const CORES_PER_POD = 0.2;
 const POD_MEMORY_BYTES = 2e8;
-/** Rates drift by a tenth up and down. */
+/** Rates drift by up to 10 %. */
 const DRIFT = 0.1;
 const DRIFT_PERIOD_MS = 1_800_000;
 const SCOPE = { name: "isochrone.soak" } as const;
@@ -98,9 +95,7 @@ export class World {
     return (workload + 7 * NAMESPACES) % this.workloads;
   }
 
-  /**
-   * The pod in a slot at a time. Each slot's pods follow each other, the slots' changes are spread evenly.
-   */
+  /** Pods of a slot follow each other, and replacements are spread evenly over slots. */
   pod(slot: number, timeMs: number): PodIdentity {
     const { life, offsetMs } = this.#lifeOf(slot, timeMs);
     const startMs = Math.max(life * this.#lifeMs - offsetMs, -3_600_000) + this.shape.beginMs;
@@ -108,7 +103,7 @@ export class World {
     return { slot, name: `${this.workloadName(this.workloadOfSlot(slot))}-${suffix}`, startMs };
   }
 
-  /** When the slot's pod of a time is replaced by the next, ms since the epoch. */
+  /** End of the slot's pod at that time, Unix ms. */
   endOfPod(slot: number, timeMs: number): number {
     const { life, offsetMs } = this.#lifeOf(slot, timeMs);
     return (life + 1) * this.#lifeMs - offsetMs + this.shape.beginMs;
@@ -120,19 +115,17 @@ export class World {
     return { life, offsetMs };
   }
 
-  /** Whether a workload's pods are the same at both times. */
+  /** Whether a workload has the same pods at both times. */
   isSteady(workload: number, fromMs: number, toMs: number): boolean {
     for (let slot = workload; slot < this.#slots; slot += this.workloads)
       if (this.pod(slot, fromMs).name !== this.pod(slot, toMs).name) return false;
     return true;
   }
 
-  /** Requests per second of one pod of a workload. */
   #podRate(workload: number): number {
     return MEAN_REQUESTS_PER_SECOND * (0.5 + hash(workload) / 2 ** 32);
   }
 
-  /** Requests that a pod of the workload makes between two times. */
   #requests(workload: number, fromMs: number, toMs: number): number {
     const phase = (hash(workload + 1) / 2 ** 32) * 2 * Math.PI;
     const angle = (timeMs: number): number => ((timeMs - this.shape.beginMs) / DRIFT_PERIOD_MS) * 2 * Math.PI;
@@ -141,13 +134,13 @@ export class World {
     return this.#podRate(workload) * (integral(toMs) - integral(fromMs));
   }
 
-  /** What all pods of a workload send per second, on average between two times. */
+  /** Mean request rate of all pods of a workload between two times, per second. */
   channelRate(workload: number, fromMs: number, toMs: number): number {
     const seconds = (toMs - fromMs) / 1000;
     return (this.shape.replicas * this.#requests(workload, fromMs, toMs)) / seconds;
   }
 
-  /** One node's round-trip times of a probe period that ends now. */
+  /** Round-trip times of a node's probe interval that ends now. */
   probeRecord(node: number, timeMs: number): WorldRecord {
     const { peersPerNode, nodes } = this.shape;
     const points = Array.from({ length: peersPerNode }, (_, peer) => {
@@ -183,7 +176,6 @@ export class World {
     return this.#record(TOPICS.probe, node, [rtt, packets]);
   }
 
-  /** What a scrape of a node's kubelet finds. */
   usageRecord(node: number, timeMs: number): WorldRecord {
     const pods = this.#podsOf(node, timeMs);
     const attributesOf = ({ slot, name }: PodIdentity): Attributes => ({
@@ -215,7 +207,6 @@ export class World {
     return this.#record(TOPICS.usage, node, [cpu, memory]);
   }
 
-  /** What scrapes of the sidecars on a node find. */
   trafficRecord(node: number, timeMs: number): WorldRecord {
     const rows = this.#podsOf(node, timeMs).map((pod) => {
       const workload = this.workloadOfSlot(pod.slot);
@@ -279,7 +270,7 @@ function samplesAround(baseMs: number) {
   return distribution.toData();
 }
 
-/** 32 well-mixed bits. */
+/** Returns 32 well-mixed bits. */
 export function hash(value: number): number {
   let h = Math.imul(value ^ (value >>> 16), 0x7feb352d);
   h = Math.imul(h ^ (h >>> 15), 0x846ca68b);

@@ -1,10 +1,9 @@
-// Who is who at a flooded aggregator: as with the chart's defaults, everybody has a token, and what a token
-// says is what counts.
+// Every client has a token, which determines its rights, as with the chart's defaults.
 import type { Principal, RequestGate } from "@isochrone/runtime/http";
 
-/** Tokens are words here: what is tested comes after they are judged. */
+/** Tokens are plain words, because the test starts after authentication. */
 export const READER_TOKEN = "reader";
-/** Of a node that somebody has taken over: it may send telemetry of that node, and read as the others do. */
+/** Token of a compromised node: may send that node's telemetry and read. */
 export const ATTACKER_TOKEN = "attacker";
 export const ATTACKER_NODE = "evil";
 
@@ -16,7 +15,7 @@ export function bearer(token: string): { readonly authorization: string } {
   return { authorization: `Bearer ${token}` };
 }
 
-/** Lets in whoever has a token, as the node's account that it names. */
+/** Accepts every token as the account of the node it names. */
 export function tokenGate(nodes: readonly string[]): RequestGate {
   const account = (user: string, node: string | null): Principal => ({ user, node, pod: null });
   const principals = new Map([

@@ -1,5 +1,4 @@
-// An aggregator without Kafka, as the chart runs it for a small cluster. The first line of its output is its
-// address; each line of its input is an object that somebody makes in the cluster; the end of input stops it.
+// Prints its address as the first line. Each input line is an object to create.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { openBus } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";

@@ -1,5 +1,4 @@
-// `npm run soak -- floods`: an aggregator with the limits of the chart's size small, under one flood after
-// the other. Each must leave it alive, within its memory, and its graph complete and current.
+// `npm run soak -- floods`: an aggregator of size small must survive each flood with a current graph.
 import { nearestRank, ascending } from "@isochrone/primitives";
 import { seededRandom } from "@isochrone/runtime";
 import { parseArgs } from "node:util";
@@ -12,12 +11,9 @@ import { FloodedAggregator, MAX_RSS_BYTES } from "./processes.ts";
 
 const USAGE = `npm run soak -- floods [--minutes N of each (10)] [--only ${Object.keys(FLOODS).join("|")}] [--seed N (1)]`;
 const NODES = Array.from({ length: 20 }, (_, at) => `node-${at}`);
-/** Of the settings' defaults. */
 const PANE_MS = 10_000;
 const MAX_AGE_MS = 3 * PANE_MS;
-/** Until the graph has every honest link. */
 const WARM_UP_MS = 20_000;
-/** So that what was reported last is in the graph. */
 const SETTLE_MS = 2 * PANE_MS;
 const SAMPLE_MS = 250;
 
@@ -105,7 +101,6 @@ function isComplete(faults: Awaited<ReturnType<Honest["faults"]>> | null): boole
   return faults !== null && faults.absent + faults.wrong + faults.invented === 0;
 }
 
-/** The most memory that it took meanwhile. */
 async function watch(aggregator: FloodedAggregator, floodMs: number): Promise<number> {
   let peakBytes = 0;
   for (const endMs = Date.now() + floodMs; Date.now() < endMs && aggregator.isRunning;) {

@@ -1,5 +1,4 @@
-// What somebody sends who wants to end an aggregator, or to speak for others: with the token of a node that
-// they have taken over, without which no byte of a body is read. All of it comes from 127.0.0.66.
+// Floods with a compromised node's token. All come from 127.0.0.66.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { KINDS } from "@isochrone/kubernetes";
 import type { Random } from "@isochrone/runtime";
@@ -10,21 +9,18 @@ import { gzipSync } from "node:zlib";
 import { ATTACKER_NODE, ATTACKER_TOKEN, bearer } from "./accounts.ts";
 import { rttMetrics } from "./honest.ts";
 
-/** What a flood can use. */
 interface Target {
   readonly url: string;
   readonly nodes: readonly string[];
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** As a tenant makes objects in a namespace of its own. */
   create(object: KubernetesObject): void;
 }
 
 export interface Flood {
-  /** Rows of the list of findings that it repeats. */
+  /** Row of the findings list that the flood repeats. */
   readonly row: number;
   readonly about: string;
-  /** Resolves when the signal has ended it. */
   run(target: Target): Promise<void>;
 }
 
@@ -46,7 +42,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Whatever is answered. */
 function post(url: string, body: Uint8Array, headers: Record<string, string>): Promise<void> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);
@@ -134,8 +129,7 @@ const forged: Flood = {
         scope: { name: "flood" },
         metrics: [peer, ...invented].flatMap((name) => rttMetrics(name, 0.01, timeMs)),
       });
-      // In turn: its own source about others' nodes, an invented one, and the honest source with numbers yet
-      // to come.
+      // In turn: own source about other nodes, invented source, honest source with future numbers.
       const source = [`probe/${ATTACKER_NODE}`, `probe/${invented[1]!}`, `probe/${node}`][at % 3]!;
       const epoch = at % 3 === 2 ? "honest" : "f";
       await post(target.url, body, encodeHeaders({ source, epoch, sequence: at + 1, sentAtMs: timeMs }));
@@ -188,7 +182,7 @@ const connections: Flood = {
       open.add(socket);
       if (isSlow) dripping.add(socket);
       socket.on("connect", () => socket.write(text));
-      // An event stream that is held, and not read.
+      // An open event stream that is never read.
       socket.on("error", () => undefined);
       socket.once("close", () => {
         open.delete(socket);

@@ -1,5 +1,4 @@
-// What goes on beside a flood: probes that publish, a reader of the graph, a page with an event stream. All
-// of it comes from 127.0.0.1.
+// Honest load next to a flood. All comes from 127.0.0.1.
 import { BufferedPublisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import { systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
@@ -21,22 +20,20 @@ const READ_MS = 500;
 const STREAM_MS = 5_000;
 const READ_TIMEOUT_MS = 10_000;
 const SAMPLES = 5;
-/** A distribution's buckets, rounded up. */
+/** Bucket width of a distribution, rounded up. */
 const TOLERANCE = 0.03;
 
-/** The round trip that the honest probes report of a pair. */
+/** Round trip reported by honest probes for a pair. */
 function truthMs(source: number, target: number): number {
   return 5 + source * 3 + target;
 }
 
-/** What was seen of a flooded aggregator. */
 interface Seen {
-  /** How old the newest graph was that a reader had, at even intervals. */
+  /** Age of a reader's newest graph, sampled at a fixed interval. */
   readonly agesMs: readonly number[];
   readonly healthFailures: number;
   readonly streams: number;
   readonly streamFailures: number;
-  /** Records that honest probes had to drop. */
   readonly dropped: number;
 }
 
@@ -75,7 +72,7 @@ export class Honest {
       this.#every(READ_MS, () => this.#read()),
       this.#every(STREAM_MS, () => this.#openStream()),
     );
-    // Also while a read hangs the graph gets older.
+    // The graph ages while a read hangs, so sample independently.
     this.#running.push(this.#every(READ_MS, async () => void this.#agesMs.push(Date.now() - this.#newestMs)));
   }
 
@@ -89,9 +86,7 @@ export class Honest {
     };
   }
 
-  /**
-   * Honest links that the graph lacks or has wrong, and links from honest nodes that these did not report.
-   */
+  /** Missing or wrong honest links, and unreported links of honest nodes. */
   async faults(): Promise<{ readonly absent: number; readonly wrong: number; readonly invented: number }> {
     const { links } = await this.#get<ClusterGraphSnapshot>("/api/v1/graph/cluster");
     const found = new Map(links.map((link) => [`${link.source} ${link.target}`, link]));
@@ -139,7 +134,7 @@ export class Honest {
         this.#nodes[source]!,
         encodeMetrics({ resource, scope: { name: "soak" }, metrics }),
       );
-      // It keeps what can't be sent now, and sends it with what follows.
+      // The publisher keeps unsent records for the next flush.
       publisher.flush().catch(() => undefined);
     }
   }
@@ -177,7 +172,6 @@ export class Honest {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       const nextMs = Date.now() + intervalMs;
-      // What failed shows in the figures.
       await work().catch(() => undefined);
       await systemClock.sleep(Math.max(0, nextMs - Date.now()), signal).catch(() => undefined);
     }
@@ -192,7 +186,6 @@ function fetchAs(token: string): Fetch {
   };
 }
 
-/** What a probe says of one peer. */
 export function rttMetrics(target: string, rttMs: number, timeMs: number): Metric[] {
   const distribution = new Distribution();
   distribution.record(rttMs / 1000, SAMPLES);

@@ -1,4 +1,3 @@
-// The flooded aggregator's process, and what it is told.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -7,13 +6,12 @@ import { createInterface } from "node:readline";
 
 export interface FloodedTask {
   readonly nodes: readonly string[];
-  /** Of the section `aggregator`, beside where it listens. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** What the chart's aggregator of size small may take: the container is killed beyond that. */
+/** Memory limit of the chart's aggregator at size small. The container is killed beyond it. */
 export const MAX_RSS_BYTES = 768 * 2 ** 20;
-/** Nine sixteenths of it, and what else the chart sets. */
+/** Nine sixteenths of the limit, and the chart's other flags. */
 const FLAGS = ["--max-old-space-size=432"];
 const MALLOC = {
   MALLOC_ARENA_MAX: "2",
@@ -56,12 +54,10 @@ export class FloodedAggregator {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** The end of what it wrote to standard error. */
   get log(): string {
     return this.#log();
   }
 
-  /** Somebody makes an object in the cluster. */
   create(object: KubernetesObject): void {
     this.#child.stdin!.write(`${JSON.stringify(object)}\n`);
   }

@@ -1,4 +1,4 @@
-// What probes and collectors publish, as a fuzzer's beginning, and the cluster that it is about.
+// Seed batches of a fuzzer, like those of probes and collectors, and the cluster they describe.
 import type { ClusterState } from "@isochrone/aggregator/testing";
 import {
   Distribution,
@@ -23,7 +23,6 @@ const stateOf = (name: string): ClusterState["nodes"][number] => ({
   allocatableMemoryBytes: 8e9,
   networkCapacityBitsPerSecond: null,
 });
-/** Two nodes, and a workflow of two workloads. */
 export const CLUSTER: ClusterState = {
   nodes: ["n1", "n2"].map(stateOf),
   leaving: new Set(),
@@ -152,7 +151,7 @@ function trafficBatch(): MetricsBatch {
   };
 }
 
-/** As no writer of ours says it: sums that may fall, gauges below 0. */
+/** Batches that our writers never produce: non-monotonic sums, negative gauges. */
 function notMonotonic(batch: MetricsBatch): MetricsBatch {
   const metrics = batch.metrics.map((metric) =>
     metric.kind === "sum" ? { ...metric, monotonic: false } : metric,
@@ -161,7 +160,5 @@ function notMonotonic(batch: MetricsBatch): MetricsBatch {
 }
 
 const HONEST = [probeBatch(), usageBatch(), trafficBatch()];
-/** With those that no writer of ours makes. */
 export const BATCHES = [...HONEST, ...HONEST.map(notMonotonic)];
-/** As probes and collectors write them. */
 export const BODIES = HONEST.map((batch) => encodeMetrics(batch));

@@ -1,4 +1,4 @@
-// `npm run soak -- fuzz`: strange inputs to everything that reads what others send.
+// `npm run soak -- fuzz`: fuzzes every parser of foreign input.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -10,7 +10,7 @@ const USAGE =
   "npm run soak -- fuzz [--minutes N (10, for all targets together)] [--seed N (of the clock)] [--target NAME (all)] [--at N (one input)] [--out FOLDER (fuzz-findings)]";
 const MAX_SEED = 2 ** 31;
 
-/** False: an input broke a rule; it is in a file, and the command that makes it again is printed. */
+/** Returns false if an input broke a rule. Prints the command that recreates the input. */
 export async function runFuzz(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],

@@ -1,4 +1,4 @@
-// Frames of HTTP/2 of the kinds that have ended or exhausted servers: RFC 9113, and floods of each frame.
+// HTTP/2 frames of kinds that have crashed or exhausted servers: RFC 9113, and floods of each frame.
 import type { Draws } from "./random.ts";
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -16,7 +16,6 @@ const END_STREAM = 1;
 const ACK = 1;
 const END_HEADERS = 4;
 const HEAD_BYTES = 9;
-/** Frames of a flood. */
 const FLOOD = 1_500;
 
 type Field = readonly [string, string];
@@ -94,7 +93,7 @@ function answerOf(draws: Draws): Field[] {
   return fields;
 }
 
-/** A block of fields, whole or in pieces that may never end. */
+/** A block of fields, in one piece or in fragments that may never end. */
 function headers(draws: Draws, stream: number, list: readonly Field[], flags: number): Buffer {
   const all = block(list);
   if (draws.chance(0.8)) return frame(HEADERS, flags | END_HEADERS, stream, all);
@@ -105,7 +104,7 @@ function headers(draws: Draws, stream: number, list: readonly Field[], flags: nu
   return Buffer.concat([frame(HEADERS, flags, stream, all), ...pieces, ...end]);
 }
 
-/** Frames that either side may send at any time, rightly or not. */
+/** Frames that either side may send at any time, valid or not. */
 function anyFrame(draws: Draws, stream: number): Buffer {
   const times = draws.chance(0.15) ? FLOOD : 1;
   const others = [
@@ -135,12 +134,11 @@ function anyFrame(draws: Draws, stream: number): Buffer {
   return Buffer.concat(Array.from({ length: times }, draws.pick(others)));
 }
 
-/** Draws what a client writes on a connection. */
 export function drawClientFrames(draws: Draws): Buffer {
   const parts = [Buffer.from(PREFACE), frame(SETTINGS, 0, 0)];
   if (draws.chance(0.1)) return Buffer.concat([...parts, rapidResets(draws)]);
   let stream = 1;
-  // A mistake of the connection ends all its streams: some inputs have none.
+  // A connection error ends all streams, so some inputs have none.
   const isCalm = draws.chance(0.4);
   for (let left = 1 + draws.below(5); left > 0; left--) {
     const isWhole = draws.chance(isCalm ? 0.9 : 0.5);
@@ -153,7 +151,7 @@ export function drawClientFrames(draws: Draws): Buffer {
   return Buffer.concat(parts);
 }
 
-/** CVE-2023-44487: requests that are taken back at once. */
+/** CVE-2023-44487: requests that are reset at once. */
 function rapidResets(draws: Draws): Buffer {
   const fields: Field[] = [
     [":method", "GET"],
@@ -170,7 +168,6 @@ function rapidResets(draws: Draws): Buffer {
   );
 }
 
-/** Draws what an endpoint writes for a request on stream 1. */
 export function drawAnswerFrames(draws: Draws): Buffer {
   const parts: Buffer[] = [];
   for (let left = 1 + draws.below(4); left > 0; left--) {
@@ -181,7 +178,7 @@ export function drawAnswerFrames(draws: Draws): Buffer {
   return Buffer.concat(parts);
 }
 
-/** An answer as it goes on: 200 with a body. */
+/** A complete response: 200 with a body. */
 export const PLAIN_ANSWER = Buffer.concat([
   frame(HEADERS, END_HEADERS, 1, block([[":status", "200"]])),
   frame(DATA, END_STREAM, 1, Buffer.from("ok")),
@@ -189,12 +186,12 @@ export const PLAIN_ANSWER = Buffer.concat([
 
 export const SERVER_PREFACE = frame(SETTINGS, 0, 0);
 
-/** Streams whose requests begin in these bytes, where they are whole frames. */
+/** Streams opened by these bytes, counting complete frames only. */
 export function streamsBegun(bytes: Buffer): number[] {
   return framesOf(bytes).flatMap(({ type, stream }) => (type === HEADERS ? [stream] : []));
 }
 
-/** The same frames, with those of stream 1 on another. */
+/** Moves frames of stream 1 to another stream. */
 export function onStream(bytes: Buffer, stream: number): Buffer {
   const moved = Buffer.from(bytes);
   for (const { at, stream: own } of framesOf(moved)) if (own === 1) moved.writeUInt32BE(stream, at + 5);

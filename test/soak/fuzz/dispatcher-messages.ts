@@ -1,4 +1,4 @@
-// Messages of HTTP/1.1 of the kinds on which proxies and endpoints have disagreed: RFC 9112, sections 3 to 9.
+// HTTP/1.1 messages of kinds on which proxies and endpoints have disagreed: RFC 9112, sections 3 to 9.
 import type { Draws } from "./random.ts";
 
 const METHODS = ["GET", "GET", "POST", "POST", "HEAD", "OPTIONS", "CONNECT", "TRACE", "get", "PRI", "QUERY"];
@@ -25,7 +25,6 @@ const HOSTS = [
   "Host:",
   "X-None: 1",
 ];
-/** Fields that frame requests and answers. */
 const FRAMING = [
   "Content-Length: 2",
   "Content-Length: 0",
@@ -116,7 +115,6 @@ function fields(draws: Draws, first: readonly string[]): string {
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-/** Draws what a client writes on a connection; the last message may end anywhere. */
 export function drawRequests(draws: Draws): Buffer {
   let text = "";
   for (let left = 1 + draws.below(3); left > 0; left--) {
@@ -126,7 +124,6 @@ export function drawRequests(draws: Draws): Buffer {
   return cut(draws, text);
 }
 
-/** Draws what an endpoint writes for a request. */
 export function drawAnswers(draws: Draws): Buffer {
   const interim = many(draws, 4, INTERIM).map((status) => `HTTP/1.1 ${status}\r\n\r\n`);
   const flood = draws.chance(0.05) ? `HTTP/1.1 ${draws.pick(INTERIM)}\r\n\r\n`.repeat(2_000) : "";

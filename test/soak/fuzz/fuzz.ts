@@ -1,4 +1,3 @@
-// The loop of a fuzzer: inputs of a seed, each by itself, and what to say when one breaks a rule.
 import { examine, Violation, type Target } from "./oracle.ts";
 import { Draws } from "./random.ts";
 
@@ -12,29 +11,26 @@ export interface Found {
 
 interface FuzzResult {
   readonly inputs: number;
-  /** Of these, taken in whole or in part: a fuzzer whose inputs are all refused tests a door alone. */
+  /** A fuzzer with only rejected inputs tests nothing behind validation. */
   readonly taken: number;
   readonly found: readonly Found[];
 }
 
 interface FuzzOptions {
   readonly seed: number;
-  /** Says when to end, by the number of the next input. */
   readonly isOver: (at: number) => boolean;
-  /** The first input's number. @default 0 */
+  /** Number of the first input. @default 0 */
   readonly from?: number;
-  /** Ends after so many findings. @default 3 */
+  /** Maximum number of findings. @default 3 */
   readonly most?: number;
 }
 
-/** The input of a number, again and again the same. */
+/** Returns the input of a number, deterministically. */
 function inputOf(target: Target, seed: number, at: number): Uint8Array {
   return target.mutate(new Draws(seed, target.name, at));
 }
 
-/**
- * A seed that is not taken as it is counts as found: the target then tests something that is no longer so.
- */
+/** Reports a seed that is not fully accepted as a finding, because the target is outdated. */
 export async function fuzz(
   target: Target,
   { seed, isOver, from = 0, most = 3 }: FuzzOptions,

@@ -1,4 +1,4 @@
-// Valid inputs made strange: by bytes, by words, or by values where the structure is known.
+// Mutates valid inputs by bytes, by words, or by values of known structure.
 import type { Draws } from "./random.ts";
 
 const EDGE_NUMBERS: readonly number[] = [
@@ -71,7 +71,6 @@ const EDGE_NUMBER_WORDS = [
 const MOST_BYTES = 256 * 1024;
 const DEEP = 5_000;
 
-/** Bytes flipped, cut, doubled, joined to those of another input. */
 export function mutateBytes(draws: Draws, input: Uint8Array, others: readonly Uint8Array[]): Uint8Array {
   let bytes = Buffer.from(input);
   for (let times = 1 + draws.below(4); times > 0; times--)
@@ -119,10 +118,7 @@ function byteStep(draws: Draws, bytes: Buffer, others: readonly Uint8Array[]): U
 
 const WORD = /[\w.+-]+/g;
 
-/**
- * As {@link mutateBytes}, and with words and numbers replaced by strange ones, lines repeated, brackets
- * nested.
- */
+/** Like {@link mutateBytes}; also replaces words and numbers, repeats lines and nests brackets. */
 export function mutateText(draws: Draws, input: string, others: readonly string[]): string {
   let text = input;
   for (let times = 1 + draws.below(4); times > 0; times--) text = textStep(draws, text, others);
@@ -189,7 +185,6 @@ function replaceWord(draws: Draws, text: string, by: string): string {
   return text.slice(0, index) + by + text.slice(index + word.length);
 }
 
-/** Plain data with some values replaced, left out, doubled or nested. Other objects stay as they are. */
 export function mutateValue(draws: Draws, value: unknown): unknown {
   const places = countOf(value);
   const wanted = new Set(Array.from({ length: 1 + draws.below(3) }, () => draws.below(places)));
@@ -236,21 +231,19 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
 
-/** JSON by its values or by its text. */
 export function mutateJson(draws: Draws, seeds: readonly unknown[]): string {
   const seed = draws.pick(seeds);
   if (draws.chance(0.3)) return mutateText(draws, textOf(seed), seeds.map(textOf));
   const text = textOf(mutateValue(draws, seed));
-  // What JSON can't say, other writers' parsers take: a number beyond all bounds.
+  // JSON can't express it, but other writers' parsers accept it: a number beyond all limits.
   return draws.chance(0.2) ? replaceWord(draws, text, "1e999") : text;
 }
 
-/** As JSON, whatever it is. */
 export function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "null";
   } catch (error) {
-    // Too deep to be written by JSON's own writer.
+    // Too deep for JSON.stringify.
     if (error instanceof RangeError) return "[".repeat(DEEP);
     throw error;
   }

@@ -1,30 +1,25 @@
-// What must hold for every input, however strange.
 import { hasHidden } from "@isochrone/runtime/testing";
 import type { Draws } from "./random.ts";
 
-/** What became of an input. */
 export interface Outcome {
-  /** Whether it was taken, in whole or in part; false: it was refused by a coded error. */
+  /** Whether the input was accepted in whole or in part. False: rejected with a coded error. */
   readonly isTaken: boolean;
-  /** What came out: no number in it may be other than finite. */
   readonly output?: unknown;
-  /** Shown to people: nothing in it may be hidden. */
+  /** Text shown to users. Must contain no hidden characters. */
   readonly shown?: string;
 }
 
-/** A parser that reads what others send. */
 export interface Target {
   readonly name: string;
-  /** Inputs that are taken as they are. */
+  /** Inputs that are fully accepted. */
   readonly seeds: readonly Uint8Array[];
-  /** Inputs of the share within `npm test`. */
+  /** Number of inputs in `npm test`. */
   readonly iterations: number;
   mutate(draws: Draws): Uint8Array;
   run(input: Uint8Array): Outcome | Promise<Outcome>;
   close?(): Promise<void>;
 }
 
-/** Thrown by {@link examine}: what didn't hold. */
 export class Violation extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -32,13 +27,12 @@ export class Violation extends Error {
   }
 }
 
-/** CPU of all threads. The slack is for a garbage collection that falls into an input. */
+/** CPU of all threads. The slack allows for a garbage collection during an input. */
 const SECONDS_PER_MB = 1;
 const SLACK_SECONDS = 1;
 const HEAP_BOUND_BYTES = 512 * 1024 * 1024;
 const MOST_SCANNED = 200_000;
 
-/** Runs an input. Throws Violation. */
 export async function examine(target: Target, input: Uint8Array): Promise<Outcome> {
   const before = process.cpuUsage();
   const heapBefore = process.memoryUsage.rss();
@@ -68,7 +62,7 @@ export async function examine(target: Target, input: Uint8Array): Promise<Outcom
   return outcome;
 }
 
-/** Where there is such a number; null: nowhere. Without recursion: outputs may be deep. */
+/** Path of a non-finite number; null: none. Not recursive, because outputs may be deep. */
 function notFinite(root: unknown): string | null {
   const open: [string, unknown][] = [["output", root]];
   for (let seen = 0; open.length > 0 && seen < MOST_SCANNED; seen++) {

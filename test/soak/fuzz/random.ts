@@ -1,4 +1,4 @@
-// Draws of a fuzzer. Each input has a seed of its own, so that it can be made again without those before it.
+// Random draws of a fuzzer. Each input has its own seed, so that it can be recreated alone.
 import { seededRandom } from "@isochrone/runtime";
 
 export class Draws {
@@ -12,7 +12,6 @@ export class Draws {
     this.#next = () => random.next();
   }
 
-  /** A whole number from 0 to below `below`. */
   below(below: number): number {
     return Math.floor(this.#next() * below);
   }

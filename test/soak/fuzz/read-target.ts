@@ -1,4 +1,3 @@
-// How a reader of texts or of JSON becomes a target.
 import { visible } from "@isochrone/runtime";
 import { mutateJson, mutateText } from "./mutate.ts";
 import type { Outcome, Target } from "./oracle.ts";
@@ -9,12 +8,11 @@ interface TextTarget {
   readonly name: string;
   readonly iterations: number;
   readonly seeds: readonly string[];
-  /** What a refusal is. */
+  /** Error classes of rejections. */
   readonly refusals?: readonly Expected[];
   readonly run: (text: string) => Outcome | Promise<Outcome>;
 }
 
-/** Of something that reads texts. */
 export function textTarget({ name, iterations, seeds, refusals = [], run }: TextTarget): Target {
   return {
     name,
@@ -30,7 +28,6 @@ interface JsonTarget extends Omit<TextTarget, "seeds" | "run"> {
   readonly run: (json: any) => Outcome; // oxlint-disable-line typescript/no-explicit-any
 }
 
-/** What reads JSON that its server has parsed. */
 export function jsonTarget({ name, iterations, seeds, refusals = [], run }: JsonTarget): Target {
   return {
     name,
@@ -57,7 +54,7 @@ async function refusing(
   try {
     return await run();
   } catch (error) {
-    // Its message is shown on a terminal, by way of the writer that escapes.
+    // A terminal shows its message through the escaping writer.
     if (refusals.some((known) => error instanceof known))
       return { isTaken: false, shown: visible((error as Error).message) };
     throw error;

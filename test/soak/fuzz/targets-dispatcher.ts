@@ -1,5 +1,4 @@
-// The dispatcher between strange clients and strange endpoints, over HTTP/1.1 and HTTP/2. Beside each input
-// an honest client asks an honest endpoint, and must get its own answer.
+// Next to each input, an honest client calls an honest endpoint and must get its own response.
 import { DispatchRig } from "@isochrone/dispatcher/testing";
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
@@ -20,7 +19,7 @@ import { Violation, type Outcome, type Target } from "./oracle.ts";
 import type { Draws } from "./random.ts";
 
 const HOST = "127.0.0.1";
-/** An exchange that neither side ends is left alone after so long; a valid one is waited for. */
+/** Timeout of an exchange that neither side ends. Valid exchanges are awaited. */
 const MOST_MS = 60;
 const VALID_MOST_MS = 10_000;
 
@@ -42,7 +41,6 @@ const ANSWERS = [
 
 const SMALLEST = Buffer.from("GET /a HTTP/1.1\r\nHost: web.shop\r\nConnection: close\r\n\r\n");
 
-/** Bytes of clients, to honest endpoints. */
 export async function dispatcherClients(): Promise<Target> {
   const lab = await new Lab().start();
   return {
@@ -56,7 +54,6 @@ export async function dispatcherClients(): Promise<Target> {
   };
 }
 
-/** Bytes of endpoints, to clients of both protocols. */
 export async function dispatcherEndpoints(): Promise<Target> {
   const lab = await new Lab().start();
   return {
@@ -70,7 +67,6 @@ export async function dispatcherEndpoints(): Promise<Target> {
   };
 }
 
-/** Frames of clients of HTTP/2, to honest endpoints. */
 export async function dispatcherClientFrames(): Promise<Target> {
   const lab = await new Lab().start();
   return {
@@ -83,7 +79,6 @@ export async function dispatcherClientFrames(): Promise<Target> {
   };
 }
 
-/** Frames of endpoints of HTTP/2, to clients of both protocols. */
 export async function dispatcherEndpointFrames(): Promise<Target> {
   const lab = await new Lab().start();
   return {
@@ -100,7 +95,7 @@ function orMutated(draws: Draws, bytes: Buffer): Uint8Array {
   return draws.chance(0.8) ? bytes : mutateBytes(draws, bytes, [bytes]);
 }
 
-/** Heads, trailers and ends of HTTP/2, of a client and of an endpoint at once. */
+/** HTTP/2 headers, trailers and stream ends of a client and an endpoint at once. */
 export async function dispatcherStreams(): Promise<Target> {
   const lab = await new Lab().start();
   return {
@@ -181,7 +176,7 @@ class Lab {
     for (const service of ["web", "plain", "odd"]) await this.#rig.service(service);
     for (const service of ["streams", "frames"])
       await this.#rig.service(service, { appProtocol: "kubernetes.io/h2c" });
-    // Both Services of clients share an endpoint's kind, and honest requests share its connections.
+    // Both client Services share one kind of endpoint, and honest requests share its connections.
     for (const service of ["web", "plain"])
       await this.#rig.endpoint(
         (asked, response) => {
@@ -247,7 +242,7 @@ class Lab {
     return this.#asked("frames.shop", bytes, PLAIN_ANSWER);
   }
 
-  /** Asks an endpoint over both protocols, some inputs with HEAD. */
+  /** Calls an endpoint over both protocols, some inputs with HEAD. */
   async #asked(host: string, bytes: Buffer, valid: Buffer): Promise<Outcome> {
     this.#mostMs = bytes.equals(valid) ? VALID_MOST_MS : MOST_MS;
     const method = bytes.equals(valid) || bytes.length % 3 > 0 ? "GET" : "HEAD";
@@ -314,18 +309,17 @@ class Lab {
     return server;
   }
 
-  /** What the dispatcher says until it ends the connection, or nobody goes on. */
+  /** Returns the dispatcher's bytes until it closes the connection or both sides stall. */
   async #said(socket: Socket): Promise<string> {
     let text = "";
     socket.on("error", () => undefined);
     socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
-    // An error is the end, too: `once` would reject.
+    // An error also ends it: `once` would reject.
     await Promise.race([new Promise((resolve) => socket.once("close", resolve)), sleep(this.#mostMs)]);
     socket.destroy();
     return text;
   }
 
-  /** Whether the dispatcher knows the Service and its endpoint. */
   async #isThere(service: string): Promise<boolean> {
     const session = { ":authority": `${service}.shop`, ":method": "POST" };
     return this.#overHttp2(session, {}, "end");
@@ -337,7 +331,6 @@ class Lab {
         throw new Violation(`an honest request to ${service} got no answer`);
   }
 
-  /** Throws Violation where the answer is another request's. */
   async #honest(service: string): Promise<boolean> {
     const token = `t${++this.#token}`;
     const asked = request({
@@ -354,15 +347,15 @@ class Lab {
   }
 }
 
-/** Length of what a client of HTTP/2 says first. */
+/** Length of an HTTP/2 client's preface. */
 const HTTP2_PREFACE_BYTES = 24;
 const NO_PLAN: StreamPlan = { head: {}, trailers: {}, answer: {}, answerTrailers: {} };
 
-/** What our own HTTP library refuses to send, the fuzzer doesn't. */
+/** Our own HTTP library refuses to send some inputs; ignore that. */
 function attempt(act: () => void): void {
   try {
     act();
   } catch {
-    // Neither side hears of it.
+    // Neither side is told.
   }
 }

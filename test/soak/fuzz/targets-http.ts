@@ -1,5 +1,4 @@
-// Targets over HTTP: whole services on loopback, asked in strange ways. Whatever comes, they answer as HTTP
-// and stay alive.
+// Whole services on loopback must always respond in HTTP and stay alive.
 import { connect } from "node:net";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
@@ -12,10 +11,10 @@ import { mutateBytes, mutateJson, mutateText } from "./mutate.ts";
 import { Violation, type Outcome, type Target } from "./oracle.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
-/** A server that doesn't answer within this time is waiting for more. Milliseconds. */
+/** A server without a response within this time waits for more input. Milliseconds. */
 const ANSWER_MS = 1_000;
 
-/** Sends bytes, and gives back the first that come; empty: none came in time. */
+/** Sends bytes and returns the first received ones. Empty: a timeout. */
 function exchange(port: number, bytes: Uint8Array): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
@@ -32,7 +31,7 @@ function exchange(port: number, bytes: Uint8Array): Promise<string> {
     });
     socket.on("error", end);
     socket.on("close", end);
-    // Nothing more comes: who waits for more is told so.
+    // Closes the sending side, so that a server that waits for more notices.
     socket.end(bytes);
   });
 }
@@ -64,11 +63,11 @@ const REQUESTS = GETS.map(
     `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\nLast-Event-ID: 5\r\nIf-None-Match: "1"\r\n\r\n`,
 );
 
-/** The graph API, its event stream among it, by the bytes of requests. */
+/** The graph API, including its event stream, by request bytes. */
 export async function apiRequests(): Promise<Target> {
   const clock = new ManualClock(Date.parse(AT));
   const bus = createMemoryBus({ clock });
-  // The requests name no port, which is another one each time.
+  // The requests name no port, because it differs each time.
   const server = { host: "127.0.0.1", port: 0, allowedHosts: ["127.0.0.1"] };
   const usual = { ...server, windowMs: 30_000, paneMs: 2_000, buildIntervalMs: 1_000 };
   const { aggregator: config } = loadSettings([aggregatorSettings], { env: {}, file: { aggregator: usual } });
@@ -134,10 +133,7 @@ function graph(): ClusterGraph {
   return new ClusterGraph({ version: 1, observedAt: AT, windowSeconds: 30, nodes, links: [] });
 }
 
-/**
- * The extender by the bodies of its verbs; scores are whole numbers from 0 to 100 for every node that was
- * asked about.
- */
+/** The extender by request bodies. Scores must be whole numbers from 0 to 100 for every requested node. */
 export async function extenderRequests(): Promise<Target> {
   const cluster = graph();
   const { scheduler } = loadSettings([schedulerPluginSettings], {

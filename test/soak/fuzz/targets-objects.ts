@@ -254,7 +254,7 @@ const APP_GROUP = {
   },
 };
 
-/** What one selector of it matches, and the other one doesn't. */
+/** Matched by one of its selectors but not by the other. */
 const DB_ALONE = new AppGroupMembers({
   members: [{ namespace: "shop", group: "a", selector: "db", workload: "rel-db", isBare: false }],
   groups: [],
@@ -266,7 +266,7 @@ export const appGroup = jsonTarget({
   iterations: 3_000,
   seeds: [APP_GROUP],
   run(json) {
-    // The API server has seen to it that there are metadata.
+    // The API server guarantees metadata.
     const object = { ...APP_GROUP, spec: json?.spec } as unknown as KubernetesObject;
     const { order, faults } = workloadOrder(json?.spec);
     const declared = channelsOfAppGroup(
@@ -274,7 +274,7 @@ export const appGroup = jsonTarget({
       DB_ALONE,
       () => undefined,
     );
-    // Faults hold what was wrong, as it was.
+    // Faults contain the invalid input unchanged.
     return { isTaken: declared.length > 0, output: { order, count: faults.length, declared } };
   },
 });
@@ -305,7 +305,7 @@ export const networkTopology = jsonTarget({
   iterations: 3_000,
   seeds: [NETWORK_TOPOLOGY],
   run(json) {
-    // Faults hold what was wrong, as it was.
+    // Faults contain the invalid input unchanged.
     const { faults, ...output } = readNetworkTopology(json);
     return { isTaken: true, output: { ...output, count: faults.length } };
   },

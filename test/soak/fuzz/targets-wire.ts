@@ -1,4 +1,4 @@
-// Targets on the wire: telemetry, scraped pages, answers, packets, plans.
+// Targets on the wire: telemetry, scraped pages, responses, packets, plans.
 import { EventHistory, GraphKeeper, Ingest, Tables } from "@isochrone/aggregator/testing";
 import { PrometheusError, readAnswer, readPage } from "@isochrone/collector/parsers";
 import { parsePlan, Responder, sourceOf } from "@isochrone/probe/parsers";
@@ -23,10 +23,7 @@ const LIMITS = { maxLinks: 1_000, maxChannels: 1_000, maxPods: 1_000 };
 const INGEST = { maxFutureMs: 1_000, maxSeries: 10_000, maxSources: 100 };
 const RULE = { methods: ["udp_rr", "tcp_rr", "icmp"], quantile: "p50" } as const;
 
-/**
- * Fields that the wire holds as whole numbers: our writer trusts that they are, and would never end a number
- * without an end.
- */
+/** Whole-number fields on the wire. Our writer trusts them and would never finish an infinite number. */
 const WHOLE = new Set(["startMs", "timeMs", "scale", "zeroCount", "offset", "count", "bucketCounts"]);
 const DEEPEST = 20;
 
@@ -45,13 +42,13 @@ function strangeBody(draws: Draws): Uint8Array {
     try {
       return encodeMetrics(writable(mutateValue(draws, draws.pick(BATCHES)), "") as MetricsBatch);
     } catch {
-      // The writer refuses what no writer of ours would say; by bytes anything can be said.
+      // The writer rejects values that our writers never produce. Fuzzed bytes can contain them.
     }
   }
   return mutateBytes(draws, draws.pick(BODIES), BODIES);
 }
 
-/** Feeds what came to a new aggregator's heart, and holds its graphs against their schema. */
+/** Feeds the input to a new aggregator core and validates its graphs against their schema. */
 function graphsOf(key: string, value: Uint8Array, headers: Readonly<Record<string, string>>): Outcome {
   const tables = new Tables(SHAPE, LIMITS);
   const ingest = new Ingest(tables, INGEST);
@@ -61,7 +58,7 @@ function graphsOf(key: string, value: Uint8Array, headers: Readonly<Record<strin
   const cluster = graphs.cluster("full");
   const workflows = [...graphs.workflows("full").values()];
   try {
-    // Over the wire: numbers that JSON can't say become null there.
+    // As on the wire: numbers that JSON can't express become null.
     parseClusterGraph(JSON.parse(JSON.stringify(cluster)));
     for (const workflow of workflows) parseWorkflowGraph(JSON.parse(JSON.stringify(workflow)));
   } catch (error) {
@@ -94,7 +91,7 @@ const RECORDS: readonly FuzzedRecord[] = BODIES.map((body) => ({
   value: Buffer.from(body).toString("base64"),
 }));
 
-/** A record as JSON, its value in base64: keys and headers of Kafka are words of others, too. */
+/** A record as JSON with its value in base64, because Kafka keys and headers are foreign input, too. */
 export const kafkaRecord: Target = {
   name: "kafka-record",
   seeds: RECORDS.map((record) => Buffer.from(JSON.stringify(record))),
@@ -142,7 +139,7 @@ export const exposition: Target = {
   mutate: (draws) => Buffer.from(mutateText(draws, draws.pick(PAGES), PAGES)),
   run(input) {
     const { samples } = readPage([input]);
-    // A value may be NaN by the format; a time may not.
+    // The format allows a NaN value but no NaN time.
     return { isTaken: samples.length > 0, output: samples.map(({ timestampMs }) => timestampMs) };
   },
 };
@@ -166,7 +163,7 @@ const ANSWERS: readonly unknown[] = [
   },
 ];
 
-/** About the times of the seeds. */
+/** Around the times of the seeds. */
 const ASKED = { fromMs: 1_690_000_000_000, toMs: 1_690_000_060_000 };
 
 export const promql: Target = {

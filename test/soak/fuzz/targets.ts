@@ -1,4 +1,3 @@
-// Everything that reads what others send. A new parser gets a line here.
 import {
   dispatcherClientFrames,
   dispatcherClients,
@@ -11,7 +10,7 @@ import { apiRequests, extenderRequests } from "./targets-http.ts";
 import * as objects from "./targets-objects.ts";
 import * as wire from "./targets-wire.ts";
 
-/** Some start servers: they are made when they are needed. */
+/** Created on demand, because some start servers. */
 export const TARGETS: Readonly<Record<string, () => Target | Promise<Target>>> = {
   ...Object.fromEntries(
     [...Object.values(wire), ...Object.values(objects)].map((target) => [target.name, () => target]),

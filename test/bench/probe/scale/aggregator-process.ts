@@ -1,5 +1,4 @@
-// Child process of scale.bench.ts: the aggregator as it comes, on a memory store and a memory bus that its
-// OTLP/HTTP ingest fills.
+// An unmodified aggregator on a memory store and a memory bus fed by OTLP/HTTP.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator, AggregatorConfig } from "@isochrone/aggregator/testing";
 import { PeerAssignment } from "@isochrone/aggregator/testing";
@@ -48,7 +47,7 @@ serve({
     for (const seat of seats) {
       const { kind, apiVersion, metadata } = probePod(seat);
       const ref = { kind, apiVersion, namespace: metadata.namespace ?? "", name: metadata.name };
-      // There is no kubelet that would end them.
+      // No kubelet would end them.
       await store.delete(ref, { gracePeriodSeconds: 0 });
     }
     return null;
@@ -74,7 +73,7 @@ serve({
   },
 } satisfies AggregatorCalls);
 
-/** Choosing all peers, as the aggregator does when a node comes or goes; the median of some runs. */
+/** Median time to choose all peers, as when a node comes or goes. */
 function assignMs(config: AggregatorConfig): number {
   const nodes = seats.map(({ node, zone, region }) => ({ name: node, zone, region, eligible: true }));
   const rule = {
@@ -86,7 +85,7 @@ function assignMs(config: AggregatorConfig): number {
   const runs = Array.from({ length: ASSIGN_RUNS }, () => {
     const beganMs = clock.monotonic();
     const assignment = new PeerAssignment(nodes, rule);
-    // The rotating peers of the current window are chosen when they are first asked for.
+    // The rotating peers of a window are chosen on first use.
     assignment.peersOf(nodes[0]!.name, clock.now());
     return clock.monotonic() - beganMs;
   });
@@ -98,7 +97,6 @@ async function builds(): Promise<{ builds: number; buildMs: number }> {
   return { builds: await sumOf(name, "_count"), buildMs: 1000 * (await sumOf(name, "_sum")) };
 }
 
-/** Of all series of a metric; of a histogram those with that ending. */
 async function sumOf(name: string, ending = ""): Promise<number> {
   const metric = registry.getSingleMetric(name);
   const { values } = (await metric?.get()) ?? { values: [] };

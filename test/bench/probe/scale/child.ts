@@ -3,15 +3,12 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { Answer, Call } from "./messages.ts";
 
-/** How long a child may take for an answer. Milliseconds. */
+/** Timeout of a child's response. Milliseconds. */
 const ANSWER_MS = 120_000;
-/** How long a child may take to end by itself. Milliseconds. */
+/** Timeout for a child to end by itself. Milliseconds. */
 const END_MS = 5000;
 
-/**
- * A child process that serves the calls of `C`. It ends when its channel closes: also when the parent is
- * killed.
- */
+/** Ends when its channel closes, even if the parent is killed. */
 export class Child<C extends object> {
   readonly calls: C;
   readonly #process: ChildProcess;

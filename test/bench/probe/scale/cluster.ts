@@ -1,18 +1,16 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-/** A simulated node. */
 export interface Seat {
   readonly node: string;
   readonly zone: string;
   readonly region: string;
-  /** Its own address of the loopback. */
   readonly address: string;
 }
 
-/** Of ten nodes so many are in each region: clusters have a main one. */
+/** Nodes per region out of ten: clusters have a main one. */
 const REGION_SHARES = [5, 3, 2];
 const ZONES_PER_REGION = 3;
-/** Last bytes of addresses: neither 0 nor 255. */
+/** Last bytes of addresses, without 0 and 255. */
 const HOSTS = 250;
 
 /** Nodes of 3 regions with 3 zones each. At most 15,000: one address of 127.64.0.0/18 each. */
@@ -41,7 +39,7 @@ export function nodeObject({ node, zone, region }: Seat): KubernetesObject {
   };
 }
 
-/** The pod of the node's probe, as the DaemonSet has it. */
+/** The pod of the node's probe, as created by the DaemonSet. */
 export function probePod({ node, address }: Seat): KubernetesObject {
   return {
     apiVersion: "v1",

@@ -1,2 +1,2 @@
-/** What all probes of the bench sign with; anybody may know it. */
+/** Signing key of all probes of the bench; not secret. */
 export const HMAC_SECRET = Buffer.alloc(32, 7);

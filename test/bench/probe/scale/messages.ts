@@ -1,40 +1,31 @@
-// What the bench and its child processes say to each other.
 import type { ProbeConfig } from "@isochrone/probe/testing";
 import type { Seat } from "./cluster.ts";
 
-/** How the probes of one process are set; all else is at its default. */
 export type Pace = Pick<
   ProbeConfig,
   "intervalMs" | "publishIntervalMs" | "connectIntervalMs" | "zeroCheckIntervalMs" | "planRefreshMs"
 >;
 
-/** What a process used between `begin` and `end`. */
 export interface Usage {
   readonly elapsedMs: number;
-  /** User and system time of all its threads. */
+  /** User and system time of all threads. */
   readonly cpuMs: number;
-  /** Of its main thread alone. */
   readonly mainCpuMs: number;
   /** Resident, at the end. */
   readonly rssBytes: number;
 }
 
-/**
- * What the records that a process published between `begin` and `end` say, and what its /metrics pages show.
- */
+/** Contents of records published by a process between `begin` and `end`, and its /metrics pages. */
 export interface ProbesReport {
-  /** How long all records together cover: one second of one node is one. */
+  /** Total time covered by all records, in seconds of one node. */
   readonly nodeSeconds: number;
   readonly records: number;
   readonly bytes: number;
-  /** As gzip sends them. */
+  /** Size after gzip. */
   readonly compressedBytes: number;
-  /** Packets by outcome. */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** What was lost, by method. */
   readonly lostByMethod: Readonly<Record<string, number>>;
   readonly dropped: number;
-  /** Series of each probe's page. */
   readonly series: readonly number[];
 }
 
@@ -47,10 +38,9 @@ export interface AggregatorReport {
   readonly builds: number;
 }
 
-/** Calls by name: what they are given, and what they answer. */
+/** Calls by name, with argument and result. */
 export interface AggregatorCalls {
   start(seats: readonly Seat[], port: number): Promise<{ readonly url: string; readonly assignMs: number }>;
-  /** Probe pods come, and go. */
   addPods(): Promise<null>;
   removePods(): Promise<null>;
   begin(): Promise<null>;
@@ -60,7 +50,6 @@ export interface AggregatorCalls {
 
 export interface ProbesCalls {
   start(seats: readonly Seat[], port: number, aggregatorUrl: string, pace: Pace): Promise<null>;
-  /** Has every probe ask for its plan now; true when all have one. */
   refresh(): Promise<boolean>;
   ready(): Promise<boolean>;
   begin(): Promise<null>;
@@ -74,7 +63,6 @@ export interface RespondersCalls {
   end(): Promise<Usage>;
 }
 
-/** One call over the channel between parent and child. */
 export interface Call {
   readonly id: number;
   readonly name: string;

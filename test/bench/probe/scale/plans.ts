@@ -1,19 +1,16 @@
 import { upperMedian } from "@isochrone/primitives";
 
-/** What of a plan the bench looks at. */
 interface Plan {
   readonly node: string;
   readonly peers: readonly { readonly node: string }[];
 }
 
-/** All plans of a cluster, as its probes get them. */
 export interface PlanSurvey {
-  /** Peers by node. */
   readonly peers: ReadonlyMap<string, readonly string[]>;
   readonly bytes: Spread;
   readonly peersPerNode: Spread;
   readonly inDegree: Spread;
-  /** One request after the other, each with its whole answer. */
+  /** Sequential requests, each until its complete response. */
   readonly requestMs: Spread;
 }
 
@@ -24,11 +21,10 @@ export interface Spread {
   readonly max: number;
 }
 
-/** How long the aggregator may take until it has plans. Milliseconds. */
+/** Timeout for the aggregator's first plans. Milliseconds. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 50;
 
-/** Asks for the plan of every node over HTTP. */
 export async function surveyPlans(url: string, nodes: readonly string[]): Promise<PlanSurvey> {
   await planOnceReady(url, nodes.at(-1) ?? "");
   const peers = new Map<string, readonly string[]>();
@@ -56,12 +52,10 @@ export async function surveyPlans(url: string, nodes: readonly string[]): Promis
   };
 }
 
-/** Waits until the node's plan can be had. */
 export async function planOnceReady(url: string, node: string): Promise<void> {
   await statusOnce(url, node, 200);
 }
 
-/** Waits until the node's probe has no address any more. */
 export async function planGone(url: string, node: string): Promise<void> {
   await statusOnce(url, node, 503);
 }

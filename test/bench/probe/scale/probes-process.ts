@@ -1,5 +1,4 @@
-// Child process of scale.bench.ts: some probes as they come, with one measuring thread and one responder's
-// thread for all of them.
+// Unmodified probes with a shared measuring thread and a shared responder thread.
 import { gzipSync } from "node:zlib";
 import type { OutgoingRecord, Publisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
@@ -13,9 +12,9 @@ import type { ProbesCalls, ProbesReport, Usage } from "./messages.ts";
 import { serve, startUsage } from "./serve.ts";
 
 const HMAC_KEYS = `1:${HMAC_SECRET.toString("base64")}`;
-/** Smaller records leave uncompressed. */
+/** Smaller records are sent uncompressed. */
 const GZIP_MIN_BYTES = 1024;
-/** Between the plan requests of two probes. Milliseconds. */
+/** Interval between the plan requests of two probes. Milliseconds. */
 const REFRESH_STEP_MS = 5;
 
 const clock = systemClock;
@@ -27,8 +26,7 @@ let usage: () => Usage = startUsage();
 
 serve({
   async start(seats, port, aggregatorUrl, pace) {
-    // The kernel's own sockets are polled one by one: fine for the some forty of a node, too dear for the
-    // thousands of many nodes.
+    // Kernel sockets are polled one by one, which suits one node's forty but not thousands.
     const thread = createMeasuringThreads({ clock, logger, sockets: seats.length === 1 ? "auto" : "node" });
     const bus = keptPublisher(new OtlpHttpPublisher({ url: `${aggregatorUrl}/v1/metrics` }));
     for (const { node, zone, region, address } of seats) {
@@ -42,7 +40,7 @@ serve({
         tcpPort: port,
         hmacKeys: HMAC_KEYS,
         aggregatorUrl,
-        // On one machine bursts would measure, and fill, the machine.
+        // On one machine bandwidth bursts would measure and saturate the machine itself.
         bandwidth: false,
         ...pace,
       });
@@ -79,7 +77,7 @@ function allReady(): boolean {
   return probes.every(({ probe }) => probe.ready().ready);
 }
 
-/** Keeps what is published while measuring: it is counted afterwards. */
+/** Keeps records published during the measurement to count them afterwards. */
 function keptPublisher(publisher: Publisher): Publisher {
   return {
     async publish(topic: string, records: readonly OutgoingRecord[], options): Promise<void> {

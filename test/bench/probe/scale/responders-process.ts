@@ -1,4 +1,4 @@
-// Child process of scale.bench.ts: the responders of nodes whose own probing there is no room for.
+// Child process of scale.bench.ts: the responders of nodes that don't probe.
 import type { EngineConfig } from "@isochrone/probe/testing";
 import { ResponderThread } from "@isochrone/probe/testing";
 import { createLogger, systemClock } from "@isochrone/runtime";
@@ -23,7 +23,7 @@ serve({
   end: async () => usage(),
 } satisfies RespondersCalls);
 
-/** What a responder needs of it is as the probes have it by default; it sends nothing by itself. */
+/** Has the probes' defaults for the responder and sends nothing. */
 function configOf({ node, address }: Seat, port: number): EngineConfig {
   return {
     node,

@@ -1,7 +1,6 @@
-// The child's end of the channel.
 import type { AggregatorCalls, Answer, Call, ProbesCalls, RespondersCalls, Usage } from "./messages.ts";
 
-/** Serves the parent's calls until the channel closes; then the process ends, whatever it was doing. */
+/** Serves the parent's calls until the channel closes. Then exits at once. */
 export function serve(calls: AggregatorCalls | ProbesCalls | RespondersCalls): void {
   const table = calls as unknown as Record<string, (...values: readonly unknown[]) => Promise<unknown>>;
   const answer = async ({ id, name, values }: Call): Promise<Answer> => {
@@ -17,7 +16,6 @@ export function serve(calls: AggregatorCalls | ProbesCalls | RespondersCalls): v
   process.on("disconnect", () => process.exit(0));
 }
 
-/** What this process uses from now on, until the returned function is called. */
 export function startUsage(): () => Usage {
   const beganMs = performance.now();
   const cpu = process.cpuUsage();

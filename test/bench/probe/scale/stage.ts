@@ -12,21 +12,19 @@ import type {
 } from "./messages.ts";
 import { planGone, planOnceReady, spreadOf, surveyPlans, type PlanSurvey, type Spread } from "./plans.ts";
 
-/** One size of the cluster. */
 interface StageOptions {
   readonly nodes: number;
-  /** Of all nodes but one. */
+  /** For all nodes but one. */
   readonly pace: Pace;
-  /** Of the witness. */
+  /** For the witness. */
   readonly defaultPace: Pace;
   readonly port: number;
   readonly windowMs: number;
   readonly nodesPerProcess: number;
-  /** So many nodes probe, and those around the witness; the others only answer. */
+  /** Maximum number of probing nodes, in addition to the witness' neighbours. Others only respond. */
   readonly maxProbing: number;
 }
 
-/** Means of one node. */
 export interface NodeFigures {
   readonly nodes: number;
   readonly processes: number;
@@ -42,29 +40,23 @@ export interface StageResult {
   readonly options: StageOptions;
   readonly plans: Omit<PlanSurvey, "peers">;
   readonly assignMs: number;
-  /** Nodes that share processes, alike in all sizes of the cluster. */
+  /** Nodes that share processes, the same for all cluster sizes. */
   readonly group: NodeFigures;
-  /** One node in a process of its own, at the default intervals. */
+  /** One node in its own process at the default intervals. */
   readonly witness: NodeFigures;
-  /** Nodes that probe, and those that only answer. */
+  /** Numbers of probing nodes and of responding ones. */
   readonly probing: number;
   readonly answering: number;
-  /**
-   * CPU of those that only answer, beyond what they use unasked, by probing node: with what a node of the
-   * group uses it makes the whole of a node's cost.
-   */
+  /** CPU beyond idle use, per probing node. Adding the group's CPU gives a node's full cost. */
   readonly answeringCpuMsPerSecond: number;
   readonly aggregator: AggregatorReport & Usage;
-  /** Of all probes. */
   readonly outcomes: Readonly<Record<string, number>>;
   readonly lostByMethod: Readonly<Record<string, number>>;
   readonly droppedRecords: number;
   readonly startMs: number;
 }
 
-/**
- * The parts of a cluster: the witness, those that probe it or are probed by it, and all others by process.
- */
+/** Parts of a cluster: the witness, its neighbours in either direction, and all others by process. */
 interface Parts {
   readonly witness: readonly Seat[];
   readonly surroundings: readonly Seat[];
@@ -83,22 +75,18 @@ interface Team {
   readonly child: Child<ProbesCalls>;
 }
 
-/** Processes that start at the same time. */
+/** Number of processes that start at the same time. */
 const WAVE = 4;
-/**
- * Beyond the first interval, until windows are measured: connections are made, first packets discarded,
- * caches warm.
- */
+/** Time to open connections, discard first packets and warm up caches, after the first interval. */
 const SETTLE_MS = 5000;
 const READY_PATIENCE_MS = 150_000;
-/** Between two rounds of asking for plans. Milliseconds. */
+/** Interval between two rounds of plan requests. Milliseconds. */
 const REFRESH_MS = 500;
 const IDLE_MS = 5000;
 const RESPONDERS_PER_PROCESS = 1000;
 const OPEN_PER_FLOW = 3;
 const OPEN_PER_NODE = 4;
 
-/** Makes a cluster of that size, with every node's probe, measures it and takes it down. */
 export async function runStage(options: StageOptions): Promise<StageResult> {
   const beganMs = performance.now();
   const seats = seatsOf(options.nodes);
@@ -112,7 +100,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
       url,
       seats.map(({ node }) => node),
     );
-    // As in a roll-out: nobody gets a plan before those whom it names are there.
+    // Like a rollout: no probe gets a plan before the peers in it exist.
     await aggregator.calls.removePods();
     await planGone(url, seats.at(-1)!.node);
     const parts = divide(seats, peers, options);
@@ -162,12 +150,12 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   }
 }
 
-/** Descriptors that a process of so many nodes needs at most, on both ends of its flows. */
+/** Maximum descriptors of a process with this many nodes, on both ends of its flows. */
 export function descriptorsOf(nodes: number, peers: number): number {
   return nodes * (OPEN_PER_NODE + OPEN_PER_FLOW * peers);
 }
 
-/** The witness has as many peers as most. */
+/** The witness has the typical number of peers. */
 function divide(
   seats: readonly Seat[],
   peers: ReadonlyMap<string, readonly string[]>,
@@ -190,7 +178,7 @@ function divide(
   };
 }
 
-/** Neighbours by name go to different hands, so that each has nodes of all zones. */
+/** Distributes neighbours by name to different processes, so that each has nodes of all zones. */
 function deal(seats: readonly Seat[], hands: number): Seat[][] {
   return Array.from({ length: hands }, (_, hand) => seats.filter((_seat, index) => index % hands === hand));
 }
@@ -204,7 +192,7 @@ async function startTeams(teams: readonly Team[], url: string, options: StageOpt
   );
 }
 
-/** The aggregator answers a wave at a time; who didn't get its plan asks again. */
+/** The aggregator answers one wave at a time. Probes without a plan ask again. */
 async function refreshAll(teams: readonly Team[]): Promise<void> {
   const deadlineMs = performance.now() + READY_PATIENCE_MS;
   for (let waiting = teams; waiting.length > 0;) {
@@ -221,7 +209,6 @@ async function refreshAll(teams: readonly Team[]): Promise<void> {
   }
 }
 
-/** What responders use while nobody asks them, ms per second. */
 async function idleCpuOf(responders: readonly Child<RespondersCalls>[]): Promise<number> {
   if (responders.length === 0) return 0;
   await Promise.all(responders.map(({ calls }) => calls.begin()));

@@ -1,7 +1,6 @@
 import type { NodeFigures, StageResult } from "./stage.ts";
 import type { Spread } from "./plans.ts";
 
-/** One line of the table, a column per stage. */
 type Line = readonly [what: string, valueOf: (stage: StageResult) => string];
 
 const LINES: readonly Line[] = [
@@ -51,7 +50,6 @@ const LINES: readonly Line[] = [
   ["time to start all, s", ({ startMs }) => number(startMs / 1000)],
 ];
 
-/** A Markdown table of all stages. */
 export function markdown(stages: readonly StageResult[]): string {
   const rows = LINES.map(([what, valueOf]) => [what, ...stages.map(valueOf)]);
   const [head, ...body] = rows.map((cells) => `| ${cells.join(" | ")} |`);

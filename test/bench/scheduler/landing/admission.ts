@@ -1,5 +1,4 @@
-// Workflows that run and grow: with the webhook that gives pods their nodes, with one that knows nothing, and
-// without any.
+// Running workflows grow with the webhook, with one that knows nothing, and without any.
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS, PLACEMENT_LABEL, WEBHOOK_ANSWER, WEBHOOK_CONFIGURATION } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
@@ -23,31 +22,28 @@ import {
   SECOND,
 } from "./testbed.ts";
 
-/** A look costs kube-scheduler some 10 ms; these few runs are short. */
+/** A poll costs kube-scheduler about 10 ms; these runs are short. */
 const QUICK_POLL_MS = 100;
-/** Of each pod of a workflow. */
 const TRIALS = 10;
 
-/** Pods per second. */
 export interface Grown {
   /** From the first create to the last binding. */
   readonly createdRate: number;
-  /** Per pod, while they are created and bound. */
+  /** Per pod, during creation and binding. */
   readonly createdCpuMs: Run["cpuMs"];
-  /** Of pods that were created while there was no scheduler. */
+  /** For pods created while no scheduler ran. */
   readonly boundRate: number;
 }
 
 export interface Admitted extends Grown {
-  /** Of the pods that were added, those that were created with their nodes. */
+  /** Share of the added pods that were created with their nodes. */
   readonly share: number;
-  /** Of those, the ones that are on the planned node. */
+  /** Share of those that are on the planned node. */
   readonly landed: number;
-  /** The least bound of the histogram that 99 % of the answers are within; Infinity where none is. */
+  /** Smallest histogram limit that covers 99 % of the responses. Infinity if none does. */
   readonly p99Ms: number;
 }
 
-/** By kube-scheduler alone. */
 export async function grownPlainly(cluster: ControlPlane, workflows: number): Promise<Grown> {
   await cluster.restartScheduler();
   const grown = await grow(cluster, workflows);
@@ -55,7 +51,7 @@ export async function grownPlainly(cluster: ControlPlane, workflows: number): Pr
   return grown;
 }
 
-/** With a webhook that gives pods any nodes. */
+/** Grows with a webhook that gives pods any nodes. */
 export async function grownByFixedAnswers(
   cluster: ControlPlane,
   nodes: readonly string[],
@@ -106,7 +102,7 @@ async function grow(cluster: ControlPlane, workflows: number): Promise<Grown> {
   await createWorkflows(cluster, workflows, [], FIRST);
   const first = FIRST_PER_WORKFLOW * workflows;
   await until(cluster, first);
-  // The last bindings reach whoever watches.
+  // Wait until watchers have received the last bindings.
   await sleep(1_000);
   await warmUp(cluster);
   const from = await lookAt(cluster);
@@ -135,7 +131,7 @@ async function untilAnswering(cluster: ControlPlane): Promise<void> {
   throw new Error("the webhook doesn't answer");
 }
 
-/** A planner is a long-running process: its code is compiled. Nothing is kept of a trial. */
+/** Compiles the planner's code, because a planner is long-running. Keeps nothing of a trial. */
 async function warmUp(cluster: ControlPlane): Promise<void> {
   const path = `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`;
   for (let trial = 0; trial < TRIALS; trial++)

@@ -1,4 +1,4 @@
-// The floor of admission: a webhook that gives each pod the next three nodes, and knows nothing of anything.
+// The floor of admission: a webhook without knowledge that gives each pod the next three nodes.
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { issueCertificate, KINDS, makeAuthority } from "@isochrone/kubernetes";
@@ -9,7 +9,7 @@ const NAME = "fixed-answers";
 const HOST = "127.0.0.1";
 const HOUR_MS = 3_600_000;
 
-/** @returns ends it */
+/** @returns a function that ends it */
 export async function answerFixedly(
   cluster: ControlPlane,
   nodes: readonly string[],

@@ -1,4 +1,4 @@
-// One run of kube-scheduler over a backlog: how fast it was bound, and what that cost whom.
+// Measures one run of kube-scheduler over a backlog: binding rate and CPU.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Component, ControlPlane } from "../../../harness/control-plane/index.ts";
 import { sumOf } from "../../../harness/extender.ts";
@@ -8,9 +8,9 @@ const COMPONENTS = ["scheduler", "api-server", "etcd", "kwok"] as const satisfie
 export type Spender = (typeof COMPONENTS)[number] | "bench";
 
 export interface Run {
-  /** Pods per second from the first that was bound after the warm-up to the last. */
+  /** Pods per second from the first binding after the warm-up to the last. */
   readonly rate: number;
-  /** CPU by process, ms per pod; `bench` is this process, with the planner in it. */
+  /** CPU by process, ms per pod; `bench` is this process, which includes the planner. */
   readonly cpuMs: Readonly<Record<Spender, number>>;
 }
 
@@ -20,11 +20,11 @@ interface Look {
   readonly cpuSeconds: Readonly<Record<Spender, number>>;
 }
 
-/** Each look costs kube-scheduler some 10 ms of CPU, of which a slow run has more per pod. */
+/** A poll costs kube-scheduler about 10 ms of CPU, so a slow run has more per pod. */
 const POLL_MS = 500;
 const DEADLINE_MS = 300_000;
 
-/** From when more than `warmUp` pods are bound until `pods` are. kube-scheduler's count MUST begin at 0. */
+/** From more than `warmUp` bound pods until `pods`. kube-scheduler's count MUST begin at 0. */
 export async function measured(
   cluster: ControlPlane,
   warmUp: number,
@@ -54,7 +54,7 @@ export function between(from: Look, now: Look): Run {
   };
 }
 
-/** Resolves when kube-scheduler has bound so many pods since it was started. */
+/** Resolves when kube-scheduler has bound this number of pods since its start. */
 export async function until(
   cluster: ControlPlane,
   pods: number,

@@ -1,4 +1,3 @@
-// Pods of workflows for a landing, and graphs of any number of nodes and workflows.
 import { seededRandom } from "@isochrone/runtime";
 import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
@@ -26,14 +25,14 @@ export const regionOf = (index: number): string => `r${index % REGIONS}`;
 export const zoneOf = (index: number): string =>
   `${regionOf(index)}-z${Math.floor(index / REGIONS) % ZONES_PER_REGION}`;
 
-/** As an aggregator's would be: few measured pairs per node, the others by their zones and regions. */
+/** Like an aggregator's graphs: few measured pairs per node, others estimated by zone and region. */
 export class BenchGraphs implements GraphSource {
   readonly #snapshot: ClusterGraphSnapshot;
   readonly #cluster: ClusterGraph;
   readonly #workflows: readonly WorkflowGraph[];
   readonly #shown = new Map<string, WorkflowGraph>();
 
-  /** Shows no workflow yet. */
+  /** Shows no workflow at first. */
   constructor(nodes: readonly string[], workflows: number) {
     this.#snapshot = snapshotOf(nodes);
     this.#cluster = new ClusterGraph(this.#snapshot);
@@ -44,7 +43,7 @@ export class BenchGraphs implements GraphSource {
     );
   }
 
-  /** The first so many workflows are known from now on. */
+  /** Shows this number of workflows from now on. */
   show(workflows: number): void {
     for (const graph of this.#workflows.slice(0, workflows))
       this.#shown.set(`${NAMESPACE}/${graph.name}`, graph);
@@ -77,22 +76,18 @@ export class BenchGraphs implements GraphSource {
 
 let runs = 0;
 
-/** Which of each workload's replicas. */
 interface Replicas {
   readonly from: number;
   readonly to: number;
 }
 const ALL: Replicas = { from: 0, to: REPLICAS };
-/** Of a workflow that runs, and those that it grows by. */
+/** Replicas of a running workflow, and those it grows by. */
 export const FIRST: Replicas = { from: 0, to: 1 };
 export const SECOND: Replicas = { from: 1, to: 2 };
 export const OTHERS: Replicas = { from: 2, to: REPLICAS };
 export const FIRST_PER_WORKFLOW = WORKLOADS.length;
 
-/**
- * Pods of the workflows, as ReplicaSets would make them; returns their names. Each run has names of its
- * own: on a busy machine KWOK still deletes pods of the run before, by their names.
- */
+/** Names are unique per run, because KWOK may still delete pods of the previous run by name. */
 export async function createWorkflows(
   cluster: ControlPlane,
   workflows: number,
@@ -116,7 +111,6 @@ export async function createWorkflows(
   return pods.map(({ metadata }) => metadata.name);
 }
 
-/** Of one workflow. */
 export function podsOf(
   workflow: string,
   gates: readonly string[],
@@ -130,7 +124,7 @@ export function podsOf(
         name: `${workflow}-${workload}-${replica}-${run}`,
         namespace: NAMESPACE,
         labels: { app: workload, "isochrone.dev/workflow": workflow, "pod-template-hash": "5d4f" },
-        // There is no controller-manager that would miss it.
+        // No controller-manager would notice the missing owner.
         ownerReferences: [
           {
             apiVersion: "apps/v1",
@@ -174,7 +168,7 @@ function snapshotOf(names: readonly string[]): ClusterGraphSnapshot {
       .filter((b) => b !== a)
       .map((b) => linkOf(source, names[b]!, msBetween(a, b) * (0.9 + 0.2 * random.next()), observedAt)),
   );
-  // A minute's runs must not outlive them.
+  // Runs of a minute must not outlive the graphs.
   return { version: 1, observedAt, windowSeconds: 3_600, nodes, links };
 }
 

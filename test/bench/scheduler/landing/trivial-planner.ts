@@ -1,14 +1,13 @@
-// The floor of the interface: who knows beforehand where each pod goes, watches nothing, and only binds pods
-// to their nodes and opens gates, as fast as the API server takes it. What a planner loses against this is
-// its own; what this loses against plain pods is one more write per pod.
+// The floor of the interface: nodes are known beforehand, so it only binds pods and opens gates, one more
+// write per pod than plain pods.
 import { PLACEMENT_GATE } from "../../../harness/planner.ts";
 import type { ControlPlane } from "../../../harness/control-plane/index.ts";
 import { NAMESPACE } from "./testbed.ts";
 
-/** As planner.concurrentWrites. */
+/** Same as planner.concurrentWrites. */
 const CONCURRENT_PODS = 32;
 
-/** Resolves when all gates are open. @param nodeOf where the pod goes */
+/** Resolves when all gates are open. @param nodeOf target node by pod */
 export async function landAtOnce(
   cluster: ControlPlane,
   pods: readonly string[],

@@ -1,6 +1,4 @@
-// Placing where what nodes have free and what pods use is known, and nodes are alike but for the noise of
-// measuring: what the resource part makes of noise. In process; the node with the highest score is taken, of
-// equal ones the one with fewer pods.
+// Nodes differ only by measurement noise. Takes the node with the highest score, or with fewer pods on a tie.
 import { defaultLinks, defaultSites, loadManifest, SAMPLE_MANIFEST } from "@isochrone/lab";
 import { createStrategy } from "@isochrone/placement";
 import type { PlacementProblem } from "@isochrone/placement";
@@ -10,17 +8,17 @@ import { clusterGraph, NAMESPACE, workflowGraph } from "../../../harness/extende
 import { placementCost } from "./problem.ts";
 import type { PlacementExperiment } from "./problem.ts";
 
-/** How far measured figures are off, as a share: of what nodes have free, and of round-trip times. */
+/** Relative measurement noise: of nodes' free resources, and of round-trip times. */
 const FREE_NOISE = 0.02;
 const COST_NOISE = 0.01;
-/** What pods use: a part of the 350m that they request, and some ten MB. */
+/** Usage of pods: a part of their request of 350m, and tens of MB. */
 const USE = { cpuMillicores: [50, 300], memoryBytes: [40e6, 120e6] } as const;
 const FREE = { cpuMillicores: 1_850, memoryBytes: 7.5e9 } as const;
 
 export type Settings = Readonly<Record<string, number>>;
 type Amounts = { cpuMillicores: number; memoryBytes: number };
 
-/** Cost of the placement of all pods, one after the other, what others depend on first; bytes/s x ms. */
+/** Cost of placing all pods one at a time, dependencies first; bytes/s x ms. */
 export function placeAll(experiment: PlacementExperiment, settings: Settings): number {
   const { workloads, pinned } = experiment;
   const place = placing(experiment, settings);
@@ -30,10 +28,7 @@ export function placeAll(experiment: PlacementExperiment, settings: Settings): n
   return placementCost(experiment, nodeOf);
 }
 
-/**
- * Cost after each pod has been placed anew, in the order of the manifest, over the cost before: regions take
- * turns.
- */
+/** Cost ratio after and before placing each pod again, in manifest order with alternating regions. */
 export function placeAnew(experiment: PlacementExperiment, settings: Settings): number {
   const { workloads, nodes, seed } = experiment;
   const place = placing(experiment, settings);
@@ -48,10 +43,7 @@ export function placeAnew(experiment: PlacementExperiment, settings: Settings): 
   return placementCost(experiment, nodeOf) / placementCost(experiment, before);
 }
 
-/**
- * The embedded cluster: its sites with the emulator's own round-trip times, its workflow at ten requests per
- * second; nodes have room for all.
- */
+/** The embedded cluster at ten requests per second; nodes have room for all. */
 export async function embeddedExperiment(seed: number): Promise<PlacementExperiment> {
   const { workloads: services } = await loadManifest(SAMPLE_MANIFEST);
   const workloads = services.map(({ name }) => name);
@@ -76,10 +68,7 @@ export async function embeddedExperiment(seed: number): Promise<PlacementExperim
   };
 }
 
-/**
- * Chooses a node for a workload; -1 is nowhere. What is `sent` isn't in the graph of nodes yet: it is
- * assumed.
- */
+/** Returns -1 for no node. Pods in `sent` are not in the node graph yet and are assumed. */
 type Place = (workload: number, nodeOf: readonly number[], sent: readonly number[]) => number;
 
 function placing(experiment: PlacementExperiment, settings: Settings): Place {
@@ -160,7 +149,7 @@ function summed(
   return sums;
 }
 
-/** Nodes with regions taking turns, as the embedded cluster's spread start has them. */
+/** Nodes with alternating regions, like the embedded cluster's spread start. */
 function interleaved({ nodes }: PlacementExperiment): number[] {
   const regions = Map.groupBy(nodes.keys(), (node) => nodes[node]!.region);
   const longest = Math.max(...[...regions.values()].map(({ length }) => length));

@@ -1,5 +1,4 @@
-// The cheapest placement, proven: depth-first branch and bound, started from the best of many descents by
-// moves and exchanges.
+// Depth-first branch and bound, started from the best of many descents by moves and swaps.
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 import { placementCost } from "./problem.ts";
@@ -8,13 +7,12 @@ import type { PlacementExperiment } from "./problem.ts";
 interface Optimum {
   readonly cost: number;
   readonly nodeOf: readonly number[];
-  /** Partial placements looked at. */
   readonly steps: number;
 }
 
 const DESCENTS = 200;
 
-/** Throws when more than `maxSteps` partial placements would have to be looked at: then nothing is proven. */
+/** Throws if the proof needs more than `maxSteps` partial placements. */
 export function optimum(experiment: PlacementExperiment, maxSteps = 400_000_000): Optimum {
   const start = bestDescent(experiment);
   return new Search(experiment, start, maxSteps).run();
@@ -24,14 +22,13 @@ class Search {
   readonly #count: number;
   readonly #nodes: number;
   readonly #order: readonly number[];
-  /** By place in the order: what the pod there exchanges with each other pod. */
+  /** Traffic with each other pod, by position in the order. */
   readonly #traffic: Float64Array[];
   readonly #cost: readonly (readonly number[])[];
   readonly #free: Int32Array;
-  /** By depth, then pod, then node: cost of the pod's traffic with those placed so far, were it there. */
+  /** Cost of the pod's traffic with placed pods, by depth, pod and candidate node. */
   readonly #pull: Float64Array[];
   readonly #at: Int32Array;
-  /** By place in the order. */
   readonly #pinned: readonly (number | null)[];
   readonly #maxSteps: number;
   #best: number;
@@ -92,10 +89,7 @@ class Search {
     }
   }
 
-  /**
-   * Fills the pulls of the next depth. Returns the least that the pods left must still cost with those
-   * placed.
-   */
+  /** Returns a lower bound of the remaining pods' cost with the placed ones. */
   #place(depth: number, node: number): number {
     const from = this.#pull[depth]!;
     const to = this.#pull[depth + 1]!;
@@ -117,10 +111,7 @@ class Search {
   }
 }
 
-/**
- * Pinned pods first; each next is the one that exchanges most with those before it, so that bounds bite
- * early.
- */
+/** Pinned pods first, then always the pod with most traffic to earlier ones, so that bounds prune early. */
 function connectedOrder(
   between: readonly (readonly number[])[],
   pinned: readonly (number | null)[],

@@ -1,5 +1,4 @@
-// Placing the sample workflow of 17 services (the DAG of Figure 2 in Marchese 2023) on 8 nodes in 2 regions:
-// the traffic of each channel and the cost of each pair of nodes are drawn from a seed.
+// 17 services (Figure 2 in Marchese 2023) on 8 nodes in 2 regions, with seeded traffic and costs.
 import { loadManifest, SAMPLE_MANIFEST } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime";
 
@@ -11,27 +10,24 @@ interface PlacementChannel {
 
 export interface PlacementExperiment {
   readonly seed: number;
-  /**
-   * Names, callers before callees. Pods are created the other way round: what others depend on comes first.
-   */
+  /** Names, callers before callees. Pods are created in reverse order: dependencies first. */
   readonly workloads: readonly string[];
   readonly channels: readonly PlacementChannel[];
   readonly nodes: readonly { readonly name: string; readonly region: string; readonly zone: string }[];
   /** ms, by node and node; symmetric, 0 with itself. */
   readonly costMs: readonly (readonly number[])[];
-  /** Pods that fit on a node. */
   readonly capacity: number;
-  /** By workload: the node that holds its data; null for those that may go anywhere. */
+  /** Node with the workload's data. Null: no constraint. */
   readonly pinned: readonly (number | null)[];
 }
 
 const NODES = 8;
-/** As the nodes of Marchese 2023 have 2 cores: five pods of 350 m leave room for the system's own. */
+/** Nodes of Marchese 2023 have 2 cores: five pods of 350 m leave room for the system's own. */
 export const POD_CPU_MILLICORES = 350;
 export const NODE_CPU_MILLICORES = 2_000;
 const CAPACITY = Math.floor(NODE_CPU_MILLICORES / POD_CPU_MILLICORES);
 
-/** @param dataIsPinned whether the databases stand on the nodes that hold their volumes */
+/** @param dataIsPinned whether databases run on the nodes with their volumes */
 export async function placementExperiment(seed: number, dataIsPinned: boolean): Promise<PlacementExperiment> {
   const random = seededRandom(seed);
   const between = (low: number, high: number): number => low + (high - low) * random.next();
@@ -41,7 +37,7 @@ export async function placementExperiment(seed: number, dataIsPinned: boolean): 
     callees.map((callee) => {
       const target = workloads.indexOf(callee);
       const bytes = behaviour.requestBytes + manifest.workloads[target]!.behaviour.responseBytes;
-      // Ten requests per second, more or less: users differ from seed to seed.
+      // About ten requests per second; users differ between seeds.
       return { source, target, bytesPerSecond: Math.round(bytes * between(2, 18)) };
     }),
   );
@@ -53,13 +49,12 @@ export async function placementExperiment(seed: number, dataIsPinned: boolean): 
   for (let a = 0; a < NODES; a++) {
     for (let b = a + 1; b < NODES; b++) {
       const far = nodes[a]!.region !== nodes[b]!.region;
-      // Two of the scenarios of Marchese 2023, ten percent more or less: 100 ms between the regions, 10 ms
-      // within.
+      // Two scenarios of Marchese 2023 with ±10 %: 100 ms between the regions, 10 ms within.
       const ms = far ? between(90, 110) : between(9, 11);
       costMs[a]![b] = costMs[b]![a] = Number(ms.toFixed(3));
     }
   }
-  // Databases are where their volumes are: each on a node of its own.
+  // Each database is on its own node with its volume.
   const left = nodes.map((_, node) => node);
   const pinned = workloads.map((name) =>
     dataIsPinned && name.startsWith("db")
