@@ -24,7 +24,6 @@ import { COST_QUANTILES } from "@isochrone/topology/link-errors";
 /** Panes of a window: samples leave it in steps of a thirtieth. */
 const PANES = 30;
 
-/** What the aggregator can be told. */
 export const aggregatorSettings = section(
   "aggregator",
   {

@@ -51,11 +51,11 @@ const RETIRED = [
   "prometheusUsageMatchers",
   "sidecarPage",
 ];
-/** What discovery looks for beside the kubelet. */
+/** Kinds of pages that discovery finds beside the kubelet's. */
 const DISCOVERABLE = ["istio", "linkerd", "hubble"] as const;
 
 /**
- * Where figures come from: the pages of the own node, a Prometheus that has scraped all, or the connections
+ * Sources of figures: the pages of the own node, a Prometheus that has scraped all, or the connections
  * that the own node's kernel tracks.
  */
 const COLLECTOR_MODES = ["node", "prometheus", "connections"] as const;

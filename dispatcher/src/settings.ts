@@ -44,7 +44,6 @@ export const dispatcherSettings: Section<"dispatcher", typeof table> = section("
   rules: [aggregatorClientRule("dispatcher")],
 });
 
-/** What a dispatcher runs with. */
 export interface DispatcherConfig extends SettingsOf<typeof dispatcherSettings> {
   /** Milliseconds between reads of the graph. @default 10000 */
   readonly refreshMs?: number;

@@ -44,7 +44,6 @@ export const flowsSettings: Section<"flows", typeof table> = section("flows", ta
   rules: [aggregatorClientRule("flows")],
 });
 
-/** What a network manager runs with. */
 export interface FlowsConfig extends SettingsOf<typeof flowsSettings> {
   /** Milliseconds between checks of the kernel. @default 10000 */
   readonly checkMs?: number;

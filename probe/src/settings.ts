@@ -166,7 +166,6 @@ export const probeSettings: Section<"probe", typeof table> = section("probe", ta
   rules: [addressesMistake, keysMistake, timesMistake, aggregatorClientRule("probe")],
 });
 
-/** What a probe runs with. */
 export type ProbeConfig = SettingsOf<typeof probeSettings>;
 
 function addressesMistake({ identity, bindAddress }: ProbeConfig): string | null {

@@ -99,6 +99,7 @@ class World {
   }
 }
 
+/** Excludes a jump of one foreign clock: no observer can tell which clock is right. */
 const jumps = record({
   clock: constantFrom(...CLOCKS),
   isForeign: constantFrom(false, true),
@@ -106,7 +107,7 @@ const jumps = record({
     constantFrom(Math.round(10 ** log), -Math.round(10 ** log)),
   ),
   afterMs: integer({ min: 0, max: SHAPE.windowMs }),
-}).filter(({ clock, isForeign }) => !(clock !== "both" && isForeign)); // No observer can tell which clock is right.
+}).filter(({ clock, isForeign }) => !(clock !== "both" && isForeign));
 
 test("within a window after a jump of a clock all figures are those of clocks that never jumped", () => {
   assert(

@@ -64,7 +64,7 @@ export function foreignTopicsOf({
   return new Map(foreignTopics.map(splitEntry));
 }
 
-/** What of other sections decides whether records can be proven. */
+/** Settings of other sections that decide whether records can be proven. */
 interface ProofFacts {
   readonly kind: string;
   readonly sealRecords: boolean;

@@ -1,7 +1,7 @@
 import { constant, flag, number, section, text, type SettingsOf } from "@isochrone/runtime";
 import { DEFAULT_ANNOTATION_PREFIX } from "@isochrone/topology";
 
-/** What the aggregator writes onto Kubernetes objects, how often, and how much at most. */
+/** Annotations of Kubernetes objects: which, how often, and how many at most. */
 export const annotationSettings = section(
   "annotations",
   {

@@ -21,10 +21,9 @@ const LOOPBACK = "127.0.0.1";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What the settings of services follow. */
 type ServiceOptions = Pick<EmbeddedOptions, "allowedHosts" | "env" | "movesPods" | "windowMs">;
 
-/** By the flag, where it is given; else by the environment. */
+/** The flag counts before the environment. */
 function allowed({ allowedHosts }: ServiceOptions): { readonly allowedHosts?: readonly string[] } {
   return allowedHosts.length === 0 ? {} : { allowedHosts };
 }
@@ -48,7 +47,7 @@ export function aggregatorConfig(options: ServiceOptions, port: number, decision
   }).aggregator;
 }
 
-/** What is written onto a real cluster's objects: as in any real cluster, but soon. */
+/** Annotations and other objects on a real cluster, written sooner than by default. */
 export function writingConfig({ windowMs, env }: EmbeddedOptions) {
   const file = { annotations: { nodes: true, warmUpMs: windowMs, minIntervalMs: 5_000 } };
   const sections = [annotationSettings, ...Object.values(clusterControllerSections)] as const;
@@ -75,7 +74,7 @@ const CERTIFICATE_CHECK_MS = 500;
 const BUSY_MS = 30_000;
 
 /**
- * What moves pods by itself: webhook, planner and descheduler. With a real cluster's API server there are no
+ * Configures webhook, planner and descheduler, which move pods. With a real cluster's API server there are no
  * webhook and no planner, and the descheduler is off unless the environment says otherwise. Times follow the
  * window, so that moves come within two windows of a change and are judged one window later.
  */
@@ -123,7 +122,7 @@ export function movingConfig(
   });
 }
 
-/** What one node's probe is told; its addresses are the composition's business. */
+/** Settings of one node's probe, without its addresses. */
 interface ProbeSeat {
   readonly node: string;
   readonly zone: string;

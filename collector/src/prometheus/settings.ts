@@ -93,7 +93,6 @@ export interface PrometheusBounds {
   readonly prometheusMaxSeries?: number;
 }
 
-/** What the rules look at. */
 interface Values {
   readonly intervalMs: number;
   readonly prometheusWindowMs: number;

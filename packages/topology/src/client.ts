@@ -210,7 +210,7 @@ export class GraphClient {
     return this.#read(path, (json) => checked("decision list", decisionList, json), signal);
   }
 
-  /** What was done with pods and workloads whose names contain `workload`, the newest first. */
+  /** Acts on pods and workloads whose names contain `workload`, newest first. */
   async acts(query: { readonly namespace: string; readonly workload: string }): Promise<Fetched<ActList>> {
     const path = withQuery("/api/v1/acts", query);
     return this.#read(path, (json) => checked("list of acts", actList, json), undefined);

@@ -175,7 +175,7 @@ export const DecisionSchema = Type.Object(
     asked: Type.Optional(
       Type.Integer({ description: "nodes that the question named; `candidates` are the best of them" }),
     ),
-    /** Where the pod is now. Absent: unknown. */
+    /** Node of the pod now. Absent: unknown. */
     binding: Type.Optional(BindingSchema),
     /** Recorded peers, most requests first; only with `now`. */
     peers: Type.Optional(Type.Array(PeerSchema)),
@@ -266,7 +266,7 @@ const ActSchema = Type.Object(
   { $id: "Act" },
 );
 
-/** What acts, and what a dry run would do. */
+/** Parts that act, and what a dry run would do. */
 const ActingSchema = Type.Object({
   planner: Type.Boolean({ description: "whether gated pods are planned (planner.enabled)" }),
   descheduler: Type.String({ description: "descheduler.mode: off, dry-run, evict or paper" }),

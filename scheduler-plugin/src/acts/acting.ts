@@ -1,4 +1,4 @@
-// What of the scheduler-plugin acts, and what it would do if it were allowed to.
+// Parts of the scheduler-plugin that act, and the moves of a dry run.
 import type { ExclusionRules } from "@isochrone/placement";
 import type { ActList } from "@isochrone/topology";
 import type { Descheduler } from "../descheduler/descheduler.ts";
@@ -7,7 +7,7 @@ import type { DeschedulerConfig } from "../descheduler/decision/settings.ts";
 import { exclusionRulesOf } from "../proposals/exclusion-rules.ts";
 
 export interface Acting {
-  /** By which proposals judge what may be moved; null: there are no proposals. */
+  /** Rules by which proposals exclude pods; null: there are no proposals. */
   readonly rules: ExclusionRules | null;
   readonly isPlanning: boolean;
   /** Null: it is off. */

@@ -1,6 +1,6 @@
 import { constant, integer, list, section, type Section, type SettingsOf } from "@isochrone/runtime";
 
-/** By what the controller may spread requests and replicas; without one it only advises. */
+/** Means by which the controller may spread requests and replicas; without one it only advises. */
 const LEVERS = ["hints", "istio", "replicas", "scale", "deletion-cost"];
 /** They carry out what `replicas` works out. */
 const REPLICA_WRITES = ["scale", "deletion-cost"];

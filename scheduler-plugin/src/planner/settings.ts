@@ -13,7 +13,7 @@ import {
 const LANDINGS = ["required-affinity", "nomination", "preferred-affinity"] as const;
 export type Landing = (typeof LANDINGS)[number];
 
-/** What a plan saves. */
+/** Objective of a plan. */
 const OBJECTIVES = ["latency", "money", "weighted"] as const;
 
 /** When the pods of a plan are let go. */

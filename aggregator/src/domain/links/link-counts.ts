@@ -35,7 +35,7 @@ export const LINK_COUNTS = [
   "variationCount",
 ] as const satisfies readonly (keyof LinkCounts)[];
 
-/** Loss ratio of decided packets, 0 to 1; null: none. A late answer is no loss, unless all answers are late. */
+/** Loss ratio of decided packets, 0 to 1; null: none. Late answers are no loss, unless all are late. */
 export function lossRatioOf({ received, lost, late, sendErrors }: LinkCounts): number | null {
   const answeredLate = received === 0 ? 0 : late;
   // Losses of the first late answers may precede the window.

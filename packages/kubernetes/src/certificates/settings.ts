@@ -9,7 +9,7 @@ export const CERTIFICATE_SETTINGS = {
 };
 
 /**
- * What an object beside a Secret with certificates is called: NAME-certificates gives NAME-suffix.
+ * Names an object beside a Secret with certificates: NAME-certificates gives NAME-suffix.
  * @param secret namespace/name; null: there are none, and the name isn't used
  */
 export function besideSecret(secret: string | null, suffix: string): string {

@@ -5,7 +5,7 @@ interface RejectedRows {
   /** Node id by row; -1: the graph lacks the node. */
   readonly ids: Int32Array;
   readonly graph: ClusterGraph;
-  /** By row; 1: rejected. */
+  /** Per row; 1: rejected. */
   readonly flags: Uint8Array;
   readonly reason: (row: number) => string;
 }

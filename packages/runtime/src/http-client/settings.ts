@@ -65,7 +65,7 @@ type AggregatorClient = Readonly<{
   aggregatorCaFile: string | null;
 }>;
 
-/** What the values of {@link AGGREGATOR_CLIENT_SETTINGS} must be together. */
+/** Checks the values of {@link AGGREGATOR_CLIENT_SETTINGS} together. */
 export function aggregatorClientRule(ofSection: string): (values: AggregatorClient) => string | null {
   return ({ aggregatorUrl, aggregatorTokenFile, aggregatorCaFile }) =>
     clientFilesMistake(ofSection, { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile });
@@ -76,7 +76,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 type Named<T> = Readonly<Record<string, T>>;
 
 /**
- * What a client's address and its files must be together, each given as `{ settingName: value }`; null:
+ * Checks a client's address together with its files, each given as `{ settingName: value }`; null:
  * nothing is wrong.
  */
 export function clientFilesMistake(
@@ -98,7 +98,7 @@ export function clientFilesMistake(
 }
 
 /**
- * What the files of a client's certificate must be together with its address, each given as
+ * Checks the files of a client's certificate together with its address, each given as
  * `{ settingName: value }`; null: nothing is wrong.
  */
 export function clientCertificateMistake(

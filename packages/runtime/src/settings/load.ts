@@ -66,13 +66,12 @@ interface Layers {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file: Readonly<Record<string, unknown>> | undefined;
   readonly overrides: Readonly<Record<string, unknown>> | undefined;
-  /** Where the file is; null: a program gave its values. */
+  /** Path of the file; null: a program gave its values. */
   readonly path: string | null;
   /** Whether the file is an operator's, who can't change constants. */
   readonly isOfOperator: boolean;
 }
 
-/** What is looked at to tell whether somebody's setting exists. */
 type KnownSection = Pick<Section, "name" | "table" | "retired">;
 
 function withInherited(sections: readonly Section[]): KnownSection[] {

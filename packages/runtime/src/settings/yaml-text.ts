@@ -22,7 +22,7 @@ export interface TextProblem {
   /** 1-based; null: the whole text. */
   readonly line: number | null;
   readonly column: number | null;
-  /** Of several; 1-based; null: unknown. */
+  /** Number of the document, 1-based; null: unknown. */
   readonly document: number | null;
   readonly message: string;
 }

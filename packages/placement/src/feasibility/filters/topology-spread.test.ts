@@ -111,7 +111,7 @@ describe("PodTopologySpread", () => {
     expect(rejections(model, pod)).toMatchObject({ a: "", b: "", c: "PodTopologySpread" });
     model.place(web("2", "b"), "b");
     expect(rejections(model, pod)).toMatchObject({ a: "PodTopologySpread", b: "", c: "" });
-    // By host: d has none, so a with one nominated is as full as b.
+    // Per host: d has none, so a with one nominated is as full as b.
     const full = "PodTopologySpread";
     expect(rejections(model, asking(spreadOver(HOST, 1, WEB)))).toEqual({ a: full, b: full, c: full, d: "" });
   });

@@ -91,7 +91,7 @@ export function schedulingPod(pod: ApiObject, placed: boolean, context: PodConte
     requests,
     scoredRequests: scored,
     ports: hostPortsOf(spec),
-    // Of a placed pod only anti-affinity still matters.
+    // Only the anti-affinity of a placed pod still matters.
     affinity: placed ? NONE : terms("podAffinity"),
     antiAffinity: terms("podAntiAffinity"),
     spread: placed

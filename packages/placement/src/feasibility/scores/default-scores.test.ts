@@ -213,7 +213,7 @@ describe("scores by hand", () => {
     ]);
     expect(scoresOf(pod, zones).NodeAffinity).toEqual([100, 66, 0]);
     expect(scoresOf(web("web-1"), zones).NodeAffinity).toEqual([0, 0, 0]);
-    // By default weights, a plan's preference outweighs spreading.
+    // With default weights, a plan's preference outweighs spreading.
     const planned = preferring([{ weight: 100, preference: named("a") }]);
     const scores = new DefaultScores(aModel(zones, placed), { services: [service("web")] });
     const [first, ...others] = scores.totals(planned, ["a", "b", "c"]);
