@@ -188,7 +188,7 @@ describe.runIf(hasBrowser)("a stranger's five tasks", { timeout: 120_000 }, () =
       const { links } = (await answer.json()) as ClusterGraphSnapshot;
       return links.filter(({ rttMs }) => (rttMs.p50 ?? 0) > 600).length;
     };
-    await vi.waitFor(async () => expect(await slowLinks()).toBe(2), { ...PATIENCE, interval: 500 });
+    await vi.waitUntil(async () => (await slowLinks()) === 2, { ...PATIENCE, interval: 500 });
     visit = await PageVisit.open(`${testbed.url}/#/`);
     page = visit.page;
     await page

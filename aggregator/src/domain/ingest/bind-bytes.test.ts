@@ -1,5 +1,5 @@
-// Tests each source of bytes alone and together with each other source. One file, because all cases share a
-// table.
+// Tests each source of bytes alone and together with each other source; longer than 400 lines because all
+// cases share a table.
 import { RESOURCE_ATTRIBUTES, type Metric } from "@isochrone/telemetry";
 import { array, assert, constant, constantFrom, pre, property, shuffledSubarray, tuple } from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
