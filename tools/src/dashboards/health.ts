@@ -277,7 +277,6 @@ export const health: Dashboard = {
           kind: "timeseries",
           unit: "short",
           width: 8,
-          needs: "kafka",
           queries: [{ expr: "sum by (instance) (isochrone_consumer_lag_records)", legend: "{{instance}}" }],
         },
         {
