@@ -24,7 +24,8 @@ export interface Isochrones {
   readonly rings: readonly { readonly ms: number; readonly share: number; readonly within: number }[];
 }
 
-const OUTSIDE = 1.12;
+/** Radius of nodes without an answer, relative to the outer ring. */
+export const OUTSIDE = 1.12;
 /** Share of the rotation from true directions to an even spread, so that nodes do not overlap. */
 const EVENNESS = 0.6;
 

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { zoneOf } from "../../model/cluster-view.ts";
 import { milliseconds } from "../../model/format.ts";
 import { linkTo } from "../../state/store.ts";
-import type { Isochrones, Neighbour } from "./isochrone-layout.ts";
+import { OUTSIDE, type Isochrones, type Neighbour } from "./isochrone-layout.ts";
 import { boxAround, LINE } from "./map-labels.ts";
 import { MapNames } from "./map-names.tsx";
 import type { Spot } from "./pod-layer.tsx";
@@ -10,8 +10,6 @@ import { around, spread } from "./spread.ts";
 
 const EDGE = 30;
 const MOST_APART = 250;
-/** Radius of nodes without an answer, relative to the outer ring. */
-const OUTSIDE = 1.12;
 
 interface Size {
   readonly width: number;
