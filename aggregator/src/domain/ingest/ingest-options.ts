@@ -41,5 +41,5 @@ export function accountLimits(options: IngestOptions, windowMs: number): Account
   const maxNewSeries =
     maxSeriesPerSource === undefined ? maxSeries : Math.min(maxSeriesPerSource, Math.ceil(maxSeries / 2));
   const tables = { links: maxLinks, pairs: maxLinks, channels: maxChannels, pods: maxPods };
-  return { windowMs, maxNewSeries, maxSources, tables };
+  return { windowMs, maxSeries, maxNewSeries, maxSources, tables };
 }

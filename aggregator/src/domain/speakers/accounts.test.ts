@@ -1,4 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
+import { Accounts } from "./accounts.ts";
+import { SpeakerPolicy } from "./policy.ts";
+import type { Speaker } from "./speaker.ts";
 import { counter, probeMetrics, recordOf } from "../../testing/records.ts";
 import { Ingest } from "../ingest/ingest.ts";
 import { Tables } from "../graphs/tables.ts";
@@ -77,4 +80,18 @@ test("a source that has behaved for a window is heard again", () => {
   const metrics = probeMetrics([{ target: "b", timeMs: later, rttsMs: [1] }]);
   ingest.take(recordOf("evil", metrics, { sequence: 5, arrivedAtMs: later }), later);
   expect(tables.links.sorted().map(({ key }) => key.source)).toContain("evil");
+});
+
+test("a service, which may speak for all nodes, has half of all series; a node has its own budget", () => {
+  const tables = { links: 100, pairs: 100, channels: 100, pods: 100 };
+  const limits = { windowMs: 30_000, maxSeries: 20_000, maxNewSeries: 1000, maxSources: 16, tables };
+  const accounts = new Accounts(limits, new SpeakerPolicy([]));
+  const admitted = (speaker: Speaker): number => {
+    const account = accounts.of(speaker, "any", NOW);
+    let count = 0;
+    while (account.admits(1)) count++;
+    return count;
+  };
+  expect(admitted({ kind: "service", name: "mesh" })).toBe(10_000);
+  expect(admitted({ kind: "node", node: "a" })).toBe(1000);
 });

@@ -5,6 +5,8 @@ import { speakerText, type Speaker } from "./speaker.ts";
 
 export interface AccountLimits {
   readonly windowMs: number;
+  readonly maxSeries: number;
+  /** Per window, of a node or an unproven source. */
   readonly maxNewSeries: number;
   /** Maximum number of accounts, and of sources over all accounts. */
   readonly maxSources: number;
@@ -15,6 +17,7 @@ export interface AccountLimits {
 const SOURCES_OF_A_NODE = 8;
 /** Share of all sources for a service, which has one per topic and node. */
 const SERVICE_SOURCES_SHARE = 3 / 4;
+/** Share of all series per window, and of each table, for a service, which may speak for every node. */
 const SERVICE_SHARE = 1 / 2;
 /** Shares of the tables for a node, with a minimum: far above its need, far below the total. */
 const NODE_SHARES: Readonly<Record<RoomKind, number>> = {
@@ -42,6 +45,7 @@ export class Account implements Permit {
   readonly rooms: Readonly<Record<RoomKind, Room>>;
   readonly strangers: Room;
   #seriesLeft = 0;
+  readonly #maxNewSeries: number;
   untilMs = Number.NEGATIVE_INFINITY;
   readonly #channelRooms = new Map<string, Room>();
   readonly #fullRooms: Readonly<Record<RoomKind, number>> | null;
@@ -62,6 +66,7 @@ export class Account implements Permit {
     this.strangers = permit.strangers;
     this.#limits = limits;
     this.#maxSources = sourcesOf(speaker, limits);
+    this.#maxNewSeries = newSeriesOf(speaker, limits);
     this.#fullRooms = roomsOf(speaker, limits);
     this.rooms =
       this.#fullRooms === null
@@ -103,10 +108,10 @@ export class Account implements Permit {
   }
 
   renew(nowMs: number): void {
-    const { windowMs, maxNewSeries } = this.#limits;
+    const { windowMs } = this.#limits;
     if (isWithin(nowMs, this.untilMs, windowMs)) return;
     this.untilMs = nowMs + windowMs;
-    this.#seriesLeft = maxNewSeries;
+    this.#seriesLeft = this.#maxNewSeries;
     this.#channelRooms.clear();
     if (this.#fullRooms !== null)
       for (const kind of ROOM_KINDS) this.rooms[kind].left = this.#fullRooms[kind];
@@ -121,6 +126,10 @@ function isWithin(nowMs: number, untilMs: number, windowMs: number): boolean {
 function sourcesOf(speaker: Speaker, { maxSources }: AccountLimits): number {
   if (speaker.kind === "node") return SOURCES_OF_A_NODE;
   return Math.max(SOURCES_OF_A_NODE, Math.floor(maxSources * SERVICE_SOURCES_SHARE));
+}
+
+function newSeriesOf({ kind }: Speaker, { maxSeries, maxNewSeries }: AccountLimits): number {
+  return kind === "service" ? Math.max(maxNewSeries, Math.floor(maxSeries * SERVICE_SHARE)) : maxNewSeries;
 }
 
 function roomsOf({ kind }: Speaker, { tables }: AccountLimits): Record<RoomKind, number> | null {
